@@ -37,7 +37,7 @@ fn seconds(time: Duration) -> String {
 fn defaults_in_chapter_match_the_code_d23_d65() {
     assert_eq!(default_of("`connect_timeout`"), seconds(Deadlines::DEFAULT_CONNECT));
     assert_eq!(default_of("`total_timeout`"), seconds(Deadlines::DEFAULT_TOTAL));
-    assert_eq!(default_of("a deadline switched off"), "never; the longest is a year");
+    assert_eq!(default_of("disable a deadline"), "never; the longest is a year");
     assert_eq!(Deadlines::LONGEST, Duration::from_hours(365 * 24));
     assert_eq!(default_of("`response_cap`"), format!("{} MiB", TransportRequest::DEFAULT_RESPONSE_CAP >> 20));
     assert_eq!(default_of("`pool_idle_timeout`"), seconds(HyperTransportBuilder::DEFAULT_POOL_IDLE_TIMEOUT));
@@ -147,7 +147,7 @@ fn fixed_limits_in_chapter_match_the_code() {
     );
     assert_eq!(default_of("body of a request"), "64 KiB at most");
     has(include_str!("../crates/payments-hyper/src/transport.rs"), "const LARGEST_HEAD: usize = 64 * 1024;");
-    assert_eq!(default_of("head of an answer"), "100 headers and 64 KiB at most");
+    assert_eq!(default_of("head of a response"), "100 headers and 64 KiB at most");
     has(
         include_str!("../crates/payments-core/src/client/mod.rs"),
         "const BACKSTOP: Duration = Duration::from_millis(20);",
@@ -178,7 +178,7 @@ fn user_agent_and_body_snippet_match_the_chapter() {
     let response = http::Response::new(Bytes::from("long ".repeat(1000)));
     let kept = payment.read(&endpoint, response).unwrap_err().body_snippet().unwrap().len();
     assert_eq!(
-        default_of("beginning of an answer, with each result and error"),
+        default_of("part of a response kept in results and errors"),
         format!("{} KiB, masked", kept / 1024)
     );
     assert_eq!(kept % 1024, 0);

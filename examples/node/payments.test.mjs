@@ -1,9 +1,9 @@
-// Payments against a sandbox of one's own, with nothing but Node (18 or later): fetch and node:test.
+// Tests payments against a local sandbox with Node alone (18 or later): fetch and node:test.
 //
 //     PAYMENTS=target/debug/payments node --test examples/node/payments.test.mjs
 //
-// The sandbox is a process that the tests start and stop. Copy `Sandbox` and `Client` into your own tests: nothing here
-// needs to be installed but the `payments` command.
+// The tests start and stop the sandbox. Copy `Sandbox` and `Client` into your own tests. Only the `payments` command must be
+// installed.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -17,7 +17,7 @@ class Sandbox {
     const command = process.env.PAYMENTS ?? "payments";
     const child = spawn(command, ["sandbox"], { stdio: ["ignore", "pipe", "inherit"] });
     const ended = once(child, "exit");
-    // The first line says where it is; when it can be read, connections are accepted.
+    // The sandbox prints this line, with its addresses, once it accepts connections.
     const line = once(createInterface(child.stdout), "line");
     const first = await Promise.race([line, ended.then(([status]) => status)]);
     if (!Array.isArray(first)) {
@@ -34,32 +34,32 @@ class Sandbox {
     this.adminUrl = ready.admin_url;
   }
 
-  /** Ends it with SIGTERM, as a service manager would. */
+  /** Stops the sandbox with SIGTERM, as a service manager would. */
   async stop() {
     this.child.kill("SIGTERM");
     const [status] = await this.ended;
-    assert.equal(status, 0, "the sandbox ended badly");
+    assert.equal(status, 0, "the sandbox did not exit cleanly");
   }
 
-  /** Makes one of the next requests fail. */
+  /** Arms a fault, which makes one of the next requests fail. */
   async arm(fault) {
-    const { status, answer } = await call("POST", `${this.adminUrl}/faults`, {}, fault);
-    assert.ok(status < 400, `the fault was refused: ${JSON.stringify(answer)}`);
+    const { status, body } = await call("POST", `${this.adminUrl}/faults`, {}, fault);
+    assert.ok(status < 400, `the fault was refused: ${JSON.stringify(body)}`);
   }
 
-  /** What the service knows, whatever the client was told. */
+  /** The service's ledger, which a client cannot see. */
   async transactions() {
-    const { answer } = await call("GET", `${this.adminUrl}/state`);
-    return answer.transactions;
+    const { body } = await call("GET", `${this.adminUrl}/state`);
+    return body.transactions;
   }
 
-  /** Forgets every transaction and every armed fault. */
+  /** Deletes every transaction and every armed fault. */
   async reset() {
     await call("POST", `${this.adminUrl}/reset`, {}, {});
   }
 }
 
-/** The five operations. An answer is an HTTP status and a JSON document. */
+/** The five operations. Each returns the HTTP status and the JSON body. */
 class Client {
   constructor(baseUrl, apiKey) {
     this.baseUrl = baseUrl;
@@ -88,7 +88,7 @@ class Client {
   }
 }
 
-/** One request, sent once: nothing here repeats a payment, and no redirect is followed. */
+/** Sends a request once. It never repeats a payment and follows no redirect. */
 async function call(method, url, headers = {}, body = undefined) {
   const json = body === undefined ? {} : { "Content-Type": "application/json" };
   const response = await fetch(url, {
@@ -99,10 +99,10 @@ async function call(method, url, headers = {}, body = undefined) {
     signal: AbortSignal.timeout(30_000),
   });
   const text = await response.text();
-  return { status: response.status, answer: text === "" ? undefined : JSON.parse(text) };
+  return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
 }
 
-/** A card payment with all that is required, and a public test number that is approved. */
+/** A card payment with all required fields, and a public test number that is approved. */
 function cardPayment(changes = {}) {
   return {
     Amount: 10.5,
@@ -133,31 +133,31 @@ before(async () => {
 beforeEach(() => sandbox.reset());
 after(() => sandbox.stop());
 
-// In this numbering 100 is success and 200 is not; the HTTP status alone says nothing.
-function assertProcessed({ status, answer }) {
-  assert.deepEqual([status, answer.status, answer.status_code], [200, "success", 100], JSON.stringify(answer));
+// For a payment, status_code 100 is success and 200 is not. The HTTP status alone proves nothing.
+function assertProcessed({ status, body }) {
+  assert.deepEqual([status, body.status, body.status_code], [200, "success", 100], JSON.stringify(body));
 }
 
 test("a card payment can be looked up", async () => {
   const paid = await client.processTransaction(cardPayment());
   assertProcessed(paid);
-  const record = paid.answer.data;
+  const record = paid.body.data;
   assert.equal(record.Amount, 10.5);
   assert.equal(record.CardNumber, "************4242");
   const found = await client.transaction(record.TransactionId);
-  assert.deepEqual([found.status, found.answer.status_code, found.answer.data], [200, 200, record]);
+  assert.deepEqual([found.status, found.body.status_code, found.body.data], [200, 200, record]);
 });
 
-test("a declined payment is no success although HTTP says 200", async () => {
-  const { status, answer } = await client.processTransaction(cardPayment({ CardNumber: "4000000000009995" }));
-  assert.deepEqual([status, answer.status, answer.message], [200, "failed", "insufficient funds"]);
-  assert.notEqual(answer.status_code, 100);
+test("a declined payment has HTTP status 200", async () => {
+  const { status, body } = await client.processTransaction(cardPayment({ CardNumber: "4000000000009995" }));
+  assert.deepEqual([status, body.status, body.message], [200, "failed", "insufficient funds"]);
+  assert.notEqual(body.status_code, 100);
 });
 
 test("an invalid payment is refused with its reason", async () => {
-  const { status, answer } = await client.processTransaction(cardPayment({ Cvv: "12" }));
-  assert.deepEqual([status, answer.status, answer.status_code], [400, "failed", 400]);
-  assert.match(answer.msg, /^bad request error: /);
+  const { status, body } = await client.processTransaction(cardPayment({ Cvv: "12" }));
+  assert.deepEqual([status, body.status, body.status_code], [400, "failed", 400]);
+  assert.match(body.msg, /^bad request error: /);
   assert.deepEqual(await sandbox.transactions(), []);
 });
 
@@ -165,45 +165,45 @@ test("a stored token is charged", async () => {
   const fields = { TokenId: "tok_approved", Amount: 25, ConvenienceFeeActive: false, ReferenceNo: "order-1001" };
   const paid = await client.processTokenTransaction(fields);
   assertProcessed(paid);
-  const found = await client.transaction(paid.answer.data.TransactionId);
-  assert.deepEqual([found.status, found.answer.data.Amount], [200, 25]);
+  const found = await client.transaction(paid.body.data.TransactionId);
+  assert.deepEqual([found.status, found.body.data.Amount], [200, 25]);
 });
 
-test("an authorisation is voided once", async () => {
-  const authorised = await client.processTransaction(cardPayment({ TransactionType: "2" }));
-  assertProcessed(authorised);
-  const id = authorised.answer.data.TransactionId;
-  assertProcessed(await client.void(id, "customer cancelled"));
-  const { status, answer } = await client.void(id, "once more");
-  assert.deepEqual([status, answer.msg], [400, "bad request error: invalid transaction id"]);
+test("an authorization is voided once", async () => {
+  const authorized = await client.processTransaction(cardPayment({ TransactionType: "2" }));
+  assertProcessed(authorized);
+  const id = authorized.body.data.TransactionId;
+  assertProcessed(await client.void(id, "customer canceled"));
+  const { status, body } = await client.void(id, "once more");
+  assert.deepEqual([status, body.msg], [400, "bad request error: invalid transaction id"]);
 });
 
-test("look-ups find what is there and nothing else", async () => {
+test("lookups find existing records only", async () => {
   const seeded = await client.customer("cus_1");
-  assert.deepEqual([seeded.status, seeded.answer.status_code, seeded.answer.data.CustomerId], [200, 200, "cus_1"]);
-  assert.ok(!("status" in seeded.answer));
+  assert.deepEqual([seeded.status, seeded.body.status_code, seeded.body.data.CustomerId], [200, 200, "cus_1"]);
+  assert.ok(!("status" in seeded.body));
   const customer = await client.customer("cus_unknown");
-  assert.deepEqual([customer.status, customer.answer.msg], [404, "Customer not found"]);
+  assert.deepEqual([customer.status, customer.body.msg], [404, "Customer not found"]);
   const transaction = await client.transaction("txn_unknown");
-  assert.deepEqual([transaction.status, transaction.answer.msg], [404, "Transaction not found"]);
+  assert.deepEqual([transaction.status, transaction.body.msg], [404, "Transaction not found"]);
 });
 
 test("a wrong key is refused", async () => {
-  const stranger = new Client(sandbox.baseUrl, "wrong-key");
-  const { status, answer } = await stranger.processTransaction(cardPayment());
-  assert.deepEqual([status, answer.status_code, answer.msg], [401, 401, "Unauthorized: Invalid API Key"]);
+  const unauthorized = new Client(sandbox.baseUrl, "wrong-key");
+  const { status, body } = await unauthorized.processTransaction(cardPayment());
+  assert.deepEqual([status, body.status_code, body.msg], [401, 401, "Unauthorized: Invalid API Key"]);
   assert.deepEqual(await sandbox.transactions(), []);
 });
 
-test("a payment whose answer is lost was made all the same", async () => {
+test("a payment with a lost response was charged", async () => {
   await sandbox.arm({ operation: "transaction", phase: "after_commit", kind: "reset" });
   await assert.rejects(client.processTransaction(cardPayment({ Amount: 99.95 })), TypeError);
-  // The client cannot tell this from the next test. Sending again would charge a second time.
-  const made = await sandbox.transactions();
-  assert.deepEqual(made.map((transaction) => transaction.Amount), [99.95]);
+  // The client cannot distinguish this from the next test. Sending again would charge twice.
+  const charged = await sandbox.transactions();
+  assert.deepEqual(charged.map((transaction) => transaction.Amount), [99.95]);
 });
 
-test("a payment that is lost on its way was not made", async () => {
+test("a payment with a lost request was not charged", async () => {
   await sandbox.arm({ operation: "transaction", phase: "before_commit", kind: "reset" });
   await assert.rejects(client.processTransaction(cardPayment({ Amount: 99.95 })), TypeError);
   assert.deepEqual(await sandbox.transactions(), []);

@@ -1,40 +1,40 @@
 use crate::contracts::NAMES;
 
-/// Something that a stack may not be able to do, for a reason that it has to give.
+/// Something that a stack may be unable to do. A stack that lacks an ability declares it, with a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ability {
-    /// It speaks `http://`. A stack without it is checked over https alone.
+    /// The stack supports `http://`. Without it, contracts are checked over https only.
     PlainHttp,
-    /// It speaks `https://`. A stack without it is checked over plain http alone.
+    /// The stack supports `https://`. Without it, contracts are checked over plain http only.
     Https,
-    /// A dropped call ends at once and closes its connection. A call that blocks a thread usually cannot.
+    /// Dropping a call ends it at once and closes its connection. A call that blocks a thread usually cannot do this.
     ///
-    /// An asynchronous `send` must not block the thread that polls it, even without this ability. See
-    /// [`a_call_does_not_block_its_thread`](crate::contracts::environment::a_call_does_not_block_its_thread). A client
-    /// that blocks is a [`BlockingStack`](crate::BlockingStack), which never has this ability.
+    /// Even without this ability, an asynchronous `send` must not block the thread that polls it. See
+    /// [`a_call_does_not_block_its_thread`](crate::contracts::environment::a_call_does_not_block_its_thread). A blocking
+    /// client is a [`BlockingStack`](crate::BlockingStack), which never has this ability.
     Cancel,
-    /// It uses a connection for more than one call.
+    /// The stack uses a connection for more than one call.
     Reuse,
-    /// It reaches real sockets. A stack without it plays [`Setup::script`](crate::Setup::script) itself, and the
+    /// The stack connects to real sockets. Without it, the stack runs [`Setup::script`](crate::Setup::script) itself, and
     /// contracts that need a real server do not apply.
     Sockets,
-    /// It speaks HTTP/2 to a server that offers it, where [`Setup::wants_http2`](crate::Setup::wants_http2) says so; it
-    /// offers HTTP/1.1 beside it. Off unless [declared](Abilities::with).
+    /// The stack supports HTTP/2. Where [`Setup::wants_http2`](crate::Setup::wants_http2) is true it offers both HTTP/2
+    /// and HTTP/1.1. Off unless [declared](Abilities::with).
     Http2,
-    /// Before it uses an idle connection it looks whether a close or a response has arrived on it, even if nothing of the
-    /// stack has run since. Off unless [declared](Abilities::with).
+    /// Before it reuses an idle connection, the stack checks the socket for a close or an unexpected response, even if
+    /// none of its background tasks has run since. Off unless [declared](Abilities::with).
     ///
-    /// A stack without it must still see what a background task has had time to see.
+    /// A stack without this ability must still notice whatever its background tasks have had time to read.
     LooksBeforeReuse,
-    /// It notices within ten seconds that an HTTP/2 connection is dead although nobody closed it, by pings for example.
-    /// It needs [`Http2`](Self::Http2). Off unless [declared](Abilities::with).
+    /// The stack notices within ten seconds that an HTTP/2 connection is dead although neither side closed it, for
+    /// example with pings. Requires [`Http2`](Self::Http2). Off unless [declared](Abilities::with).
     Http2Pings,
 }
 
-/// What a stack can do, what it cannot and why, and which contracts it knowingly breaks.
+/// What a stack can do, what it cannot do and why, and which contracts it knowingly breaks.
 ///
-/// A new value has every [`Ability`] but those that are off unless declared: [`Ability::Http2`],
+/// A new value has every [`Ability`] except the ones that are off unless declared: [`Ability::Http2`],
 /// [`Ability::LooksBeforeReuse`] and [`Ability::Http2Pings`].
 ///
 /// ```
@@ -55,9 +55,9 @@ impl Default for Abilities {
             (Ability::Http2, "the stack does not offer HTTP/2"),
             (
                 Ability::LooksBeforeReuse,
-                "the stack does not say that it looks at a connection before it uses it again",
+                "the stack does not declare that it checks a connection before reusing it",
             ),
-            (Ability::Http2Pings, "the stack does not say that it notices dead HTTP/2 connections"),
+            (Ability::Http2Pings, "the stack does not declare that it notices dead HTTP/2 connections"),
         ];
         let missing = missing.map(|(ability, reason)| (ability, reason.to_owned()));
         Self { missing: missing.into(), deviations: Vec::new() }
@@ -71,22 +71,21 @@ impl Abilities {
         self
     }
 
-    /// Declares that the stack cannot do this. The reason is shown beside each contract that does not apply for it.
+    /// Declares that the stack cannot do this. The report shows the reason next to each contract that does not apply.
     pub fn without(self, ability: Ability, reason: impl Into<String>) -> Self {
         let mut abilities = self.with(ability);
         abilities.missing.push((ability, reason.into()));
         abilities
     }
 
-    /// Declares that the stack breaks the contract of this name, and why that is borne.
+    /// Declares that the stack breaks the contract with this name, and why that is acceptable.
     ///
-    /// The contract is still checked. If it is broken, the report says so with the reason and the test passes; if
-    /// it is kept, or does not apply, the test fails, so that no excuse outlives its cause. Whoever declares a deviation
-    /// takes the risk to the money that the contract's documentation names: say so in the stack's own documentation.
+    /// The contract is still checked. If it is broken, its test passes and the report shows the reason. If it is kept or
+    /// does not apply, its test fails, so that outdated declarations are found. You accept the risk to money that the
+    /// contract's documentation describes: mention it in the stack's own documentation.
     ///
-    /// It covers what the contract demands, and not what is owed in [every situation](crate::contracts): a request that
-    /// is sent twice, a wrong `NotProcessed`, a secret that is shown, a panic and a call that never ends break the
-    /// contract all the same.
+    /// A deviation covers the contract's own requirement, not the [general rules](crate::contracts). A request sent
+    /// twice, a wrong `NotProcessed`, an exposed secret, a panic, or a call that never ends still breaks the contract.
     ///
     /// # Panics
     ///
@@ -97,8 +96,8 @@ impl Abilities {
         if !NAMES.contains(&contract.as_str()) {
             let nearest = NAMES.iter().max_by_key(|name| common_words(name, &contract)).unwrap_or(&"");
             panic!(
-                "a deviation is declared from `{contract}`, and no contract has that name; the nearest is `{nearest}`, \
-                 and the module `payments_conformance::contracts` has them all"
+                "cannot declare a deviation from `{contract}`: there is no contract with that name; the nearest is \
+                 `{nearest}`; see `payments_conformance::contracts` for all names"
             );
         }
         self.deviations.push((contract, reason.into()));
@@ -115,7 +114,7 @@ impl Abilities {
     }
 }
 
-/// How much of the contract's name is in a misspelt one: the letters of the words that both have, less those of others.
+/// How similar two names are: the letters of the words that they share, minus the letters of other words.
 fn common_words(name: &str, misspelt: &str) -> isize {
     let letters = |one: &str, other: &str, both: bool| -> isize {
         let words = one.split('_').filter(|word| other.split('_').any(|it| it == *word) == both);

@@ -7,7 +7,7 @@ use rcgen::{
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// A certificate authority made for one contract.
+/// A certificate authority created for one contract.
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -27,12 +27,12 @@ impl Authority {
         self.0.der().to_vec()
     }
 
-    /// A server that shows a good certificate for `localhost`.
+    /// The configuration of a server with a valid certificate for `localhost`.
     pub(crate) fn server(&self) -> Arc<ServerConfig> {
         self.server_named("localhost")
     }
 
-    /// The same, offering these protocols.
+    /// Like `server`, with these ALPN protocols.
     pub(crate) fn server_speaking(&self, protocols: &[&str]) -> Arc<ServerConfig> {
         let mut config = Arc::unwrap_or_clone(self.server());
         config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
@@ -61,14 +61,14 @@ impl Authority {
                 .with_no_client_auth()
                 .with_single_cert(vec![certificate.der().clone()], key)
                 .expect("the key belongs to the certificate");
-        // For the alerts that a script sends.
+        // So that a script can encrypt its own TLS alerts.
         config.enable_secret_extraction = true;
         Arc::new(config)
     }
 }
 
 fn key() -> KeyPair {
-    KeyPair::generate().expect("ring makes keys")
+    KeyPair::generate().expect("ring generates keys")
 }
 
 fn params(name: &str) -> CertificateParams {

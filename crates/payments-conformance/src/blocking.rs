@@ -9,47 +9,48 @@ use payments_core::{Transport, TransportError, TransportRequest, TransportRespon
 
 use crate::{Abilities, Ability, Setup, Stack};
 
-/// A blocking HTTP stack to be tested: how to make its transport. [`stack`](crate::stack) makes one from a function.
+/// A blocking HTTP stack under test. [`stack`](crate::stack) creates one from a function.
 ///
-/// [`blocking_contract_tests!`](crate::blocking_contract_tests) makes a test of each contract that applies. For a
-/// [`Report`](crate::Report), wrap the stack with [`blocking`](crate::blocking): `check(&blocking(MyStack))`.
+/// [`blocking_contract_tests!`](crate::blocking_contract_tests) creates a test for each contract. For a
+/// [`Report`](crate::Report), wrap the stack in [`blocking`](crate::blocking): `check(&blocking(MyStack))`.
 ///
-/// The kit makes each call on a thread of its own, several at once where a contract asks for that. The transport must
-/// keep the deadlines itself, because nobody can end a blocking call from outside.
+/// The kit makes each call on its own thread, and several at once where a contract requires it. The transport must
+/// enforce the deadlines, because a blocking call cannot be ended from outside.
 pub trait BlockingStack: Send + Sync + 'static {
     /// The transport under test.
     type Transport: blocking::Transport;
 
-    /// Makes a new transport with connections of its own, as a program would for production.
+    /// Creates a new transport with its own connections, as a program would in production.
     ///
-    /// It must trust [`Setup::authority_pem`] besides or instead of the public authorities. A panic here breaks the
-    /// contract that is being checked.
+    /// It must trust [`Setup::authority_pem`], with or without the public authorities. A panic here breaks the contract
+    /// that is being checked.
     fn transport(&self, setup: &Setup) -> Self::Transport;
 
-    /// What the stack can and cannot do; by default what [`Abilities::default`] has.
+    /// What the stack can and cannot do. The default is [`Abilities::default`].
     ///
-    /// [`Ability::Cancel`] is always taken away.
+    /// The kit always removes [`Ability::Cancel`].
     fn abilities(&self) -> Abilities {
         Abilities::default()
     }
 
-    /// The time, by the clock that the transport keeps its deadlines by: the machine's, unless the stack plays it.
+    /// The current time, by the clock that the transport uses for its deadlines. Override it for a simulated clock.
     fn now(&self) -> Instant {
         Instant::now()
     }
 
-    /// What the transport's own `Debug` shows, where it has one: the kit searches it for the key and the card.
+    /// The `Debug` output of the transport, if it has one. The kit searches it for the API key and the card.
     fn debug(&self, transport: &Self::Transport) -> Option<String> {
         let _ = transport;
         None
     }
 }
 
-/// A [`Stack`] of a blocking one, for [`check`](crate::check) and the functions in [`contracts`](crate::contracts).
+/// Turns a blocking stack into a [`Stack`] for [`check`](crate::check) and the functions in
+/// [`contracts`](crate::contracts).
 ///
-/// Each call is made by a thread of its own. Contracts about dropped calls do not apply; all others do. In
+/// Each call runs on its own thread. Contracts about dropped calls do not apply. For
 /// [`a_call_does_not_block_its_thread`](crate::contracts::environment::a_call_does_not_block_its_thread) two threads make
-/// a call each, so that a transport which makes one call at a time is found.
+/// one call each, which finds a transport that makes only one call at a time.
 ///
 /// ```
 /// # use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};
@@ -103,11 +104,11 @@ impl<T: blocking::Transport> Transport for ThreadPerCall<T> {
             let (ended, end) = oneshot::channel();
             thread::spawn(move || {
                 let result = catch_unwind(AssertUnwindSafe(|| transport.send(request)));
-                // The kit drops its transports on its own threads, and looks at the connections afterwards.
+                // Dropped before the call ends, because the kit checks the connections afterwards.
                 drop(transport);
                 drop(ended.send(result));
             });
-            let result = end.await.expect("the thread sends whatever it ends with");
+            let result = end.await.expect("the thread always sends a result");
             result.unwrap_or_else(|panic| resume_unwind(panic))
         }
     }

@@ -7,23 +7,23 @@ use payments_core::Transport;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use crate::breach::Breach;
-use crate::charge::Charge;
+use crate::test_request::TestRequest;
+use crate::violation::Violation;
 use crate::{Journal, Setup, Stack, Verdict};
 
-/// The process that a contract about the environment starts: the same test again, in another environment.
+/// A child process that runs the same test in another environment.
 pub(crate) struct Child {
     base_url: String,
     setup: Setup,
 }
 
 impl Child {
-    /// The contract that this process was started for. It checks no other.
+    /// The contract that this process was started for. It checks no other contract.
     pub(crate) fn contract() -> Option<String> {
         env::var(CONTRACT).ok()
     }
 
-    /// What this process was told, if it was started for this contract.
+    /// The parameters from the parent, if this process was started for this contract.
     pub(crate) fn of_this_process(contract: &str) -> Option<Self> {
         Self::contract().filter(|own| own == contract)?;
         let (base_url, authority_pem) = (env::var(BASE_URL).ok()?, env::var(AUTHORITY).ok()?);
@@ -34,29 +34,30 @@ impl Child {
         Some(Self { base_url, setup })
     }
 
-    /// The name of the test that this thread runs; the verdict on the contract if no process can be started.
+    /// The name of the test that runs on this thread, or a verdict if no child process can be started.
     ///
-    /// A program that is no test would start itself with the arguments of a test harness, and do whatever it does then:
-    /// send payments, for example. So the test must have been made by [`contract_tests!`](crate::contract_tests).
+    /// Only a test created by [`contract_tests!`](crate::contract_tests) can start itself again. Any other program would
+    /// run with the arguments of a test harness and could, for example, send payments.
     pub(crate) fn test(contract: &'static str) -> Result<String, Verdict> {
         let name = thread::current().name().and_then(|name| name.strip_prefix(OF_A_TEST)).map(str::to_owned);
         name.ok_or_else(|| {
             let reason =
-                "it needs a process of its own, which only a test made by `contract_tests!` can start";
+                "it needs a separate process, which only a test created by `contract_tests!` can start";
             Verdict::not_applicable(contract, reason.to_owned())
         })
     }
 
-    /// A process that runs this test alone, for this contract.
+    /// A command that runs only this test, for this contract.
     pub(crate) fn command(
         contract: &str,
         test: &str,
         base_url: &str,
         setup: &Setup,
-    ) -> Result<Command, Breach> {
-        let program = env::current_exe().map_err(|error| Breach::new(format!("no program: {error}")))?;
+    ) -> Result<Command, Violation> {
+        let program = env::current_exe()
+            .map_err(|error| Violation::new(format!("cannot find the test's executable: {error}")))?;
         let mut child = Command::new(program);
-        // The test may be one that is ignored unless it is asked for.
+        // The test may be marked `#[ignore]`.
         child.args([test, "--exact", "--nocapture", "--include-ignored"]);
         child.env(CONTRACT, contract).env(BASE_URL, base_url).env(AUTHORITY, setup.authority_pem());
         if setup.wants_http2() {
@@ -65,12 +66,12 @@ impl Child {
         Ok(child)
     }
 
-    /// Where the parent's server is.
+    /// The address of the parent's server.
     pub(crate) fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// For transports to the parent's server.
+    /// For transports that connect to the parent's server.
     pub(crate) fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -78,7 +79,7 @@ impl Child {
     /// Makes one call to the parent's server.
     pub(crate) fn send(&self, contract: &'static str, stack: &impl Stack) -> Verdict {
         let transport = stack.transport(&self.setup);
-        let charge = Charge::new(&self.base_url, "charge-00001".to_owned());
+        let charge = TestRequest::charge(&self.base_url, "charge-00001".to_owned());
         match stack.block_on(transport.send(charge.into_transport_request())) {
             Ok(_) => Verdict::kept(contract, Vec::new()),
             Err(error) => Verdict::broken(contract, error.to_string(), Vec::new()),
@@ -86,7 +87,7 @@ impl Child {
     }
 }
 
-/// Runs a contract as the test of this name, on a thread whose name says so.
+/// Runs a contract as the test with this name, on a thread named after it.
 #[doc(hidden)]
 pub fn run_as_test(place: &str, contract: impl FnOnce() + Send) {
     let test = place.split_once("::").map_or(place, |(_crate, test)| test);
@@ -98,7 +99,7 @@ pub fn run_as_test(place: &str, contract: impl FnOnce() + Send) {
     });
 }
 
-/// What the name of a test's thread begins with. A thread of a program has such a name only if the kit gave it one.
+/// The prefix of a test thread's name. Only the kit gives a thread such a name.
 const OF_A_TEST: &str = "payments-conformance test ";
 
 const CONTRACT: &str = "PAYMENTS_CONFORMANCE_CHILD";

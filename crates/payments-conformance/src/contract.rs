@@ -4,36 +4,36 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::authority::Authority;
-use crate::breach::{Breach, PANICS};
 use crate::child::Child;
-use crate::conversation::Conversation;
+use crate::connection::Connection;
 use crate::http2::Peer;
 use crate::script::{Act, Script};
-use crate::server::{Greeting, Server};
-use crate::trial::Trial;
+use crate::server::{Security, Server};
+use crate::test_run::TestRun;
+use crate::violation::{PANICS, Violation};
 use crate::{Abilities, Ability, Journal, Setup, Stack, Verdict};
 
-/// One contract: its name, why it matters for money, and what a stack must be able to do for it to apply.
+/// One contract: its name, why it matters for money, and which abilities it needs.
 pub(crate) struct Contract {
     name: &'static str,
     why: &'static str,
     needs: Vec<Ability>,
-    about: Option<Ability>,
-    alone: bool,
+    tested: Option<Ability>,
+    exclusive: bool,
 }
 
-/// Held by every contract that is being checked: alone by those that would take the memory of another for their own.
+/// Locked during every check: exclusively by contracts that measure the memory of the process, shared by all others.
 static PROCESS: RwLock<()> = RwLock::new(());
 
 impl Contract {
     /// A contract that needs a real server.
     pub(crate) fn new(name: &'static str, why: &'static str) -> Self {
-        Self { needs: vec![Ability::Sockets], ..Self::as_data(name, why) }
+        Self { needs: vec![Ability::Sockets], ..Self::scripted(name, why) }
     }
 
-    /// A contract whose server can be played from a [`Script`] by a stack without sockets.
-    pub(crate) fn as_data(name: &'static str, why: &'static str) -> Self {
-        Self { name, why, needs: Vec::new(), about: None, alone: false }
+    /// A contract whose server is a [`Script`], which a stack without sockets can run itself.
+    pub(crate) fn scripted(name: &'static str, why: &'static str) -> Self {
+        Self { name, why, needs: Vec::new(), tested: None, exclusive: false }
     }
 
     pub(crate) fn needs(mut self, ability: Ability) -> Self {
@@ -41,55 +41,56 @@ impl Contract {
         self
     }
 
-    /// The same, of a contract that a stack without this ability breaks: the story says how to declare that.
-    pub(crate) fn about(self, ability: Ability) -> Self {
-        Self { about: Some(ability), ..self.needs(ability) }
+    /// A contract that a stack without this ability breaks. The failure message says how to declare the missing ability.
+    pub(crate) fn tests(self, ability: Ability) -> Self {
+        Self { tested: Some(ability), ..self.needs(ability) }
     }
 
-    /// Of the kit's contracts no other is checked in this process meanwhile.
-    pub(crate) fn alone(self) -> Self {
-        Self { alone: true, ..self }
+    /// Checks no other contract of the kit in this process at the same time.
+    pub(crate) fn exclusive(self) -> Self {
+        Self { exclusive: true, ..self }
     }
 
-    /// Checks the contract over every scheme that the stack speaks.
+    /// Checks the contract over every scheme that the stack supports.
     pub(crate) fn check<S: Stack>(
         self,
         stack: &S,
-        body: impl Fn(&Stage<'_, S>) -> Result<(), Breach>,
+        body: impl Fn(&Harness<'_, S>) -> Result<(), Violation>,
     ) -> Verdict {
         let abilities = stack.abilities();
         if let Some(contract) = Child::contract().filter(|contract| contract != self.name) {
-            let reason = format!("this process is for {contract}");
+            let reason = format!("this process was started for {contract}");
             return Verdict::not_applicable(self.name, reason);
         }
         if let Some(reason) = self.needs.iter().find_map(|ability| abilities.missing(*ability)) {
             let verdict = Verdict::not_applicable(self.name, reason.to_owned());
-            return verdict.excused(abilities.deviation_of(self.name));
+            return verdict.with_deviation(abilities.deviation_of(self.name));
         }
         let schemes = schemes(&abilities, &self.needs);
         if schemes.is_empty() {
             let reason = if abilities.missing(Ability::Http2).is_none() {
-                "the stack speaks HTTP/2 but not https, which is the only way that the kit offers it"
+                "the stack supports HTTP/2 but not https, and the kit offers HTTP/2 only over TLS"
             } else {
-                "the stack speaks neither http nor https"
+                "the stack supports neither http nor https"
             };
             let reason = reason.to_owned();
             return Verdict::broken(self.name, reason, Vec::new());
         }
-        let _alone = self.alone.then(|| PROCESS.write().unwrap_or_else(PoisonError::into_inner));
-        let _beside = (!self.alone).then(|| PROCESS.read().unwrap_or_else(PoisonError::into_inner));
+        let _write_guard = self.exclusive.then(|| PROCESS.write().unwrap_or_else(PoisonError::into_inner));
+        let _read_guard = (!self.exclusive).then(|| PROCESS.read().unwrap_or_else(PoisonError::into_inner));
         let figures = Mutex::new(Vec::new());
         let mut broken = None;
         for scheme in schemes {
-            let stage =
-                Stage { stack, contract: &self, scheme, authority: Authority::new(), figures: &figures };
-            // The next contract is still to be checked.
-            let kept = catch_unwind(AssertUnwindSafe(|| body(&stage))).unwrap_or_else(|panic| {
-                Err(panicked(&*panic)
-                    .told(|breach| stage.story("was not reached", breach, "nothing", "no call was made")))
+            let harness =
+                Harness { stack, contract: &self, scheme, authority: Authority::new(), figures: &figures };
+            // A panic must not keep the next contract from being checked.
+            let kept = catch_unwind(AssertUnwindSafe(|| body(&harness))).unwrap_or_else(|panic| {
+                Err(panicked(&*panic).with_context(|violation| {
+                    harness.failure_message("was not reached", violation, "nothing", "no call was made")
+                }))
             });
-            if let Err(breach) = kept {
-                broken = Some(breach);
+            if let Err(violation) = kept {
+                broken = Some(violation);
                 break;
             }
         }
@@ -97,29 +98,29 @@ impl Contract {
         let deviation = abilities.deviation_of(self.name);
         let verdict = match (broken, deviation) {
             (None, _) => Verdict::kept(self.name, figures),
-            (Some(breach), Some(reason)) if breach.is_owed() => {
-                let story = format!(
-                    "{breach}\n  deviation:      the one that is declared (\"{reason}\") covers what this contract \
-                     demands; this is owed in every situation"
+            (Some(violation), Some(reason)) if violation.is_general() => {
+                let message = format!(
+                    "{violation}\n  deviation:      the declared deviation (\"{reason}\") covers only this contract's own \
+                     requirement, and the transport broke a general rule"
                 );
-                return Verdict::broken(self.name, story, figures);
+                return Verdict::broken(self.name, message, figures);
             }
-            (Some(breach), _) => Verdict::broken(self.name, breach.to_string(), figures),
+            (Some(violation), _) => Verdict::broken(self.name, violation.to_string(), figures),
         };
-        verdict.excused(deviation)
+        verdict.with_deviation(deviation)
     }
 
-    /// How a stack declares that it lacks what the contract is about.
+    /// How to declare that the stack lacks the ability that this contract tests.
     fn declaration(&self) -> Option<String> {
-        let ability = self.about?;
+        let ability = self.tested?;
         Some(format!(
-            "if the stack cannot do this at all, declare it: \
+            "if the stack cannot do this at all, declare it with \
              `Abilities::default().without(Ability::{ability:?}, \"the reason\")`"
         ))
     }
 }
 
-/// Over which a contract is checked. HTTP/2 is offered within TLS alone, and without sockets there is no difference.
+/// The schemes to check. HTTP/2 is offered only over TLS. Without sockets all schemes are the same.
 fn schemes(abilities: &Abilities, needs: &[Ability]) -> Vec<Scheme> {
     if abilities.missing(Ability::Sockets).is_some() {
         return vec![Scheme::Http];
@@ -133,7 +134,7 @@ fn schemes(abilities: &Abilities, needs: &[Ability]) -> Vec<Scheme> {
     if speaks(Ability::Https) && !needs(Ability::PlainHttp) && !needs(Ability::Http2) {
         schemes.push(Scheme::Https);
     }
-    // What needs a server of sockets says byte by byte what it does, in the words of HTTP/1.1.
+    // A contract that needs sockets but not HTTP/2 scripts its server byte by byte in HTTP/1.1.
     if speaks(Ability::Https) && speaks(Ability::Http2) && (needs(Ability::Http2) || !needs(Ability::Sockets))
     {
         schemes.push(Scheme::Http2);
@@ -141,21 +142,21 @@ fn schemes(abilities: &Abilities, needs: &[Ability]) -> Vec<Scheme> {
     schemes
 }
 
-fn panicked(panic: &(dyn std::any::Any + Send)) -> Breach {
-    Breach::owed(format!("something panicked: {}", message(panic)), PANICS)
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Violation {
+    Violation::general(format!("a panic occurred: {}", panic_text(panic)), PANICS)
 }
 
-fn message(panic: &(dyn std::any::Any + Send)) -> &str {
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// What the addresses of a server begin with.
+/// The scheme and protocol of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
     Http,
     Https,
-    /// `https` with a server that speaks HTTP/2 and nothing else.
+    /// `https` with a server that speaks only HTTP/2.
     Http2,
 }
 
@@ -169,8 +170,8 @@ impl std::fmt::Display for Scheme {
     }
 }
 
-/// Where trials of one contract take place: a stack and a scheme.
-pub(crate) struct Stage<'a, S> {
+/// Starts servers and test runs for one contract, stack and scheme.
+pub(crate) struct Harness<'a, S> {
     pub(crate) stack: &'a S,
     contract: &'a Contract,
     pub(crate) scheme: Scheme,
@@ -178,32 +179,32 @@ pub(crate) struct Stage<'a, S> {
     figures: &'a Mutex<Vec<String>>,
 }
 
-impl<S: Stack> Stage<'_, S> {
-    /// A trial with a server that does what the script says; `situation` says it in words.
-    pub(crate) fn scripted(
+impl<S: Stack> Harness<'_, S> {
+    /// Runs `body` against a server that follows the script. `situation` describes the server's behavior in words.
+    pub(crate) fn with_script(
         &self,
         situation: &str,
         acts: impl Into<Vec<Act>>,
-        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
-    ) -> Result<(), Breach> {
+        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
         let script = Script::in_turn(acts);
         let journal = Journal::default();
         if self.stack.abilities().missing(Ability::Sockets).is_some() {
             let setup = self.setup(journal.clone(), Some(script));
             let transport = self.stack.transport(&setup);
             let url = "http://localhost:1/api/v1/public".to_owned();
-            return self.conclude(situation, Trial::new(self.stack, transport, None, journal, url), body);
+            return self.run_check(situation, TestRun::new(self.stack, transport, None, journal, url), body);
         }
         if script.refuses_all() {
-            // Bound, so that nobody else can take the port, and not listening: whoever connects is refused.
-            let nobody = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
-            let nobody = nobody.expect("this machine has sockets");
-            let bound = nobody.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into());
+            // Bound to reserve the port, but not listening, so that connections are refused.
+            let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+            let socket = socket.expect("this machine has sockets");
+            let bound = socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into());
             bound.expect("loopback has a free port");
-            let address = nobody.local_addr().ok().and_then(|address| address.as_socket());
+            let address = socket.local_addr().ok().and_then(|address| address.as_socket());
             let url = self.url(address.expect("a bound socket has an address"));
             let transport = self.stack.transport(&self.setup(journal.clone(), None));
-            return self.conclude(situation, Trial::new(self.stack, transport, None, journal, url), body);
+            return self.run_check(situation, TestRun::new(self.stack, transport, None, journal, url), body);
         }
         let number = AtomicUsize::new(0);
         if self.scheme == Scheme::Http2 {
@@ -215,9 +216,9 @@ impl<S: Stack> Stage<'_, S> {
                     }
                 }
             };
-            return self.served_http2(situation, &[], script, body);
+            return self.with_http2_server(situation, &[], script, body);
         }
-        self.served(
+        self.with_server(
             situation,
             move |connection| {
                 while let Some(request) = connection.read_request() {
@@ -231,69 +232,69 @@ impl<S: Stack> Stage<'_, S> {
         )
     }
 
-    /// A trial with a server whose every connection runs `script` on a thread of its own.
-    pub(crate) fn served(
+    /// Runs `body` against a server that runs `script` on its own thread for each connection.
+    pub(crate) fn with_server(
         &self,
         situation: &str,
-        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
-        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
-    ) -> Result<(), Breach> {
-        self.served_with(self.greeting(), situation, script, body)
+        script: impl Fn(&mut Connection) + Send + Sync + 'static,
+        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        self.with_server_over(self.security(), situation, script, body)
     }
 
-    /// The same, with a server that greets its clients otherwise than the scheme asks for.
-    pub(crate) fn served_with(
+    /// Like `with_server`, with or without TLS regardless of the scheme.
+    pub(crate) fn with_server_over(
         &self,
-        greeting: Greeting,
+        security: Security,
         situation: &str,
-        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
-        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
-    ) -> Result<(), Breach> {
+        script: impl Fn(&mut Connection) + Send + Sync + 'static,
+        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
         let journal = Journal::default();
-        let server = Server::start(greeting, &journal, script);
+        let server = Server::start(security, &journal, script);
         let transport = self.stack.transport(&self.setup(journal.clone(), None));
         let url = self.url(server.address);
-        self.conclude(situation, Trial::new(self.stack, transport, Some(&server), journal, url), body)
+        self.run_check(situation, TestRun::new(self.stack, transport, Some(&server), journal, url), body)
     }
 
-    /// A trial with a server that speaks HTTP/2 and greets with these settings. Every connection runs `script`.
-    pub(crate) fn served_http2(
+    /// Runs `body` against an HTTP/2 server with these settings. Each connection runs `script`.
+    pub(crate) fn with_http2_server(
         &self,
         situation: &str,
         settings: &'static [(u16, u32)],
         script: impl Fn(&mut Peer<'_>) + Send + Sync + 'static,
-        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
-    ) -> Result<(), Breach> {
-        let script = move |connection: &mut Conversation| {
-            if let Some(mut peer) = Peer::greet(connection, settings) {
+        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        let script = move |connection: &mut Connection| {
+            if let Some(mut peer) = Peer::start(connection, settings) {
                 script(&mut peer);
             }
         };
-        self.served_with(self.http2_greeting(), situation, script, body)
+        self.with_server_over(self.http2_security(), situation, script, body)
     }
 
-    /// TLS with HTTP/2 and nothing else.
-    pub(crate) fn http2_greeting(&self) -> Greeting {
-        Greeting::Tls(self.authority.server_speaking(&["h2"]))
+    /// TLS that negotiates only HTTP/2.
+    pub(crate) fn http2_security(&self) -> Security {
+        Security::Tls(self.authority.server_speaking(&["h2"]))
     }
 
-    /// A further server, beside that of the trial.
+    /// A second server with its own journal.
     pub(crate) fn another_server(
         &self,
         journal: &Journal,
-        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
+        script: impl Fn(&mut Connection) + Send + Sync + 'static,
     ) -> Server {
-        Server::start(self.greeting(), journal, script)
+        Server::start(self.security(), journal, script)
     }
 
-    /// A further server on a socket that listens already.
+    /// A second server on a socket that already listens.
     pub(crate) fn another_server_on(
         &self,
         listener: TcpListener,
         journal: &Journal,
-        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
+        script: impl Fn(&mut Connection) + Send + Sync + 'static,
     ) -> Server {
-        Server::start_on(listener, self.greeting(), journal, script)
+        Server::start_on(listener, self.security(), journal, script)
     }
 
     pub(crate) fn url(&self, server: SocketAddr) -> String {
@@ -314,13 +315,13 @@ impl<S: Stack> Stage<'_, S> {
         }
     }
 
-    /// Keeps a measured value for the report.
+    /// Adds a measured value to the report.
     pub(crate) fn figure(&self, text: impl AsRef<str>) {
         let figure = format!("{}: {}", self.scheme, text.as_ref());
         self.figures.lock().unwrap_or_else(PoisonError::into_inner).push(figure);
     }
 
-    /// Whether requests arrive in the words of HTTP/1.1.
+    /// Whether the server speaks HTTP/1.1.
     pub(crate) fn speaks_http1(&self) -> bool {
         self.scheme != Scheme::Http2 && !self.lacks(Ability::Sockets)
     }
@@ -330,53 +331,53 @@ impl<S: Stack> Stage<'_, S> {
         self.stack.abilities().missing(ability).is_some()
     }
 
-    fn greeting(&self) -> Greeting {
+    fn security(&self) -> Security {
         match self.scheme {
-            Scheme::Http => Greeting::Plain,
-            Scheme::Https => Greeting::Tls(self.authority.server()),
-            Scheme::Http2 => self.http2_greeting(),
+            Scheme::Http => Security::Plain,
+            Scheme::Https => Security::Tls(self.authority.server()),
+            Scheme::Http2 => self.http2_security(),
         }
     }
 
-    fn conclude(
+    fn run_check(
         &self,
         situation: &str,
-        trial: Trial<'_, S>,
-        body: impl FnOnce(&Trial<'_, S>) -> Result<(), Breach>,
-    ) -> Result<(), Breach> {
-        let journal = trial.journal().clone();
+        run: TestRun<'_, S>,
+        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        let journal = run.journal().clone();
         let kept =
-            catch_unwind(AssertUnwindSafe(|| body(&trial))).unwrap_or_else(|panic| Err(panicked(&*panic)));
-        let told = trial.told();
+            catch_unwind(AssertUnwindSafe(|| body(&run))).unwrap_or_else(|panic| Err(panicked(&*panic)));
+        let log = run.call_log();
         let finished =
-            catch_unwind(AssertUnwindSafe(|| trial.finish())).unwrap_or_else(|panic| Err(panicked(&*panic)));
+            catch_unwind(AssertUnwindSafe(|| run.finish())).unwrap_or_else(|panic| Err(panicked(&*panic)));
         let outcome = match (kept, finished) {
-            // What is owed in every situation weighs more than what the contract demands, and no deviation covers it.
-            (Err(breach), Err(owed)) if !breach.is_owed() && owed.is_owed() => Err(owed),
+            // A broken general rule takes precedence, because no deviation covers it.
+            (Err(violation), Err(general)) if !violation.is_general() && general.is_general() => Err(general),
             (kept, finished) => kept.and(finished),
         };
-        outcome.map_err(|breach| {
-            breach.told(|breach| {
-                let told = told.about(&breach.to_string(), &journal);
-                self.story(situation, breach, &journal.to_string(), &told)
+        outcome.map_err(|violation| {
+            violation.with_context(|violation| {
+                let calls = log.about(&violation.to_string(), &journal);
+                self.failure_message(situation, violation, &journal.to_string(), &calls)
             })
         })
     }
 
-    fn story(&self, situation: &str, breach: &Breach, journal: &str, told: &str) -> String {
+    fn failure_message(&self, situation: &str, violation: &Violation, journal: &str, calls: &str) -> String {
         let over = format!("`{}`, over {}", self.contract.name, self.scheme);
-        let why = breach.why().unwrap_or(self.contract.why);
-        let declaration = self.contract.declaration().filter(|_| !breach.is_owed());
-        let fields = [("contract", over.as_str()), ("the server", situation), ("its journal", journal)];
-        let beside = breach.lines().iter().map(|(name, text)| (*name, text.as_str()));
-        let after = [("the transport", told), ("why", why)];
+        let why = violation.why().unwrap_or(self.contract.why);
+        let declaration = self.contract.declaration().filter(|_| !violation.is_general());
+        let fields = [("contract", over.as_str()), ("the server", situation), ("received", journal)];
+        let details = violation.lines().iter().map(|(name, text)| (*name, text.as_str()));
+        let after = [("returned", calls), ("risk", why)];
         let declared = declaration.iter().map(|text| ("otherwise", text.as_str()));
-        let mut story = format!("{breach}\n");
-        for (name, text) in fields.into_iter().chain(beside).chain(after).chain(declared) {
+        let mut message = format!("{violation}\n");
+        for (name, text) in fields.into_iter().chain(details).chain(after).chain(declared) {
             let name = format!("{name}:");
-            story.extend(["\n  ", &name, &" ".repeat(16_usize.saturating_sub(name.len()))]);
-            story.push_str(&text.replace('\n', "\n                  "));
+            message.extend(["\n  ", &name, &" ".repeat(16_usize.saturating_sub(name.len()))]);
+            message.push_str(&text.replace('\n', "\n                  "));
         }
-        story
+        message
     }
 }

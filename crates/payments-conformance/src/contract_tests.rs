@@ -1,6 +1,6 @@
-/// Makes one named `#[test]` of each contract, for the stack that the expression makes.
+/// Creates one named `#[test]` for each contract. The expression must return a [`Stack`](crate::Stack).
 ///
-/// The expression is evaluated anew in each test. Put the macro into a module of its own for each stack.
+/// Each test evaluates the expression again. To test several stacks, use the macro in a separate module for each.
 ///
 /// ```
 /// # use payments_conformance::{Setup, Stack};
@@ -26,7 +26,7 @@ macro_rules! contract_tests {
     };
 }
 
-/// The same for a blocking stack: one named `#[test]` of each contract.
+/// Creates one named `#[test]` for each contract, for a blocking stack.
 ///
 /// ```
 /// # use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};

@@ -1,8 +1,13 @@
-//! The contracts, each a function of the stack that is tested.
+//! The contracts, one function each.
 //!
-//! Every one of them also holds what is owed in every situation: no request reaches a server twice, none of which the
-//! server read a byte is called [`NotProcessed`](payments_core::Delivery::NotProcessed), every call ends, nothing
-//! panics, and neither key nor card number is in anything that a program may print of the result.
+//! Every contract also checks the **general rules**:
+//!
+//! - No request reaches a server twice.
+//! - A request of which the server read even one byte is not reported as
+//!   [`NotProcessed`](payments_core::Delivery::NotProcessed).
+//! - Every call ends, no later than its deadline.
+//! - Nothing panics.
+//! - The API key and the card number are in nothing that a program can print of the result.
 
 pub mod answers;
 pub mod broken_answers;
@@ -23,9 +28,9 @@ pub mod secrecy;
 
 use crate::{Stack, Verdict};
 
-/// Hands the list of all contracts to a macro of this crate.
+/// Passes the list of all contracts to a macro of this crate.
 ///
-/// The only list there is: a contract that stands here is a test, and in the report.
+/// This is the only list. Every contract in it becomes a test and is in the report.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __each_contract {
@@ -165,7 +170,7 @@ macro_rules! __name_each {
     };
 }
 
-/// Every contract's name.
+/// The names of all contracts.
 pub(crate) const NAMES: &[&str] = __each_contract!(__name_each {});
 
 pub(crate) fn check_each(stack: &impl Stack, wanted: impl Fn(&str) -> bool) -> Vec<Verdict> {

@@ -1,4 +1,4 @@
-//! The server's end of HTTP/2, frame by frame, so that it can do what no server library would.
+//! The server's side of HTTP/2, frame by frame, so that it can do what a server library would not.
 
 mod frame;
 
@@ -10,18 +10,18 @@ use loona_hpack::Decoder;
 
 use self::frame::Windows;
 pub(crate) use self::frame::{LARGEST, code, flag, frame, header_block, kind, literal, setting};
-use crate::conversation::Conversation;
+use crate::connection::Connection;
 use crate::journal::Received;
 use crate::script::Act;
 
-/// One connection that speaks HTTP/2, seen from the server.
+/// One HTTP/2 connection, from the server's side.
 ///
-/// By itself it acknowledges settings and pings, gives the client new windows, keeps to the client's, and writes the
-/// journal. Everything else is the script's.
+/// It automatically acknowledges settings and pings, sends window updates, respects the client's windows, and writes the
+/// journal. The script does everything else.
 pub(crate) struct Peer<'a> {
-    connection: &'a mut Conversation,
+    connection: &'a mut Connection,
     decoder: Decoder<'a>,
-    /// Requests of which the end has not come.
+    /// Requests whose stream has not ended.
     arriving: HashMap<u32, Received>,
     events: VecDeque<Event>,
     windows: Windows,
@@ -30,15 +30,15 @@ pub(crate) struct Peer<'a> {
 
 /// What the client did.
 pub(crate) enum Event {
-    /// It began a request whose body is still to come.
+    /// A request began; its body has not arrived.
     Begun(Request),
     /// A whole request arrived.
     Request(Request),
-    /// It gave a stream up, with this code.
+    /// The client reset a stream with this code.
     Reset { stream: u32, code: u32 },
 }
 
-/// A request and the stream that it came on.
+/// A request and its stream.
 #[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) stream: u32,
@@ -46,8 +46,8 @@ pub(crate) struct Request {
 }
 
 impl<'a> Peer<'a> {
-    /// Reads the client's preface and answers with these settings; `None` if the client speaks no HTTP/2.
-    pub(crate) fn greet(connection: &'a mut Conversation, settings: &[(u16, u32)]) -> Option<Self> {
+    /// Reads the client's preface and sends these settings. `None` if the client does not speak HTTP/2.
+    pub(crate) fn start(connection: &'a mut Connection, settings: &[(u16, u32)]) -> Option<Self> {
         let mut peer = Self::accept(connection)?;
         let each = settings.iter().flat_map(|(name, value)| {
             let (name, value) = (name.to_be_bytes(), value.to_be_bytes());
@@ -57,8 +57,8 @@ impl<'a> Peer<'a> {
         Some(peer)
     }
 
-    /// Reads the client's preface and says nothing, which no server may.
-    pub(crate) fn accept(connection: &'a mut Conversation) -> Option<Self> {
+    /// Reads the client's preface and sends nothing, which violates the protocol.
+    pub(crate) fn accept(connection: &'a mut Connection) -> Option<Self> {
         if connection.read_exact(PREFACE.len())? != PREFACE {
             connection.note("the client offered HTTP/2 and did not speak it");
             return None;
@@ -68,21 +68,21 @@ impl<'a> Peer<'a> {
         Some(Self { connection, decoder, arriving, events, windows, gives_windows: true })
     }
 
-    /// The how-manieth connection of the server, from 0.
+    /// The index of this connection on its server, from 0.
     pub(crate) fn index(&self) -> usize {
         self.connection.index()
     }
 
-    pub(crate) fn connection(&mut self) -> &mut Conversation {
+    pub(crate) fn connection(&mut self) -> &mut Connection {
         self.connection
     }
 
-    /// From now on the client's bodies get no more room than the settings gave them.
+    /// Stops sending window updates for request bodies.
     pub(crate) fn give_no_windows(&mut self) {
         self.gives_windows = false;
     }
 
-    /// What the client does next; `None` if it closed the connection.
+    /// The client's next event. `None` if the client closed the connection.
     pub(crate) fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.events.pop_front() {
@@ -92,8 +92,8 @@ impl<'a> Peer<'a> {
         }
     }
 
-    /// The next whole request of those that have come; `None` if nothing more has.
-    pub(crate) fn next_request_unless_lull(&mut self) -> Option<Request> {
+    /// The next whole request among the bytes that have arrived. `None` if there is none yet.
+    pub(crate) fn next_request_if_pending(&mut self) -> Option<Request> {
         loop {
             match self.events.pop_front() {
                 Some(Event::Request(request)) => return Some(request),
@@ -104,7 +104,7 @@ impl<'a> Peer<'a> {
         }
     }
 
-    /// The next whole request; `None` if the client closed the connection.
+    /// The next whole request. `None` if the client closed the connection.
     pub(crate) fn next_request(&mut self) -> Option<Request> {
         loop {
             if let Event::Request(request) = self.next()? {
@@ -113,8 +113,8 @@ impl<'a> Peer<'a> {
         }
     }
 
-    /// Reads whatever the client does until it closes the connection.
-    pub(crate) fn hold(&mut self) {
+    /// Reads everything until the client closes the connection.
+    pub(crate) fn wait_for_close(&mut self) {
         while self.next().is_some() {}
     }
 
@@ -134,18 +134,18 @@ impl<'a> Peer<'a> {
         }
     }
 
-    /// Answers with the id of the request, so that a caller can tell whether the answer is its own.
+    /// Responds with the id of the request, so that a caller can recognize its own response.
     pub(crate) fn echo(&mut self, request: &Request) -> bool {
-        self.answer(request.stream, &Response::new(request.received.id()))
+        self.respond(request.stream, &Response::new(request.received.id()))
     }
 
-    /// Plays one act of a script on the request that was just read; `false` if the connection is of no more use.
+    /// Performs one act for the request that was just read. Returns `false` if the connection is no longer usable.
     pub(crate) fn play(&mut self, act: &Act, request: &Request) -> bool {
         let stream = request.stream;
         match act {
             Act::Echo => self.echo(request),
-            Act::Answer(answer) => self.answer(stream, answer),
-            // The others on the connection are none the worse for it.
+            Act::Answer(answer) => self.respond(stream, answer),
+            // Other streams on the connection continue.
             Act::Silence => true,
             Act::Drip { answer, bytes, every } => {
                 let last = answer.body().len().saturating_sub(1);
@@ -162,21 +162,21 @@ impl<'a> Peer<'a> {
             Act::Truncate { answer, bytes } => {
                 self.head(stream, answer, 0);
                 self.data(stream, &answer.body()[..*bytes], false);
-                !self.end(Conversation::close)
+                !self.end(Connection::close)
             }
             Act::Garbage(garbage) => {
                 self.connection.write(garbage);
-                self.hold();
+                self.wait_for_close();
                 false
             }
-            Act::Reset => !self.end(Conversation::reset),
-            // Nobody listens where all is refused, and no script refuses one request after another.
-            Act::Close | Act::Refuse => !self.end(Conversation::close),
+            Act::Reset => !self.end(Connection::reset),
+            // A script that refuses has no listener, so `Refuse` does not get here.
+            Act::Close | Act::Refuse => !self.end(Connection::close),
         }
     }
 
-    /// Sends a whole answer with a `content-length`; `false` once the client takes no more of it.
-    pub(crate) fn answer(&mut self, stream: u32, response: &Response<impl AsRef<[u8]>>) -> bool {
+    /// Sends a whole response with `content-length`. Returns `false` once the client accepts no more of it.
+    pub(crate) fn respond(&mut self, stream: u32, response: &Response<impl AsRef<[u8]>>) -> bool {
         let body = response.body().as_ref();
         if body.is_empty() {
             return self.head(stream, response, flag::END_STREAM);
@@ -184,7 +184,7 @@ impl<'a> Peer<'a> {
         self.head(stream, response, 0) && self.data(stream, body, true)
     }
 
-    /// Sends the head of an answer with the length of its body, which is for [`data`](Self::data) to send.
+    /// Sends the head of a response, with the length of the body. Send the body with [`data`](Self::data).
     pub(crate) fn head(&mut self, stream: u32, response: &Response<impl AsRef<[u8]>>, flags: u8) -> bool {
         let length = response.body().as_ref().len().to_string();
         let has_body = ![204, 304].contains(&response.status().as_u16());
@@ -195,7 +195,7 @@ impl<'a> Peer<'a> {
         self.frame(kind::HEADERS, flag::END_HEADERS | flags, stream, &block)
     }
 
-    /// Sends a piece of a body, as the client's windows allow; `false` once the client takes no more of it.
+    /// Sends part of a body as the client's windows allow. Returns `false` once the client accepts no more of it.
     pub(crate) fn data(&mut self, stream: u32, mut bytes: &[u8], is_last: bool) -> bool {
         loop {
             let room = self.windows.room(stream).min(LARGEST);
@@ -218,14 +218,14 @@ impl<'a> Peer<'a> {
         }
     }
 
-    /// Ends one stream.
+    /// Resets one stream.
     pub(crate) fn reset(&mut self, stream: u32, code: u32) -> bool {
         self.frame(kind::RST_STREAM, 0, stream, &code.to_be_bytes())
     }
 
-    /// Ends the stream of a request with the one code that proves that nothing was done with it.
+    /// Resets a request's stream with `REFUSED_STREAM`, the only code that proves it was not processed.
     pub(crate) fn refuse(&mut self, request: &Request) -> bool {
-        self.connection.disown(&request.received.id());
+        self.connection.record_refused(&request.received.id());
         self.reset(request.stream, code::REFUSED_STREAM)
     }
 
@@ -235,18 +235,18 @@ impl<'a> Peer<'a> {
         self.frame(kind::GOAWAY, 0, 0, &payload)
     }
 
-    /// Gives the client room for so many more bytes, on stream 0 for the whole connection.
+    /// Extends a window by this many bytes. Stream 0 is the whole connection.
     pub(crate) fn give_window(&mut self, stream: u32, bytes: u32) -> bool {
         self.frame(kind::WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes())
     }
 
-    /// Sends any frame; `false` once the client no longer reads.
+    /// Sends any frame. Returns `false` once the client no longer reads.
     pub(crate) fn frame(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> bool {
         self.connection.write(frame(kind, flags, stream, payload))
     }
 
-    /// Ends the connection, in one of the ways in which a conversation can end.
-    pub(crate) fn end(&mut self, how: impl FnOnce(&mut Conversation)) -> bool {
+    /// Ends the connection in the specified way.
+    pub(crate) fn end(&mut self, how: impl FnOnce(&mut Connection)) -> bool {
         how(self.connection);
         true
     }
@@ -255,13 +255,13 @@ impl<'a> Peer<'a> {
         self.events.iter().any(|event| matches!(event, Event::Reset { stream, .. } if *stream == which))
     }
 
-    /// Takes one frame of the client, and does what the protocol asks for.
+    /// Reads one frame and responds to it as the protocol requires.
     fn read_frame(&mut self) -> Option<()> {
         let head = self.connection.read_exact(9)?;
         let length = usize::try_from(u32::from_be_bytes([0, head[0], head[1], head[2]])).ok()?;
         let stream = u32::from_be_bytes([head[5] & 0x7f, head[6], head[7], head[8]]);
         if length > LARGEST {
-            self.connection.note("the client sent a larger frame than it may");
+            self.connection.note("the client sent a frame larger than allowed");
             return None;
         }
         let payload = self.connection.read_exact(length)?;
@@ -318,14 +318,14 @@ impl<'a> Peer<'a> {
             ends_head = head[4] & flag::END_HEADERS != 0;
         }
         let Ok(fields) = self.decoder.decode(&block) else {
-            self.connection.note("the client sent a head that cannot be decoded");
+            self.connection.note("the client sent a header block that cannot be decoded");
             return None;
         };
-        // What comes later on the same stream are trailers, and the kit sends none.
+        // A later header block on the same stream is trailers, which the kit never sends.
         if !self.arriving.contains_key(&stream) {
             let received = received(self.connection.index(), fields);
             if flags & flag::END_STREAM == 0 {
-                self.connection.begin(&received.id());
+                self.connection.record_started(&received.id());
                 self.events.push_back(Event::Begun(Request { stream, received: received.clone() }));
             }
             self.arriving.insert(stream, received);
@@ -338,7 +338,7 @@ impl<'a> Peer<'a> {
 
     fn take_end(&mut self, stream: u32) {
         if let Some(received) = self.arriving.remove(&stream) {
-            self.connection.keep(received.clone());
+            self.connection.record(received.clone());
             self.events.push_back(Event::Request(Request { stream, received }));
         }
     }
@@ -358,7 +358,7 @@ fn received(connection: usize, fields: Vec<(Vec<u8>, Vec<u8>)>) -> Received {
             b":method" => received.method = text(),
             b":path" => received.target = text(),
             b":scheme" => {}
-            // What HTTP/1.1 calls it.
+            // The name of this header in HTTP/1.1.
             b":authority" => received.headers.push(("host".to_owned(), value)),
             _ => received.headers.push((String::from_utf8_lossy(&name).into_owned(), value)),
         }

@@ -3,68 +3,68 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::charge::ID_HEADER;
+use crate::test_request::ID_HEADER;
 
-/// What reached the server: every whole request, and of any other what came of it, connection by connection.
+/// What reached the server: every request, whole or in part, by connection.
 ///
-/// Clones share the same pages.
+/// Clones share their contents.
 #[derive(Clone, Default)]
-pub struct Journal(Arc<Mutex<Vec<Connection>>>);
+pub struct Journal(Arc<Mutex<Vec<ConnectionRecord>>>);
 
-/// What is known of one connection.
+/// The record of one connection.
 #[derive(Default)]
-struct Connection {
+struct ConnectionRecord {
     requests: Vec<Received>,
-    /// The beginning of what came and is no whole request yet.
+    /// The beginning of the bytes that are not yet a whole request.
     beginning: Vec<u8>,
-    /// How long all of that is.
+    /// The number of those bytes.
     unfinished: usize,
-    /// The ids of requests that came on streams of which the end has not come.
-    begun: Vec<String>,
-    /// The ids of requests with which the server did nothing, and said so in a way that is proof.
-    disowned: Vec<String>,
+    /// The ids of requests on HTTP/2 streams that have not ended.
+    started: Vec<String>,
+    /// The ids of requests that the server refused in a way that proves they were not processed.
+    refused: Vec<String>,
     events: Vec<&'static str>,
 }
 
 impl Journal {
-    /// Writes down a request that reached a stand-in of a server, on a connection of its own.
+    /// Records a received request, on a new connection.
     ///
-    /// For stacks without [`Ability::Sockets`](crate::Ability::Sockets) alone: the kit's server keeps its journal
-    /// itself.
+    /// Only for stacks without [`Ability::Sockets`](crate::Ability::Sockets). Otherwise the kit's server records the
+    /// requests.
     pub fn record(&self, request: &http::Request<Bytes>) {
         let connection = self.open();
-        self.keep(connection, Received::of(connection, request));
+        self.add(connection, Received::of(connection, request));
     }
 
-    /// How many connections were accepted.
+    /// The number of accepted connections.
     pub fn connections(&self) -> usize {
         self.lock().len()
     }
 
-    /// How many whole requests arrived, over all connections.
+    /// The number of whole requests on all connections.
     pub fn requests(&self) -> usize {
         self.lock().iter().map(|connection| connection.requests.len()).sum()
     }
 
     pub(crate) fn open(&self) -> usize {
         let mut connections = self.lock();
-        connections.push(Connection::default());
+        connections.push(ConnectionRecord::default());
         connections.len() - 1
     }
 
-    pub(crate) fn keep(&self, connection: usize, request: Received) {
+    pub(crate) fn add(&self, connection: usize, request: Received) {
         let mut connections = self.lock();
         let connection = &mut connections[connection];
-        if let Some(at) = connection.begun.iter().position(|id| request.has_id(id)) {
-            connection.begun.swap_remove(at);
+        if let Some(at) = connection.started.iter().position(|id| request.has_id(id)) {
+            connection.started.swap_remove(at);
         }
         connection.requests.push(request);
         connection.beginning.clear();
         connection.unfinished = 0;
     }
 
-    /// Replaces what is known of the request that has begun to arrive.
-    pub(crate) fn note_unfinished(&self, connection: usize, bytes: &[u8]) {
+    /// Replaces the record of the request that is arriving.
+    pub(crate) fn set_unfinished(&self, connection: usize, bytes: &[u8]) {
         let mut connections = self.lock();
         let connection = &mut connections[connection];
         connection.beginning.clear();
@@ -72,75 +72,75 @@ impl Journal {
         connection.unfinished = bytes.len();
     }
 
-    /// Writes down that a request began to arrive on one of the connection's streams.
-    pub(crate) fn begin(&self, connection: usize, id: &str) {
-        self.lock()[connection].begun.push(id.to_owned());
+    /// Records that a request began to arrive on an HTTP/2 stream.
+    pub(crate) fn add_started(&self, connection: usize, id: &str) {
+        self.lock()[connection].started.push(id.to_owned());
     }
 
-    /// Writes down that the server does nothing with a request and proves it to the client, who may then say so.
-    pub(crate) fn disown(&self, connection: usize, id: &str) {
-        self.lock()[connection].disowned.push(id.to_owned());
+    /// Records that the server refuses a request with proof, so that the client may report it as not processed.
+    pub(crate) fn add_refused(&self, connection: usize, id: &str) {
+        self.lock()[connection].refused.push(id.to_owned());
     }
 
     pub(crate) fn note(&self, connection: usize, event: &'static str) {
         self.lock()[connection].events.push(event);
     }
 
-    /// Every whole request, connection by connection.
+    /// Every whole request, by connection.
     pub(crate) fn received(&self) -> Vec<Received> {
         self.lock().iter().flat_map(|connection| connection.requests.iter().cloned()).collect()
     }
 
-    /// On which connections a request of this id arrived whole.
+    /// The connections on which a whole request with this id arrived.
     pub(crate) fn carriers_of(&self, id: &str) -> Vec<usize> {
         let connections = self.lock();
         let requests = connections.iter().flat_map(|connection| &connection.requests);
         requests.filter(|request| request.has_id(id)).map(|request| request.connection).collect()
     }
 
-    /// On which connections, counted from 1, the whole of a request of this id came or a part of it.
+    /// The connections, counted from 1, on which a request with this id arrived, whole or in part.
     pub(crate) fn connections_of(&self, id: &str) -> Vec<usize> {
         let connections = self.lock();
-        let has_it = |connection: &Connection| {
+        let carries = |connection: &ConnectionRecord| {
             connection.requests.iter().any(|request| request.has_id(id))
-                || connection.begun.iter().any(|begun| begun == id)
-                || id_in(&connection.beginning).is_some_and(|begun| begun == id)
+                || connection.started.iter().any(|started| started == id)
+                || id_in(&connection.beginning).is_some_and(|started| started == id)
         };
-        let numbered = connections.iter().enumerate().filter(|(_, connection)| has_it(connection));
+        let numbered = connections.iter().enumerate().filter(|(_, connection)| carries(connection));
         numbered.map(|(index, _)| index + 1).collect()
     }
 
-    /// What came of requests that did not arrive whole, and on which connection.
+    /// The incomplete requests, each with its connection.
     pub(crate) fn unfinished(&self) -> Vec<(usize, Vec<u8>)> {
         let connections = self.lock();
         let unfinished = connections.iter().enumerate().filter(|(_, connection)| connection.unfinished > 0);
         unfinished.map(|(index, connection)| (index, connection.beginning.clone())).collect()
     }
 
-    /// The ids of requests that began to arrive on streams of which the end has not come, with their connections.
-    pub(crate) fn begun(&self) -> Vec<(usize, String)> {
+    /// The ids of requests on streams that have not ended, each with its connection.
+    pub(crate) fn started(&self) -> Vec<(usize, String)> {
         let connections = self.lock();
-        let begun = connections.iter().enumerate();
-        begun
-            .flat_map(|(index, connection)| connection.begun.iter().map(move |id| (index, id.clone())))
+        let started = connections.iter().enumerate();
+        started
+            .flat_map(|(index, connection)| connection.started.iter().map(move |id| (index, id.clone())))
             .collect()
     }
 
-    /// Whether the server proved to the client that it did nothing with the request.
-    pub(crate) fn has_disowned(&self, id: &str) -> bool {
-        self.lock().iter().any(|connection| connection.disowned.iter().any(|disowned| disowned == id))
+    /// Whether the server refused the request with proof that it was not processed.
+    pub(crate) fn was_refused(&self, id: &str) -> bool {
+        self.lock().iter().any(|connection| connection.refused.iter().any(|refused| refused == id))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Connection>> {
-        // Each change is whole, so a poisoned journal can still be read.
+    fn lock(&self) -> MutexGuard<'_, Vec<ConnectionRecord>> {
+        // Each change is complete, so a poisoned journal can still be read.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A whole request as it reached the server, byte for byte.
+/// A whole request as the server received it, byte for byte.
 #[derive(Clone)]
 pub(crate) struct Received {
-    /// On which connection, counted from 0.
+    /// The index of the connection, from 0.
     pub(crate) connection: usize,
     pub(crate) method: String,
     pub(crate) target: String,
@@ -161,7 +161,7 @@ impl Received {
         }
     }
 
-    /// Every value of a header, in order.
+    /// All values of a header, in order.
     pub(crate) fn header(&self, name: &str) -> Vec<&[u8]> {
         let fields = self.headers.iter().filter(|(field, _)| field.eq_ignore_ascii_case(name));
         fields.map(|(_, value)| value.as_slice()).collect()
@@ -180,16 +180,16 @@ impl Received {
 impl fmt::Display for Received {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { method, body, .. } = self;
-        write!(f, "{method} of {}, whole, body {} bytes", self.id(), body.len())
+        write!(f, "{method} of {}, complete, body {} bytes", self.id(), body.len())
     }
 }
 
-/// So many of these, in the singular where it is one.
+/// A count with its noun, such as "2 requests".
 pub(crate) fn counted(count: usize, of: &str) -> String {
     format!("{count} {of}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The id in the beginning of a request, if it has come.
+/// The id in the beginning of a request, if it has arrived.
 pub(crate) fn id_in(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
     let (_, rest) = text.split_once(&format!("{ID_HEADER}:"))?;
@@ -197,11 +197,11 @@ pub(crate) fn id_in(bytes: &[u8]) -> Option<String> {
     Some(id.trim().to_owned())
 }
 
-/// More than this tells a reader nothing: what a breach is about names its connections itself.
+/// More lines do not help: a violation names the connections that it is about.
 const SHOWN_CONNECTIONS: usize = 8;
 const SHOWN_REQUESTS: usize = 3;
 
-/// Longer than any head that the kit sends.
+/// Longer than the head of any of the kit's requests.
 const BEGINNING: usize = 8 * 1024;
 
 /// One line for each of the first connections.
@@ -209,7 +209,7 @@ impl fmt::Display for Journal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let connections = self.lock();
         if connections.is_empty() {
-            return f.write_str("nothing: no connection was made");
+            return f.write_str("nothing: no connection was opened");
         }
         for (index, connection) in connections.iter().enumerate().take(SHOWN_CONNECTIONS) {
             let separator = if index == 0 { "" } else { "\n" };
@@ -218,17 +218,17 @@ impl fmt::Display for Journal {
                 write!(f, " {request};")?;
             }
             if connection.requests.len() > SHOWN_REQUESTS {
-                write!(f, " and {} more whole requests;", connection.requests.len() - SHOWN_REQUESTS)?;
+                write!(f, " and {} more complete requests;", connection.requests.len() - SHOWN_REQUESTS)?;
             }
-            for id in connection.begun.iter().take(5) {
-                write!(f, " a part of {id};")?;
+            for id in connection.started.iter().take(5) {
+                write!(f, " part of {id};")?;
             }
             if connection.unfinished > 0 {
-                write!(f, " {} bytes of a request that did not arrive whole;", connection.unfinished)?;
-            } else if connection.requests.is_empty() && connection.begun.is_empty() {
-                f.write_str(" nothing of a request;")?;
+                write!(f, " {} bytes of an incomplete request;", connection.unfinished)?;
+            } else if connection.requests.is_empty() && connection.started.is_empty() {
+                f.write_str(" no part of a request;")?;
             }
-            for id in connection.disowned.iter().take(5) {
+            for id in connection.refused.iter().take(5) {
                 write!(f, " {id} refused without being processed;")?;
             }
             for event in &connection.events {
@@ -236,7 +236,7 @@ impl fmt::Display for Journal {
             }
         }
         if connections.len() > SHOWN_CONNECTIONS {
-            write!(f, "\nand {} more", counted(connections.len() - SHOWN_CONNECTIONS, "connection"))?;
+            write!(f, "\nand {}", counted(connections.len() - SHOWN_CONNECTIONS, "more connection"))?;
         }
         Ok(())
     }

@@ -1,13 +1,13 @@
-//! The contract that every [`Transport`](payments_core::Transport) must keep, as tests that anybody can run.
+//! The contract that every [`Transport`](payments_core::Transport) must keep, as tests for your own HTTP stack.
 //!
-//! A transport is the one place where a payment can be sent twice, or where a payment that was taken can be called
-//! unsent. Most HTTP clients do one of the two by default: they repeat a request on a connection that broke, follow a
-//! redirect, or report "connection closed" without saying whether anything had been read. This crate puts an HTTP stack
-//! into every such situation, with a real server, and compares what the transport says with what the server saw.
+//! A transport is where money can be lost without anyone noticing. Most HTTP clients, by default, resend a request on a
+//! broken connection, follow redirects, or report "connection closed" without saying whether the request was sent. Each
+//! of these can charge a card twice. This crate runs a transport against a real server that closes, resets, stalls and
+//! floods. It compares what the transport reports with what the server received.
 //!
-//! # A test suite for your stack
+//! # Getting started
 //!
-//! [`stack`] needs a function that makes your transport. [`contract_tests!`] makes a test of each contract:
+//! Pass [`stack`] a function that creates your transport. [`contract_tests!`] creates a test for each contract:
 //!
 //! ```
 //! # use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
@@ -28,32 +28,41 @@
 //! // use tokio::runtime::Runtime;
 //!
 //! payments_conformance::contract_tests!({
-//!     let runtime = Runtime::new().expect("the system gives threads and a poller");
+//!     let runtime = Runtime::new().expect("the runtime starts");
 //!     stack(|setup| MyTransport::trusting(setup.authority_pem()))
 //!         .block_on(move |future| runtime.block_on(future))
 //! });
 //! ```
 //!
-//! A transport that needs no runtime goes without [`block_on`](FnStack::block_on). A
-//! [blocking one](payments_core::blocking::Transport) has [`blocking_contract_tests!`], and keeps the same contracts but
-//! those about dropped calls. Implement [`Stack`] or [`BlockingStack`] where a function is not enough.
+//! Omit [`block_on`](FnStack::block_on) if the transport needs no runtime. For a
+//! [blocking transport](payments_core::blocking::Transport) use [`blocking_contract_tests!`]; it must keep the same
+//! contracts, except those about dropped calls. If a function is not enough, implement [`Stack`] or [`BlockingStack`].
 //!
-//! Each [contract](contracts) is a test with its name. One that is broken fails with the whole story: what the server
-//! did, what its journal holds, what the transport said, what it should have said, and what that means for the money.
-//! `--nocapture` (or `--success-output immediate` with nextest) shows the figures of those that are kept. [`check`]
-//! gives the same as one value, a [`Report`].
+//! Start with one test, such as `cargo test --test conformance a_payment_arrives_byte_for_byte`. All tests take a minute
+//! or two with a correct transport, and much longer with one that hangs.
 //!
-//! Begin with one, such as `cargo test --test conformance a_payment_arrives_byte_for_byte`. The whole takes a minute or two over a
-//! transport that works, and far longer over one that waits where it should not. The servers keep their connections open
-//! after a response: read as many bytes as `Content-Length` says, even after `Connection: close`.
+//! # Reading a failure
 //!
-//! One mistake breaks many contracts. A test harness sorts them by name; fix them in the order of [`contracts`], where
-//! those about requests and answers come before those that build on them. A story names the contract that was being
-//! checked, but the first line of it may be about what is owed in every situation.
+//! Each [contract](contracts) is a test with the contract's name. A failure message says what the transport did and what
+//! it must do instead, what the server did and received, and how this can lose money. Its first line may be about a
+//! [general rule](contracts), such as a request sent twice, rather than the contract's own requirement.
+//!
+//! One mistake breaks many contracts. Fix them in the order of [`contracts`]: those about requests and responses come
+//! before those that depend on them.
+//!
+//! `--nocapture` (or `--success-output immediate` with nextest) shows the figures of passing tests. [`check`] returns all
+//! results as one [`Report`].
+//!
+//! Common mistakes while starting:
+//!
+//! - The transport does not trust [`Setup::authority_pem`], so every call over https fails.
+//! - The transport needs a runtime and [`block_on`](FnStack::block_on) is missing, so most calls panic.
+//! - The transport reads until the server closes the connection. The kit's servers keep connections open after a
+//!   response: read as many bytes as `Content-Length` says, even after `Connection: close`.
 //!
 //! # What a stack cannot do
 //!
-//! It declares that in [`FnStack::abilities`] or [`Stack::abilities`], with a reason:
+//! Declare it in [`FnStack::abilities`] or [`Stack::abilities`], with a reason:
 //!
 //! ```
 //! use payments_conformance::{Abilities, Ability};
@@ -66,15 +75,15 @@
 //! # let _ = declared();
 //! ```
 //!
-//! The contracts that need what is missing do not apply, and their tests pass. So does the test of a contract that is
-//! broken and declared as a [`deviation`](Abilities::deviation), which never covers what is owed in every situation. A
-//! green test run says nothing of either: keep its output with `--nocapture`, or read the [`Report`], where each has a
-//! line of its own.
+//! Contracts that need a missing ability do not apply, and their tests pass. A contract that is broken and declared as a
+//! [`deviation`](Abilities::deviation) also passes, unless a general rule is broken. Test harnesses show neither: run with
+//! `--nocapture` or read the [`Report`], which has a line for each.
 //!
-//! Three abilities are off unless the stack declares them with [`with`](Abilities::with). Two are about connections that
-//! have served before: [`Ability::LooksBeforeReuse`] and [`Ability::Http2Pings`]. The third is [`Ability::Http2`]. With it [`Setup::wants_http2`] says of each transport whether it is to offer
-//! HTTP/2 in the TLS handshake, beside HTTP/1.1; the contracts of [`contracts::http2`] apply, and those whose server is
-//! [data](Script) are checked over it too. It is spoken within TLS alone, so such a stack needs [`Ability::Https`].
+//! Three abilities are off unless declared [`with`](Abilities::with): [`Ability::LooksBeforeReuse`],
+//! [`Ability::Http2Pings`] and [`Ability::Http2`]. With `Http2`, offer HTTP/2 and HTTP/1.1 in the TLS handshake of every
+//! transport for which [`Setup::wants_http2`] is true. Then the contracts of [`contracts::http2`] apply, and contracts with
+//! a [scripted](Script) server are also checked over HTTP/2. HTTP/2 needs [`Ability::Https`], because the kit offers it only
+//! over TLS.
 //!
 //! ```
 //! # use payments_conformance::{Abilities, Ability};
@@ -85,49 +94,48 @@
 //!
 //! # How it works
 //!
-//! The servers are plain threads and blocking sockets, with TLS where the stack speaks it, so that any stack qualifies.
-//! They wait for events and not for time. The requests are those that `payments-core` itself builds, with a unique id,
-//! and the journal holds every one that arrived, whole or in part. Whatever the situation, the journal decides: a
-//! request that is in it must not have been called
-//! [`NotProcessed`](payments_core::Delivery::NotProcessed), and must not be in it twice.
+//! The servers use plain threads and blocking sockets, with TLS for https, so that any stack can be tested. They wait for
+//! events instead of sleeping where they can. `payments-core` builds the requests; the kit adds a unique id. The server's
+//! journal records every request that arrives, whole or in part. Whatever the situation, a request in the journal must not
+//! be reported as [`NotProcessed`](payments_core::Delivery::NotProcessed) and must not be in the journal twice.
 //!
 //! # What it does not do
 //!
-//! It proves no absence of errors: it is the list of those that are known to move money. It does not judge speed; where
-//! a contract measures time, the figure is shown with its goal, and only a multiple of it fails. It needs no network
-//! but the loopback interface, and no name server that answers.
+//! It does not prove that a transport is correct: it checks for known mistakes that can lose money. It does not test speed.
+//! Contracts that measure time show the figure and its goal, and fail only at a multiple of the goal. It needs no network
+//! except the loopback interface, and no working name server.
 
 mod abilities;
 mod authority;
 mod blocking;
-mod breach;
-mod charge;
 mod child;
+mod completed_call;
+mod connection;
 mod contract;
 mod contract_tests;
 pub mod contracts;
-mod conversation;
 mod http2;
 mod journal;
 mod logs;
 mod report;
 mod script;
 mod secrets;
-mod seen;
 mod server;
+mod signal;
 mod situations;
 mod stack;
-mod switch;
-mod trial;
+mod test_request;
+mod test_run;
+mod violation;
 
 #[doc(hidden)]
 pub use child::run_as_test as __run_as_test;
 
 pub use abilities::{Abilities, Ability};
 pub use blocking::{BlockingStack, blocking};
-pub use charge::ID_HEADER;
 pub use journal::Journal;
 pub use report::{Report, Verdict, check, check_only};
 pub use script::{Act, Script};
+pub use signal::block_on;
 pub use stack::{FnStack, Setup, Stack, stack};
-pub use switch::block_on;
+pub use test_request::ID_HEADER;

@@ -3,9 +3,9 @@ use std::io::{self, Write};
 use log::{LevelFilter, Log, Metadata, Record};
 use tracing_subscriber::fmt::format::FmtSpan;
 
-/// From now on this process writes to stderr what is logged with `log` and `tracing`, up to DEBUG.
+/// Makes this process write all `log` and `tracing` output up to DEBUG to stderr.
 ///
-/// A program that has installed a logger before keeps it, and what that one writes is read.
+/// If the program already installed a logger, that logger stays.
 pub(crate) fn write_logs_to_stderr() {
     if log::set_logger(&ToStderr).is_ok() {
         log::set_max_level(LevelFilter::Debug);
@@ -24,7 +24,7 @@ impl Log for ToStderr {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            // There is no other place to report that stderr cannot be written to.
+            // There is nowhere else to report that writing to stderr failed.
             drop(writeln!(io::stderr(), "{} {}: {}", record.level(), record.target(), record.args()));
         }
     }

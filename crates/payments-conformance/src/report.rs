@@ -4,22 +4,21 @@ use crate::Stack;
 
 /// Checks every contract on a stack, one after the other.
 ///
-/// For a report, or for a test that a transport known to be broken is found out. In a test suite of your own
-/// [`contract_tests!`](crate::contract_tests) is better: it makes a named test of each contract.
+/// Use it for a report, or to test that a transport known to be broken fails. In your own test suite prefer
+/// [`contract_tests!`](crate::contract_tests), which creates a named test for each contract.
 ///
-/// It takes half a minute or so for each of http and https, most of it spent waiting for deadlines, and
-/// longer where the stack has HTTP/2, which has contracts and deadlines of its own. Contracts that need a process of their
-/// own, such as that of the proxy, do not apply here: only [`contract_tests!`](crate::contract_tests) makes a test that can
-/// be run in one.
+/// This takes about half a minute each for http and https, mostly waiting for deadlines, and longer with HTTP/2, which
+/// has more contracts and deadlines. Contracts that need a separate process, such as the one about proxies, do not apply
+/// here: only a test created by [`contract_tests!`](crate::contract_tests) can start one.
 pub fn check(stack: &impl Stack) -> Report {
     check_only(stack, |_contract| true)
 }
 
-/// Checks the contracts whose names `wanted` takes.
+/// Checks the contracts whose names `wanted` accepts.
 ///
-/// If it takes none, as with a misspelt name, nothing was checked: the report then has one broken verdict that says so, and
-/// is not clean. A filter that takes several names cannot be asked which one it misses, so compare their number with that
-/// of the [verdicts](Report::verdicts).
+/// If it accepts none, for example because a name is misspelled, the report has one broken verdict that says so and is
+/// not clean. If `wanted` accepts several names, compare their number with the number of
+/// [verdicts](Report::verdicts) to find a misspelled one.
 ///
 /// ```
 /// # use payments_conformance::{Setup, Stack};
@@ -35,21 +34,21 @@ pub fn check(stack: &impl Stack) -> Report {
 /// #     type Transport = MyTransport;
 /// #     fn transport(&self, _: &Setup) -> MyTransport { MyTransport }
 /// # }
-/// // A transport that never sends anything keeps this one, and hardly any other.
+/// // A transport that never sends anything keeps this contract, and hardly any other.
 /// let report = payments_conformance::check_only(&Unplugged, |contract| contract.starts_with("refused"));
 /// assert!(report.is_clean(), "{report}");
 /// ```
 pub fn check_only(stack: &impl Stack, wanted: impl Fn(&str) -> bool) -> Report {
     let mut verdicts = crate::contracts::check_each(stack, wanted);
     if verdicts.is_empty() {
-        let story = "no contract has a name that the filter takes, so nothing was checked; the module \
-                     `payments_conformance::contracts` has all names";
-        verdicts.push(Verdict::broken("check_only", story.to_owned(), Vec::new()));
+        let message = "the filter accepts no contract's name, so nothing was checked; see \
+                       `payments_conformance::contracts` for all names";
+        verdicts.push(Verdict::broken("check_only", message.to_owned(), Vec::new()));
     }
     Report { verdicts }
 }
 
-/// The verdicts on every contract, in the order of the documentation. `Display` is one line for each.
+/// The verdict for every contract, in the order of the documentation. `Display` prints one line each.
 #[derive(Clone, Debug)]
 #[must_use = "an unread report proves nothing"]
 pub struct Report {
@@ -67,7 +66,7 @@ impl Report {
         self.verdicts.iter().filter(|verdict| verdict.is_broken())
     }
 
-    /// Whether nothing is broken. Deviations and what does not apply are the stack's own word: read the report.
+    /// Whether nothing is broken. Deviations and contracts that do not apply are declared by the stack: read the report.
     pub fn is_clean(&self) -> bool {
         self.broken().next().is_none()
     }
@@ -91,124 +90,124 @@ impl fmt::Display for Report {
     }
 }
 
-/// What came of checking one contract on one stack.
+/// The result of checking one contract on one stack.
 #[derive(Clone, Debug)]
 #[must_use = "an unread verdict proves nothing"]
 pub struct Verdict {
     contract: &'static str,
-    finding: Finding,
+    status: Status,
     figures: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
-enum Finding {
+enum Status {
     Kept,
-    Broken { story: String },
+    Broken { message: String },
     NotApplicable { reason: String },
-    Deviates { reason: String, story: String },
+    Deviates { reason: String, message: String },
 }
 
 impl Verdict {
     pub(crate) fn kept(contract: &'static str, figures: Vec<String>) -> Self {
-        Self { contract, finding: Finding::Kept, figures }
+        Self { contract, status: Status::Kept, figures }
     }
 
-    pub(crate) fn broken(contract: &'static str, story: String, figures: Vec<String>) -> Self {
-        Self { contract, finding: Finding::Broken { story }, figures }
+    pub(crate) fn broken(contract: &'static str, message: String, figures: Vec<String>) -> Self {
+        Self { contract, status: Status::Broken { message }, figures }
     }
 
     pub(crate) fn not_applicable(contract: &'static str, reason: String) -> Self {
-        Self { contract, finding: Finding::NotApplicable { reason }, figures: Vec::new() }
+        Self { contract, status: Status::NotApplicable { reason }, figures: Vec::new() }
     }
 
-    /// The verdict on a stack that may have declared, with this reason, that it breaks the contract.
-    pub(crate) fn excused(self, declared: Option<&str>) -> Self {
+    /// The verdict for a stack that may have declared, with this reason, that it breaks the contract.
+    pub(crate) fn with_deviation(self, declared: Option<&str>) -> Self {
         let Some(reason) = declared else { return self };
-        let finding = match self.finding {
-            Finding::Broken { story } => Finding::Deviates { reason: reason.to_owned(), story },
-            Finding::Kept => Finding::Broken {
-                story: format!(
-                    "the stack declares a deviation from `{}` (\"{reason}\"), but keeps it: remove the declaration",
+        let status = match self.status {
+            Status::Broken { message } => Status::Deviates { reason: reason.to_owned(), message },
+            Status::Kept => Status::Broken {
+                message: format!(
+                    "the stack declares a deviation from `{}` (\"{reason}\") but keeps the contract: remove the declaration",
                     self.contract
                 ),
             },
-            Finding::NotApplicable { reason: missing } => Finding::Broken {
-                story: format!(
-                    "the stack declares a deviation from `{}` (\"{reason}\"), which does not apply to it ({missing}): \
+            Status::NotApplicable { reason: missing } => Status::Broken {
+                message: format!(
+                    "the stack declares a deviation from `{}` (\"{reason}\"), which does not apply ({missing}): \
                      remove one of the two declarations",
                     self.contract
                 ),
             },
-            deviates @ Finding::Deviates { .. } => deviates,
+            deviates @ Status::Deviates { .. } => deviates,
         };
-        Self { finding, ..self }
+        Self { status, ..self }
     }
 
-    /// The name of the contract, which is that of its function.
+    /// The name of the contract, which is also the name of its function.
     pub fn contract(&self) -> &'static str {
         self.contract
     }
 
     /// Whether the stack keeps the contract.
     pub fn is_kept(&self) -> bool {
-        matches!(self.finding, Finding::Kept)
+        matches!(self.status, Status::Kept)
     }
 
-    /// Whether the stack breaks the contract without having declared it: do not send payments through it.
+    /// Whether the stack breaks the contract without having declared it. Do not send payments through such a stack.
     pub fn is_broken(&self) -> bool {
-        matches!(self.finding, Finding::Broken { .. })
+        matches!(self.status, Status::Broken { .. })
     }
 
     /// Whether the stack breaks the contract and has [declared](crate::Abilities::deviation) it.
     pub fn is_deviation(&self) -> bool {
-        matches!(self.finding, Finding::Deviates { .. })
+        matches!(self.status, Status::Deviates { .. })
     }
 
-    /// Whether the stack cannot be asked, because it has declared that it lacks what the contract is about.
+    /// Whether the contract was not checked because the stack has declared that it lacks a required ability.
     pub fn is_not_applicable(&self) -> bool {
-        matches!(self.finding, Finding::NotApplicable { .. })
+        matches!(self.status, Status::NotApplicable { .. })
     }
 
-    /// What happened, where the contract is broken: what the server did, what reached it, what the transport said, what
-    /// it should have said, and what that means for the money.
+    /// The full failure message of a broken contract: what the server did and received, what the transport reported and
+    /// should have reported, and what this can do to money. `None` if the contract is kept or does not apply.
     pub fn story(&self) -> Option<&str> {
-        match &self.finding {
-            Finding::Broken { story } | Finding::Deviates { story, .. } => Some(story),
-            Finding::Kept | Finding::NotApplicable { .. } => None,
+        match &self.status {
+            Status::Broken { message } | Status::Deviates { message, .. } => Some(message),
+            Status::Kept | Status::NotApplicable { .. } => None,
         }
     }
 
-    /// What was measured on the way, in words.
+    /// What was measured during the check, as text.
     pub fn figures(&self) -> &[String] {
         &self.figures
     }
 
-    /// Prints the verdict to the output of the test, unless the panic shows it.
+    /// Prints the verdict to the test's output, or panics with the failure message.
     ///
     /// # Panics
     ///
-    /// If the contract is broken, with the whole story.
+    /// If the contract is broken, with the full failure message.
     #[track_caller]
-    #[allow(clippy::print_stdout, reason = "the output of a test is where its figures are looked for")]
+    #[allow(clippy::print_stdout, reason = "measured figures belong in the output of a test")]
     pub fn assert_kept(&self) {
-        if let Finding::Broken { story } = &self.finding {
-            panic!("\n\n{story}\n");
+        if let Status::Broken { message } = &self.status {
+            panic!("\n\n{message}\n");
         }
         println!("{self}");
     }
 }
 
-/// One line: the verdict, the contract, a reason or the figures.
+/// One line: the verdict, the contract, and a reason or the measured figures.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { contract, finding, figures } = self;
-        match finding {
-            Finding::Kept => write!(f, "kept            {contract}")?,
-            Finding::Broken { story } => {
-                write!(f, "BROKEN          {contract}: {}", story.lines().next().unwrap_or_default())?;
+        let Self { contract, status, figures } = self;
+        match status {
+            Status::Kept => write!(f, "kept            {contract}")?,
+            Status::Broken { message } => {
+                write!(f, "BROKEN          {contract}: {}", message.lines().next().unwrap_or_default())?;
             }
-            Finding::NotApplicable { reason } => write!(f, "not applicable  {contract}: {reason}")?,
-            Finding::Deviates { reason, .. } => write!(f, "DEVIATES        {contract}: {reason}")?,
+            Status::NotApplicable { reason } => write!(f, "not applicable  {contract}: {reason}")?,
+            Status::Deviates { reason, .. } => write!(f, "DEVIATES        {contract}: {reason}")?,
         }
         if !figures.is_empty() {
             write!(f, " ({})", figures.join("; "))?;

@@ -3,11 +3,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Response, StatusCode};
 
-/// What a server does with the requests that reach it, as data.
+/// What a server does with each request, as data.
 ///
-/// The kit plays it on a real socket. A stack without [`Ability::Sockets`](crate::Ability::Sockets) plays it itself, in
-/// whatever stands for the server there, and writes each request that it takes into
-/// [`Setup::journal`](crate::Setup::journal).
+/// The kit runs it on a real socket. A stack without [`Ability::Sockets`](crate::Ability::Sockets) runs it itself in place
+/// of a server, and records each request that it receives in [`Setup::journal`](crate::Setup::journal).
 #[derive(Clone, Debug)]
 pub struct Script {
     acts: Vec<Act>,
@@ -17,48 +16,48 @@ pub struct Script {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Act {
-    /// Reads the whole request and answers 200 with its [id](crate::ID_HEADER) as the body.
+    /// Reads the whole request and responds with 200 and the request's [id](crate::ID_HEADER) as the body.
     Echo,
-    /// Reads the whole request and answers.
+    /// Reads the whole request and sends this response.
     Answer(Response<Bytes>),
     /// Reads the whole request and closes the connection.
     Close,
     /// Reads the whole request and resets the connection.
     Reset,
-    /// Reads the whole request and says nothing for as long as the client waits.
+    /// Reads the whole request and sends nothing while the client waits.
     Silence,
-    /// Reads the whole request, announces the whole answer, and sends a piece of its body at a time until the client
-    /// gives up. The last byte never comes.
+    /// Reads the whole request, announces the full length of the response, and sends its body piece by piece until the
+    /// client gives up. The last byte is never sent.
     Drip {
-        /// The answer that never ends.
+        /// The response that never ends.
         answer: Response<Bytes>,
-        /// How many bytes make a piece.
+        /// The number of bytes in each piece.
         bytes: usize,
         /// The time between two pieces.
         every: Duration,
     },
-    /// Reads the whole request, announces the whole answer, sends so many bytes of its body, and closes.
+    /// Reads the whole request, announces the full length of the response, sends part of its body, and closes.
     Truncate {
-        /// The answer that is cut off.
+        /// The response that is cut off.
         answer: Response<Bytes>,
-        /// How many bytes of its body are sent.
+        /// How many bytes of the body are sent.
         bytes: usize,
     },
-    /// Reads the whole request and sends these bytes, which are no HTTP.
+    /// Reads the whole request and sends these bytes, which are not HTTP.
     Garbage(Bytes),
-    /// There is nobody to connect to.
+    /// Refuses the connection.
     Refuse,
 }
 
 impl Script {
-    /// The first act for the first request, and so on; the last one for every further request.
+    /// One act for each request in order. The last act repeats.
     pub(crate) fn in_turn(acts: impl Into<Vec<Act>>) -> Self {
         let acts = acts.into();
         assert!(!acts.is_empty(), "a script has an act");
         Self { acts }
     }
 
-    /// What to do with the request of this number, counted from 0 over all connections.
+    /// What to do with this request, counted from 0 across all connections.
     pub fn act(&self, request: usize) -> &Act {
         &self.acts[request.min(self.acts.len() - 1)]
     }
@@ -68,7 +67,7 @@ impl Script {
     }
 }
 
-pub(crate) fn answer(status: StatusCode, body: impl Into<Bytes>) -> Response<Bytes> {
+pub(crate) fn response(status: StatusCode, body: impl Into<Bytes>) -> Response<Bytes> {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
     response

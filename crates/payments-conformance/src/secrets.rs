@@ -2,45 +2,46 @@ use std::error::Error as StdError;
 
 use payments_core::{TransportError, TransportResponse};
 
-use crate::breach::{Breach, SHOWS_A_SECRET};
-use crate::charge::{API_KEY, CARD_NUMBER};
+use crate::test_request::{API_KEY, CARD_NUMBER};
+use crate::violation::{SHOWS_A_SECRET, Violation};
 
-/// Everything that a program may print of a call's result must be free of the key and the card.
-pub(crate) fn must_hold_no_secret(result: &Result<TransportResponse, TransportError>) -> Result<(), Breach> {
-    must_be_absent("the Debug of the result", &format!("{result:?} {result:#?}"))?;
+/// Fails if anything that a program may print of a call's result contains the API key or the card number.
+pub(crate) fn must_hold_no_secret(
+    result: &Result<TransportResponse, TransportError>,
+) -> Result<(), Violation> {
+    must_be_absent("the Debug output of the result", &format!("{result:?} {result:#?}"))?;
     let mut next: Option<&dyn StdError> = None;
     if let Err(error) = result {
-        must_be_absent("the Display of the error", &error.to_string())?;
+        must_be_absent("the Display output of the error", &error.to_string())?;
         next = error.source();
     }
     while let Some(source) = next {
-        must_be_absent("the error's chain of sources", &format!("{source} {source:?} {source:#?}"))?;
+        must_be_absent("the source chain of the error", &format!("{source} {source:?} {source:#?}"))?;
         next = source.source();
     }
     Ok(())
 }
 
-/// The same for one text.
-pub(crate) fn must_be_absent(place: &str, text: &str) -> Result<(), Breach> {
+/// Fails if the text contains the API key or the card number.
+pub(crate) fn must_be_absent(place: &str, text: &str) -> Result<(), Violation> {
     must_not_hold(place, text, &[("card number", CARD_NUMBER), ("API key", API_KEY)])
 }
 
-/// Holds none of these, each with its name, in capitals or small letters, plain or encoded.
-pub(crate) fn must_not_hold(place: &str, text: &str, secrets: &[(&str, &str)]) -> Result<(), Breach> {
+/// Fails if the text contains one of these named secrets, in upper or lower case, in plain or encoded.
+pub(crate) fn must_not_hold(place: &str, text: &str, secrets: &[(&str, &str)]) -> Result<(), Violation> {
     let text = text.to_lowercase();
     let dense: String = text.split_whitespace().collect();
     for (name, secret) in secrets {
         let plain = text.contains(&secret.to_lowercase());
         if plain || encodings(secret).iter().any(|code| dense.contains(&code.to_lowercase())) {
-            let found = format!("{place} shows the {name}; it should show nothing of it");
-            return Err(Breach::owed(found, SHOWS_A_SECRET));
+            let found = format!("{place} shows the {name}; remove it or mask it");
+            return Err(Violation::general(found, SHOWS_A_SECRET));
         }
     }
     Ok(())
 }
 
-/// The secret as `Debug` shows bytes, as a list of numbers, as byte strings and escaped texts, and as hexadecimal digits;
-/// all without blanks.
+/// The secret as a list of byte values, as hexadecimal digits, and as an escaped byte string and text, without spaces.
 fn encodings(secret: &str) -> [String; 4] {
     let numbers: Vec<String> = secret.bytes().map(|byte| byte.to_string()).collect();
     let digits = secret.bytes().map(|byte| format!("{byte:02x}"));

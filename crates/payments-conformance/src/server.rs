@@ -7,74 +7,74 @@ use std::time::Duration;
 use rustls::ServerConfig;
 
 use crate::Journal;
-use crate::conversation::Conversation;
-use crate::switch::Switch;
+use crate::connection::Connection;
+use crate::signal::Signal;
 
-/// A listening socket of this machine, whose every connection runs a script on a thread of its own.
+/// A server on the loopback interface that runs a script on its own thread for each connection.
 ///
-/// It ends when it is dropped, and every connection with it.
+/// Dropping it stops the server and closes its connections.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    ending: Arc<Ending>,
+    state: Arc<State>,
 }
 
-/// What has to be ended with the server.
+/// What must be stopped with the server.
 #[derive(Default)]
-struct Ending {
-    begun: AtomicBool,
-    /// Not to be kept open by this: a connection is reset only when its last handle is gone.
+struct State {
+    stopping: AtomicBool,
+    /// Weak, because a connection is reset only when its last handle is dropped.
     open: Mutex<Vec<Weak<TcpStream>>>,
-    /// Conversations under way.
+    /// The number of connections whose script is still running.
     running: AtomicUsize,
-    /// Thrown when the server ends, for scripts that wait for anything else than their client.
-    switch: Switch,
+    /// Set when the server stops, for scripts that wait for something other than their client.
+    stopped: Signal,
 }
 
-/// How a server greets its connections.
+/// Whether the server uses TLS.
 #[derive(Clone)]
-pub(crate) enum Greeting {
+pub(crate) enum Security {
     Plain,
     Tls(Arc<ServerConfig>),
 }
 
 impl Server {
     pub(crate) fn start(
-        greeting: Greeting,
+        security: Security,
         journal: &Journal,
-        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
+        script: impl Fn(&mut Connection) + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
-        Self::start_on(listener, greeting, journal, script)
+        Self::start_on(listener, security, journal, script)
     }
 
-    /// The same on a socket that listens already.
+    /// Starts a server on a socket that already listens.
     pub(crate) fn start_on(
         listener: TcpListener,
-        greeting: Greeting,
+        security: Security,
         journal: &Journal,
-        script: impl Fn(&mut Conversation) + Send + Sync + 'static,
+        script: impl Fn(&mut Connection) + Send + Sync + 'static,
     ) -> Self {
         let address = listener.local_addr().expect("a bound socket has an address");
-        let ending = Arc::new(Ending::default());
-        let server = Self { address, ending: Arc::clone(&ending) };
+        let state = Arc::new(State::default());
+        let server = Self { address, state: Arc::clone(&state) };
         let (journal, script) = (journal.clone(), Arc::new(script));
         thread::spawn(move || {
             for tcp in listener.incoming() {
-                if ending.begun.load(Ordering::SeqCst) {
+                if state.stopping.load(Ordering::SeqCst) {
                     return;
                 }
                 let Ok(tcp) = tcp else { continue };
                 let tcp = Arc::new(tcp);
-                ending.open.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&tcp));
+                state.open.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&tcp));
                 let index = journal.open();
-                let mut conversation =
-                    Conversation::new(index, tcp, &greeting, journal.clone(), ending.switch.clone());
-                let (script, ending) = (Arc::clone(&script), Arc::clone(&ending));
-                ending.running.fetch_add(1, Ordering::SeqCst);
+                let mut connection =
+                    Connection::new(index, tcp, &security, journal.clone(), state.stopped.clone());
+                let (script, state) = (Arc::clone(&script), Arc::clone(&state));
+                state.running.fetch_add(1, Ordering::SeqCst);
                 thread::spawn(move || {
-                    let running = Running(ending);
-                    script(&mut conversation);
-                    drop(conversation);
+                    let running = Running(state);
+                    script(&mut connection);
+                    drop(connection);
                     drop(running);
                 });
             }
@@ -82,27 +82,26 @@ impl Server {
         server
     }
 
-    /// Waits until every conversation has ended by itself, but not for long: a connection that the client keeps open
-    /// is no fault.
-    pub(crate) fn settle(&self) {
+    /// Waits briefly until every script has ended. A connection that the client keeps open is not an error.
+    pub(crate) fn wait_until_idle(&self) {
         for _ in 0..100 {
-            if self.ending.running.load(Ordering::SeqCst) == 0 {
+            if self.state.running.load(Ordering::SeqCst) == 0 {
                 return;
             }
             thread::sleep(Duration::from_millis(2));
         }
     }
 
-    /// Closes every connection and accepts no more.
-    pub(crate) fn end(&self) -> impl Fn() + Send + 'static {
-        let (address, ending) = (self.address, Arc::clone(&self.ending));
+    /// Returns a function that closes every connection and stops accepting.
+    pub(crate) fn stopper(&self) -> impl Fn() + Send + 'static {
+        let (address, state) = (self.address, Arc::clone(&self.state));
         move || {
-            if !ending.begun.swap(true, Ordering::SeqCst) {
-                // Wakes the thread that accepts, which then sees that it is over.
+            if !state.stopping.swap(true, Ordering::SeqCst) {
+                // Wakes the accepting thread, which then sees that the server has stopped.
                 drop(TcpStream::connect(address));
             }
-            ending.switch.throw();
-            for tcp in ending.open.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            state.stopped.set();
+            for tcp in state.open.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
                 if let Some(tcp) = tcp.upgrade() {
                     drop(tcp.shutdown(Shutdown::Both));
                 }
@@ -113,12 +112,12 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.end()();
+        self.stopper()();
     }
 }
 
-/// Counts a conversation for as long as it runs, even if its script panics.
-struct Running(Arc<Ending>);
+/// Counts a running script, even if it panics.
+struct Running(Arc<State>);
 
 impl Drop for Running {
     fn drop(&mut self) {

@@ -5,103 +5,103 @@ use std::time::Duration;
 use futures_timer::Delay;
 
 use crate::Stack;
-use crate::breach::Breach;
-use crate::charge::Charge;
-use crate::contract::Stage;
-use crate::conversation::Conversation;
+use crate::completed_call::CompletedCall;
+use crate::connection::Connection;
+use crate::contract::Harness;
 use crate::journal::Received;
 use crate::script::Act;
-use crate::seen::Seen;
-use crate::trial::Trial;
+use crate::test_request::TestRequest;
+use crate::test_run::TestRun;
+use crate::violation::Violation;
 
 /// Situations that many contracts share.
-impl<S: Stack> Stage<'_, S> {
-    /// What a payment gives that meets this act, on a new connection and on one that has served before.
+impl<S: Stack> Harness<'_, S> {
+    /// Checks the result of a payment to which the server responds with this act, on a new and on a reused connection.
     pub(crate) fn new_and_reused(
         &self,
         what: &str,
         act: &Act,
-        prepare: impl Fn(Charge) -> Charge,
-        judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
-    ) -> Result<(), Breach> {
-        self.scripted(what, [act.clone()], |trial| {
-            let seen = trial.send(prepare(trial.charge()))?;
-            judge(trial, &seen)
+        prepare: impl Fn(TestRequest) -> TestRequest,
+        check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        self.with_script(what, [act.clone()], |run| {
+            let call = run.send(prepare(run.charge()))?;
+            check(run, &call)
         })?;
-        let what = format!("answers a first request; with the second it {what}");
-        self.scripted(&what, [Act::Echo, act.clone()], |trial| {
-            trial.round_trip()?;
-            let seen = trial.send(prepare(trial.charge()))?;
-            judge(trial, &seen)
+        let what = format!("responds to a first request; with the second it {what}");
+        self.with_script(&what, [Act::Echo, act.clone()], |run| {
+            run.round_trip()?;
+            let call = run.send(prepare(run.charge()))?;
+            check(run, &call)
         })
     }
 
-    /// What a payment gives whose request was read whole and then meets `fate`.
+    /// Checks the result of the first payment. The server reads its whole request and then runs `action`.
     ///
-    /// Whatever comes after it, on whichever connection, is echoed.
-    pub(crate) fn first_meets(
+    /// All later requests are echoed, on any connection.
+    pub(crate) fn on_first_request(
         &self,
         what: &str,
-        fate: impl Fn(&mut Conversation, &Received) + Send + Sync + 'static,
-        prepare: impl Fn(Charge) -> Charge,
-        judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
-    ) -> Result<(), Breach> {
-        self.served(what, first_then_echo(fate), |trial| {
-            let seen = trial.send(prepare(trial.charge()))?;
-            judge(trial, &seen)
+        action: impl Fn(&mut Connection, &Received) + Send + Sync + 'static,
+        prepare: impl Fn(TestRequest) -> TestRequest,
+        check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        self.with_server(what, first_then_echo(action), |run| {
+            let call = run.send(prepare(run.charge()))?;
+            check(run, &call)
         })
     }
 
-    /// The same for the second payment: the connection stands by then, so its deadline need not be long enough to make
-    /// one on a slow machine.
-    pub(crate) fn second_meets(
+    /// Like `on_first_request` for the second payment. Its deadline need not cover connecting on a slow machine, because
+    /// the connection is open by then.
+    pub(crate) fn on_second_request(
         &self,
         what: &str,
-        fate: impl Fn(&mut Conversation, &Received) + Send + Sync + 'static,
-        prepare: impl Fn(Charge) -> Charge,
-        judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
-    ) -> Result<(), Breach> {
-        let what = format!("answers a first request; with the second it {what}");
-        self.served(&what, nth_then_echo(1, fate), |trial| {
-            trial.round_trip()?;
-            let seen = trial.send(prepare(trial.charge()))?;
-            judge(trial, &seen)
+        action: impl Fn(&mut Connection, &Received) + Send + Sync + 'static,
+        prepare: impl Fn(TestRequest) -> TestRequest,
+        check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        let what = format!("responds to a first request; with the second it {what}");
+        self.with_server(&what, nth_then_echo(1, action), |run| {
+            run.round_trip()?;
+            let call = run.send(prepare(run.charge()))?;
+            check(run, &call)
         })
     }
 
-    /// Bytes that are sent as the answer to one payment, after which the connection is left open.
-    pub(crate) fn first_is_sent(
+    /// Sends these bytes as the response to the first payment and leaves the connection open.
+    pub(crate) fn respond_to_first(
         &self,
         what: &str,
         bytes: impl Into<Vec<u8>>,
-        judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
-    ) -> Result<(), Breach> {
+        check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
         let bytes = bytes.into();
-        let fate = move |connection: &mut Conversation, _: &Received| {
+        let action = move |connection: &mut Connection, _: &Received| {
             connection.write(&bytes);
         };
-        // Whoever waits for more than was sent need not wait long.
-        self.first_meets(what, fate, |charge| charge.total(NOT_LONG), judge)
+        // A client that waits for more bytes must not make the test slow.
+        self.on_first_request(what, action, |charge| charge.total(MEDIUM), check)
     }
 }
 
-/// The first request of all connections meets `fate`; the rest of what comes is echoed.
+/// Runs `action` on the first request across all connections. Echoes all others.
 pub(crate) fn first_then_echo(
-    fate: impl Fn(&mut Conversation, &Received) + Send + Sync + 'static,
-) -> impl Fn(&mut Conversation) + Send + Sync + 'static {
-    nth_then_echo(0, fate)
+    action: impl Fn(&mut Connection, &Received) + Send + Sync + 'static,
+) -> impl Fn(&mut Connection) + Send + Sync + 'static {
+    nth_then_echo(0, action)
 }
 
-/// The request of all connections that comes after so many others meets `fate`; the rest of what comes is echoed.
+/// Runs `action` on the request that follows this many others across all connections. Echoes all others.
 fn nth_then_echo(
     before: usize,
-    fate: impl Fn(&mut Conversation, &Received) + Send + Sync + 'static,
-) -> impl Fn(&mut Conversation) + Send + Sync + 'static {
+    action: impl Fn(&mut Connection, &Received) + Send + Sync + 'static,
+) -> impl Fn(&mut Connection) + Send + Sync + 'static {
     let requests = AtomicUsize::new(0);
     move |connection| {
         while let Some(request) = connection.read_request() {
             if requests.fetch_add(1, Ordering::SeqCst) == before {
-                fate(connection, &request);
+                action(connection, &request);
             } else if !connection.echo(&request) {
                 return;
             }
@@ -109,12 +109,12 @@ fn nth_then_echo(
     }
 }
 
-/// Nothing, for a while, in the stack's own runtime: whatever runs in its background has time to run.
+/// Sleeps in the stack's runtime, so that its background tasks can run.
 pub(crate) async fn pause(time: Duration) {
     Delay::new(time).await;
 }
 
-/// Bytes that a server got rid of.
+/// How many bytes a server has sent, or another count.
 #[derive(Clone, Default)]
 pub(crate) struct Counter(Arc<AtomicUsize>);
 
@@ -132,12 +132,12 @@ impl Counter {
     }
 }
 
-/// A deadline that healthy exchanges do not come near, and that others do not have to wait long for.
-pub(crate) const NOT_LONG: Duration = Duration::from_secs(5);
+/// A deadline that a healthy exchange never reaches, and that is short enough to wait for in a failing test.
+pub(crate) const MEDIUM: Duration = Duration::from_secs(5);
 
-/// A deadline that is waited for: long enough for a request to arrive on a busy machine over a connection that stands.
+/// A deadline that the test waits for. Enough for a request to arrive on a busy machine over an open connection.
 pub(crate) const SHORT: Duration = Duration::from_millis(700);
 
-/// One that is waited for where the connection has to be made first, with TLS: a call that had no connection by then would
-/// rightly be called not processed, and prove nothing.
-pub(crate) const CONNECTED_BY_THEN: Duration = Duration::from_secs(2);
+/// Like `SHORT`, but with time to connect with TLS. Without a connection the call could correctly be reported as not
+/// processed, which would prove nothing.
+pub(crate) const SHORT_WITH_CONNECT: Duration = Duration::from_secs(2);

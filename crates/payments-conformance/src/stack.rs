@@ -7,23 +7,24 @@ use payments_core::{Transport, blocking};
 
 use crate::{Abilities, BlockingStack, Journal, Script};
 
-/// An HTTP stack to be tested: how to make its transport, and how to wait for a future.
+/// An HTTP stack under test: how to create its transport, and how to run a future.
 ///
-/// [`stack`] makes one from a function. Implement the trait where that is not enough, for a clock of its own for example.
+/// [`stack`] creates one from a function. Implement this trait if a function is not enough, for example for a stack with
+/// its own clock.
 pub trait Stack: Send + Sync + 'static {
     /// The transport under test.
     type Transport: Transport;
 
-    /// Makes a new transport with connections of its own, as a program would for production.
+    /// Creates a new transport with its own connections, as a program would in production.
     ///
-    /// It must trust [`Setup::authority_pem`] besides or instead of the public authorities. It is called outside of any
-    /// runtime, on any thread. A panic here breaks the contract that is being checked.
+    /// It must trust [`Setup::authority_pem`], with or without the public authorities. This is called outside any runtime,
+    /// on any thread. A panic here breaks the contract that is being checked.
     fn transport(&self, setup: &Setup) -> Self::Transport;
 
-    /// Runs a future of the stack to its end, with whatever runtime, clock and network its transport needs.
+    /// Runs a future to completion, with the runtime, clock and network that the transport needs.
     ///
-    /// The kit polls many calls in one future, so that no task has to be spawned. By default the calling thread sleeps
-    /// until it is woken, which suits transports that bring their own threads.
+    /// The kit polls concurrent calls in one future, so it spawns no tasks. By default the calling thread sleeps until the
+    /// future is woken, which works for transports that start their own threads.
     fn block_on<F>(&self, future: F) -> F::Output
     where
         F: Future + Send,
@@ -32,24 +33,24 @@ pub trait Stack: Send + Sync + 'static {
         crate::block_on(future)
     }
 
-    /// What the stack can and cannot do; by default what [`Abilities::default`] has.
+    /// What the stack can and cannot do. The default is [`Abilities::default`].
     fn abilities(&self) -> Abilities {
         Abilities::default()
     }
 
-    /// The time, by the clock that the transport keeps its deadlines by: the machine's, unless the stack plays it.
+    /// The current time, by the clock that the transport uses for its deadlines. Override it for a simulated clock.
     fn now(&self) -> Instant {
         Instant::now()
     }
 
-    /// What the transport's own `Debug` shows, where it has one: the kit searches it for the key and the card.
+    /// The `Debug` output of the transport, if it has one. The kit searches it for the API key and the card.
     fn debug(&self, transport: &Self::Transport) -> Option<String> {
         let _ = transport;
         None
     }
 }
 
-/// What a new transport must be told before it can be tested.
+/// What a new transport needs to know for a test.
 pub struct Setup {
     pub(crate) authority_pem: String,
     pub(crate) authority_der: Vec<u8>,
@@ -59,7 +60,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The certificate authority of the kit's servers, as PEM text: the transport must trust it.
+    /// The certificate authority of the kit's servers as PEM text. The transport must trust it.
     pub fn authority_pem(&self) -> &str {
         &self.authority_pem
     }
@@ -69,20 +70,19 @@ impl Setup {
         &self.authority_der
     }
 
-    /// Whether the transport is to offer HTTP/2: only ever true for a stack that has
-    /// [`Ability::Http2`](crate::Ability::Http2).
+    /// Whether the transport must offer HTTP/2. Only true for a stack with [`Ability::Http2`](crate::Ability::Http2).
     pub fn wants_http2(&self) -> bool {
         self.http2
     }
 
-    /// What the server does, for a stack without [`Ability::Sockets`](crate::Ability::Sockets), which has to play it
-    /// itself; `None` for all others, whose server is the kit's.
+    /// The server's script, for a stack without [`Ability::Sockets`](crate::Ability::Sockets), which must run it. `None`
+    /// for all other stacks, which connect to the kit's server.
     pub fn script(&self) -> Option<&Script> {
         self.script.as_ref()
     }
 
-    /// Where a stack without [`Ability::Sockets`](crate::Ability::Sockets) writes down every request that reached its
-    /// stand-in of a server.
+    /// The journal of received requests. A stack without [`Ability::Sockets`](crate::Ability::Sockets) must record each
+    /// request here; for all other stacks the kit's server does.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }
@@ -94,9 +94,9 @@ impl fmt::Debug for Setup {
     }
 }
 
-/// A stack whose transport this function makes, asynchronous or blocking.
+/// Creates a stack from a function that returns an asynchronous or a blocking transport.
 ///
-/// [`FnStack`] says what can be added to it.
+/// [`FnStack`] has further settings.
 ///
 /// ```
 /// # use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
@@ -122,7 +122,7 @@ pub fn stack<T: 'static>(transport: impl Fn(&Setup) -> T + Send + Sync + 'static
     }
 }
 
-/// What [`stack`] makes: a [`Stack`] if its transports are asynchronous, a [`BlockingStack`] if they block.
+/// A stack created by [`stack`]: a [`Stack`] for asynchronous transports, a [`BlockingStack`] for blocking ones.
 #[must_use = "a stack does nothing until it is checked"]
 pub struct FnStack<T> {
     transport: Box<dyn Fn(&Setup) -> T + Send + Sync>,
@@ -134,7 +134,7 @@ pub struct FnStack<T> {
 type BoxFuture<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 impl<T: 'static> FnStack<T> {
-    /// Sets how a future is run to its end, for transports that need the clock or the network of a runtime.
+    /// Sets how to run a future to completion, for transports that need the timers or sockets of a runtime.
     ///
     /// By default the calling thread sleeps until the future is woken.
     ///
@@ -156,7 +156,7 @@ impl<T: 'static> FnStack<T> {
     /// use payments_conformance::stack;
     ///
     /// payments_conformance::contract_tests!({
-    ///     let runtime = Runtime::new().expect("the system gives threads and a poller");
+    ///     let runtime = Runtime::new().expect("the runtime starts");
     ///     stack(|setup| MyTransport::trusting(setup.authority_pem()))
     ///         .block_on(move |future| runtime.block_on(future))
     /// });
@@ -172,7 +172,7 @@ impl<T: 'static> FnStack<T> {
         self
     }
 
-    /// Has the kit search what the transport's own `Debug` shows for the key and the card.
+    /// Makes the kit search the transport's `Debug` output for the API key and the card.
     pub fn searching_debug(mut self) -> Self
     where
         T: fmt::Debug,

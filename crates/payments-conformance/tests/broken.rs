@@ -1,7 +1,7 @@
-//! Does every contract find the mistake that it is there for, and does none blame a transport for another's?
+//! Does every contract find its mistake, and only that one?
 //!
-//! One small transport that keeps every contract, with one mistake at a time. What takes seconds is checked only where it
-//! is to be broken; `PAYMENTS_CONFORMANCE_ALL=1` checks every contract on every mistake.
+//! A small transport keeps every contract, and is given one flaw at a time. Slow contracts are checked only with flaws that
+//! break them; `PAYMENTS_CONFORMANCE_ALL=1` checks every contract with every flaw.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
@@ -35,7 +35,7 @@ macro_rules! flaws {
 }
 
 flaws! {
-    sends_again_when_closed: SendsAgainWhenClosed breaks [
+    retries_closed_connections: RetriesClosedConnections breaks [
         fin_after_the_request_is_unknown,
         reset_after_the_request_is_unknown,
         fin_within_the_head_is_unknown,
@@ -48,14 +48,14 @@ flaws! {
         the_next_address_is_not_tried_after_the_request,
         what_is_logged_shows_no_secret,
     ],
-    sends_again_when_reused: SendsAgainWhenReused breaks [
+    retries_on_reused_connections: RetriesOnReusedConnections breaks [
         fin_after_the_request_is_unknown,
         reset_after_the_request_is_unknown,
         a_close_that_crosses_a_request_is_told_honestly,
         five_thousand_payments_arrive_at_most_once,
         a_lost_lookup_is_not_repeated,
     ],
-    calls_lost_unsent: CallsLostUnsent breaks [
+    reports_lost_as_not_processed: ReportsLostAsNotProcessed breaks [
         fin_after_the_request_is_unknown,
         reset_after_the_request_is_unknown,
         fin_within_the_head_is_unknown,
@@ -67,7 +67,7 @@ flaws! {
         an_alternative_service_is_not_used,
         the_next_address_is_not_tried_after_the_request,
     ],
-    calls_garbage_unsent: CallsGarbageUnsent breaks [
+    reports_garbage_as_not_processed: ReportsGarbageAsNotProcessed breaks [
         garbage_is_unknown,
         odd_heads_are_never_not_processed,
         an_ambiguous_length_is_refused,
@@ -90,19 +90,19 @@ flaws! {
         endless_interim_answers_end_with_the_deadline,
         calls_beyond_the_connections_end_with_their_deadlines,
     ],
-    deadline_for_each_read: DeadlineForEachRead breaks [
+    restarts_deadline_on_each_read: RestartsDeadlineOnEachRead breaks [
         a_dripping_body_ends_with_the_total_deadline,
         a_dripping_head_ends_with_the_total_deadline,
         endless_interim_answers_end_with_the_deadline,
     ],
-    connect_deadline_for_reads: ConnectDeadlineForReads breaks [
+    uses_connect_deadline_for_reads: UsesConnectDeadlineForReads breaks [
         a_slow_answer_within_the_deadline_is_an_answer,
     ],
     writes_without_deadline: WritesWithoutDeadline breaks [
         a_request_cut_by_the_deadline_is_never_completed,
         a_server_that_stops_reading_ends_with_the_total_deadline,
     ],
-    zero_is_forever: ZeroIsForever breaks [
+    treats_zero_as_no_deadline: TreatsZeroAsNoDeadline breaks [
         a_deadline_of_zero_ends_the_call,
     ],
     clock_overflows: ClockOverflows breaks [
@@ -117,23 +117,23 @@ flaws! {
         a_connection_announced_to_close_is_not_used,
         an_early_answer_is_an_answer_or_unknown,
     ] and by chance [
-        // The server closes the connection, which this transport sees in time or not.
+        // The server closes the connection, which this transport may notice in time or not.
         a_gateway_error_page_is_a_response,
         an_alternative_service_is_not_used,
     ],
     never_reuses: NeverReuses breaks [
         a_connection_is_used_again,
     ],
-    does_not_look: DoesNotLook breaks [
+    skips_idle_check: SkipsIdleCheck breaks [
         a_connection_seen_to_be_closed_is_replaced,
         what_has_arrived_on_an_idle_connection_is_seen,
         an_answer_nobody_asked_for_is_nobodys,
     ],
-    takes_what_is_there: TakesWhatIsThere breaks [
+    treats_unread_bytes_as_response: TreatsUnreadBytesAsResponse breaks [
         what_has_arrived_on_an_idle_connection_is_seen,
         an_answer_nobody_asked_for_is_nobodys,
     ],
-    shares_connections: SharesConnections breaks [
+    shares_connections_across_servers: SharesConnectionsAcrossServers breaks [
         two_servers_never_share_a_connection,
     ],
     prints_the_body: PrintsTheBody breaks [
@@ -152,10 +152,10 @@ flaws! {
         a_gateway_error_page_is_a_response,
         a_lookup_is_not_repeated_for_its_status,
     ],
-    honours_the_proxy: HonoursTheProxy breaks [
+    uses_environment_proxy: UsesEnvironmentProxy breaks [
         the_proxy_of_the_environment_is_ignored,
     ],
-    takes_half_for_whole: TakesHalfForWhole breaks [
+    accepts_truncated_bodies: AcceptsTruncatedBodies breaks [
         a_truncated_body_is_answered_and_kept,
         a_body_broken_off_on_a_reused_connection_is_answered,
         a_lost_lookup_is_not_repeated,
@@ -179,7 +179,7 @@ flaws! {
     cap_is_exclusive: CapIsExclusive breaks [
         an_answer_as_long_as_the_cap_is_whole,
     ],
-    believes_the_first_length: BelievesTheFirstLength breaks [
+    trusts_the_first_length: TrustsTheFirstLength breaks [
         an_ambiguous_length_is_refused,
     ],
     chunk_sizes_wrap: ChunkSizesWrap breaks [
@@ -195,33 +195,33 @@ flaws! {
         a_body_broken_off_on_a_reused_connection_is_answered,
         a_gateway_error_page_is_a_response,
     ],
-    waits_for_no_body: WaitsForNoBody breaks [
+    waits_for_missing_body: WaitsForMissingBody breaks [
         an_answer_without_a_body_ends_at_its_head,
     ],
-    simplifies_headers: SimplifiesHeaders breaks [
+    drops_unusual_headers: DropsUnusualHeaders breaks [
         repeated_and_unreadable_headers_survive,
     ],
-    hides_the_encoding: HidesTheEncoding breaks [
+    removes_content_encoding: RemovesContentEncoding breaks [
         an_encoded_answer_is_not_decoded,
     ],
-    takes_interim_for_final: TakesInterimForFinal breaks [
+    returns_interim_responses: ReturnsInterimResponses breaks [
         interim_answers_are_skipped,
         an_answer_in_single_bytes_is_whole,
         endless_interim_answers_end_with_the_deadline,
     ],
-    reads_interim_forever: ReadsInterimForever breaks [
+    ignores_deadline_after_interim: IgnoresDeadlineAfterInterim breaks [
         endless_interim_answers_end_with_the_deadline,
     ],
-    starves_the_clock: StarvesTheClock breaks [
+    checks_deadline_only_when_idle: ChecksDeadlineOnlyWhenIdle breaks [
         endless_interim_answers_end_with_the_deadline,
     ],
-    reads_any_head: ReadsAnyHead breaks [
+    has_no_head_limit: HasNoHeadLimit breaks [
         an_endless_head_is_given_up,
     ],
-    reserves_what_is_announced: ReservesWhatIsAnnounced breaks [
+    reserves_announced_length: ReservesAnnouncedLength breaks [
         an_absurd_length_reserves_no_memory,
     ],
-    reads_once: ReadsOnce breaks [
+    reads_head_once: ReadsHeadOnce breaks [
         an_answer_in_single_bytes_is_whole,
         a_dripping_head_ends_with_the_total_deadline,
     ],
@@ -230,31 +230,31 @@ flaws! {
         a_large_payment_arrives_byte_for_byte,
         nothing_else_is_added_to_a_request,
     ],
-    normalises_the_target: NormalisesTheTarget breaks [
+    normalizes_the_target: NormalizesTheTarget breaks [
         a_payment_arrives_byte_for_byte,
         a_look_up_arrives_byte_for_byte,
     ],
-    cuts_large_bodies: CutsLargeBodies breaks [
+    truncates_large_bodies: TruncatesLargeBodies breaks [
         a_large_payment_arrives_byte_for_byte,
     ],
-    sends_a_body_with_get: SendsABodyWithGet breaks [
+    sends_body_with_lookups: SendsBodyWithLookups breaks [
         a_look_up_arrives_byte_for_byte,
         nothing_else_is_added_to_a_request,
     ],
     adds_accept_encoding: AddsAcceptEncoding breaks [
         nothing_else_is_added_to_a_request,
     ],
-    calls_refused_unknown: CallsRefusedUnknown breaks [
+    reports_refused_as_unknown: ReportsRefusedAsUnknown breaks [
         refused_is_not_processed,
     ],
-    calls_unresolved_unknown: CallsUnresolvedUnknown breaks [
+    reports_unresolved_as_unknown: ReportsUnresolvedAsUnknown breaks [
         an_unknown_host_is_not_processed,
     ],
-    goes_on_after_the_drop: GoesOnAfterTheDrop breaks [
+    continues_after_drop: ContinuesAfterDrop breaks [
         a_dropped_call_closes_its_connection,
         a_call_dropped_while_it_sends_stops_sending,
     ],
-    never_gives_up: NeverGivesUp breaks [
+    retries_many_times: RetriesManyTimes breaks [
         fin_after_the_request_is_unknown,
         reset_after_the_request_is_unknown,
         fin_within_the_head_is_unknown,
@@ -268,7 +268,7 @@ flaws! {
         the_next_address_is_not_tried_after_the_request,
         what_is_logged_shows_no_secret,
     ],
-    mixes_up_answers: MixesUpAnswers breaks [
+    mixes_up_responses: MixesUpResponses breaks [
         a_connection_is_used_again,
         sixty_four_at_once_get_their_own_answers,
         a_close_that_crosses_a_request_is_told_honestly,
@@ -277,15 +277,15 @@ flaws! {
     blocks_the_thread: BlocksTheThread breaks [
         a_call_does_not_block_its_thread,
     ],
-    needs_its_thread: NeedsItsThread breaks [
+    panics_outside_runtime: PanicsOutsideRuntime breaks [
         no_runtime_is_no_panic,
     ],
-    trusts_anybody: TrustsAnybody breaks [
+    trusts_any_certificate: TrustsAnyCertificate breaks [
         an_untrusted_certificate_is_not_processed,
         a_certificate_for_another_host_is_not_processed,
         an_expired_certificate_is_not_processed,
     ],
-    calls_handshakes_unknown: CallsHandshakesUnknown breaks [
+    reports_failed_handshake_as_unknown: ReportsFailedHandshakeAsUnknown breaks [
         an_untrusted_certificate_is_not_processed,
         a_certificate_for_another_host_is_not_processed,
         an_expired_certificate_is_not_processed,
@@ -295,44 +295,44 @@ flaws! {
     handshake_without_deadline: HandshakeWithoutDeadline breaks [
         a_stalled_handshake_ends_with_the_connect_deadline,
     ],
-    takes_a_cut_for_the_end: TakesACutForTheEnd breaks [
+    treats_cut_as_end_of_body: TreatsCutAsEndOfBody breaks [
         a_body_cut_without_goodbye_is_not_whole,
         a_tls_failure_within_the_body_is_no_response,
     ],
-    falls_back_to_plain: FallsBackToPlain breaks [
+    falls_back_to_plain_http: FallsBackToPlainHttp breaks [
         an_untrusted_certificate_is_not_processed,
         a_certificate_for_another_host_is_not_processed,
         an_expired_certificate_is_not_processed,
         a_server_without_tls_is_sent_nothing,
         a_broken_handshake_is_not_processed,
     ],
-    finishes_the_handshake_later: FinishesTheHandshakeLater breaks [
+    sends_after_late_handshake: SendsAfterLateHandshake breaks [
         a_handshake_after_the_deadline_sends_nothing,
     ],
-    writes_on_after_the_deadline: WritesOnAfterTheDeadline breaks [
+    writes_after_deadline: WritesAfterDeadline breaks [
         a_request_cut_by_the_deadline_is_never_completed,
     ],
-    connects_on_after_the_drop: ConnectsOnAfterTheDrop breaks [
+    connects_after_drop: ConnectsAfterDrop breaks [
         a_call_dropped_while_connecting_sends_nothing,
     ],
-    takes_a_page_for_nobody: TakesAPageForNobody breaks [
+    reports_gateway_page_as_not_processed: ReportsGatewayPageAsNotProcessed breaks [
         a_gateway_error_page_is_a_response,
     ],
-    asks_the_gateway_again: AsksTheGatewayAgain breaks [
+    retries_gateway_errors: RetriesGatewayErrors breaks [
         a_gateway_error_page_is_a_response,
     ],
-    calls_alerts_unsent: CallsAlertsUnsent breaks [
+    reports_alert_as_not_processed: ReportsAlertAsNotProcessed breaks [
         an_alert_after_the_request_is_unknown,
         a_tls_failure_within_the_body_is_no_response,
     ],
-    sends_again_after_a_bad_record: SendsAgainAfterABadRecord breaks [
+    retries_after_bad_record: RetriesAfterBadRecord breaks [
         a_bad_record_after_the_request_is_unknown,
     ],
-    calls_cuts_unsent: CallsCutsUnsent breaks [
+    reports_cut_as_not_processed: ReportsCutAsNotProcessed breaks [
         a_bad_record_after_the_request_is_unknown,
         a_line_cut_within_the_head_is_unknown,
     ],
-    takes_an_alert_for_the_end: TakesAnAlertForTheEnd breaks [
+    treats_alert_as_end_of_body: TreatsAlertAsEndOfBody breaks [
         a_tls_failure_within_the_body_is_no_response,
     ],
     uses_early_data: UsesEarlyData breaks [
@@ -341,26 +341,26 @@ flaws! {
     follows_redirects_of_lookups: FollowsRedirectsOfLookups breaks [
         a_lookup_follows_no_redirect,
     ],
-    repeats_lookups: RepeatsLookups breaks [
+    retries_lookups: RetriesLookups breaks [
         a_lost_lookup_is_not_repeated,
     ],
-    repeats_lookups_by_status: RepeatsLookupsByStatus breaks [
+    retries_lookups_by_status: RetriesLookupsByStatus breaks [
         a_lookup_is_not_repeated_for_its_status,
     ],
     uses_alternative_services: UsesAlternativeServices breaks [
         an_alternative_service_is_not_used,
     ],
-    tries_the_next_address: TriesTheNextAddress breaks [
+    retries_at_next_address: RetriesAtNextAddress breaks [
         the_next_address_is_not_tried_after_the_request,
     ],
-    sends_again_when_a_body_breaks: SendsAgainWhenABodyBreaks breaks [
+    retries_truncated_bodies: RetriesTruncatedBodies breaks [
         a_body_broken_off_on_a_reused_connection_is_answered,
         a_lost_lookup_is_not_repeated,
     ],
     gives_up_after_thirty_seconds: GivesUpAfterThirtySeconds breaks [
         silence_is_waited_out_to_the_deadline,
     ],
-    waits_for_a_connection: WaitsForAConnection breaks [
+    waits_for_connection_without_deadline: WaitsForConnectionWithoutDeadline breaks [
         calls_beyond_the_connections_end_with_their_deadlines,
     ],
     logs_the_head: LogsTheHead breaks [
@@ -375,14 +375,14 @@ flaws! {
     logs_the_tls_keys: LogsTheTlsKeys breaks [
         what_is_logged_shows_no_secret,
     ],
-    takes_garbage_for_an_answer: TakesGarbageForAnAnswer breaks [
+    returns_garbage_as_response: ReturnsGarbageAsResponse breaks [
         garbage_is_unknown,
         an_endless_head_is_given_up,
         a_lost_lookup_is_not_repeated,
     ],
 }
 
-/// Kept for seconds each by a sound transport: deadlines that are waited for, and large bodies.
+/// Contracts that take seconds with a correct transport, because of deadlines or large bodies.
 const SLOW: &[&str] = &[
     "five_thousand_payments_arrive_at_most_once",
     "silence_ends_with_the_total_deadline",
@@ -409,7 +409,7 @@ const SLOW: &[&str] = &[
     "a_tls_failure_within_the_body_is_no_response",
 ];
 
-/// What is broken by chance is not asked.
+/// Contracts that are only sometimes broken are not checked.
 fn breaks_exactly(flaw: Flaw, expected: &[&str], by_chance: &[&str]) {
     let all = env::var_os("PAYMENTS_CONFORMANCE_ALL").is_some();
     let wanted = |contract: &str| {
@@ -420,7 +420,7 @@ fn breaks_exactly(flaw: Flaw, expected: &[&str], by_chance: &[&str]) {
     assert_eq!(broken, expected.iter().copied().collect(), "\n{report}");
 }
 
-/// But for HTTP/2, which this transport does not speak: `broken_http2.rs` of payments-hyper breaks those.
+/// Except for HTTP/2, which this transport does not speak: see `broken_http2.rs` of payments-hyper.
 #[test]
 fn every_contract_is_broken_by_some_flaw() {
     let source = include_str!("../src/contracts.rs");
@@ -430,6 +430,6 @@ fn every_contract_is_broken_by_some_flaw() {
         list.lines().filter_map(|line| line.trim().trim_end_matches(',').split_once("::")).collect();
     assert!(contracts.len() > 60, "{contracts:?}");
     for (_, contract) in contracts.into_iter().filter(|(theme, _)| *theme != "http2") {
-        assert!(BROKEN_BY_A_FLAW.contains(&contract), "nothing shows that {contract} can fail");
+        assert!(BROKEN_BY_A_FLAW.contains(&contract), "no flaw breaks {contract}");
     }
 }

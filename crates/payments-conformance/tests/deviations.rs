@@ -1,15 +1,15 @@
-//! What does a declared deviation cover, and what not?
+//! What does a declared deviation cover, and what does it not cover?
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
-#[allow(dead_code, reason = "few of the flaws are wanted here")]
+#[allow(dead_code, reason = "only some flaws are used here")]
 mod support;
 
 use payments_conformance::{Abilities, Ability, Setup, Stack, Verdict, check_only};
 use payments_core::{Transport, TransportError, TransportRequest, TransportResponse};
 use support::{Flaw, Plain, PlainStack};
 
-/// The flawed transport, of a stack that declares a deviation.
+/// A flawed transport whose stack declares a deviation.
 struct Deviating(Flaw, &'static str);
 
 impl Stack for Deviating {
@@ -38,35 +38,39 @@ fn must_not_cover(flaw: Flaw, contract: &'static str, found: &str) {
     let story = verdict.story().unwrap_or_default();
     assert!(verdict.is_broken(), "{verdict}");
     assert!(story.lines().next().unwrap().contains(found), "{story}");
-    assert!(story.contains("owed in every situation"), "{story}");
+    assert!(story.contains("the transport broke a general rule"), "{story}");
 }
 
 #[test]
-fn a_deviation_covers_what_the_contract_demands() {
+fn a_deviation_covers_the_contracts_own_requirement() {
     let contract = "every_status_from_200_to_599_is_an_answer";
     let verdict = verdict(&Deviating(Flaw::TurnsStatusesIntoErrors, contract), contract);
     assert!(verdict.is_deviation(), "{verdict}");
 }
 
 #[test]
-fn a_deviation_does_not_cover_a_request_that_is_sent_twice() {
-    must_not_cover(Flaw::SendsAgainWhenClosed, "fin_after_the_request_is_unknown", "arrived 2 times");
+fn a_deviation_does_not_cover_a_request_sent_twice() {
+    must_not_cover(Flaw::RetriesClosedConnections, "fin_after_the_request_is_unknown", "arrived 2 times");
     must_not_cover(Flaw::FollowsRedirects, "redirects_are_not_followed", "posted again");
 }
 
 #[test]
 fn a_deviation_does_not_cover_a_wrong_not_processed() {
-    must_not_cover(Flaw::CallsLostUnsent, "fin_after_the_request_is_unknown", "but the server read it");
+    must_not_cover(
+        Flaw::ReportsLostAsNotProcessed,
+        "fin_after_the_request_is_unknown",
+        "but the server read it",
+    );
 }
 
 #[test]
-fn a_deviation_does_not_cover_a_secret_that_is_shown() {
+fn a_deviation_does_not_cover_an_exposed_secret() {
     must_not_cover(Flaw::PrintsTheBody, "garbage_is_unknown", "shows the card number");
 }
 
 #[test]
 fn a_deviation_does_not_cover_a_panic() {
-    must_not_cover(Flaw::ClockOverflows, "the_longest_deadline_is_no_overflow", "something panicked");
+    must_not_cover(Flaw::ClockOverflows, "the_longest_deadline_is_no_overflow", "a panic occurred");
 }
 
 #[test]
@@ -77,17 +81,17 @@ fn a_deviation_does_not_cover_a_call_that_never_ends() {
     assert!(verdict.is_broken(), "{verdict}");
     let first = story.lines().next().unwrap();
     assert!(first.contains("had not ended after") && first.contains("its total deadline was"), "{story}");
-    assert!(story.contains("owed in every situation"), "{story}");
+    assert!(story.contains("the transport broke a general rule"), "{story}");
 }
 
 #[test]
 #[should_panic(expected = "the nearest is `redirects_are_not_followed`")]
-fn a_deviation_from_no_contract_names_the_nearest() {
-    let _ = Abilities::default().deviation("redirects_are_followed", "a slip");
+fn an_unknown_deviation_names_the_nearest_contract() {
+    let _ = Abilities::default().deviation("redirects_are_followed", "misspelled");
 }
 
 #[test]
-fn a_deviation_from_a_contract_that_does_not_apply_is_told() {
+fn a_deviation_from_a_contract_that_does_not_apply_is_broken() {
     let contract = "an_untrusted_certificate_is_not_processed";
     let verdict = verdict(&Deviating(Flaw::NeverReuses, contract), contract);
     assert!(verdict.is_broken(), "{verdict}");
@@ -95,15 +99,15 @@ fn a_deviation_from_a_contract_that_does_not_apply_is_told() {
 }
 
 #[test]
-fn a_check_of_no_contract_is_broken() {
+fn a_check_without_a_contract_is_broken() {
     let report = check_only(&Hanging, |name| name == "redirects_are_followed");
     assert!(!report.is_clean() && report.broken().count() == 1, "{report}");
     let text = report.to_string();
-    assert!(text.contains("no contract has a name that the filter takes"), "{text}");
+    assert!(text.contains("the filter accepts no contract's name"), "{text}");
     assert!(text.contains("payments_conformance::contracts"), "{text}");
 }
 
-/// A transport that never gives anything.
+/// A transport that never returns.
 struct Never;
 
 impl Transport for Never {

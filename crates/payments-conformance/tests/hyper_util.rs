@@ -1,4 +1,4 @@
-//! Does an honest transport over hyper-util's client keep every contract, over HTTP/1.1 and HTTP/2?
+//! Does a correct transport over hyper-util's client keep every contract, over HTTP/1.1 and HTTP/2?
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 

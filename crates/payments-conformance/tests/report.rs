@@ -1,8 +1,8 @@
-//! What a stack made of a function does, and what a report says of a run outside of a test.
+//! What does a stack created from a function do, and what does a report say outside of a test?
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
-#[allow(dead_code, reason = "few of the flaws are wanted here")]
+#[allow(dead_code, reason = "only some flaws are used here")]
 mod support;
 
 use std::panic::resume_unwind;
@@ -12,11 +12,11 @@ use payments_conformance::{Abilities, Ability, Stack as _, block_on, check_only,
 use support::{Flaw, PlainStack};
 
 #[test]
-fn a_stack_of_a_function_runs_its_futures_as_it_was_told() {
-    let in_clear = Abilities::default().without(Ability::Https, "one scheme is enough");
-    let make = || stack(|setup| PlainStack(Some(Flaw::NeedsItsThread)).transport(setup));
-    let without = make().abilities(in_clear.clone());
-    let with = make().abilities(in_clear).block_on(|future| {
+fn a_function_stack_runs_futures_with_its_block_on() {
+    let plain_http = Abilities::default().without(Ability::Https, "one scheme is enough");
+    let make = || stack(|setup| PlainStack(Some(Flaw::PanicsOutsideRuntime)).transport(setup));
+    let without = make().abilities(plain_http.clone());
+    let with = make().abilities(plain_http).block_on(|future| {
         thread::scope(|scope| {
             let runtime = thread::Builder::new().name("runtime".to_owned());
             let run = runtime.spawn_scoped(scope, || block_on(future)).unwrap().join();
@@ -30,24 +30,24 @@ fn a_stack_of_a_function_runs_its_futures_as_it_was_told() {
 }
 
 #[test]
-fn a_program_that_checks_a_stack_is_not_started_again() {
+fn a_program_that_checks_a_stack_does_not_start_itself() {
     let contract = "the_proxy_of_the_environment_is_ignored";
-    // A test harness names the thread of a test after it, and any program can name a thread like that.
-    for name in ["main", "a worker", "a_program_that_checks_a_stack_is_not_started_again"] {
+    // A test harness names each test's thread, but any program can use such a name.
+    for name in ["main", "a worker", "a_program_that_checks_a_stack_does_not_start_itself"] {
         let check = move || check_only(&PlainStack(None), |name| name == contract);
         let report = thread::Builder::new().name(name.to_owned()).spawn(check).unwrap().join().unwrap();
         assert!(report.verdicts()[0].is_not_applicable(), "on the thread {name:?}: {report}");
-        assert!(report.to_string().contains("a test made by `contract_tests!`"), "{report}");
+        assert!(report.to_string().contains("a test created by `contract_tests!`"), "{report}");
     }
 }
 
 #[test]
-fn only_a_contract_about_an_ability_says_how_to_declare_that_it_is_missing() {
+fn only_a_contract_that_tests_an_ability_says_how_to_declare_it_missing() {
     for (flaw, contract, ability) in [
-        (Flaw::GoesOnAfterTheDrop, "a_dropped_call_closes_its_connection", Some("Ability::Cancel")),
+        (Flaw::ContinuesAfterDrop, "a_dropped_call_closes_its_connection", Some("Ability::Cancel")),
         (Flaw::NeverReuses, "a_connection_is_used_again", Some("Ability::Reuse")),
         (Flaw::HandshakeWithoutDeadline, "a_stalled_handshake_ends_with_the_connect_deadline", None),
-        (Flaw::TrustsAnybody, "an_untrusted_certificate_is_not_processed", None),
+        (Flaw::TrustsAnyCertificate, "an_untrusted_certificate_is_not_processed", None),
     ] {
         let report = check_only(&PlainStack(Some(flaw)), |name| name == contract);
         let story = report.verdicts()[0].story().unwrap();

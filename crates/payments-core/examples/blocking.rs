@@ -1,4 +1,4 @@
-//! A payment over a bare socket, with no HTTP library and no runtime.
+//! A payment over a bare socket, without an HTTP library or a runtime.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let amount = Amount::from_cents(10_50);
     let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build()?;
     let receipt = match send(&payment.request(&endpoint)?) {
-        Ok(answer) => payment.read(&endpoint, answer)?,
+        Ok(response) => payment.read(&endpoint, response)?,
         Err(evidence) => return Err(payment.not_answered(&endpoint, evidence).into()),
     };
     let ledger = sandbox.gateway().ledger();
@@ -23,9 +23,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One request over one connection. What cannot be proven unsent is `unknown`.
+/// Sends one request over one connection. Without proof that nothing was sent, the error is `unknown`.
 fn send(request: &http::Request<Bytes>) -> Result<http::Response<Bytes>, TransportError> {
-    let host = request.uri().authority().expect("an operation's address is absolute").as_str();
+    let host = request.uri().authority().expect("an operation's URL is absolute").as_str();
     let mut socket = TcpStream::connect(host)
         .map_err(|error| TransportError::not_processed(TransportErrorKind::Connect).with_source(error))?;
     exchange(&mut socket, host, request)
@@ -37,7 +37,7 @@ fn exchange(
     host: &str,
     request: &http::Request<Bytes>,
 ) -> Result<http::Response<Bytes>, Box<dyn Error + Send + Sync>> {
-    let target = request.uri().path_and_query().expect("an operation's address has a path");
+    let target = request.uri().path_and_query().expect("an operation's URL has a path");
     write!(socket, "{} {target} HTTP/1.1\r\nHost: {host}\r\n", request.method())?;
     for (name, value) in request.headers() {
         write!(socket, "{name}: {}\r\n", value.to_str()?)?;
@@ -45,11 +45,11 @@ fn exchange(
     write!(socket, "Content-Length: {}\r\nConnection: close\r\n\r\n", request.body().len())?;
     socket.write_all(request.body())?;
 
-    let mut answer = Vec::new();
-    socket.read_to_end(&mut answer)?;
-    let head_end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").ok_or("no answer")?;
-    let head = std::str::from_utf8(&answer[..head_end])?;
+    let mut response = Vec::new();
+    socket.read_to_end(&mut response)?;
+    let head_end = response.windows(4).position(|bytes| bytes == b"\r\n\r\n").ok_or("no response")?;
+    let head = std::str::from_utf8(&response[..head_end])?;
     let status: u16 = head.split(' ').nth(1).ok_or("no status")?.parse()?;
-    let body = Bytes::copy_from_slice(&answer[head_end + 4..]);
+    let body = Bytes::copy_from_slice(&response[head_end + 4..]);
     Ok(http::Response::builder().status(status).body(body)?)
 }

@@ -1,6 +1,6 @@
 //! The client for programs without an async runtime: the same operations, errors, deadlines and observer.
 //!
-//! `payments_ureq::client(endpoint)?` is one over ureq. A stack of your own is one function, [`Transport::send`].
+//! `payments_ureq::client(endpoint)?` returns one over ureq. For a stack of your own, implement one function, [`Transport::send`].
 //!
 //! ```
 //! use payments_core::Outcome;
@@ -19,15 +19,14 @@
 //!
 //! # Deadlines
 //!
-//! A blocking call cannot be ended from outside, so the [`Transport`] alone keeps the deadlines. The client passes them on and
-//! measures the time afterwards: a response that is late is still the response. `payments-conformance` tests that a
-//! transport keeps them.
+//! A blocking call cannot be interrupted from outside, so only the [`Transport`] enforces the deadlines. The client passes them to
+//! the transport and does not discard a late response. `payments-conformance` tests that a transport keeps its deadlines.
 //!
 //! # In an async program
 //!
-//! A call blocks its thread, and with it every other task of that thread. Make it in `spawn_blocking`, or use the
-//! [asynchronous client](crate::Client). On a runtime's own thread it also works and does not panic.
-//! But a service that runs on the same thread, as a sandbox in a `#[tokio::test]` does, cannot respond meanwhile.
+//! A call blocks its thread, and with it every other task on that thread. Call it in `spawn_blocking`, or use the
+//! [asynchronous client](crate::Client). A call on a thread of the runtime works and does not panic. But a service on the same
+//! thread, such as a sandbox in a `#[tokio::test]`, cannot respond meanwhile.
 
 use std::fmt;
 use std::future::Future;
@@ -49,8 +48,8 @@ use crate::{
 
 /// A blocking HTTP stack: one attempt, at most one transmission.
 ///
-/// It owes what the [asynchronous one](crate::Transport) owes, and reports the same evidence. It must return by the
-/// total deadline of the request, because nobody else can end the call.
+/// It has the same contract as the [asynchronous trait](crate::Transport) and reports the same evidence. It must return by the
+/// total deadline of the request, because nothing else can end the call.
 ///
 /// ```
 /// use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse, blocking};
@@ -68,7 +67,7 @@ pub trait Transport: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`TransportError`] when no whole response was read, with the evidence of how far the request got.
+    /// [`TransportError`] if the whole response was not read, with the evidence of how far the request got.
     fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError>;
 }
 
@@ -78,12 +77,12 @@ impl<T: Transport> Transport for Arc<T> {
     }
 }
 
-/// The client's clock. The standard library's is the default; `payments-fake` has `ManualClock` for tests.
+/// The client's clock. The default is the standard library's; `payments-fake` has `ManualClock` for tests.
 pub trait Timer: Send + Sync + 'static {
     /// The current instant.
     fn now(&self) -> Instant;
 
-    /// The current time of day, for the events of an observer. The system's, unless a clock for tests has its own.
+    /// The current time of day, for the events of an observer. The system's by default; a clock for tests can replace it.
     fn system_time(&self) -> SystemTime {
         SystemTime::now()
     }
@@ -92,7 +91,7 @@ pub trait Timer: Send + Sync + 'static {
     fn sleep(&self, duration: Duration);
 }
 
-/// The service, ready to be called by programs without a runtime.
+/// A client of the service for programs without a runtime.
 ///
 /// Cloning is cheap and shares the transport. A payment or void is sent at most once, and its [`Error::outcome`] says
 /// whether the money can have moved. See the [module](self) for deadlines.
@@ -100,7 +99,7 @@ pub trait Timer: Send + Sync + 'static {
 pub struct Client(crate::Client);
 
 impl Client {
-    /// A builder for a client of the service at `endpoint`, over a blocking HTTP stack.
+    /// Returns a builder for a client of the service at `endpoint`, over a blocking HTTP stack.
     pub fn builder(endpoint: Endpoint, transport: impl Transport) -> ClientBuilder {
         ClientBuilder(crate::ClientBuilder::new(
             endpoint,
@@ -109,17 +108,16 @@ impl Client {
         ))
     }
 
-    /// Makes one call of any operation. A payment or a void is sent at most once; a lookup may be retried under one total
-    /// deadline.
+    /// Runs any operation. A payment or a void is sent at most once. A lookup may be retried within the total deadline.
     ///
     /// # Errors
     ///
-    /// [`Error`] for what moves money, [`LookupError`] for a lookup.
+    /// [`Error`] for a payment or a void, [`LookupError`] for a lookup.
     pub fn call<O: Operation>(&self, operation: &O) -> Result<Success<O::Data>, O::Error> {
         output_of(self.0.call(operation))
     }
 
-    /// Processes a card payment: a sale or an authorization, as the request says. Sent at most once.
+    /// Processes a card payment, a sale or an authorization. Sent at most once.
     ///
     /// # Errors
     ///
@@ -160,7 +158,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`LookupError`]. It says nothing about an earlier charge: do not send one again because of it.
+    /// [`LookupError`]. It says nothing about an earlier charge, so do not send a charge again because of it.
     pub fn transaction(&self, id: &TransactionId) -> Result<Success<TransactionRecord>, LookupError> {
         output_of(self.0.transaction(id))
     }
@@ -169,31 +167,31 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`LookupError`]. It says nothing about an earlier charge: do not send one again because of it.
+    /// [`LookupError`]. It says nothing about an earlier charge, so do not send a charge again because of it.
     pub fn customer(&self, id: &CustomerId) -> Result<Success<CustomerRecord>, LookupError> {
         output_of(self.0.customer(id))
     }
 
-    /// The same client with another total deadline, over the same connections.
+    /// Returns the same client, over the same connections, with another total deadline.
     #[must_use]
     pub fn with_total_timeout(&self, total: Duration) -> Self {
         Self(self.0.with_total_timeout(total))
     }
 
-    /// The same client with another number of retries for lookups, over the same connections.
+    /// Returns the same client, over the same connections, with another number of retries for lookups.
     #[must_use]
     pub fn with_lookup_retries(&self, retries: u32) -> Self {
         Self(self.0.with_lookup_retries(retries))
     }
 
-    /// The same client with these headers on every request, as
-    /// [`Client::with_headers`](crate::Client::with_headers) says.
+    /// Returns the same client with these headers on every request. See
+    /// [`Client::with_headers`](crate::Client::with_headers).
     #[must_use]
     pub fn with_headers(&self, headers: CallerHeaders) -> Self {
         Self(self.0.with_headers(headers))
     }
 
-    /// Whether this text holds the API key, as [`Client::is_api_key_in`](crate::Client::is_api_key_in) says.
+    /// Whether this text contains the API key. See [`Client::is_api_key_in`](crate::Client::is_api_key_in).
     pub fn is_api_key_in(&self, text: &str) -> bool {
         self.0.is_api_key_in(text)
     }
@@ -205,29 +203,29 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Builds a blocking [`Client`]. Everything has a default except the endpoint and the transport.
+/// Builds a blocking [`Client`]. Only the endpoint and the transport have no default.
 #[must_use = "a builder does nothing until it is built"]
 pub struct ClientBuilder(crate::ClientBuilder);
 
 impl ClientBuilder {
-    /// How long name resolution, TCP and TLS may take together; 10 seconds by default. When it ends nothing was sent.
+    /// How long name resolution, TCP and TLS may take together; 10 seconds by default. If this time runs out, nothing was sent.
     pub fn connect_timeout(self, connect: Duration) -> Self {
         Self(self.0.connect_timeout(connect))
     }
 
-    /// How long a whole call may take, a lookup's retries included; 60 seconds by default.
+    /// How long a whole call may take, including a lookup's retries; 60 seconds by default.
     ///
-    /// A charge whose response is late is an unknown outcome: a short deadline makes more of them, not fewer.
+    /// A charge whose response is late has an unknown outcome. A short deadline makes more of them, not fewer.
     pub fn total_timeout(self, total: Duration) -> Self {
         Self(self.0.total_timeout(total))
     }
 
-    /// How often a lookup is retried after a transient failure; twice by default. Payments and voids never are.
+    /// How often a lookup is retried after a transient failure; twice by default. Payments and voids are never retried.
     pub fn lookup_retries(self, retries: u32) -> Self {
         Self(self.0.lookup_retries(retries))
     }
 
-    /// How many bytes of a response's body are read; 1 MiB by default. A charge whose response is longer is unknown.
+    /// How many bytes of a response body are read; 1 MiB by default. A charge with a longer response is unknown.
     pub fn response_cap(self, bytes: usize) -> Self {
         Self(self.0.response_cap(bytes))
     }
@@ -237,12 +235,12 @@ impl ClientBuilder {
         Self(self.0.observer(observer))
     }
 
-    /// Adds headers to every attempt, as [`ClientBuilder::headers`](crate::ClientBuilder::headers) says.
+    /// Adds headers to every attempt. See [`ClientBuilder::headers`](crate::ClientBuilder::headers).
     pub fn headers(self, add: impl Fn(&mut CallerHeaders) + Send + Sync + 'static) -> Self {
         Self(self.0.headers(add))
     }
 
-    /// Sets the source of the random numbers for a lookup's pauses and for call ids, for tests that must repeat exactly.
+    /// Sets the source of random numbers for a lookup's pauses and for call ids, so that tests are repeatable.
     pub fn jitter(self, jitter: impl Jitter) -> Self {
         Self(self.0.jitter(jitter))
     }
@@ -252,7 +250,7 @@ impl ClientBuilder {
         Self(self.0.timer(BlockingTimer(Arc::new(timer))))
     }
 
-    /// The client. Nothing is sent, and no connection is made, before the first call.
+    /// Builds the client. It connects and sends nothing before the first call.
     #[must_use]
     pub fn build(self) -> Client {
         Client(self.0.build())
@@ -265,7 +263,7 @@ impl fmt::Debug for ClientBuilder {
     }
 }
 
-/// A blocking transport under the asynchronous client: its future blocks when it is polled and is then ready.
+/// Adapts a blocking transport to the asynchronous client: polling its future blocks, and then it is ready.
 struct Immediate<T>(T);
 
 impl<T: Transport> crate::Transport for Immediate<T> {
@@ -274,7 +272,7 @@ impl<T: Transport> crate::Transport for Immediate<T> {
     }
 }
 
-/// Likewise for a clock. The client's backstop is never polled, because the transport is always ready first.
+/// Adapts a blocking clock. The client's own time limit is never polled, because the transport is always ready first.
 struct BlockingTimer<T: ?Sized>(Arc<T>);
 
 impl<T: Timer + ?Sized> crate::Timer for BlockingTimer<T> {
@@ -304,7 +302,7 @@ impl Timer for SystemTimer {
     }
 }
 
-/// The output of a call whose every part is ready when it is polled.
+/// Polls a future once. Every part of a blocking call is ready when it is polled.
 fn output_of<F: Future>(call: F) -> F::Output {
     match pin!(call).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,

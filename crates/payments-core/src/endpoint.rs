@@ -1,4 +1,4 @@
-//! Where the service is and the key that opens it.
+//! The address of the service and its API key.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use crate::Error;
 use crate::error::ConfigurationError;
 
-/// Where the service is and the key that opens it: one environment of the service, sandbox or production.
+/// The base URL of the service and the API key for it: one environment, sandbox or production.
 ///
 /// Neither has a default. Cloning shares both.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ struct Inner {
 }
 
 impl Inner {
-    /// The path of the base address, without a slash at its end.
+    /// The path of the base URL, without a trailing slash.
     fn path_prefix(&self) -> &str {
         let path = self.transaction.path();
         path.strip_suffix(TRANSACTION).unwrap_or(path)
@@ -37,16 +37,20 @@ impl Inner {
 }
 
 impl Endpoint {
-    /// Takes the base address as the service gives it, path prefix included, and the key for it.
+    /// Takes the base URL that the service assigns, including its path prefix, and the key for it.
     ///
-    /// Trailing slashes are trimmed; the rest of the path is kept as given, and nothing is added to it.
+    /// Trailing slashes are trimmed. The rest of the path is kept unchanged, and nothing is added to it.
     ///
     /// # Errors
     ///
-    /// A configuration error, before anything is sent, if the address is not absolute, is not `https` (plain `http` is
-    /// taken for a loopback address or `localhost` alone, because card numbers would cross the network in the clear),
-    /// holds a user name, a query or a fragment, or has a host that is neither an IPv6 address in brackets, without a
-    /// zone, nor made of ASCII letters, digits and `- . _`. The last is chosen by this SDK.
+    /// A configuration error, before anything is sent, if the URL
+    ///
+    /// - is not absolute,
+    /// - is not `https`. Plain `http` is accepted for a loopback address or `localhost` only, because card numbers would otherwise
+    ///   cross the network unencrypted,
+    /// - contains a user name, a query or a fragment,
+    /// - has a host that is neither an IPv6 address in brackets without a zone, nor made of ASCII letters, digits and `- . _`.
+    ///   This rule is chosen by this SDK.
     ///
     /// ```
     /// use payments_core::{ApiKey, Endpoint};
@@ -72,17 +76,17 @@ impl Endpoint {
         })
     }
 
-    /// The base address, without a slash at its end.
+    /// The base URL, without a trailing slash.
     pub fn base_url(&self) -> &str {
         &self.inner.base_url
     }
 
-    /// Host and port, the scheme's own where the base address has none.
+    /// Host and port. Without a port in the base URL, the scheme's default.
     #[cfg(any(feature = "tracing", feature = "opentelemetry"))]
     pub(crate) fn server(&self) -> (&str, u16) {
         let uri = &self.inner.transaction;
-        let usual = if uri.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 };
-        (uri.host().unwrap_or_default(), uri.port_u16().unwrap_or(usual))
+        let default = if uri.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 };
+        (uri.host().unwrap_or_default(), uri.port_u16().unwrap_or(default))
     }
 
     /// The path of the operation's requests, with a placeholder for an id.
@@ -107,7 +111,7 @@ impl Endpoint {
         self.inner.void.clone()
     }
 
-    /// The address of one record; `segment` was checked to be a safe path segment.
+    /// The URL of one record. `segment` is already checked to be a safe path segment.
     pub(crate) fn record(&self, collection: &str, segment: &str) -> Result<Uri, ConfigurationError> {
         let mut parts = self.inner.transaction.clone().into_parts();
         let path = [self.inner.path_prefix(), "/", collection, "/", segment].concat();
@@ -126,21 +130,21 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// The key that opens the service, sent as the bare value of `Authorization` with no scheme before it.
+/// The service's API key, sent as the bare value of `Authorization`, without a scheme.
 ///
-/// It cannot be printed: `Debug` is redacted, and there is no `Display`. The header value made from it is marked
-/// sensitive, so that an HTTP stack which respects the mark does not log or index it. Its memory is set to zero when the
-/// last clone is dropped; copies that an HTTP stack makes are beyond its reach.
+/// It cannot be printed: `Debug` is redacted, and there is no `Display`. Its header value is marked sensitive, so that an HTTP
+/// stack that respects the mark does not log or index it. Its memory is set to zero when the last clone is dropped. Copies that an
+/// HTTP stack makes are not.
 #[derive(Clone)]
 pub struct ApiKey(HeaderValue);
 
 impl ApiKey {
-    /// Takes the key as it was issued.
+    /// Takes the key exactly as the service issued it.
     ///
     /// # Errors
     ///
-    /// A configuration error if the key is empty or holds anything but visible ASCII: a space, a line break or another
-    /// control character in a key is nearly always a file read with its newline. The error does not show the key.
+    /// A configuration error if the key is empty or contains anything but visible ASCII. A space or a line break in a key nearly
+    /// always means that a file was read with its newline. The error does not show the key.
     pub fn new(key: &str) -> Result<Self, Error> {
         if key.is_empty() {
             return Err(ConfigurationError::ApiKeyEmpty.into());
@@ -173,9 +177,9 @@ impl fmt::Debug for ApiKey {
 
 const TRANSACTION: &str = "/transaction";
 
-/// The address without its trailing slashes, if it may be used.
+/// Returns the URL without trailing slashes, if it is acceptable.
 fn check(base_url: &str) -> Result<&str, ConfigurationError> {
-    // `http::Uri` drops everything after `#` without a word, so the text is asked, not the parsed address.
+    // `http::Uri` silently drops everything after `#`, so this checks the text and not the parsed URL.
     if base_url.contains('#') {
         return Err(ConfigurationError::BaseUrlExtras);
     }
@@ -198,18 +202,18 @@ fn check(base_url: &str) -> Result<&str, ConfigurationError> {
     Ok(base_url.trim_end_matches('/'))
 }
 
-/// Whether this names a host: an IPv6 address in brackets, or what a name or an IPv4 address is made of. `http` takes
-/// anything in and around brackets, and a stack that drops them would look the rest up as a name.
+/// Whether this is an IPv6 address in brackets, or has only characters of a name or an IPv4 address. `http` accepts anything in and
+/// around brackets, and a stack that drops the brackets would look the rest up as a name.
 fn is_host(text: &str) -> bool {
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let is_in_names = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     match text.strip_prefix('[') {
-        None => !text.is_empty() && text.bytes().all(is_of_name),
+        None => !text.is_empty() && text.bytes().all(is_in_names),
         Some(rest) => rest.strip_suffix(']').is_some_and(|address| address.parse::<Ipv6Addr>().is_ok()),
     }
 }
 
-/// Whether this can stand behind a host: nothing, or a colon and a port. `http` takes `:99999` and `:` for no port at
-/// all, and a stack that then falls back to the scheme's own port would send the card there.
+/// Whether this may follow a host: nothing, or a colon and a port. `http` reads `:99999` and `:` as no port, and a stack that then
+/// uses the scheme's default port would send the card there.
 fn is_port(text: &str) -> bool {
     match text.strip_prefix(':') {
         None => text.is_empty(),
@@ -234,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_http_is_taken_for_loopback_alone_d24() {
+    fn plain_http_is_accepted_for_loopback_only_d24() {
         for good in [
             "https://pay.example.com/api/v1/public",
             "http://localhost:8080/api/v1/public",
@@ -262,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn no_userinfo_query_or_fragment_d24() {
+    fn userinfo_query_and_fragment_are_refused_d24() {
         for bad in [
             "https://user@pay.example.com",
             "https://user:secret@pay.example.com/x",

@@ -1,32 +1,32 @@
-//! Chapters to read. There is no code in them but their examples, which are compiled and run with the tests.
+//! Chapters of documentation. Their only code is examples, which the tests compile and run.
 //!
-//! - [Why these defaults](defaults): each default of the client and of its transport, with its reason.
-//! - [Bring your own HTTP stack](own_transport): from nothing to a transport that keeps the contract.
+//! - [Why these defaults](defaults): every default of the client and its transports, with the reason for it.
+//! - [Bring your own HTTP stack](own_transport): how to build a transport from scratch that keeps the contract.
 
 #[doc = include_str!("../docs/defaults.md")]
 pub mod defaults {}
 
-// The files of the transport are shown as they are. `tests/own_transport.rs` compiles them and holds them against the
-// contract, so for the documentation tests, which would compile each of them once more, they are mere text.
+// The chapter shows the files of the transport unchanged. `tests/own_transport.rs` compiles them and tests the contract, so
+// documentation tests take them as text and do not compile each again.
 #[doc = include_str!("../docs/own_transport/evidence.md")]
 #[cfg_attr(not(doctest), doc = "```")]
 #[cfg_attr(doctest, doc = "```text")]
 #[doc = include_str!("../docs/own_transport/exchange.rs")]
 /// ```
-#[doc = include_str!("../docs/own_transport/answer.md")]
+#[doc = include_str!("../docs/own_transport/response.md")]
 #[cfg_attr(not(doctest), doc = "```")]
 #[cfg_attr(doctest, doc = "```text")]
-#[doc = include_str!("../docs/own_transport/answer.rs")]
+#[doc = include_str!("../docs/own_transport/response.rs")]
 /// ```
 #[doc = include_str!("../docs/own_transport/deadlines.md")]
 #[cfg_attr(not(doctest), doc = "```")]
 #[cfg_attr(doctest, doc = "```text")]
-#[doc = include_str!("../docs/own_transport/line.rs")]
+#[doc = include_str!("../docs/own_transport/call_state.rs")]
 /// ```
 #[doc = include_str!("../docs/own_transport/future.md")]
 #[cfg_attr(not(doctest), doc = "```")]
 #[cfg_attr(doctest, doc = "```text")]
 #[doc = include_str!("../docs/own_transport/transport.rs")]
 /// ```
-#[doc = include_str!("../docs/own_transport/judge.md")]
+#[doc = include_str!("../docs/own_transport/conformance.md")]
 pub mod own_transport {}

@@ -1,5 +1,14 @@
 //! A payments client that always knows whether the money can have moved.
 //!
+//! The crate makes card payments, ACH payments, token payments, voids and lookups. The HTTP stack is a separate crate:
+//! `payments-hyper` on tokio, `payments-reqwest` over reqwest, `payments-ureq` without a runtime, or your own.
+//!
+//! ```console
+//! $ cargo add payments-core payments-hyper
+//! $ cargo add tokio --features macros,rt-multi-thread
+//! ```
+//!
+//!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # payments_fake::block_on(charge())
@@ -35,32 +44,44 @@
 //! # }
 //! ```
 //!
-//! Every failed call that could move money says whether it can have moved: [`Error::outcome`] is [`Outcome::NotProcessed`] (send
-//! it again), [`Outcome::Rejected`] (correct it first) or [`Outcome::Unknown`] (never send it again blindly). Nothing here sends
-//! a payment twice: no retry, no redirect, no second connection. A lookup fails with a [`LookupError`], which has no outcome,
-//! because it says nothing about a payment.
+//! A blocking program uses [`blocking::Client`] in the same way. [`Client::call`] runs any [`Operation`].
+//!
+//! # What can go wrong
+//!
+//! Every failed call that could move money returns an [`Error`]. [`Error::outcome`] says whether it can have moved:
+//!
+//! | outcome | meaning | what to do |
+//! |---|---|---|
+//! | [`Outcome::NotProcessed`] | nothing was charged: the request provably was not processed | fix the cause, then send it again |
+//! | [`Outcome::Rejected`] | nothing was charged: the request was refused | change it, then send it as a new one |
+//! | [`Outcome::Unknown`] | the money can have moved: no response proves either | never send it again; look it up or reconcile it |
+//!
+//! The client never sends a payment twice: it does not retry it, follows no redirect, and does not move it to a second
+//! connection. A failed lookup is a [`LookupError`], which has no outcome, because it says nothing about a payment.
+//!
+//! This is the full table:
 //!
 #![doc = include_str!("../docs/outcome-table.md")]
 //!
-//! The rows are the SDK's reading of the interface. Its gaps are decided on the side of caution. The body can demote an HTTP
-//! 2xx; it can never promote a 4xx or a 5xx. The text of a message decides nothing.
+//! The rows are how the SDK reads the interface. Where the interface is silent, the SDK decides on the side of caution. A body
+//! can turn an HTTP 2xx into a failure, but never a 4xx or a 5xx into a success. The text of a message decides nothing.
 //!
 //! # No I/O, no runtime
 //!
-//! This crate opens no socket and spawns no task. The HTTP stack comes from outside, in one of three ways:
+//! This crate opens no socket and spawns no task. There are three ways to connect it to an HTTP stack:
 //!
-//! - **[`Transport`]**, one asynchronous function, under a [`Client`] with its deadlines, its retries of lookups and its
-//!   [`Observer`]. `payments-hyper` and `payments-reqwest` are ready to use.
-//! - **[`blocking::Transport`]**, the same for programs without a runtime, under a [`blocking::Client`]. `payments-ureq` has one.
+//! - **[`Transport`]**, one asynchronous function. A [`Client`] adds deadlines, retries of lookups and an [`Observer`].
+//!   `payments-hyper` and `payments-reqwest` are ready to use.
+//! - **[`blocking::Transport`]**, the same for programs without a runtime, used by a [`blocking::Client`]. `payments-ureq` has one.
 //! - **[`Operation`]**, for everything else. Each operation is a plain value that builds an `http::Request<Bytes>` and reads an
-//!   `http::Response<Bytes>`. What happens between the two is yours.
+//!   `http::Response<Bytes>`. How you send the request is up to you.
 //!
-//! The public API shows types of `std`, `http`, `bytes`, `payments-model` (as [`model`]) and serde's traits, and no others.
+//! The public API uses types of `std`, `http`, `bytes`, `payments-model` (as [`model`]) and serde's traits only.
 //!
-//! # Tests of your own code
+//! # Testing your own code
 //!
-//! [`Success::from_response`] makes a success or an error out of any HTTP response, and [`Operation::error_from_transport`] makes
-//! the error of a call that brought none. `payments-fake` is the whole service, in process.
+//! [`Success::from_response`] creates a success or an error from any HTTP response. [`Operation::error_from_transport`] creates
+//! the error of a call that got no response. `payments-fake` is the whole service, in process.
 //!
 //! # A payment over a bare socket
 //!
@@ -75,23 +96,23 @@
 //! | feature | adds |
 //! |---|---|
 //! | `tracing` | a span for each call and each attempt, by OpenTelemetry's conventions for HTTP clients, and an [`Observer`] that reports every attempt as an event |
-//! | `opentelemetry` | an [`Observer`] over a meter, and the headers of the current trace on every request |
+//! | `opentelemetry` | an [`Observer`] that records to a meter, and the headers of the current trace on every request |
 //!
-//! None is on by default. With `tracing`, the spans are recorded by whatever subscriber is installed: a call is named after its
-//! operation and has `payment.operation`, `payment.outcome`, `payment.amount` and `payment.reference`; each of its attempts is
+//! Neither is on by default. With `tracing`, the installed subscriber records the spans. The span of a call is named after its
+//! operation and has `payment.operation`, `payment.outcome`, `payment.amount` and `payment.reference`. Each attempt is
 //! a client span such as `POST /api/v1/public/transaction` with `http.request.method`, `server.address`, `server.port`,
 //! `url.template`, `http.response.status_code`, `error.type` and `http.request.resend_count`. With both features, and with
 //! tracing-opentelemetry and a global propagator installed, `traceparent` is that of the attempt's span. No span holds a secret.
 //!
 //! # What it does not do
 //!
-//! It stores nothing, so it cannot know of a charge that an earlier process made. It computes no fee, maps no country and gives no
-//! meaning to a record's `Status`, whose codes are not published.
+//! It stores nothing, so it cannot know of a charge by an earlier process; `payments-journal` adds that. It computes no fee, maps
+//! no country, and does not interpret a record's `Status`, whose codes are not published.
 //!
 //! # Further reading
 //!
 //! [Why these defaults](guide::defaults) gives the reason for every figure. [Bring your own HTTP stack](guide::own_transport)
-//! builds a transport from nothing and tests it against the contract.
+//! builds a transport from scratch and tests it against the contract.
 
 // docs.rs builds with nightly, which writes on each item the feature that it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -1,6 +1,6 @@
-//! The blocking client makes the same calls as the asynchronous one, without a runtime.
+//! Tests that the blocking client behaves like the asynchronous one, without a runtime.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ fn payment() -> TokenTransaction {
         .unwrap()
 }
 
-/// Fails every request the same way and keeps the deadlines it was given.
+/// Fails every request in the same way and records its deadlines.
 #[derive(Clone, Default)]
 struct Failing(Arc<Mutex<Vec<Deadlines>>>);
 
@@ -30,11 +30,11 @@ impl Transport for Failing {
     }
 }
 
-/// Moves on by itself with each sleep.
+/// A clock that each sleep advances.
 #[derive(Clone)]
-struct Steps(Arc<Mutex<Instant>>);
+struct SleepingClock(Arc<Mutex<Instant>>);
 
-impl Timer for Steps {
+impl Timer for SleepingClock {
     fn now(&self) -> Instant {
         *self.0.lock().unwrap()
     }
@@ -45,7 +45,7 @@ impl Timer for Steps {
 }
 
 #[test]
-fn the_operations_are_those_of_the_asynchronous_client() {
+fn every_operation_works_as_in_the_asynchronous_client() {
     let gateway = FakeGateway::new();
     let client = gateway.blocking_client();
     let charged = client.process_token(&payment()).unwrap();
@@ -80,7 +80,7 @@ fn a_silent_service_ends_at_the_total_deadline_d23() {
 #[test]
 fn only_a_lookup_is_retried_and_within_its_deadline_d20() {
     let transport = Failing::default();
-    let timer = Steps(Arc::new(Mutex::new(Instant::now())));
+    let timer = SleepingClock(Arc::new(Mutex::new(Instant::now())));
     let client = Client::builder(FakeGateway::new().endpoint(), transport.clone())
         .timer(timer)
         .connect_timeout(Duration::from_secs(3))
@@ -98,13 +98,13 @@ fn only_a_lookup_is_retried_and_within_its_deadline_d20() {
     client.with_lookup_retries(0).transaction(&id).unwrap_err();
     assert_eq!(sent().len(), 1);
     client.with_total_timeout(Duration::from_millis(50)).transaction(&id).unwrap_err();
-    assert_eq!(sent().len(), 1, "the pause would outlast the deadline");
+    assert_eq!(sent().len(), 1, "the pause does not fit into the deadline");
 }
 
 #[test]
-fn a_response_that_is_late_is_still_the_response_d23() {
+fn a_late_response_is_not_discarded_d23() {
     /// Takes an hour by the client's clock.
-    struct Late(FakeGateway, Steps);
+    struct Late(FakeGateway, SleepingClock);
     impl Transport for Late {
         fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
             self.1.sleep(Duration::from_hours(1));
@@ -112,14 +112,14 @@ fn a_response_that_is_late_is_still_the_response_d23() {
         }
     }
     let gateway = FakeGateway::new();
-    let timer = Steps(Arc::new(Mutex::new(Instant::now())));
+    let timer = SleepingClock(Arc::new(Mutex::new(Instant::now())));
     let transport = Late(gateway.clone(), timer.clone());
     let client = Client::builder(gateway.endpoint(), transport).timer(timer).build();
     client.process_token(&payment()).unwrap();
 }
 
 #[test]
-fn the_observer_is_told_the_same() {
+fn the_observer_receives_the_same_events() {
     type Attempt = (Duration, Option<Outcome>);
     #[derive(Clone, Default)]
     struct Attempts(Arc<Mutex<Vec<Attempt>>>);
@@ -135,6 +135,6 @@ fn the_observer_is_told_the_same() {
     let client = gateway.blocking_client_builder().observer(observer.clone()).build();
     client.process_token(&payment()).unwrap_err();
     client.process_token(&payment()).unwrap();
-    let told = observer.0.lock().unwrap();
-    assert_eq!(*told, [(Duration::from_mins(1), Some(Outcome::Unknown)), (Duration::ZERO, None)]);
+    let attempts = observer.0.lock().unwrap();
+    assert_eq!(*attempts, [(Duration::from_mins(1), Some(Outcome::Unknown)), (Duration::ZERO, None)]);
 }

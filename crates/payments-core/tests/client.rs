@@ -1,6 +1,6 @@
-//! What the client adds to an operation: one attempt for a payment, several for a look-up, deadlines, an observer.
+//! Tests of what the client adds to an operation: attempts, deadlines and an observer.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::collections::VecDeque;
 use std::future::{Future, pending};
@@ -23,7 +23,7 @@ use payments_core::{
 };
 use payments_fake::{FakeGateway, Fault, ManualClock, block_on};
 
-/// Plays its steps in order and keeps the deadlines it was given.
+/// Runs its steps in order and records the deadlines of each request.
 #[derive(Clone, Default)]
 struct Script {
     steps: Arc<Mutex<VecDeque<Step>>>,
@@ -31,9 +31,9 @@ struct Script {
 }
 
 enum Step {
-    Answer(http::Response<Bytes>),
+    Respond(http::Response<Bytes>),
     Fail(TransportError),
-    /// Never ends: a transport that ignores its deadlines.
+    /// Never ends, like a transport that ignores its deadlines.
     Hang,
 }
 
@@ -52,7 +52,7 @@ impl Transport for Script {
         self.deadlines.lock().unwrap().push(request.deadlines());
         let step = self.steps.lock().unwrap().pop_front().expect("the script has no further step");
         match step {
-            Step::Answer(answer) => Ok(answer.into()),
+            Step::Respond(response) => Ok(response.into()),
             Step::Fail(error) => Err(error),
             Step::Hang => pending().await,
         }
@@ -73,17 +73,17 @@ fn builder(script: &Script, clock: &ManualClock) -> ClientBuilder {
     Client::builder(endpoint, script.clone(), clock.clone()).jitter(NoJitter)
 }
 
-fn answer(status: u16, body: &'static str) -> Step {
-    Step::Answer(http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap())
+fn response(status: u16, body: &'static str) -> Step {
+    Step::Respond(http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap())
 }
 
 fn found() -> Step {
-    answer(200, r#"{"status_code":200,"message":"m","data":{"TransactionId":"t"}}"#)
+    response(200, r#"{"status_code":200,"message":"m","data":{"TransactionId":"t"}}"#)
 }
 
 fn unavailable(retry_after: &str) -> Step {
-    let answer = http::Response::builder().status(503).header("retry-after", retry_after);
-    Step::Answer(answer.body(Bytes::new()).unwrap())
+    let response = http::Response::builder().status(503).header("retry-after", retry_after);
+    Step::Respond(response.body(Bytes::new()).unwrap())
 }
 
 fn closed() -> Step {
@@ -103,13 +103,13 @@ fn id() -> TransactionId {
 }
 
 #[test]
-fn a_payment_is_sent_once_whatever_comes_back_d20() {
+fn a_payment_is_sent_once_whatever_the_response_d20() {
     let ends: [(fn() -> Step, Outcome); 5] = [
         (closed, Outcome::Unknown),
         (refused, Outcome::NotProcessed),
         (|| unavailable("0"), Outcome::Unknown),
-        (|| answer(429, ""), Outcome::Rejected),
-        (|| answer(307, ""), Outcome::Unknown),
+        (|| response(429, ""), Outcome::Rejected),
+        (|| response(307, ""), Outcome::Unknown),
     ];
     for (step, outcome) in ends {
         let script = Script::new([step(), found(), found()]);
@@ -125,7 +125,7 @@ fn a_payment_is_sent_once_whatever_comes_back_d20() {
 }
 
 #[test]
-fn a_lookup_is_repeated_with_growing_pauses_d12_d20() {
+fn a_lookup_is_retried_with_growing_pauses_d12_d20() {
     let script = Script::new([closed(), unavailable(""), found()]);
     let clock = ManualClock::auto();
     let record = block_on(builder(&script, &clock).build().transaction(&id())).unwrap();
@@ -135,7 +135,7 @@ fn a_lookup_is_repeated_with_growing_pauses_d12_d20() {
 }
 
 #[test]
-fn a_lookup_is_repeated_only_so_often_d12() {
+fn lookup_retries_are_limited_d12() {
     let script = Script::new([closed(), closed(), closed(), found()]);
     let error = block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap_err();
     assert_eq!((error.code(), error.is_rejected(), error.is_unclear()), ("closed", false, false));
@@ -148,7 +148,7 @@ fn a_lookup_is_repeated_only_so_often_d12() {
 }
 
 #[test]
-fn a_look_up_is_not_repeated_where_the_transport_cannot_send_d12() {
+fn a_lookup_is_not_retried_after_a_configuration_error_d12() {
     let script =
         Script::new([Step::Fail(TransportError::not_processed(TransportErrorKind::Configuration)), found()]);
     block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap_err();
@@ -156,39 +156,39 @@ fn a_look_up_is_not_repeated_where_the_transport_cannot_send_d12() {
 }
 
 #[test]
-fn every_passing_status_is_asked_again_d12() {
+fn every_transient_status_is_retried_d12() {
     for status in [408, 425, 429, 500, 501, 502, 503, 504, 599] {
-        let script = Script::new([answer(status, ""), found()]);
+        let script = Script::new([response(status, ""), found()]);
         block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap();
         assert_eq!(script.sent(), 2, "{status}");
     }
 }
 
 #[test]
-fn an_unreadable_answer_is_asked_for_again_d12() {
+fn an_unreadable_response_is_retried_d12() {
     for status in [200, 299] {
-        let script = Script::new([answer(status, "<html>"), found()]);
+        let script = Script::new([response(status, "<html>"), found()]);
         block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap();
         assert_eq!(script.sent(), 2, "{status}");
     }
 }
 
 #[test]
-fn a_date_to_retry_after_is_measured_by_the_answers_own_clock_d20() {
+fn a_retry_after_date_is_compared_with_the_date_of_the_response_d20() {
     let clock = ManualClock::auto();
-    let answer = http::Response::builder()
+    let response = http::Response::builder()
         .status(503)
         .header("date", "Fri, 31 Dec 1999 23:59:29 GMT")
         .header("retry-after", "Fri, 31 Dec 1999 23:59:36 GMT");
-    let script = Script::new([Step::Answer(answer.body(Bytes::new()).unwrap()), found()]);
+    let script = Script::new([Step::Respond(response.body(Bytes::new()).unwrap()), found()]);
     block_on(builder(&script, &clock).build().transaction(&id())).unwrap();
     assert_eq!(clock.elapsed(), Duration::from_secs(7));
 }
 
 #[test]
-fn an_answer_is_not_asked_for_again_d12() {
+fn a_clear_response_is_not_retried_d12() {
     let failed = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
-    for step in [answer(404, failed), answer(401, failed), answer(200, failed), answer(302, "")] {
+    for step in [response(404, failed), response(401, failed), response(200, failed), response(302, "")] {
         let script = Script::new([step, found()]);
         block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap_err();
         assert_eq!(script.sent(), 1);
@@ -211,7 +211,7 @@ fn retry_after_lengthens_a_lookups_pause_within_the_deadline_d20() {
 }
 
 #[test]
-fn no_retry_after_is_too_long_to_count_d20() {
+fn a_huge_retry_after_does_not_overflow_d20() {
     let clock = ManualClock::auto();
     let script = Script::new([unavailable("1"), unavailable("18446744073709551615"), found()]);
     let client = builder(&script, &clock).total_timeout(Duration::MAX).build();
@@ -220,7 +220,7 @@ fn no_retry_after_is_too_long_to_count_d20() {
 }
 
 #[test]
-fn no_deadline_is_too_long_or_too_short_to_count_d23() {
+fn extreme_deadlines_do_not_overflow_d23() {
     for total in [Duration::MAX, Duration::from_millis(u64::MAX), Duration::ZERO] {
         let script = Script::new([Step::Hang]);
         let client = builder(&script, &ManualClock::auto())
@@ -234,7 +234,7 @@ fn no_deadline_is_too_long_or_too_short_to_count_d23() {
 }
 
 #[test]
-fn deadlines_may_be_given_in_any_order_d23() {
+fn deadlines_can_be_set_in_any_order_d23() {
     let script = Script::new([closed(), closed(), closed()]);
     let (connect, total) = (Duration::from_secs(90), Duration::from_secs(100));
     let one = builder(&script, &ManualClock::auto()).connect_timeout(connect).total_timeout(total).build();
@@ -242,8 +242,9 @@ fn deadlines_may_be_given_in_any_order_d23() {
     for client in [&one, &other, &one.with_total_timeout(Duration::from_secs(1)).with_total_timeout(total)] {
         block_on(client.process_token(&payment())).unwrap_err();
     }
-    let given = script.deadlines.lock().unwrap().clone();
-    assert!(given.iter().all(|given| (given.connect(), given.total()) == (connect, total)), "{given:?}");
+    let deadlines = script.deadlines.lock().unwrap().clone();
+    let is_as_set = |one: &Deadlines| (one.connect(), one.total()) == (connect, total);
+    assert!(deadlines.iter().all(is_as_set), "{deadlines:?}");
 }
 
 #[test]
@@ -253,12 +254,12 @@ fn all_attempts_of_a_lookup_share_one_deadline_d12_d23() {
     let client = builder(&script, &clock).total_timeout(Duration::from_secs(10)).lookup_retries(9).build();
     block_on(client.transaction(&id())).unwrap();
     let totals: Vec<u64> =
-        script.deadlines.lock().unwrap().iter().map(|given| given.total().as_secs()).collect();
+        script.deadlines.lock().unwrap().iter().map(|deadlines| deadlines.total().as_secs()).collect();
     assert_eq!(totals, [10, 7, 4, 1]);
 }
 
 #[test]
-fn a_lookup_whose_deadline_passed_during_a_pause_is_not_sent_again_d12_d23() {
+fn a_lookup_whose_deadline_passes_during_a_pause_is_not_retried_d12_d23() {
     let clock = ManualClock::new();
     let script = Script::new([unavailable("3"), found()]);
     let client = builder(&script, &clock).total_timeout(Duration::from_secs(10)).build();
@@ -266,22 +267,28 @@ fn a_lookup_whose_deadline_passed_during_a_pause_is_not_sent_again_d12_d23() {
     let mut call = pin!(client.transaction(&id));
     let mut context = Context::from_waker(Waker::noop());
     assert!(call.as_mut().poll(&mut context).is_pending());
-    // A computer that was asleep: the pause was to end after three seconds.
+    // The computer was asleep. The pause should have ended after three seconds.
     clock.advance(Duration::from_hours(1));
-    let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else { panic!("it has no time left") };
-    assert_eq!(error.http_status().map(|status| status.as_u16()), Some(503), "the answer that it did get");
+    let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else { panic!("the call did not end") };
+    assert_eq!(error.http_status().map(|status| status.as_u16()), Some(503), "the last response");
     assert_eq!(script.sent(), 1);
 }
 
 #[test]
-fn deadlines_always_exist_and_a_call_may_change_its_own_d23() {
+fn every_call_has_deadlines_and_can_change_them_d23() {
     let script = Script::new([closed(), closed()]);
     let client = builder(&script, &ManualClock::auto()).build();
     block_on(client.process_token(&payment())).unwrap_err();
     block_on(client.with_total_timeout(Duration::from_secs(4)).process_token(&payment())).unwrap_err();
-    let given = script.deadlines.lock().unwrap().clone();
-    assert_eq!((given[0].connect(), given[0].total()), (Duration::from_secs(10), Duration::from_mins(1)));
-    assert_eq!((given[1].connect(), given[1].total()), (Duration::from_secs(4), Duration::from_secs(4)));
+    let deadlines = script.deadlines.lock().unwrap().clone();
+    assert_eq!(
+        (deadlines[0].connect(), deadlines[0].total()),
+        (Duration::from_secs(10), Duration::from_mins(1))
+    );
+    assert_eq!(
+        (deadlines[1].connect(), deadlines[1].total()),
+        (Duration::from_secs(4), Duration::from_secs(4))
+    );
 }
 
 #[test]
@@ -295,7 +302,7 @@ fn a_transport_that_ignores_its_deadlines_cannot_hang_a_payment_d03_d23() {
 }
 
 #[test]
-fn nor_can_it_hang_a_lookup_d12_d23() {
+fn a_transport_that_ignores_its_deadlines_cannot_hang_a_lookup_d12_d23() {
     let clock = ManualClock::auto();
     let script = Script::new([Step::Hang]);
     let error = block_on(builder(&script, &clock).build().transaction(&id())).unwrap_err();
@@ -303,7 +310,7 @@ fn nor_can_it_hang_a_lookup_d12_d23() {
 }
 
 #[test]
-fn no_transport_goes_without_the_backstop_d23() {
+fn every_transport_has_the_backstop_d23() {
     let endpoint = || Endpoint::new("https://pay.example.com", ApiKey::new("key").unwrap()).unwrap();
     let clock = ManualClock::new();
     let payment = payment();
@@ -315,12 +322,14 @@ fn no_transport_goes_without_the_backstop_d23() {
         let mut context = Context::from_waker(Waker::noop());
         assert!(call.as_mut().poll(&mut context).is_pending());
         clock.advance(Duration::from_millis(60_020));
-        let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else { panic!("it has no time left") };
+        let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else {
+            panic!("the call did not end")
+        };
         assert!(error.is_timeout() && error.outcome() == Outcome::Unknown, "{error}");
     }
 }
 
-/// Has its evidence once the clock has passed the call's end and the backstop's.
+/// Fails with its evidence at the moment at which the backstop ends the call.
 struct Late(ManualClock);
 
 impl Transport for Late {
@@ -340,15 +349,15 @@ fn evidence_that_is_ready_with_the_backstop_wins_d23() {
     let mut context = Context::from_waker(Waker::noop());
     assert!(call.as_mut().poll(&mut context).is_pending());
     clock.advance(Duration::from_hours(1));
-    let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else { panic!("it has no time left") };
+    let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else { panic!("the call did not end") };
     assert!(error.is_connect() && error.outcome() == Outcome::NotProcessed, "{error}");
 }
 
 #[test]
-fn an_answer_over_the_cap_is_unreadable_whatever_the_transport_thinks_d08_d65() {
+fn a_response_over_the_cap_is_unreadable_with_any_transport_d08_d65() {
     let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#;
     let call = |cap: usize| {
-        let script = Script::new([answer(200, processed)]);
+        let script = Script::new([response(200, processed)]);
         let client = builder(&script, &ManualClock::auto()).response_cap(cap).build();
         block_on(client.process_token(&payment()))
     };
@@ -358,7 +367,7 @@ fn an_answer_over_the_cap_is_unreadable_whatever_the_transport_thinks_d08_d65() 
     assert_eq!(error.transaction_id(), Some(&id()));
 }
 
-/// Writes down what it is told.
+/// Records every event as a line.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -394,7 +403,7 @@ impl Observer for Log {
 }
 
 #[test]
-fn the_observer_hears_of_every_attempt() {
+fn the_observer_receives_every_attempt() {
     let log = Log::default();
     let script = Script::new([refused(), found()]);
     let client = builder(&script, &ManualClock::auto()).observer(log.clone()).build();
@@ -410,7 +419,7 @@ fn the_observer_hears_of_every_attempt() {
     );
 }
 
-/// Keeps the fields that every event has.
+/// Records the fields that all events share.
 #[derive(Clone, Default)]
 struct Facts(Arc<Mutex<Vec<Fact>>>);
 
@@ -453,8 +462,8 @@ impl Observer for Facts {
     }
 }
 
-/// What the observer is told of one call whose response never comes, which is dropped.
-fn told<O: Operation>(operation: &O) -> [Fact; 2] {
+/// The events of a call that gets no response and is dropped.
+fn events_of_dropped_call<O: Operation>(operation: &O) -> [Fact; 2] {
     let facts = Facts::default();
     let clock = ManualClock::new();
     let client = builder(&Script::new([Step::Hang]), &clock).observer(facts.clone()).build();
@@ -465,13 +474,13 @@ fn told<O: Operation>(operation: &O) -> [Fact; 2] {
         assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         clock.advance(Duration::from_secs(3));
     }
-    let told = std::mem::take(&mut *facts.0.lock().unwrap());
-    assert!(told.iter().all(|fact| fact.started_at == started_at && fact.call_id == told[0].call_id));
-    told.try_into().unwrap()
+    let events = std::mem::take(&mut *facts.0.lock().unwrap());
+    assert!(events.iter().all(|fact| fact.started_at == started_at && fact.call_id == events[0].call_id));
+    events.try_into().unwrap()
 }
 
 #[test]
-fn an_abandoned_payment_is_reported_with_what_it_can_be_found_by_d22() {
+fn the_event_of_an_abandoned_payment_has_its_search_fields_d22() {
     let payer = Payer {
         customer_name: "Ada Lovelace",
         email: "ada@example.com",
@@ -496,11 +505,14 @@ fn an_abandoned_payment_is_reported_with_what_it_can_be_found_by_d22() {
         let Fact { amount, reference, last_four, transaction_id, .. } = abandoned;
         (amount, reference, last_four, transaction_id)
     };
-    assert_eq!(found_by(told(&sale)), (Some(amount), None, Some("4242".to_owned()), None));
+    assert_eq!(found_by(events_of_dropped_call(&sale)), (Some(amount), None, Some("4242".to_owned()), None));
     let reference = "order 7 of **** **** **** 4242, [redacted]".to_owned();
-    assert_eq!(found_by(told(&token)), (Some(amount), Some(reference), None, None));
-    assert_eq!(found_by(told(&Void::new(id()))), (None, None, None, Some("t".to_owned())));
-    assert_eq!(found_by(told(&GetTransaction::new(id()))), (None, None, None, Some("t".to_owned())));
+    assert_eq!(found_by(events_of_dropped_call(&token)), (Some(amount), Some(reference), None, None));
+    assert_eq!(found_by(events_of_dropped_call(&Void::new(id()))), (None, None, None, Some("t".to_owned())));
+    assert_eq!(
+        found_by(events_of_dropped_call(&GetTransaction::new(id()))),
+        (None, None, None, Some("t".to_owned()))
+    );
 }
 
 struct Counter(AtomicU64);
@@ -512,7 +524,7 @@ impl Jitter for Counter {
 }
 
 #[test]
-fn all_attempts_of_one_call_have_one_id_and_another_call_has_another() {
+fn all_attempts_of_a_call_share_an_id_that_no_other_call_has() {
     let facts = Facts::default();
     let script = Script::new([refused(), found(), found()]);
     let client = builder(&script, &ManualClock::auto()).observer(facts.clone());
@@ -524,10 +536,10 @@ fn all_attempts_of_one_call_have_one_id_and_another_call_has_another() {
     assert!(ids[..4].iter().all(|id| *id == ids[0]) && ids[4] == ids[5] && ids[4] != ids[0], "{ids:?}");
 }
 
-/// Panics whenever it is told something.
-struct Nervous;
+/// Panics at every event.
+struct PanickingObserver;
 
-impl Observer for Nervous {
+impl Observer for PanickingObserver {
     fn attempt_started(&self, _: &AttemptStarted<'_>) {
         panic!("started");
     }
@@ -542,10 +554,10 @@ impl Observer for Nervous {
 }
 
 #[test]
-fn a_panic_of_the_observer_takes_no_outcome_with_it() {
+fn a_panic_of_the_observer_does_not_lose_the_outcome() {
     let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#;
-    let script = Script::new([answer(200, processed), Step::Hang]);
-    let client = builder(&script, &ManualClock::new()).observer(Nervous).build();
+    let script = Script::new([response(200, processed), Step::Hang]);
+    let client = builder(&script, &ManualClock::new()).observer(PanickingObserver).build();
     block_on(client.process_token(&payment())).unwrap();
     let payment = payment();
     let mut call = Box::pin(client.process_token(&payment));
@@ -554,7 +566,7 @@ fn a_panic_of_the_observer_takes_no_outcome_with_it() {
 }
 
 #[test]
-fn the_observer_hears_of_a_dropped_payment_d22() {
+fn the_observer_receives_a_dropped_payment_d22() {
     let log = Log::default();
     let clock = ManualClock::new();
     let client = builder(&Script::new([Step::Hang]), &clock).observer(log.clone()).build();
@@ -568,7 +580,7 @@ fn the_observer_hears_of_a_dropped_payment_d22() {
 }
 
 #[test]
-fn a_call_that_was_never_polled_was_never_sent_d22() {
+fn a_call_that_is_never_polled_is_not_sent_d22() {
     let log = Log::default();
     let script = Script::new([Step::Hang]);
     let client = builder(&script, &ManualClock::new()).observer(log.clone()).build();
@@ -600,7 +612,7 @@ fn debug_shows_the_settings_and_not_the_key_d25() {
 }
 
 #[test]
-fn the_callers_headers_go_with_every_attempt_and_those_of_the_call_replace_the_clients() {
+fn caller_headers_are_sent_with_every_attempt_and_override_the_clients() {
     let gateway = FakeGateway::new();
     let client = gateway
         .client_builder()

@@ -288,7 +288,7 @@ fn unclear_lookup_says_what_it_lacks_d12() {
     }
 }
 
-/// Whoever looks a payment of unknown outcome up, and finds nothing, must not conclude that nothing will come.
+/// A lookup that finds nothing does not prove that a payment of unknown outcome will never be made.
 #[test]
 fn transaction_not_found_may_still_be_made_d63() {
     let not_found = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
@@ -376,7 +376,7 @@ fn status_code_equal_to_the_security_code_is_kept_d64() {
     }
     let repeated =
         error_for(400, r#"{"status":"failed","status_code":4242424242424242,"msg":"917 is wrong"}"#);
-    assert!(!repeated.status_code().unwrap().contains("424242424242"), "what is longer is masked");
+    assert!(!repeated.status_code().unwrap().contains("424242424242"), "longer codes are masked");
     assert!(!repeated.to_string().contains("917"), "and so is the message: {repeated}");
 }
 
@@ -617,7 +617,7 @@ fn truncated_with(status: u16) -> Error {
     sale().not_answered(&endpoint(), TransportError::answered(TransportErrorKind::BodyTruncated, partial))
 }
 
-/// A look-up of an id that a server gave and that cannot stand in a path.
+/// A lookup of an id that a server sent and that cannot be in a path.
 fn invalid_lookup() -> LookupError {
     let processed = br#"{"status_code":100,"data":{"TransactionId":".."}}"#;
     let receipt = sale().read(&endpoint(), http::Response::new(Bytes::from_static(processed))).unwrap();

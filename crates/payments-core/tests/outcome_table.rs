@@ -1,6 +1,6 @@
-//! The outcome table of the documentation is made from the rows here, and every row is put to the proof.
+//! The outcome table of the documentation is generated from the rows in this file, and every row is tested.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use payments_core::{
     TransportErrorKind,
 };
 
-/// One row: what was seen, what it means, and cases that show it.
+/// One row: the evidence, what it means, and cases to test it with.
 struct Row {
     number: u32,
     evidence: &'static str,
@@ -24,7 +24,7 @@ struct Row {
 enum Means {
     Ok,
     Failed(Outcome),
-    /// A `LookupError` that is a rejection, or one that is not.
+    /// A `LookupError`, either a rejection or not.
     LookupFailed {
         is_rejected: bool,
     },
@@ -33,9 +33,9 @@ enum Means {
 enum Case {
     Unsent,
     Lost,
-    Answer(u16, &'static str),
+    Response(u16, &'static str),
 }
-use Case::{Answer, Lost, Unsent};
+use Case::{Lost, Response, Unsent};
 
 const NOT_PROCESSED: Means = Means::Failed(Outcome::NotProcessed);
 const REJECTED: Means = Means::Failed(Outcome::Rejected);
@@ -56,7 +56,7 @@ const PAYMENT: &[Row] = &[
     },
     Row {
         number: 3,
-        evidence: "any byte may have been written; then a reset, a close, a deadline, a cancellation, a protocol error",
+        evidence: "any byte may have been written; then a reset, a close, a deadline, a cancellation or a protocol error",
         means: UNKNOWN,
         cases: &[Lost],
     },
@@ -77,59 +77,59 @@ const PAYMENT: &[Row] = &[
         evidence: "2xx with `status_code` 100, `status` `success` or none, and a `TransactionId`",
         means: Means::Ok,
         cases: &[
-            Answer(
+            Response(
                 200,
                 r#"{"status":"success","status_code":100,"message":"m","data":{"TransactionId":"t"}}"#,
             ),
-            Answer(201, r#"{"status":"SUCCESS","status_code":"100","data":{"TransactionId":17}}"#),
-            Answer(200, r#"{"status":null,"status_code":100,"data":{"TransactionId":"t"}}"#),
-            Answer(299, r#"{"status_code":100,"data":{"TransactionId":"t"}}"#),
-            Answer(200, "\u{feff}{\"status_code\":100,\"data\":{\"TransactionId\":\"t\"}}"),
+            Response(201, r#"{"status":"SUCCESS","status_code":"100","data":{"TransactionId":17}}"#),
+            Response(200, r#"{"status":null,"status_code":100,"data":{"TransactionId":"t"}}"#),
+            Response(299, r#"{"status_code":100,"data":{"TransactionId":"t"}}"#),
+            Response(200, "\u{feff}{\"status_code\":100,\"data\":{\"TransactionId\":\"t\"}}"),
         ],
     },
     Row {
         number: 6,
-        evidence: "2xx whose `status` is `failed`, `failure`, `error`, `declined` or `rejected`, beside a `status_code` that is absent, 200, or 400 to 499 without 408, 409 and 425",
+        evidence: "2xx whose `status` is `failed`, `failure`, `error`, `declined` or `rejected`, with a `status_code` that is absent, 200, or 400 to 499 without 408, 409 and 425",
         means: REJECTED,
         cases: &[
-            Answer(
+            Response(
                 200,
                 r#"{"status":"failed","status_code":200,"message":"m","data":{"TransactionId":"t"}}"#,
             ),
-            Answer(200, r#"{"status":"Failure"}"#),
-            Answer(202, r#"{"status":"ERROR","status_code":402,"data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"declined","status_code":null}"#),
-            Answer(200, r#"{"status":"rejected","status_code":"499","data":null}"#),
+            Response(200, r#"{"status":"Failure"}"#),
+            Response(202, r#"{"status":"ERROR","status_code":402,"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"declined","status_code":null}"#),
+            Response(200, r#"{"status":"rejected","status_code":"499","data":null}"#),
         ],
     },
     Row {
         number: 6,
-        evidence: "2xx with such a `status` beside any other `status_code`: it says two things",
+        evidence: "2xx with such a `status` and any other `status_code`: the two contradict each other",
         means: UNKNOWN,
         cases: &[
-            Answer(202, r#"{"status":"ERROR","status_code":100,"data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"FAILED","status_code":"100"}"#),
-            Answer(200, r#"{"status":"declined","status_code":101}"#),
-            Answer(200, r#"{"status":"failed","status_code":110}"#),
-            Answer(200, r#"{"status":"failed","status_code":408}"#),
-            Answer(200, r#"{"status":"failed","status_code":409}"#),
-            Answer(200, r#"{"status":"failed","status_code":425}"#),
-            Answer(200, r#"{"status":"error","status_code":500}"#),
-            Answer(200, r#"{"status":"error","status_code":502,"message":"upstream timed out"}"#),
-            Answer(200, r#"{"status":"failed","status_code":"no number"}"#),
+            Response(202, r#"{"status":"ERROR","status_code":100,"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"FAILED","status_code":"100"}"#),
+            Response(200, r#"{"status":"declined","status_code":101}"#),
+            Response(200, r#"{"status":"failed","status_code":110}"#),
+            Response(200, r#"{"status":"failed","status_code":408}"#),
+            Response(200, r#"{"status":"failed","status_code":409}"#),
+            Response(200, r#"{"status":"failed","status_code":425}"#),
+            Response(200, r#"{"status":"error","status_code":500}"#),
+            Response(200, r#"{"status":"error","status_code":502,"message":"upstream timed out"}"#),
+            Response(200, r#"{"status":"failed","status_code":"no number"}"#),
         ],
     },
     Row {
         number: 6,
-        evidence: "2xx with any other `status`, `pending` for one",
+        evidence: "2xx with any other `status`, such as `pending`",
         means: UNKNOWN,
         cases: &[
-            Answer(200, r#"{"status":"pending","status_code":100,"data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"","status_code":100,"data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":true,"status_code":100,"data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"failed_over","status_code":100,"data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"not failed","status_code":100,"data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"success ","status_code":100,"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"pending","status_code":100,"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"","status_code":100,"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":true,"status_code":100,"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"failed_over","status_code":100,"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"not failed","status_code":100,"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"success ","status_code":100,"data":{"TransactionId":"t"}}"#),
         ],
     },
     Row {
@@ -137,13 +137,13 @@ const PAYMENT: &[Row] = &[
         evidence: "2xx with a `status_code` that is missing, unreadable or not 100; 200 is not 100",
         means: UNKNOWN,
         cases: &[
-            Answer(200, r#"{"status":"success","data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"success","status_code":200,"data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"success","status_code":101,"data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"success","status_code":110,"data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"success","status_code":"a hundred","data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"success","status_code":[100],"data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"success","status_code":1000,"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"success","data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"success","status_code":200,"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"success","status_code":101,"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"success","status_code":110,"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"success","status_code":"a hundred","data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"success","status_code":[100],"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"success","status_code":1000,"data":{"TransactionId":"t"}}"#),
         ],
     },
     Row {
@@ -151,56 +151,56 @@ const PAYMENT: &[Row] = &[
         evidence: "204, or a 2xx that is empty, truncated, HTML, not JSON, over the cap, or without `data` or `TransactionId`",
         means: UNKNOWN,
         cases: &[
-            Answer(200, ""),
-            Answer(204, ""),
-            Answer(204, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#),
-            Answer(204, r#"{"status":"failed","status_code":200}"#),
-            Answer(200, "<html><body>OK</body></html>"),
-            Answer(200, "null"),
-            Answer(200, "[]"),
-            Answer(200, "100"),
-            Answer(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}"#),
-            Answer(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}}"#),
-            Answer(200, r#"{"status":"success","status_code":100}"#),
-            Answer(200, r#"{"status":"success","status_code":100,"data":null}"#),
-            Answer(200, r#"{"status":"success","status_code":100,"data":[]}"#),
-            Answer(200, r#"{"status":"success","status_code":100,"data":{}}"#),
-            Answer(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":""}}"#),
-            Answer(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":null}}"#),
-            Answer(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":1.5}}"#),
+            Response(200, ""),
+            Response(204, ""),
+            Response(204, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#),
+            Response(204, r#"{"status":"failed","status_code":200}"#),
+            Response(200, "<html><body>OK</body></html>"),
+            Response(200, "null"),
+            Response(200, "[]"),
+            Response(200, "100"),
+            Response(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}"#),
+            Response(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}}"#),
+            Response(200, r#"{"status":"success","status_code":100}"#),
+            Response(200, r#"{"status":"success","status_code":100,"data":null}"#),
+            Response(200, r#"{"status":"success","status_code":100,"data":[]}"#),
+            Response(200, r#"{"status":"success","status_code":100,"data":{}}"#),
+            Response(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":""}}"#),
+            Response(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":null}}"#),
+            Response(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":1.5}}"#),
         ],
     },
     Row {
         number: 9,
-        evidence: "4xx, other than row 11's, with the service's error body (`status` and `status_code` as in row 6)",
+        evidence: "4xx, except those of row 11, with the service's error body (`status` and `status_code` as in row 6)",
         means: REJECTED,
         cases: &[
-            Answer(
+            Response(
                 400,
                 r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid postal code"}"#,
             ),
-            Answer(401, r#"{"status":"failed","status_code":401,"msg":"Unauthorized: Invalid API Key"}"#),
-            Answer(402, r#"{"status":"failed","status_code":402,"msg":"m"}"#),
-            Answer(403, r#"{"status":"failed","status_code":403,"msg":"m"}"#),
-            Answer(400, r#"{"status":"declined","data":{"TransactionId":"t"}}"#),
-            Answer(451, r#"{"status":"error"}"#),
+            Response(401, r#"{"status":"failed","status_code":401,"msg":"Unauthorized: Invalid API Key"}"#),
+            Response(402, r#"{"status":"failed","status_code":402,"msg":"m"}"#),
+            Response(403, r#"{"status":"failed","status_code":403,"msg":"m"}"#),
+            Response(400, r#"{"status":"declined","data":{"TransactionId":"t"}}"#),
+            Response(451, r#"{"status":"error"}"#),
         ],
     },
     Row {
         number: 9,
-        evidence: "4xx whose body claims success (`status` `success` or `status_code` 100), or whose `status` is any other text (`pending`), or whose `status_code` row 6 does not accept",
+        evidence: "4xx whose body claims success (`status` `success` or `status_code` 100), or whose `status` is any other text (such as `pending`), or whose `status_code` row 6 does not accept",
         means: UNKNOWN,
         cases: &[
-            Answer(400, r#"{"status":"success","status_code":400}"#),
-            Answer(422, r#"{"status":"failed","status_code":100}"#),
-            Answer(401, r#"{"status_code":"100"}"#),
-            Answer(404, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#),
-            Answer(400, r#"{"status":"pending","status_code":400}"#),
-            Answer(422, r#"{"status":"failed over"}"#),
-            Answer(400, r#"{"status":"failed","status_code":101,"msg":"m"}"#),
-            Answer(400, r#"{"status":"failed","status_code":500,"msg":"m"}"#),
-            Answer(400, r#"{"status":"failed","status_code":"no number","msg":"m"}"#),
-            Answer(400, r#"{"status_code":504,"message":"upstream timed out"}"#),
+            Response(400, r#"{"status":"success","status_code":400}"#),
+            Response(422, r#"{"status":"failed","status_code":100}"#),
+            Response(401, r#"{"status_code":"100"}"#),
+            Response(404, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#),
+            Response(400, r#"{"status":"pending","status_code":400}"#),
+            Response(422, r#"{"status":"failed over"}"#),
+            Response(400, r#"{"status":"failed","status_code":101,"msg":"m"}"#),
+            Response(400, r#"{"status":"failed","status_code":500,"msg":"m"}"#),
+            Response(400, r#"{"status":"failed","status_code":"no number","msg":"m"}"#),
+            Response(400, r#"{"status_code":504,"message":"upstream timed out"}"#),
         ],
     },
     Row {
@@ -208,38 +208,38 @@ const PAYMENT: &[Row] = &[
         evidence: "400, 401, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429 or 431 with any other body",
         means: REJECTED,
         cases: &[
-            Answer(400, "<html>Bad Request</html>"),
-            Answer(401, ""),
-            Answer(400, r#"{"timestamp":1,"status":400,"error":"Bad Request","path":"/transaction"}"#),
-            Answer(400, r#"{"status":"","message":"m"}"#),
-            Answer(400, r#"{"message":"TransactionId: required"}"#),
-            Answer(404, "null"),
-            Answer(405, ""),
-            Answer(411, ""),
-            Answer(413, ""),
-            Answer(414, ""),
-            Answer(415, ""),
-            Answer(417, ""),
-            Answer(421, ""),
-            Answer(422, r#"{"status":"failed","#),
-            Answer(429, ""),
-            Answer(431, ""),
+            Response(400, "<html>Bad Request</html>"),
+            Response(401, ""),
+            Response(400, r#"{"timestamp":1,"status":400,"error":"Bad Request","path":"/transaction"}"#),
+            Response(400, r#"{"status":"","message":"m"}"#),
+            Response(400, r#"{"message":"TransactionId: required"}"#),
+            Response(404, "null"),
+            Response(405, ""),
+            Response(411, ""),
+            Response(413, ""),
+            Response(414, ""),
+            Response(415, ""),
+            Response(417, ""),
+            Response(421, ""),
+            Response(422, r#"{"status":"failed","#),
+            Response(429, ""),
+            Response(431, ""),
         ],
     },
     Row {
         number: 10,
-        evidence: "the same, if a `TransactionId` can be read out of the body (for a void, another than it sent)",
+        evidence: "the same, if a `TransactionId` can be read from the body (for a void, an id other than the one it sent)",
         means: UNKNOWN,
         cases: &[
-            Answer(400, r#"{"message":"m","data":{"TransactionId":"t"}}"#),
-            Answer(400, r#"{"data":{"TransactionId":17},"#),
-            Answer(404, r#"<html><pre>{"TransactionId": "t"}</pre></html>"#),
-            Answer(404, "<pre>{&quot;TransactionId&quot;:&quot;t&quot;}</pre>"),
-            Answer(422, r#"{"upstream":"{\"data\":{\"TransactionId\":\"t\"}}"}"#),
-            Answer(429, r#"{"TransactionId":"a"}{"TransactionId":"b"}"#),
-            Answer(400, r#"{"data":{"TransactionId":-5}}"#),
-            Answer(400, r#"{"data":{"Transaction\u0049d":"t"}}"#),
-            Answer(401, r#"{"TransactionId":"t"} and then some"#),
+            Response(400, r#"{"message":"m","data":{"TransactionId":"t"}}"#),
+            Response(400, r#"{"data":{"TransactionId":17},"#),
+            Response(404, r#"<html><pre>{"TransactionId": "t"}</pre></html>"#),
+            Response(404, "<pre>{&quot;TransactionId&quot;:&quot;t&quot;}</pre>"),
+            Response(422, r#"{"upstream":"{\"data\":{\"TransactionId\":\"t\"}}"}"#),
+            Response(429, r#"{"TransactionId":"a"}{"TransactionId":"b"}"#),
+            Response(400, r#"{"data":{"TransactionId":-5}}"#),
+            Response(400, r#"{"data":{"Transaction\u0049d":"t"}}"#),
+            Response(401, r#"{"TransactionId":"t"} and then some"#),
         ],
     },
     Row {
@@ -247,23 +247,23 @@ const PAYMENT: &[Row] = &[
         evidence: "1xx as the final status, 3xx, 408, 409, 425, 5xx, and every status not named above, with any body",
         means: UNKNOWN,
         cases: &[
-            Answer(100, ""),
-            Answer(199, ""),
-            Answer(301, ""),
-            Answer(307, ""),
-            Answer(402, "<html>"),
-            Answer(403, r#"{"message":"Forbidden"}"#),
-            Answer(403, "<html>"),
-            Answer(406, ""),
-            Answer(408, r#"{"status":"failed","status_code":408,"msg":"m"}"#),
-            Answer(409, r#"{"status":"failed","status_code":409,"msg":"m"}"#),
-            Answer(425, ""),
-            Answer(500, r#"{"status":"failed","status_code":500,"msg":"m"}"#),
-            Answer(502, "<html>Bad Gateway</html>"),
-            Answer(503, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#),
-            Answer(504, ""),
-            Answer(600, ""),
-            Answer(999, ""),
+            Response(100, ""),
+            Response(199, ""),
+            Response(301, ""),
+            Response(307, ""),
+            Response(402, "<html>"),
+            Response(403, r#"{"message":"Forbidden"}"#),
+            Response(403, "<html>"),
+            Response(406, ""),
+            Response(408, r#"{"status":"failed","status_code":408,"msg":"m"}"#),
+            Response(409, r#"{"status":"failed","status_code":409,"msg":"m"}"#),
+            Response(425, ""),
+            Response(500, r#"{"status":"failed","status_code":500,"msg":"m"}"#),
+            Response(502, "<html>Bad Gateway</html>"),
+            Response(503, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#),
+            Response(504, ""),
+            Response(600, ""),
+            Response(999, ""),
         ],
     },
 ];
@@ -274,8 +274,8 @@ const LOOKUP: &[Row] = &[
         evidence: "a lookup: 2xx with `status_code` 200, no contradicting `status`, and the record",
         means: Means::Ok,
         cases: &[
-            Answer(200, r#"{"status_code":200,"message":"m","data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"success","status_code":"200","data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status_code":200,"message":"m","data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"success","status_code":"200","data":{"TransactionId":"t"}}"#),
         ],
     },
     Row {
@@ -283,10 +283,10 @@ const LOOKUP: &[Row] = &[
         evidence: "a lookup: 4xx, or a 2xx whose `status` is one of row 6's",
         means: Means::LookupFailed { is_rejected: true },
         cases: &[
-            Answer(404, r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#),
-            Answer(404, "<html>"),
-            Answer(408, ""),
-            Answer(200, r#"{"status":"failed","status_code":200,"data":{"TransactionId":"t"}}"#),
+            Response(404, r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#),
+            Response(404, "<html>"),
+            Response(408, ""),
+            Response(200, r#"{"status":"failed","status_code":200,"data":{"TransactionId":"t"}}"#),
         ],
     },
     Row {
@@ -296,35 +296,35 @@ const LOOKUP: &[Row] = &[
         cases: &[
             Unsent,
             Lost,
-            Answer(200, r#"{"status_code":100,"data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status":"pending","status_code":200,"data":{"TransactionId":"t"}}"#),
-            Answer(200, r#"{"status_code":200,"data":{}}"#),
-            Answer(200, ""),
-            Answer(204, r#"{"status_code":200,"data":{"TransactionId":"t"}}"#),
-            Answer(301, ""),
-            Answer(500, ""),
-            Answer(503, "<html>"),
+            Response(200, r#"{"status_code":100,"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status":"pending","status_code":200,"data":{"TransactionId":"t"}}"#),
+            Response(200, r#"{"status_code":200,"data":{}}"#),
+            Response(200, ""),
+            Response(204, r#"{"status_code":200,"data":{"TransactionId":"t"}}"#),
+            Response(301, ""),
+            Response(500, ""),
+            Response(503, "<html>"),
         ],
     },
 ];
 
 #[test]
-fn every_row_of_the_table_holds_for_a_payment_d01_d02_d03_d04_d05_d06_d07_d08_d09_d10_d11() {
+fn every_row_of_the_table_is_true_for_a_payment_d01_d02_d03_d04_d05_d06_d07_d08_d09_d10_d11() {
     let payment = token_payment();
-    prove(PAYMENT, |case| run(&payment, case).map_err(|error| Means::Failed(error.outcome())));
+    check(PAYMENT, |case| run(&payment, case).map_err(|error| Means::Failed(error.outcome())));
 }
 
 #[test]
-fn every_row_of_the_table_holds_for_a_lookup_d12() {
+fn every_row_of_the_table_is_true_for_a_lookup_d12() {
     let lookup = GetTransaction::new("t".parse().unwrap());
     let means = |error: LookupError| Means::LookupFailed { is_rejected: error.is_rejected() };
-    prove(LOOKUP, |case| run(&lookup, case).map_err(means));
+    check(LOOKUP, |case| run(&lookup, case).map_err(means));
 }
 
 #[test]
-fn the_id_that_a_void_sent_is_no_evidence_d10() {
+fn the_id_that_a_void_sent_is_not_evidence_d10() {
     let void = Void::new("txn_1".parse().unwrap());
-    let outcome = |body| run(&void, &Answer(400, body)).unwrap_err().outcome();
+    let outcome = |body| run(&void, &Response(400, body)).unwrap_err().outcome();
     assert_eq!(outcome(r#"{"echo":{"TransactionId":"txn_1"}}"#), Outcome::Rejected);
     assert_eq!(
         outcome(r#"{"echo":{"TransactionId":"txn_1"},"data":{"TransactionId":"t"}}"#),
@@ -333,7 +333,7 @@ fn the_id_that_a_void_sent_is_no_evidence_d10() {
 }
 
 #[test]
-fn a_transaction_in_a_refusal_that_was_cut_is_unknown_d10() {
+fn a_refusal_that_is_cut_off_is_unknown_if_it_names_a_transaction_d10() {
     let payment = token_payment();
     for kind in
         [TransportErrorKind::Timeout, TransportErrorKind::BodyTruncated, TransportErrorKind::BodyTooLarge]
@@ -352,35 +352,35 @@ fn a_transaction_in_a_refusal_that_was_cut_is_unknown_d10() {
 }
 
 #[test]
-fn two_transactions_in_a_refusal_in_foreign_words_are_unknown_and_none_is_reported_d10() {
+fn an_intermediary_refusal_with_two_transactions_is_unknown_and_reports_neither_d10() {
     let id = |status, body| {
-        let error = run(&token_payment(), &Answer(status, body)).unwrap_err();
+        let error = run(&token_payment(), &Response(status, body)).unwrap_err();
         assert_eq!(error.outcome(), Outcome::Unknown);
         error.transaction_id().map(ToString::to_string)
     };
     let two = r#"{"data":{"TransactionId":"a"},"x":{"TransactionId":"b"}}"#;
     assert_eq!(id(400, two), None);
     assert_eq!(id(400, r#"{"data":{"TransactionId":"a"},"x":{"TransactionId":"a"}}"#).as_deref(), Some("a"));
-    assert_eq!(id(502, two).as_deref(), Some("a"), "where the interface has it");
-    for own_words in [
+    assert_eq!(id(502, two).as_deref(), Some("a"), "the id in its documented place");
+    for body in [
         r#"{"status":"pending","data":{"TransactionId":"a"},"x":{"TransactionId":"b"}}"#,
         r#"{"status":"failed","status_code":"101","data":{"TransactionId":"a"},"x":{"TransactionId":"b"}}"#,
         r#"{"status":"success","data":{"TransactionId":"a"},"x":{"TransactionId":"b"}}"#,
     ] {
-        assert_eq!(id(400, own_words).as_deref(), Some("a"), "{own_words}");
+        assert_eq!(id(400, body).as_deref(), Some("a"), "{body}");
     }
 }
 
-fn prove(rows: &[Row], run: impl Fn(&Case) -> Result<(), Means>) {
+fn check(rows: &[Row], run: impl Fn(&Case) -> Result<(), Means>) {
     for row in rows {
         for case in row.cases {
-            let seen = run(case).err().unwrap_or(Means::Ok);
+            let result = run(case).err().unwrap_or(Means::Ok);
             let shown = match case {
                 Unsent => "unsent".to_owned(),
                 Lost => "lost".to_owned(),
-                Answer(status, body) => format!("HTTP {status} {body}"),
+                Response(status, body) => format!("HTTP {status} {body}"),
             };
-            assert_eq!(seen, row.means, "row {} ({}): {shown}", row.number, row.evidence);
+            assert_eq!(result, row.means, "row {} ({}): {shown}", row.number, row.evidence);
         }
     }
 }
@@ -401,17 +401,17 @@ fn run<O: Operation>(operation: &O, case: &Case) -> Result<(), O::Error> {
             Err(operation.not_answered(&endpoint(), error))
         }
         Lost => Err(operation.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed))),
-        Answer(status, body) => {
-            let mut answer = http::Response::new(Bytes::from_static(body.as_bytes()));
-            *answer.status_mut() = StatusCode::from_u16(*status).unwrap();
-            operation.read(&endpoint(), answer).map(drop)
+        Response(status, body) => {
+            let mut response = http::Response::new(Bytes::from_static(body.as_bytes()));
+            *response.status_mut() = StatusCode::from_u16(*status).unwrap();
+            operation.read(&endpoint(), response).map(drop)
         }
     }
 }
 
-/// The table as the documentation shows it. Run with `UPDATE_DOCS=1` to write it anew.
+/// The table in the documentation. Run with `UPDATE_DOCS=1` to rewrite it.
 #[test]
-fn the_documented_table_is_made_of_these_rows() {
+fn the_documented_table_has_these_rows() {
     let mut table = String::from("| # | evidence | outcome |\n|---|---|---|\n");
     for row in PAYMENT.iter().chain(LOOKUP) {
         let means = match row.means {
@@ -429,9 +429,9 @@ fn the_documented_table_is_made_of_these_rows() {
     assert_eq!(
         std::fs::read_to_string(path).unwrap(),
         table,
-        "run this test with UPDATE_DOCS=1 and read the change"
+        "run this test with UPDATE_DOCS=1 and review the change"
     );
     let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/outcomes.md");
     let guide = std::fs::read_to_string(guide).unwrap();
-    assert!(guide.contains(&table), "the table of docs/outcomes.md is not docs/outcome-table.md");
+    assert!(guide.contains(&table), "the table of docs/outcomes.md differs from docs/outcome-table.md");
 }

@@ -1,17 +1,17 @@
-//! Does the transport of the chapter "Bring your own HTTP stack" keep the contract of every transport?
+//! Tests that the transport of the chapter "Bring your own HTTP stack" keeps the contract of every transport.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 #![allow(
     clippy::exhaustive_structs,
-    reason = "the transport has no settings, and whoever copies it may give it some"
+    reason = "the transport has no settings, and a program that copies it may add some"
 )]
 
-#[path = "../docs/own_transport/answer.rs"]
-mod answer;
+#[path = "../docs/own_transport/call_state.rs"]
+mod call_state;
 #[path = "../docs/own_transport/exchange.rs"]
 mod exchange;
-#[path = "../docs/own_transport/line.rs"]
-mod line;
+#[path = "../docs/own_transport/response.rs"]
+mod response;
 #[path = "../docs/own_transport/transport.rs"]
 mod transport;
 
@@ -26,21 +26,21 @@ use payments_core::{
     Deadlines, Delivery, OperationName, Transport as _, TransportErrorKind, TransportRequest,
 };
 
-use line::Line;
+use call_state::CallState;
 
-// As a program names it that has copied the files.
+// As in a program that has copied the files.
 pub use transport::StdTransport;
 
 fn std_stack() -> FnStack<StdTransport> {
     let abilities = Abilities::default()
-        .without(Ability::Https, "TLS is spoken by a proxy on the same machine")
-        .without(Ability::Reuse, "each call has a connection of its own");
+        .without(Ability::Https, "a proxy on the same machine adds TLS")
+        .without(Ability::Reuse, "each call opens its own connection");
     stack(|_setup| StdTransport).abilities(abilities).searching_debug()
 }
 
 payments_conformance::contract_tests!(std_stack());
 
-/// A payment with so much time, to the server at this address.
+/// A payment with this total deadline, to the server at this address.
 fn payment(server: SocketAddr, total: Duration) -> TransportRequest {
     let request =
         http::Request::post(format!("http://{server}/transaction")).body(Bytes::from("{}")).unwrap();
@@ -48,7 +48,7 @@ fn payment(server: SocketAddr, total: Duration) -> TransportRequest {
     TransportRequest::new(request, OperationName::Transaction, deadlines, 1024)
 }
 
-/// A server of one connection, and what `serve` makes of it.
+/// A server that accepts one connection and passes it to `serve`.
 fn server<T: Send + 'static>(
     serve: impl FnOnce(TcpStream) -> T + Send + 'static,
 ) -> (SocketAddr, thread::JoinHandle<T>) {
@@ -58,21 +58,21 @@ fn server<T: Send + 'static>(
 }
 
 #[test]
-fn a_call_that_is_over_before_it_may_write_is_never_heard() {
-    let (address, heard) = server(|mut socket| socket.read(&mut [0; 64]).unwrap());
-    let line = Line::default();
-    line.cut(TransportErrorKind::Cancelled);
-    let in_time = Instant::now() + Duration::from_secs(10);
-    let error = exchange::exchange(&line, payment(address, Duration::from_secs(10)), in_time).unwrap_err();
+fn a_call_that_ends_before_it_writes_sends_nothing() {
+    let (address, received) = server(|mut socket| socket.read(&mut [0; 64]).unwrap());
+    let call = CallState::default();
+    call.end(TransportErrorKind::Cancelled);
+    let connect_by = Instant::now() + Duration::from_secs(10);
+    let error = exchange::exchange(&call, payment(address, Duration::from_secs(10)), connect_by).unwrap_err();
     assert_eq!((error.delivery(), error.kind()), (Delivery::NotProcessed, TransportErrorKind::Cancelled));
-    assert_eq!(heard.join().unwrap(), 0);
+    assert_eq!(received.join().unwrap(), 0);
 }
 
 #[test]
-fn the_end_of_the_time_is_not_the_end_of_a_body() {
+fn a_deadline_is_not_the_end_of_a_body() {
     let (address, served) = server(|mut socket| {
         socket.write_all(b"HTTP/1.1 200 OK\r\n\r\nhalf").unwrap();
-        // Until the client is gone.
+        // Returns when the client has closed the connection.
         socket.read_to_end(&mut Vec::new()).unwrap();
     });
     let error = block_on(StdTransport.send(payment(address, Duration::from_millis(300)))).unwrap_err();
@@ -85,21 +85,21 @@ fn the_end_of_the_time_is_not_the_end_of_a_body() {
 }
 
 #[test]
-fn the_versions_of_the_chapter_are_the_workspaces() {
+fn the_chapter_has_the_versions_of_the_workspace() {
     let chapter = include_str!("../docs/own_transport/evidence.md");
     let workspace = include_str!("../../../Cargo.toml");
     let versions: Vec<_> = chapter
         .lines()
         .filter_map(|line| line.split_once(" = \""))
-        // Our own stand there by path, and by version from the commit of a release on, which raises them.
+        // This project's crates have a path, and a version in releases only.
         .filter(|(name, _)| !name.contains(' ') && !name.starts_with("payments-"))
         .collect();
     assert_eq!(versions.len(), 5, "{versions:?}");
     for (name, version) in versions {
         let is_this = |line: &str| {
-            let own = line.strip_prefix(name).and_then(|rest| rest.strip_prefix(" = "));
-            own.is_some_and(|own| {
-                own.trim_start_matches("{ version = ").trim_start_matches('"').starts_with(version)
+            let value = line.strip_prefix(name).and_then(|rest| rest.strip_prefix(" = "));
+            value.is_some_and(|value| {
+                value.trim_start_matches("{ version = ").trim_start_matches('"').starts_with(version)
             })
         };
         assert!(workspace.lines().any(is_this), "the workspace has another version of {name} than {version}");

@@ -1,7 +1,7 @@
-//! The spans, the metrics and the headers that OpenTelemetry gets of a call.
+//! Tests of the spans, metrics and headers for OpenTelemetry.
 
 #![cfg(all(feature = "tracing", feature = "opentelemetry"))]
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -32,7 +32,7 @@ fn payment(reference: &str) -> TokenTransaction {
     builder.reference_no(reference).build().unwrap()
 }
 
-/// What is recorded while `test` runs, in the order in which the spans end.
+/// The spans recorded while `test` runs, in the order in which they end.
 fn recorded(test: impl FnOnce(&FakeGateway)) -> Vec<SpanData> {
     let exporter = InMemorySpanExporter::default();
     let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
@@ -43,18 +43,18 @@ fn recorded(test: impl FnOnce(&FakeGateway)) -> Vec<SpanData> {
     exporter.get_finished_spans().unwrap()
 }
 
-/// Its attributes but those of the place in the code.
+/// The attributes of a span, without those of its source location.
 fn attributes(span: &SpanData) -> BTreeMap<&str, String> {
     let pairs = span.attributes.iter().map(|pair| (pair.key.as_str(), pair.value.to_string()));
     pairs
         .filter(|(name, _)| {
-            ["http.", "server.", "url.", "error.", "payment."].iter().any(|it| name.starts_with(it))
+            ["http.", "server.", "url.", "error.", "payment."].iter().any(|prefix| name.starts_with(prefix))
         })
         .collect()
 }
 
 #[test]
-fn a_payment_is_a_span_with_a_client_span_for_its_attempt() {
+fn a_payment_has_a_span_with_a_client_span_for_its_attempt() {
     let spans = recorded(|gateway| {
         block_on(gateway.client().process_token(&payment("invoice 17"))).unwrap();
     });
@@ -85,26 +85,26 @@ fn a_payment_is_a_span_with_a_client_span_for_its_attempt() {
 }
 
 #[test]
-fn a_failed_attempt_says_why_and_a_retried_lookup_counts_its_resends() {
+fn a_failed_attempt_has_its_error_and_a_retried_lookup_its_resend_count() {
     let spans = recorded(|gateway| {
         gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
         block_on(gateway.client().process_token(&payment("invoice 17"))).unwrap_err();
         gateway.arm(Fault::on(OperationName::GetTransaction).before_commit().status(StatusCode::BAD_GATEWAY));
         block_on(gateway.client().transaction(&"txn_1".parse().unwrap())).unwrap_err();
     });
-    let told = |span: &SpanData| {
+    let summary = |span: &SpanData| {
         let attributes = attributes(span);
         ["payment.outcome", "error.type", "http.response.status_code", "http.request.resend_count"]
             .map(|name| attributes.get(name).cloned().unwrap_or_default())
             .join(" ")
     };
-    let told: Vec<_> = spans.iter().map(told).collect();
-    assert_eq!(told, [" closed  ", "unknown closed  ", " 502 502 ", " 404 404 1", " 404  "]);
+    let summaries: Vec<_> = spans.iter().map(summary).collect();
+    assert_eq!(summaries, [" closed  ", "unknown closed  ", " 502 502 ", " 404 404 1", " 404  "]);
     assert!(spans[0].status != Status::Unset && spans[2].status != Status::Unset);
 }
 
 #[test]
-fn a_dropped_payment_is_a_span_of_unknown_outcome_d22() {
+fn the_span_of_a_dropped_payment_has_an_unknown_outcome_d22() {
     let spans = recorded(|gateway| {
         let gate = gateway.gate(OperationName::TokenTransaction);
         let (client, payment) = (gateway.client(), payment("invoice 17"));
@@ -137,7 +137,7 @@ fn no_span_holds_a_secret_d62() {
         let sale =
             CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer);
         let _ = block_on(gateway.client().process_card(&sale.build().unwrap()));
-        // A card number where a reference belongs.
+        // A card number in the field for a reference.
         block_on(gateway.client().process_token(&payment(CARD))).unwrap();
         block_on(gateway.client().process_token(&payment(&gateway.api_key()))).unwrap();
     });
@@ -150,7 +150,7 @@ fn no_span_holds_a_secret_d62() {
 }
 
 #[test]
-fn the_headers_of_the_trace_are_those_of_the_attempts_span() {
+fn the_trace_headers_name_the_span_of_the_attempt() {
     global::set_text_map_propagator(TraceContextPropagator::new());
     let mut sent = String::new();
     let spans = recorded(|gateway| {

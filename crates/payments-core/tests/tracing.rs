@@ -1,7 +1,7 @@
-//! What the adapter to `tracing` reports.
+//! Tests of what `TracingObserver` reports.
 
 #![cfg(feature = "tracing")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::fmt::{Debug, Write};
 use std::future::Future;
@@ -15,22 +15,22 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber, subscriber};
 
-/// Writes events down, one line each.
+/// Records every event as a line.
 #[derive(Clone, Default)]
-struct Journal(Arc<Mutex<Vec<String>>>);
+struct Recorder(Arc<Mutex<Vec<String>>>);
 
 struct Line(String);
 
 impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        // How long something took is different each time.
+        // The latency differs from run to run.
         if field.name() != "latency" {
             write!(self.0, " {}={value:?}", field.name()).unwrap();
         }
     }
 }
 
-impl Subscriber for Journal {
+impl Subscriber for Recorder {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
@@ -54,11 +54,11 @@ impl Subscriber for Journal {
     fn exit(&self, _: &Id) {}
 }
 
-/// What is reported while `test` runs.
+/// The events reported while `test` runs.
 fn reported(test: impl FnOnce(&FakeGateway)) -> Vec<String> {
-    let journal = Journal::default();
-    subscriber::with_default(journal.clone(), || test(&FakeGateway::new()));
-    journal.0.lock().unwrap().clone()
+    let recorder = Recorder::default();
+    subscriber::with_default(recorder.clone(), || test(&FakeGateway::new()));
+    recorder.0.lock().unwrap().clone()
 }
 
 fn payment() -> TokenTransaction {
@@ -73,7 +73,7 @@ fn pay(gateway: &FakeGateway) {
 }
 
 #[test]
-fn a_payment_that_succeeds_is_info_with_its_ids() {
+fn a_successful_payment_is_info_with_its_ids() {
     let lines = reported(pay);
     assert_eq!(lines.len(), 2, "{lines:#?}");
     let started = "DEBUG payments message=attempt started operation=\"token-transaction\" attempt=1 call_id=";

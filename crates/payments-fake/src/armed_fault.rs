@@ -1,4 +1,4 @@
-//! The faults that a gateway is armed with, and a fault as JSON, with the names of the sandbox's interface.
+//! The armed faults of a gateway, and the JSON form of a fault, which the sandbox's admin interface uses too.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::document::{self, DocumentError, members};
 use crate::{Fault, FaultKind, Phase};
 
-/// Which of a gateway's armed faults.
+/// Identifies one armed fault of a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FaultId(u64);
 
@@ -23,17 +23,17 @@ impl fmt::Display for FaultId {
     }
 }
 
-/// An armed fault and how often it struck.
+/// An armed fault and how often it fired.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ArmedFault {
-    /// Which one.
+    /// Its id.
     pub id: FaultId,
-    /// What was armed.
+    /// The fault.
     pub fault: Fault,
-    /// How many requests for its operation came since.
+    /// How many requests for its operation have arrived since it was armed.
     pub seen: u32,
-    /// How many of them it struck.
+    /// For how many of them it fired.
     pub fired: u32,
 }
 
@@ -65,24 +65,24 @@ impl ArmedFaults {
         self.list.len() < before
     }
 
-    /// The fault that strikes this request, if any: the one armed first of those that are due. The others count the
+    /// The fault that fires for this request, if any: of those that are due, the one armed first. The others count the
     /// request as seen and stay due.
-    pub(crate) fn strike(&mut self, operation: OperationName) -> Option<Fault> {
-        let mut struck = None;
+    pub(crate) fn fire(&mut self, operation: OperationName) -> Option<Fault> {
+        let mut firing = None;
         for ArmedFault { fault, seen, fired, .. } in &mut self.list {
             if fault.operation.is_some_and(|own| own != operation) {
                 continue;
             }
-            if struck.is_none() && *seen >= fault.skip && *fired < fault.times {
+            if firing.is_none() && *seen >= fault.skip && *fired < fault.times {
                 *fired += 1;
-                struck = Some(fault.clone());
+                firing = Some(fault.clone());
             }
             *seen = seen.saturating_add(1);
         }
-        struck
+        firing
     }
 
-    /// A line for each fault that never struck, or nothing.
+    /// The panic message that lists the faults that never fired, or `None` if all did.
     pub(crate) fn unfired(&self) -> Option<String> {
         let unfired = self.list.iter().filter(|armed| armed.fired == 0);
         let lines: Vec<String> = unfired.map(|armed| format!("  {armed}")).collect();
@@ -93,8 +93,8 @@ impl ArmedFaults {
 }
 
 impl Fault {
-    /// A fault from its JSON form. `operation`, `phase` and `kind` are required, by the names of
-    /// [`OperationName::as_str`] (or `any`), [`Phase::as_str`] and [`FaultKind::as_str`]:
+    /// Reads a fault from its JSON form. `operation`, `phase` and `kind` are required. Their values are the names that
+    /// [`OperationName::as_str`] (or `any`), [`Phase::as_str`] and [`FaultKind::as_str`] return:
     ///
     /// ```
     /// use payments_fake::{Fault, FaultKind};
@@ -104,34 +104,36 @@ impl Fault {
     /// # Ok::<(), payments_fake::DocumentError>(())
     /// ```
     ///
-    /// | field | is for | default |
+    /// | field | kinds and meaning | default |
     /// |---|---|---|
     /// | `status` | `status`, `html`: the HTTP status, 200 to 599 | 502 |
     /// | `retry_after` | `status`, `html`: the header, seconds or a date | none |
-    /// | `bytes` | `truncate`: how much of the body comes; `drip`: the size of a piece | 10 |
+    /// | `bytes` | `truncate`: how much of the body arrives; `drip`: the size of a piece | 10 |
     /// | `delay_ms` | `delay`: how long; `drip`: the pause before each piece | 500 |
     /// | `skip` | how many requests pass first | 0 |
-    /// | `times` | how many requests it strikes | 1 |
+    /// | `times` | how many times it fires | 1 |
     ///
     /// Fields that a kind does not use are accepted, and so are `id`, `seen` and `fired`, which [`ArmedFault::to_json`]
     /// writes.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with it.
+    /// The first problem found.
     pub fn from_json(json: &str) -> Result<Self, DocumentError> {
         document::read(json).map(FaultDocument::into)
     }
 
-    /// The fault of such a text as `after_commit=reset` or `before_commit=status;status=503;retry_after=2`, as one
-    /// request asks for it: phase and kind, and the other fields of the [JSON form](Self::from_json).
+    /// Reads a fault from a header value, such as `after_commit=reset` or `before_commit=status;status=503;retry_after=2`:
+    /// phase and kind, then other fields of the [JSON form](Self::from_json). A request asks for its own fault this way.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with it.
+    /// The first problem found.
     pub fn from_header(text: &str) -> Result<Self, DocumentError> {
         let mut parts = text.split(';').map(str::trim);
-        let malformed = || DocumentError::new("it must be PHASE=KIND, then ;NAME=VALUE for more, each once");
+        let malformed = || {
+            DocumentError::new("it must be PHASE=KIND, then ;NAME=VALUE for each other field, no name twice")
+        };
         let (phase, kind) = parts.next().and_then(|first| first.split_once('=')).ok_or_else(malformed)?;
         let mut document = serde_json::Map::new();
         document.insert("operation".to_owned(), ANY.into());
@@ -153,8 +155,7 @@ impl Fault {
 }
 
 impl ArmedFault {
-    /// The fault in its [JSON form](Fault::from_json), with its `id`, how many requests for its operation came since
-    /// (`seen`) and how many of them it struck (`fired`).
+    /// The fault in its [JSON form](Fault::from_json), with `id`, `seen` and `fired`.
     pub fn to_json(&self) -> String {
         let Self { id, fault, seen, fired } = self;
         let mut document = json!({
@@ -241,8 +242,8 @@ members! {
         Some(status @ 200..600) => StatusCode::from_u16(status).ok().map(Some),
         Some(_) => None,
     };
-    /// Seconds may be given as a number too: it is what people write.
-    retry_after: Option<Value> => Option<HeaderValue>, "must be seconds or a date, as the header has it",
+    /// Accepts seconds as a number too, because people write them so.
+    retry_after: Option<Value> => Option<HeaderValue>, "must be seconds or a date, as in the Retry-After header",
         |value| match value {
             None => Some(None),
             Some(Value::String(text)) if !text.is_empty() => HeaderValue::try_from(text).ok().map(Some),
@@ -302,21 +303,21 @@ mod tests {
     use crate::FaultKind;
 
     fn kinds(faults: &mut ArmedFaults, operations: &[OperationName]) -> Vec<Option<FaultKind>> {
-        operations.iter().map(|operation| faults.strike(*operation).map(|fault| fault.kind())).collect()
+        operations.iter().map(|operation| faults.fire(*operation).map(|fault| fault.kind())).collect()
     }
 
     #[test]
-    fn a_fault_strikes_the_requests_it_was_armed_for() {
+    fn a_fault_fires_for_the_requests_it_was_armed_for() {
         let mut faults = ArmedFaults::default();
         faults.arm(Fault::on(Transaction).before_commit().close().nth(2).times(2));
         let close = Some(FaultKind::Close);
-        let struck = kinds(&mut faults, &[Transaction, Void, Transaction, Transaction, Transaction]);
-        assert_eq!(struck, [None, None, close, close, None]);
+        let fired = kinds(&mut faults, &[Transaction, Void, Transaction, Transaction, Transaction]);
+        assert_eq!(fired, [None, None, close, close, None]);
         assert_eq!((faults.list[0].seen, faults.list[0].fired), (4, 2));
     }
 
     #[test]
-    fn of_two_due_faults_the_older_strikes_and_the_other_stays_due() {
+    fn the_older_of_two_due_faults_fires_and_the_other_stays_due() {
         let mut faults = ArmedFaults::default();
         faults.arm(Fault::on_any().before_commit().close());
         faults.arm(Fault::on(Void).before_commit().reset());
@@ -331,7 +332,7 @@ mod tests {
         let mut faults = ArmedFaults::default();
         let fired = faults.arm(Fault::on(Transaction).before_commit().close());
         faults.arm(Fault::on(Void).after_commit().truncate(7).nth(3).times(2));
-        faults.strike(Transaction);
+        faults.fire(Transaction);
         let message = faults.unfired().unwrap();
         assert!(
             message.ends_with(

@@ -38,7 +38,7 @@ impl FakeGatewayBuilder {
     ///
     /// # Panics
     ///
-    /// If it is no key that a client could send: empty, or with anything but visible ASCII.
+    /// If no client could send the key: it is empty, or has anything but visible ASCII.
     #[track_caller]
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
         let key = checked(key.into());
@@ -48,12 +48,12 @@ impl FakeGatewayBuilder {
         self
     }
 
-    /// A further key, under which there is another [`Tenant`](crate::Tenant): a ledger, tokens and customers of its own. A
-    /// key that is there already is not added again.
+    /// Adds a key with its own [`Tenant`](crate::Tenant): a separate ledger, tokens and customers. A key that was already
+    /// added is ignored.
     ///
     /// # Panics
     ///
-    /// As [`api_key`](Self::api_key).
+    /// As for [`api_key`](Self::api_key).
     #[track_caller]
     pub fn another_api_key(mut self, key: impl Into<String>) -> Self {
         let key = checked(key.into());
@@ -63,20 +63,20 @@ impl FakeGatewayBuilder {
         self
     }
 
-    /// Where identifiers and garbage come from; 0 by default. One seed, the same requests and the same clock give the
-    /// same replies, byte for byte.
+    /// The seed of identifiers and garbage; 0 by default. The same seed, requests and clock produce the same replies,
+    /// byte for byte.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// How a decline looks.
+    /// How the fake reports a decline.
     pub fn decline_shape(mut self, shape: DeclineShape) -> Self {
         self.choices.decline_shape = shape;
         self
     }
 
-    /// Changes what the fake does where the interface says nothing; [`Choices`] is the whole list.
+    /// Changes what the fake does where the interface does not say; [`Choices`] is the complete list.
     ///
     /// ```
     /// use payments_core::model::Amount;
@@ -98,20 +98,20 @@ impl FakeGatewayBuilder {
         self
     }
 
-    /// Dates answers and ledger entries by this clock instead of [`clock`](Self::clock), for a gateway that is served to
-    /// others: [`SystemTime::now`] is the computer's. A run then no longer repeats byte for byte.
+    /// Dates responses and ledger entries by this clock instead of [`clock`](Self::clock), for a gateway behind a server;
+    /// pass [`SystemTime::now`] for the system clock. A run then no longer repeats byte for byte.
     pub fn wall_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.wall_clock = Some(Box::new(now));
         self
     }
 
-    /// Writes every change down before anybody is told of it; see [`ChangeLog`].
+    /// Records every change before any reply can report it; see [`ChangeLog`].
     pub fn change_log(mut self, log: impl ChangeLog) -> Self {
         self.change_log = Some(Arc::new(log));
         self
     }
 
-    /// Does not panic at the end if an armed fault never fired, for a gateway that is served to others.
+    /// Does not panic at the end if an armed fault never fired, for a gateway behind a server.
     pub fn ignore_unfired_faults(mut self) -> Self {
         self.ignores_unfired_faults = true;
         self
@@ -123,7 +123,7 @@ impl FakeGatewayBuilder {
         self
     }
 
-    /// The gateway.
+    /// Builds the gateway.
     pub fn build(self) -> FakeGateway {
         FakeGateway::from_builder(self)
     }

@@ -5,60 +5,60 @@ use std::str::FromStr;
 use payments_model::{Amount, TransactionType, UnknownFields};
 use thiserror::Error;
 
-/// What the fake does where the interface says *not shown*. This is the whole list.
+/// What the fake does where the interface says *not shown*. This is the complete list.
 ///
-/// Every row is a choice of this SDK and nothing that the service promises; a program that only works with the
-/// defaults relies on something that nobody told it.
+/// Every row is a choice of this SDK, not a promise of the service. A program that works only with the defaults relies on
+/// undocumented behavior.
 ///
 /// | the interface does not show | the fake's default | changed by |
 /// |---|---|---|
 /// | how a decline looks | HTTP 200, `status` `failed`, `status_code` 200, `message`, the record | [`decline_shape`](Self::decline_shape) |
-/// | the reasons of a decline | the words of the [test values](crate::test_values) | the card or the token |
-/// | what becomes of a card outside the test values | approved | [`unlisted_cards`](Self::unlisted_cards) |
+/// | the decline reasons | those of the [test values](crate::test_values) | the card or the token |
+/// | whether a card outside the test values is approved | yes | [`unlisted_cards`](Self::unlisted_cards) |
 /// | the default of `TransactionType` when omitted | sale | [`omitted_transaction_type`](Self::omitted_transaction_type) |
-/// | whether a token payment is a sale or an authorisation | sale | [`token_transaction_type`](Self::token_transaction_type) |
+/// | whether a token payment is a sale or an authorization | sale | [`token_transaction_type`](Self::token_transaction_type) |
 /// | how `BaseAmount` relates to `Amount` | `BaseAmount` is the request's Amount; `Amount` adds the fee if `ConvenienceFeeActive` | – |
-/// | how large the convenience fee is | nothing | [`convenience_fee`](Self::convenience_fee) |
-/// | the `Status` codes | `1` sale, `2` authorised, `3` voided, `4` declined | [`status_codes`](Self::status_codes) |
-/// | the numbers of countries | a number up to 4294967295 is its own; any other text has one of 1 to 999 that is always the same | – |
-/// | the TransactionId that a void answers | the voided one's | [`void_answer`](Self::void_answer) |
-/// | whether a token is returned after `PaymentTokenization` | no: the test asks [`FakeGateway::tokens`](crate::FakeGateway::tokens) | [`token_field`](Self::token_field) |
-/// | which payments make a token | approved card payments; an ACH payment makes none | – |
-/// | who owns a token made from a card | the seeded customer `gc_1` | – |
+/// | how large the convenience fee is | no fee | [`convenience_fee`](Self::convenience_fee) |
+/// | the `Status` codes | `1` sale, `2` authorized, `3` voided, `4` declined | [`status_codes`](Self::status_codes) |
+/// | the numbers of countries | a number up to 4294967295 is used unchanged; any other text always maps to the same number from 1 to 999 | – |
+/// | the `TransactionId` in the response to a void | that of the voided transaction | [`void_answer`](Self::void_answer) |
+/// | whether a token is returned after `PaymentTokenization` | no: the test reads [`FakeGateway::tokens`](crate::FakeGateway::tokens) | [`token_field`](Self::token_field) |
+/// | which payments create a token | approved card payments; ACH payments do not | – |
+/// | who owns a token created from a card | the seeded customer `gc_1` | – |
 /// | a `GatewayCustomerId` that does not own the token | HTTP 400, invalid token | – |
 /// | the card number in the record of an ACH payment | absent | – |
-/// | omitted billing texts in the record | `""`; `BillingState` is `null` | – |
+/// | omitted billing fields in the record | `""`; `BillingState` is `null` | – |
 /// | the record after a void | the same with the voided `Status`; it can still be looked up, and so can a declined one | – |
 /// | voiding a sale, a declined payment, or twice | HTTP 400, invalid transaction id | – |
 /// | values of `SuggestedMode` | `ACH` in any case is ACH, anything else a card | – |
-/// | the fields of an ACH account | any fields, and every account is good | – |
-/// | a past `ExpiryDate` | accepted: the card number alone decides | – |
-/// | required fields of token payments and voids | as this SDK requires them | – |
+/// | the fields of an ACH account | any fields, and every account is accepted | – |
+/// | a past `ExpiryDate` | accepted: only the card number decides | – |
+/// | required fields of token payments and voids | those that this SDK requires | – |
 /// | a field that the interface does not have | HTTP 400 | [`unknown_fields`](Self::unknown_fields) |
-/// | no `Authorization` header | as for a wrong key: HTTP 401 | – |
+/// | no `Authorization` header | HTTP 401, as for a wrong key | – |
 /// | unknown path, wrong method, wrong or no content type, body over 64 KiB | 404, 405, 415, 413 with the error body | – |
-/// | a request id | every answer of the fake has a header `x-request-id` | – |
+/// | a request id | every response of the fake has a header `x-request-id` | – |
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Choices {
     /// How a decline looks.
     pub decline_shape: DeclineShape,
-    /// What becomes of a valid card number that is no test value.
+    /// What happens to a valid card number that is not a test value.
     pub unlisted_cards: UnlistedCards,
-    /// What a payment is that says neither sale nor authorisation. `GatewayDefault` here means a sale.
+    /// The type of a payment whose request omits it. `GatewayDefault` here means a sale.
     pub omitted_transaction_type: TransactionType,
-    /// What a token payment is. `GatewayDefault` here means a sale.
+    /// The type of a token payment. `GatewayDefault` here means a sale.
     pub token_transaction_type: TransactionType,
-    /// What is added to the amount of a payment with an active convenience fee.
+    /// The fee that is added to the amount of a payment with an active convenience fee.
     pub convenience_fee: Option<Amount>,
     /// The `Status` codes of records.
     pub status_codes: StatusCodes,
-    /// Which `TransactionId` a void answers.
+    /// Which `TransactionId` the response to a void has.
     pub void_answer: VoidAnswer,
-    /// What becomes of fields that the interface does not have.
+    /// What happens to fields that the interface does not have.
     pub unknown_fields: UnknownFields,
-    /// The name of a further field of the record that gives the new token's id after a payment with
-    /// `PaymentTokenization`; with `None` the answer says nothing of the token.
+    /// The name of an additional field of the record with the new token's id after a payment with `PaymentTokenization`;
+    /// with `None` the response does not mention the token.
     pub token_field: Option<Cow<'static, str>>,
 }
 
@@ -78,39 +78,39 @@ impl Default for Choices {
     }
 }
 
-/// What becomes of a valid card number that is no test value.
+/// What happens to a valid card number that is not a test value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnlistedCards {
     /// It is approved.
     Approved,
-    /// It is declined, so that a test that uses a number of its own notices.
+    /// It is declined, so that a test that uses another number fails.
     Declined,
-    /// It is refused with HTTP 400, so that whoever types a real card in is told at once.
+    /// It is refused with HTTP 400, so that a person who enters a real card learns of it at once.
     Refused,
 }
 
-/// Which `TransactionId` a void answers.
+/// Which `TransactionId` the response to a void has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VoidAnswer {
-    /// The voided transaction's own.
+    /// That of the voided transaction.
     SameTransactionId,
-    /// A new one, under which the void itself can be looked up.
+    /// A new one, by which the void itself can be looked up.
     NewTransactionId,
 }
 
-/// The `Status` codes that the fake puts in records: numbers as text, as the interface has them.
+/// The `Status` codes that the fake puts in records: numbers as strings, as in the interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StatusCodes {
-    /// Of an approved sale.
+    /// For an approved sale.
     pub sale: Cow<'static, str>,
-    /// Of an approved authorisation.
+    /// For an approved authorization.
     pub authorised: Cow<'static, str>,
-    /// Of a voided authorisation.
+    /// For a voided authorization.
     pub voided: Cow<'static, str>,
-    /// Of a declined payment.
+    /// For a declined payment.
     pub declined: Cow<'static, str>,
 }
 
@@ -126,9 +126,9 @@ impl Default for StatusCodes {
 }
 
 named! {
-    /// How the fake says that a card or a token was declined.
+    /// How the fake reports that a card or a token was declined.
     ///
-    /// The interface does not show it, so a program must survive every one of these. None is what the service promises.
+    /// The interface does not show it, so a program must handle all of them. The service promises none of them.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum DeclineShape {
@@ -155,7 +155,7 @@ impl fmt::Display for DeclineShape {
     }
 }
 
-/// The text is none of the [names](DeclineShape::as_str).
+/// The text is not one of the [names](DeclineShape::as_str).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("must be ok-failed, ok-error, bad-request or payment-required")]
 #[non_exhaustive]

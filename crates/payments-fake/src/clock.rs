@@ -8,17 +8,15 @@ use std::time::{Duration, Instant, SystemTime};
 
 use payments_core::{Sleep, Timer, blocking};
 
-/// Time that only a test moves: no sleep waits for the real clock, and no runtime is needed.
+/// A clock that only the test moves: no sleep waits for real time, and no runtime is needed.
 ///
-/// Cloning shares the clock. There are two kinds:
+/// Clones share the clock. There are two kinds:
 ///
-/// - [`ManualClock::new`] stands still until [`advance`](Self::advance) is called, which wakes every sleeper whose time
-///   has come.
-/// - [`ManualClock::auto`] moves by itself: as soon as somebody waits for a sleep, the clock jumps to the earliest end
-///   of any pending sleep. A deadline of a minute then passes at once, and always in the right order. While a
-///   [`Gate`](crate::Gate) of the same gateway holds a request the clock stands still, because the test is about to do
-///   something. It suits tests in which one call happens at a time; with several, each one's waiting moves the time of
-///   all.
+/// - [`ManualClock::new`] stops until [`advance`](Self::advance) is called, which wakes every sleep that is due.
+/// - [`ManualClock::auto`] moves automatically: as soon as a sleep is polled, the clock jumps to the earliest end of any
+///   pending sleep. A deadline of a minute then passes at once, and sleeps end in the right order. The clock is paused
+///   while a [`Gate`](crate::Gate) of the same gateway holds a request, because the test is about to do something. Use it
+///   in tests with one call at a time; with several, a sleep of one call moves the time of all.
 ///
 /// ```
 /// use std::time::Duration;
@@ -41,12 +39,12 @@ struct Shared {
 #[derive(Default)]
 struct State {
     elapsed: Duration,
-    /// Pending sleeps by the time they end, then by age. Empty until the first poll.
+    /// Pending sleeps by the time they end, then by age. A sleep has no waker until its first poll.
     sleeps: BTreeMap<SleepKey, Option<Waker>>,
     next_age: u64,
-    /// How many holders ask the automatic clock to stand still.
-    standstills: usize,
-    /// Who waits for somebody to be asleep.
+    /// How many [`Pause`]s stop the automatic clock.
+    pauses: usize,
+    /// The callers of [`ManualClock::asleep`].
     watchers: Vec<Waker>,
 }
 
@@ -57,12 +55,12 @@ struct SleepKey {
 }
 
 impl ManualClock {
-    /// A clock that stands still until it is [advanced](Self::advance).
+    /// A clock that stops until it is [advanced](Self::advance).
     pub fn new() -> Self {
         Self::with_auto(false)
     }
 
-    /// A clock that jumps to the end of the earliest sleep as soon as somebody waits.
+    /// A clock that jumps to the end of the earliest sleep as soon as one is polled.
     pub fn auto() -> Self {
         Self::with_auto(true)
     }
@@ -71,7 +69,7 @@ impl ManualClock {
         Self(Arc::new(Shared { start: Instant::now(), auto, state: Mutex::default() }))
     }
 
-    /// Moves time on and wakes every sleeper whose time has come.
+    /// Moves the time forward and wakes every sleep that is due.
     pub fn advance(&self, by: Duration) {
         let mut state = self.state();
         state.elapsed += by;
@@ -82,10 +80,10 @@ impl ManualClock {
         due.into_values().flatten().for_each(Waker::wake);
     }
 
-    /// When the earliest pending sleep ends, on the scale of [`elapsed`](Self::elapsed), or `None` if nobody sleeps.
+    /// When the earliest pending sleep ends, on the scale of [`elapsed`](Self::elapsed), or `None` if there is none.
     ///
-    /// A test with several calls at once moves a standing clock from one end to the next with it, so that no sleeper is
-    /// passed over:
+    /// A test with several calls at once uses it to advance the clock from one end to the next, so that no sleep is
+    /// skipped:
     ///
     /// ```
     /// use std::time::Duration;
@@ -105,19 +103,19 @@ impl ManualClock {
         Some(earliest.end.max(state.elapsed))
     }
 
-    /// How far this clock has moved since it was made.
+    /// How far this clock has moved since it was created.
     pub fn elapsed(&self) -> Duration {
         self.state().elapsed
     }
 
-    /// The time of day by this clock, for the dates of answers. It begins at 2030-01-01T00:00:00Z, whatever the real
-    /// date, so that a run repeats byte for byte.
+    /// The time of day by this clock, for the dates of responses. It starts at 2030-01-01T00:00:00Z, whatever the real
+    /// date is, so that a run repeats byte for byte.
     pub fn wall(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + EPOCH + self.elapsed()
     }
 
-    /// Waits until at least `count` sleeps are being waited for, so that a test advances the clock after the client
-    /// went to sleep and not before.
+    /// Waits until at least `count` sleeps have been polled, so that a test advances the clock only after the client
+    /// started to sleep.
     pub async fn asleep(&self, count: usize) {
         poll_fn(|context| {
             let mut state = self.state();
@@ -130,10 +128,10 @@ impl ManualClock {
         .await;
     }
 
-    /// Keeps the automatic clock where it is until the guard is dropped.
-    pub(crate) fn stand_still(&self) -> Standstill {
-        self.state().standstills += 1;
-        Standstill(self.clone())
+    /// Stops the automatic clock until the guard is dropped.
+    pub(crate) fn pause(&self) -> Pause {
+        self.state().pauses += 1;
+        Pause(self.clone())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -166,7 +164,7 @@ impl Timer for ManualClock {
     }
 }
 
-/// A sleep blocks the thread until the clock has moved, by itself or on another thread.
+/// A sleep blocks the thread until the clock has moved, automatically or from another thread.
 impl blocking::Timer for ManualClock {
     fn now(&self) -> Instant {
         Timer::now(self)
@@ -181,7 +179,7 @@ impl blocking::Timer for ManualClock {
     }
 }
 
-/// Only what is the same in every run.
+/// Shows only what is the same in every run.
 impl fmt::Debug for ManualClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ManualClock").field("elapsed", &self.elapsed()).finish_non_exhaustive()
@@ -203,16 +201,16 @@ impl Future for ManualSleep {
             state.sleeps.remove(key);
             return Poll::Ready(());
         }
-        if !clock.0.auto || state.standstills > 0 {
+        if !clock.0.auto || state.pauses > 0 {
             state.sleeps.insert(*key, Some(context.waker().clone()));
             let watchers = std::mem::take(&mut state.watchers);
             drop(state);
             watchers.into_iter().for_each(Waker::wake);
             return Poll::Pending;
         }
-        // One sleep ends per poll, the earliest of all, so that whoever waits for it acts before time moves on.
+        // One sleep ends per poll, the earliest of all, so that its waiter runs before the time moves on.
         state.sleeps.entry(*key).or_default();
-        let (earliest, waker) = state.sleeps.pop_first().expect("this sleep was just entered");
+        let (earliest, waker) = state.sleeps.pop_first().expect("this sleep was just added");
         state.elapsed = state.elapsed.max(earliest.end);
         drop(state);
         if let Some(waker) = waker {
@@ -221,7 +219,7 @@ impl Future for ManualSleep {
         if earliest == *key {
             return Poll::Ready(());
         }
-        // Even if this one ends at the same time: the older one was first, and its owner has yet to look.
+        // Even if this one ends at the same time: the older one is first, and its waiter has not run yet.
         context.waker().wake_by_ref();
         Poll::Pending
     }
@@ -233,17 +231,17 @@ impl Drop for ManualSleep {
     }
 }
 
-/// Time stands still while this lives.
-pub(crate) struct Standstill(ManualClock);
+/// Pauses the automatic clock while it exists.
+pub(crate) struct Pause(ManualClock);
 
-impl Drop for Standstill {
+impl Drop for Pause {
     fn drop(&mut self) {
         let mut state = self.0.state();
-        state.standstills -= 1;
-        if !self.0.0.auto || state.standstills > 0 {
+        state.pauses -= 1;
+        if !self.0.0.auto || state.pauses > 0 {
             return;
         }
-        // Whoever went to sleep meanwhile asks again, and moves the clock.
+        // Sleeps that were polled during the pause are polled again, which moves the clock.
         let wakers: Vec<_> = state.sleeps.values().flatten().cloned().collect();
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
@@ -253,9 +251,9 @@ impl Drop for Standstill {
 /// 2030-01-01T00:00:00Z.
 const EPOCH: Duration = Duration::new(1_893_456_000, 0);
 
-/// Runs one future to its end on this thread, for tests and examples that have no runtime.
+/// Runs one future to completion on this thread, for tests and examples without a runtime.
 ///
-/// It is all that this crate's own futures need: they wait for each other and for a [`ManualClock`](crate::ManualClock),
+/// The futures of this crate need nothing else: they wait for each other and for a [`ManualClock`](crate::ManualClock),
 /// never for a socket.
 ///
 /// ```
@@ -279,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_ends_when_its_time_has_come_and_not_before() {
+    fn a_sleep_ends_exactly_when_it_is_due() {
         let clock = ManualClock::new();
         let mut sleep = pin!(clock.sleep(SECOND * 2));
         assert!(!is_ready(sleep.as_mut()));
@@ -290,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_counts_from_its_call_and_not_from_its_first_poll() {
+    fn a_sleep_starts_at_its_call_and_not_at_its_first_poll() {
         let clock = ManualClock::new();
         let mut sleep = pin!(clock.sleep(SECOND));
         clock.advance(SECOND);
@@ -310,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_sleep_is_forgotten() {
+    fn a_dropped_sleep_is_removed() {
         let clock = ManualClock::auto();
         drop(clock.sleep(SECOND));
         block_on(clock.sleep(SECOND * 5));
@@ -323,7 +321,7 @@ mod tests {
         let clock = ManualClock::auto();
         let mut early = pin!(clock.sleep(SECOND));
         let mut late = pin!(clock.sleep(SECOND * 9));
-        assert!(!is_ready(late.as_mut()), "the earlier sleep comes first, although nobody polled it yet");
+        assert!(!is_ready(late.as_mut()), "the earlier sleep ends first, although it was not polled yet");
         assert_eq!(clock.elapsed(), SECOND);
         assert!(is_ready(early.as_mut()));
         assert!(is_ready(late.as_mut()));
@@ -331,28 +329,28 @@ mod tests {
     }
 
     #[test]
-    fn of_two_sleeps_that_end_together_the_older_is_first() {
+    fn the_older_of_two_simultaneous_sleeps_ends_first() {
         let clock = ManualClock::auto();
         let mut deadline = pin!(clock.sleep(SECOND));
         let mut work = pin!(clock.sleep(SECOND));
-        assert!(!is_ready(work.as_mut()), "whoever waits for the older sleep acts before anybody else");
+        assert!(!is_ready(work.as_mut()), "the waiter of the older sleep runs first");
         assert!(is_ready(deadline.as_mut()));
         assert!(is_ready(work.as_mut()));
     }
 
     #[test]
-    fn automatic_time_stands_still_while_it_is_held() {
+    fn a_pause_stops_automatic_time() {
         let clock = ManualClock::auto();
-        let standstill = clock.stand_still();
+        let pause = clock.pause();
         let mut sleep = pin!(clock.sleep(SECOND));
         assert!(!is_ready(sleep.as_mut()));
         assert_eq!(clock.elapsed(), Duration::ZERO);
-        drop(standstill);
+        drop(pause);
         assert!(is_ready(sleep.as_mut()));
     }
 
     #[test]
-    fn the_wall_clock_begins_at_2030_and_moves_with_time() {
+    fn the_wall_clock_starts_in_2030_and_moves_with_time() {
         let clock = ManualClock::new();
         clock.advance(SECOND * 61);
         assert_eq!(httpdate::fmt_http_date(clock.wall()), "Tue, 01 Jan 2030 00:01:01 GMT");

@@ -1,4 +1,4 @@
-//! What the service would do with each request: an answer and an effect, neither of which has happened yet.
+//! What the service would do with each request: a response and an effect, neither of which has happened yet.
 
 use std::borrow::Cow;
 use std::hash::Hash;
@@ -18,47 +18,47 @@ use payments_model::{
 use crate::fixtures::{COUNTRY_ID, seeded, seeded_customer, seeded_owner};
 use crate::randomness::Randomness;
 use crate::redaction::{Redaction, quoted};
-use crate::request::{Asked, UnderstoodRequest};
+use crate::request::{Action, ParsedRequest};
 use crate::store::{Effect, Store};
 use crate::tenant::Tenants;
 use crate::test_values::{self, TestEffect, TestField, TestValue};
 use crate::transaction::{Transaction, TransactionDocument};
 use crate::{Choices, EntryKind, RequestEffect, StoredToken, UnlistedCards, VoidAnswer, reply};
 
-/// What the service would answer, and what it would change.
+/// What the service would respond, and what it would change.
 pub(crate) type Decision = (Response<Bytes>, Option<Effect>);
 
-/// What would be done with the request, under whosever key it comes.
+/// Decides about the request for the tenant of its key.
 pub(crate) fn decide(
     now: SystemTime,
-    request: &UnderstoodRequest,
+    request: &ParsedRequest,
     tenants: &Tenants,
     choices: &Choices,
     randomness: &mut Randomness,
 ) -> Decision {
-    if let Asked::NotFound(answer) = &request.asked {
-        return (answer.clone(), None);
+    if let Action::NotFound(response) = &request.action {
+        return (response.clone(), None);
     }
     let Some(tenant) = request.api_key.as_ref().and_then(|key| tenants.with_key(key.as_bytes())) else {
         return (reply::error(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY), None);
     };
-    let store = &tenants.books[tenant];
-    let mut service = Tenancy { now, choices, request, tenants, tenant, store, randomness };
-    match &request.asked {
-        Asked::Transaction(payment) => service.transaction(payment),
-        Asked::TokenTransaction(payment) => service.token(payment),
-        Asked::Void(void) => service.void(void),
-        Asked::GetTransaction(id) => (service.get_transaction(id), None),
-        Asked::GetCustomer(id) => (service.get_customer(id), None),
-        Asked::Refused(answer) | Asked::NotFound(answer) => (answer.clone(), None),
+    let store = &tenants.stores[tenant];
+    let mut service = TenantService { now, choices, request, tenants, tenant, store, randomness };
+    match &request.action {
+        Action::Transaction(payment) => service.transaction(payment),
+        Action::TokenTransaction(payment) => service.token(payment),
+        Action::Void(void) => service.void(void),
+        Action::GetTransaction(id) => (service.get_transaction(id), None),
+        Action::GetCustomer(id) => (service.get_customer(id), None),
+        Action::Refused(response) | Action::NotFound(response) => (response.clone(), None),
     }
 }
 
-/// The service as one tenant has it, at one moment.
-struct Tenancy<'a> {
+/// The service for one request of one tenant.
+struct TenantService<'a> {
     now: SystemTime,
     choices: &'a Choices,
-    request: &'a UnderstoodRequest,
+    request: &'a ParsedRequest,
     tenants: &'a Tenants,
     tenant: usize,
     store: &'a Store,
@@ -72,9 +72,9 @@ fn refused(reason: &str) -> Decision {
     (reply::bad_request(reason), None)
 }
 
-impl Tenancy<'_> {
+impl TenantService<'_> {
     fn transaction(&mut self, payment: &TransactionRequest) -> Decision {
-        let (amount, billing, fee, said, card) = match payment {
+        let (amount, billing, fee, transaction_type, card) = match payment {
             TransactionRequest::Card(card) => {
                 (card.amount(), card.billing(), card.convenience_fee(), card.transaction_type(), Some(card))
             }
@@ -95,9 +95,9 @@ impl Tenancy<'_> {
         }
         let id = self.new_id("txn_", &self.store.transactions);
         let declines = row.is_some_and(|row| row.effect == TestEffect::DeclinesAsToken);
-        let makes_token =
+        let creates_token =
             |card: &&CardTransaction| card.payment_tokenization() == Some(true) && approval.is_ok();
-        let new_token = card.filter(makes_token).map(|card| StoredToken {
+        let new_token = card.filter(creates_token).map(|card| StoredToken {
             token_id: self.new_id("tok_", &self.store.tokens),
             gateway_customer_id: seeded_owner(),
             card: card.card_number().masked(),
@@ -109,18 +109,18 @@ impl Tenancy<'_> {
             base_amount: Some(amount),
             amount,
             card_number: card.map(|card| card.card_number().masked()),
-            billing_email: self.shown(billing.email().as_str()),
-            billing_customer_name: self.shown(billing.customer_name()),
-            billing_address: self.shown(billing.address().unwrap_or_default()),
-            billing_city: self.shown(billing.city().unwrap_or_default()),
-            billing_state: billing.state().map(|text| self.shown(text)),
-            billing_postal_code: self.shown(billing.postal_code()),
+            billing_email: self.redacted(billing.email().as_str()),
+            billing_customer_name: self.redacted(billing.customer_name()),
+            billing_address: self.redacted(billing.address().unwrap_or_default()),
+            billing_city: self.redacted(billing.city().unwrap_or_default()),
+            billing_state: billing.state().map(|text| self.redacted(text)),
+            billing_postal_code: self.redacted(billing.postal_code()),
             billing_country: Some(country_number(billing.country())),
             billing_country_code: Cow::Borrowed(billing.country_code().as_str()),
-            billing_phone_number: self.shown(billing.phone_number()),
-            transaction_type: type_code(match said {
+            billing_phone_number: self.redacted(billing.phone_number()),
+            transaction_type: type_code(match transaction_type {
                 TransactionType::GatewayDefault => self.choices.omitted_transaction_type,
-                TransactionType::Sale | TransactionType::Auth => said,
+                TransactionType::Sale | TransactionType::Auth => transaction_type,
             }),
             status: None,
             operation: Some(OperationName::Transaction),
@@ -135,8 +135,8 @@ impl Tenancy<'_> {
         self.payment(transaction, fee, approval, new_token)
     }
 
-    /// The text without keys and card numbers, for which the whole request was searched when it was recorded.
-    fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    /// The text without keys and card numbers. When the request was recorded, its whole body was searched for them.
+    fn redacted<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.request.is_clean {
             Cow::Borrowed(text)
         } else {
@@ -166,8 +166,8 @@ impl Tenancy<'_> {
             transaction_type: type_code(self.choices.token_transaction_type),
             status: None,
             operation: Some(OperationName::TokenTransaction),
-            reference_no: payment.reference_no().map(|text| self.shown(text)),
-            description: payment.description().map(|text| self.shown(text)),
+            reference_no: payment.reference_no().map(|text| self.redacted(text)),
+            description: payment.description().map(|text| self.redacted(text)),
             token_id: Some(payment.token_id().clone()),
             voided: false,
             declined: approval.is_err(),
@@ -177,8 +177,8 @@ impl Tenancy<'_> {
         self.payment(transaction, payment.convenience_fee(), approval, None)
     }
 
-    /// The card of the token that a payment names, if the token is there and belongs to the customer that the payment
-    /// names, and whether the charge is approved.
+    /// The card of the payment's token and whether the charge is approved; `None` if there is no such token, or if it
+    /// belongs to another customer than the payment names.
     fn chargeable_token(&self, payment: &TokenTransaction) -> Option<(MaskedCard, Approval)> {
         let id = payment.token_id();
         let (owner, card, approval) = if let Some(stored) = self.store.tokens.get(id) {
@@ -186,7 +186,8 @@ impl Tenancy<'_> {
             (stored.gateway_customer_id.as_str(), stored.card.clone(), approval)
         } else {
             let row = TestValue::find(TestField::TokenId, id.as_str())?;
-            let mut charges = self.store.transactions.values().filter(|kept| kept.is_charge_of(id.as_str()));
+            let mut charges =
+                self.store.transactions.values().filter(|stored| stored.is_charge_of(id.as_str()));
             let approval = match row.effect {
                 TestEffect::Removed => return None,
                 TestEffect::Declines => Err(row.result),
@@ -198,7 +199,7 @@ impl Tenancy<'_> {
         payment.gateway_customer_id().is_none_or(|given| given.as_str() == owner).then_some((card, approval))
     }
 
-    /// What all payments have in common, once it is known whether they are approved.
+    /// The part that all payments have in common, once it is known whether they are approved.
     fn payment<'t>(
         &'t self,
         mut transaction: Transaction<'t>,
@@ -220,7 +221,7 @@ impl Tenancy<'_> {
         transaction.amount = amount;
         transaction.status = Some(Cow::Borrowed(code));
         let document = TransactionDocument::of(&transaction);
-        // A card or ACH payment answers with its record, a token payment with its `TransactionId`.
+        // The response to a card or ACH payment has its record, that to a token payment its `TransactionId`.
         let data = if transaction.token_id.is_some() {
             receipt(&transaction.transaction_id)
         } else if let (Ok(()), Some(name), Some(token)) = (approval, &self.choices.token_field, &new_token) {
@@ -228,7 +229,7 @@ impl Tenancy<'_> {
         } else {
             document.record()
         };
-        let answer = match approval {
+        let response = match approval {
             Ok(()) => reply::post(SuccessEnvelope::TRANSACTION_PROCESSED, &data),
             Err(reason) => reply::declined(self.choices.decline_shape, reason, &data),
         };
@@ -241,20 +242,21 @@ impl Tenancy<'_> {
             entry: None,
             new_token,
         };
-        (answer, Some(effect))
+        (response, Some(effect))
     }
 
     fn void(&mut self, void: &Void) -> Decision {
         let id = void.transaction_id();
-        let kept = self.store.transactions.get(id);
-        let voidable = |kept: &Transaction<'_>| kept.kind() == EntryKind::Authorisation && kept.is_charged();
-        let Some(authorised) = kept.map(TransactionDocument::read).filter(voidable) else {
+        let stored = self.store.transactions.get(id);
+        let voidable =
+            |stored: &Transaction<'_>| stored.kind() == EntryKind::Authorisation && stored.is_charged();
+        let Some(authorised) = stored.map(TransactionDocument::read).filter(voidable) else {
             return refused("invalid transaction id");
         };
         let voided = Transaction {
             status: Some(self.choices.status_codes.voided.clone()),
             voided: true,
-            void_reason: void.reason_text().map(|text| self.shown(text)),
+            void_reason: void.reason_text().map(|text| self.redacted(text)),
             ..authorised
         };
         let entry = (self.choices.void_answer == VoidAnswer::NewTransactionId).then(|| {
@@ -268,35 +270,35 @@ impl Tenancy<'_> {
             let document = TransactionDocument::of(&entry);
             (entry.transaction_id, document)
         });
-        let answered_id = entry.as_ref().map_or(id, |(id, _)| id);
-        let answer = reply::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt(answered_id));
+        let receipt_id = entry.as_ref().map_or(id, |(id, _)| id);
+        let response = reply::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt(receipt_id));
         let effect = Effect {
             tenant: self.tenant,
             kind: RequestEffect::Voided,
             id: id.clone(),
-            before: kept.cloned(),
+            before: stored.cloned(),
             after: TransactionDocument::of(&voided),
             entry,
             new_token: None,
         };
-        (answer, Some(effect))
+        (response, Some(effect))
     }
 
     fn get_transaction(&self, id: &str) -> Response<Bytes> {
-        let kept = TransactionId::new(id).ok().and_then(|id| self.store.transactions.get(&id));
-        let record = kept.map(TransactionDocument::record);
+        let stored = TransactionId::new(id).ok().and_then(|id| self.store.transactions.get(&id));
+        let record = stored.map(TransactionDocument::record);
         let not_found = ErrorEnvelope::TRANSACTION_NOT_FOUND;
         reply::get(SuccessEnvelope::TRANSACTION_FOUND, record.as_deref(), not_found)
     }
 
     fn get_customer(&self, id: &str) -> Response<Bytes> {
-        let kept = CustomerId::new(id).ok().and_then(|id| self.store.customers.get(&id));
+        let stored = CustomerId::new(id).ok().and_then(|id| self.store.customers.get(&id));
         let seeded = || (id == test_values::CUSTOMER).then(|| seeded_customer().into());
-        let record = kept.cloned().or_else(seeded);
+        let record = stored.cloned().or_else(seeded);
         reply::get(SuccessEnvelope::CUSTOMER_FOUND, record.as_deref(), ErrorEnvelope::CUSTOMER_NOT_FOUND)
     }
 
-    /// An id that is not taken: a restored record may have one that was made from the same seed.
+    /// An unused id: a restored record may have an id that came from the same seed.
     fn new_id<T: FromStr + Hash + Eq, R>(&mut self, prefix: &str, taken: &IndexMap<T, R>) -> T {
         loop {
             if let Ok(id) = self.randomness.identifier(prefix).parse()
@@ -308,7 +310,7 @@ impl Tenancy<'_> {
     }
 }
 
-/// The reason where the test values give no other.
+/// The reason of a decline where the test values have no other.
 const DECLINED: &str = "declined";
 
 fn type_code(transaction_type: TransactionType) -> TransactionTypeCode {
@@ -318,13 +320,12 @@ fn type_code(transaction_type: TransactionType) -> TransactionTypeCode {
     }
 }
 
-/// What a token payment and a void answer.
+/// The data of the response to a token payment or a void.
 fn receipt(id: &TransactionId) -> String {
     format!(r#"{{"TransactionId":{}}}"#, quoted(id.as_str()))
 }
 
-/// A country's number: the one that stands there, unless it is long enough for a card number, or else any number that is
-/// always the same for the same text.
+/// A country's number. A short number is used unchanged; any other text, which may be a card number, is hashed.
 fn country_number(text: &str) -> i64 {
     // FNV-1a, because the standard library's hash may differ between its versions.
     let hash = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(16_777_619);
@@ -337,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_country_text_has_a_number_that_stays_d35() {
+    fn each_country_text_has_a_stable_number_d35() {
         assert_eq!(country_number("840"), 840);
         assert_eq!(country_number("US"), country_number("US"));
         for text in ["US", "us", "United States", "côte d’ivoire", " ", "-1", "4242424242424242"] {

@@ -1,4 +1,4 @@
-//! JSON that a person may have written: read strictly by serde, and refused in words that never quote a value.
+//! Strict reading of JSON that a person may have written. The error messages never quote a value.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,9 +15,10 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 use thiserror::Error;
 
-/// What is wrong with a document that somebody wrote: a fixture file, a fault, a customer, a token.
+/// A document is invalid: a fixture file, a fault, a customer or a token.
 ///
-/// Nothing of the document took effect. It names the place and the rule and never a value, which may be a card number.
+/// No part of the document took effect. The message names the place and the rule, and never a value, which may be a card
+/// number.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct DocumentError {
@@ -29,24 +30,25 @@ impl DocumentError {
         Self { problem: problem.into() }
     }
 
-    /// The first problem alone: a sentence such as `transactions[3]: Amount must be above zero (line 9, column 20)`.
+    /// The first problem, such as `transactions[3]: Amount must be above zero (line 9, column 20)`. There is always exactly
+    /// one.
     pub fn problems(&self) -> &[String] {
         std::slice::from_ref(&self.problem)
     }
 }
 
-/// The value that a JSON object holds.
+/// Reads a value from a JSON object.
 pub(crate) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, DocumentError> {
-    // The rules below hide where the text stops being JSON, so that is looked at by itself.
+    // The rules below hide the place of a syntax error, so the syntax is checked first.
     if let Err(error) = serde_json::from_str::<IgnoredAny>(json) {
         let (line, column) = (error.line(), error.column());
-        let problem = format!("it must be JSON; it stops being so at line {line}, column {column}");
+        let problem = format!("it must be JSON, but has a syntax error at line {line}, column {column}");
         return Err(DocumentError::new(problem));
     }
     read_from(&mut serde_json::Deserializer::from_str(json))
 }
 
-/// The same out of JSON that was read already.
+/// The same from JSON that is already parsed.
 pub(crate) fn read_from<'de, T, D>(deserializer: D) -> Result<T, DocumentError>
 where
     T: Deserialize<'de>,
@@ -56,7 +58,7 @@ where
     read.map(|Object(value)| value).map_err(|error| DocumentError::new(problem(&error)))
 }
 
-/// What is wrong, out of serde's path and words. Only the parts of the words that are our own are repeated.
+/// The message for a serde error. It repeats only the parts of serde's text that are known to hold no input.
 fn problem(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     let (mut element, mut field) = (String::new(), None);
     for segment in error.path() {
@@ -69,33 +71,35 @@ fn problem(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
         }
     }
     let error = error.inner();
-    let words = error.to_string();
-    // A name that serde has from the struct; it says so before it quotes anything.
-    let own_field = |before: &str| words.strip_prefix(before)?.split_once('`').map(|(name, _)| name);
+    let text = error.to_string();
+    // These two messages begin with a name that comes from the struct, not from the input.
+    let struct_field = |before: &str| text.strip_prefix(before)?.split_once('`').map(|(name, _)| name);
     let name = field.map_or("it", printable_field_name);
-    let said = if let Some(missing) = own_field("missing field `") {
-        format!("{missing} must be there")
-    } else if let Some(repeated) = own_field("duplicate field `") {
-        format!("{repeated} stands twice")
-    } else if words.starts_with("unknown field `") {
-        format!("{name} is not a field here")
-    } else if words.starts_with(RULE) {
-        let rule = words.rsplit_once(" at line ").map_or(words.as_str(), |(rule, _)| rule);
+    let message = if let Some(missing) = struct_field("missing field `") {
+        format!("{missing} is required")
+    } else if let Some(repeated) = struct_field("duplicate field `") {
+        format!("{repeated} appears twice")
+    } else if text.starts_with("unknown field `") {
+        format!("{name} is not a known field")
+    } else if text.starts_with(RULE) {
+        let rule = text.rsplit_once(" at line ").map_or(text.as_str(), |(rule, _)| rule);
         format!("{name} {rule}")
+    } else if text.starts_with(REQUIRED) {
+        format!("{name} {REQUIRED}")
     } else {
-        // Whatever else is of the wrong type has a rule.
+        // Every other wrong type has a rule.
         format!("{name} must be {}", if field.is_some() { "a list" } else { "a JSON object" })
     };
     match error.line() {
-        0 => format!("{element}{said}"),
-        line => format!("{element}{said} (line {line}, column {})", error.column()),
+        0 => format!("{element}{message}"),
+        line => format!("{element}{message} (line {line}, column {})", error.column()),
     }
 }
 
-/// How every rule begins, and nothing that serde says itself.
+/// The beginning of every rule. No message of serde begins so.
 const RULE: &str = "must ";
 
-/// A `T` out of an object. By itself serde takes an array for a struct, too.
+/// Reads a `T` from an object. Without this wrapper, serde would accept an array for a struct too.
 #[derive(Default)]
 pub(crate) struct Object<T>(pub(crate) T);
 
@@ -119,8 +123,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// How the members of documents are read: the JSON type, the Rust type and the rule, which is all that is told of what
-/// breaks it.
+/// Functions that read the members of documents: the JSON type, the Rust type and the rule, which is the whole error message.
 macro_rules! members {
     ($($(#[$meta:meta])* $name:ident: $json:ty => $value:ty, $rule:expr, $read:expr;)*) => {$(
         $(#[$meta])*
@@ -134,25 +137,25 @@ macro_rules! members {
 pub(crate) use members;
 
 members! {
-    /// A text without card numbers.
-    text: Option<String> => Option<Cow<'static, str>>, "must be a text or null", |text: Option<String>| Some(text.map(masked));
-    /// The same, empty where there is none.
-    text_or_empty: Option<String> => Cow<'static, str>, "must be a text",
+    /// A string, with card numbers masked.
+    text: Option<String> => Option<Cow<'static, str>>, "must be a string or null", |text: Option<String>| Some(text.map(masked));
+    /// The same, empty for null.
+    text_or_empty: Option<String> => Cow<'static, str>, "must be a string",
         |text: Option<String>| Some(text.map(masked).unwrap_or_default());
     flag: Option<bool> => bool, "must be true or false", |flag: Option<bool>| Some(flag.unwrap_or_default());
-    /// As it was written, to be masked later.
-    card_text: Option<String> => Option<String>, "must be a text", Some;
-    card: Option<Value> => Option<MaskedCard>, "must be a text",
+    /// Unchanged; the caller masks it.
+    card_text: Option<String> => Option<String>, "must be a string", Some;
+    card: Option<Value> => Option<MaskedCard>, "must be a string",
         |card| optional(card, |card| Some(MaskedCard::new(&text_or_number(card)?)));
     /// Some services send a code as a number.
-    code: Option<Value> => Option<Cow<'static, str>>, "must be a text", |code| optional(code, |code| text_or_number(code).map(masked));
-    code_or_empty: Option<Value> => Cow<'static, str>, "must be a text",
+    code: Option<Value> => Option<Cow<'static, str>>, "must be a string", |code| optional(code, |code| text_or_number(code).map(masked));
+    code_or_empty: Option<Value> => Cow<'static, str>, "must be a string",
         |code| optional(code, |code| text_or_number(code).map(masked)).map(Option::unwrap_or_default);
-    /// A number that could be a card number is none.
+    /// The limit excludes card numbers.
     small_number: Option<Value> => Option<i64>, "must be a whole number from 0 to 4294967295", |number| optional(number, whole);
     number_or_zero: Option<Value> => i64, "must be a whole number from 0 to 4294967295",
         |number| optional(number, whole).map(Option::unwrap_or_default);
-    transaction_type: Option<Value> => TransactionTypeCode, "must be 1 for a sale or 2 for an authorisation",
+    transaction_type: Option<Value> => TransactionTypeCode, "must be 1 for a sale or 2 for an authorization",
         |code| match optional(code, whole)? {
             None | Some(1) => Some(TransactionTypeCode::SALE),
             Some(2) => Some(TransactionTypeCode::AUTH),
@@ -165,21 +168,21 @@ members! {
     amount: Option<Amount> => Option<Amount>, "must be a number with at most 18 digits", Some;
 }
 
-/// An amount that must be there and above zero.
+/// A required amount above zero.
 pub(crate) fn payable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amount, D::Error> {
-    let amount = amount(deserializer)?.ok_or_else(|| D::Error::custom(MISSING))?;
+    let amount = amount(deserializer)?.ok_or_else(|| D::Error::custom(REQUIRED))?;
     if amount.is_positive() { Ok(amount) } else { Err(D::Error::custom("must be above zero")) }
 }
 
-/// An id that must be there. It is kept and shown as it is.
+/// A required id. It is stored and shown unmasked.
 pub(crate) fn id<'de, D: Deserializer<'de>, T: FromStr>(deserializer: D) -> Result<T, D::Error> {
-    optional_id(deserializer)?.ok_or_else(|| D::Error::custom(MISSING))
+    optional_id(deserializer)?.ok_or_else(|| D::Error::custom(REQUIRED))
 }
 
 pub(crate) fn optional_id<'de, D: Deserializer<'de>, T: FromStr>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
-    const RULE: &str = "must be an id as a text, and able to stand in a path";
+    const RULE: &str = "must be a string that is valid as an id in a URL path";
     let text = Option::<String>::deserialize(deserializer).map_err(|_| D::Error::custom(RULE))?;
     let Some(text) = text else { return Ok(None) };
     if mask(&text, &[]) != text {
@@ -188,9 +191,9 @@ pub(crate) fn optional_id<'de, D: Deserializer<'de>, T: FromStr>(
     text.parse().map(Some).map_err(|_| D::Error::custom(RULE))
 }
 
-const MISSING: &str = "must be there";
+const REQUIRED: &str = "is required";
 
-/// `None` within is a value that is not there, and `None` without one that breaks the rule.
+/// The inner `None` is an absent value; the outer `None` is a value that breaks the rule.
 #[allow(clippy::option_option, reason = "two ways of having no value")]
 fn optional<J, T>(json: Option<J>, read: impl FnOnce(J) -> Option<T>) -> Option<Option<T>> {
     json.map_or(Some(None), |json| read(json).map(Some))
@@ -210,13 +213,13 @@ fn whole(json: Value) -> Option<i64> {
     (number.to_string() == digits).then_some(number.into())
 }
 
-#[allow(clippy::needless_pass_by_value, reason = "it takes the place of the text")]
+#[allow(clippy::needless_pass_by_value, reason = "it replaces the text")]
 fn masked(text: String) -> Cow<'static, str> {
     Cow::Owned(mask(&text, &[]).into_owned())
 }
 
-/// A time as documents hold it: RFC 3339 in UTC, to the nanosecond, so that what is read back is equal. A time before 1970 is
-/// written as 1970.
+/// A time in a document: RFC 3339 in UTC, to the nanosecond, so that reading it back returns the same time. A time before
+/// 1970 is written as 1970.
 pub(crate) fn timestamp(at: SystemTime) -> impl fmt::Display {
     humantime::format_rfc3339_nanos(at.max(UNIX_EPOCH))
 }

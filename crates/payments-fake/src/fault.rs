@@ -5,10 +5,10 @@ use std::time::Duration;
 use http::{HeaderValue, StatusCode};
 use payments_core::OperationName;
 
-/// A planned failure: what the client is shown, and apart from that, whether the payment was made.
+/// A planned failure: what the client sees, and separately, whether the payment takes place.
 ///
 /// The two are separate on purpose. A client that sees a closed connection cannot know whether it was charged, and a
-/// program is right only if it does the right thing in both cases:
+/// program is correct only if it handles both cases:
 ///
 /// ```
 /// use payments_core::OperationName;
@@ -18,29 +18,29 @@ use payments_core::OperationName;
 /// let lost_on_the_way = Fault::request_lost(OperationName::Transaction);
 /// let lost_on_the_way_back = Fault::response_lost(OperationName::Transaction);
 ///
-/// // Said in full: the operation, the phase, the symptom, and then which requests.
+/// // In full: the operation, the phase, the symptom, and then which requests.
 /// let flaky = Fault::on(OperationName::Transaction).after_commit().reset().nth(2).times(3);
 /// # let _ = (lost_on_the_way, lost_on_the_way_back, flaky);
 /// ```
 ///
-/// A fault strikes any request for its operation, the valid and the invalid alike, before anything else is decided.
+/// A fault fires for any request for its operation, valid or invalid, before anything else is decided.
 ///
-/// # What the client is told, and what the ledger says
+/// # What the client sees, and what the ledger holds
 ///
 #[doc = include_str!("../docs/fault-table.md")]
 ///
-/// # What a test of a program then asserts of a payment
+/// # What a test should assert about a payment
 ///
-/// | the outcome | what the program should do | the ledger when it has done that |
+/// | outcome | what the program should do | the ledger afterwards |
 /// |---|---|---|
-/// | `Ok` | book the payment | charged once |
+/// | `Ok` | record the payment | charged once |
 /// | `NotProcessed` | send it again, or tell the payer that nothing was charged | charged once, or nothing |
-/// | `Rejected` | tell the payer that the answer is no, and not send the same again | nothing, but for the service that lies |
-/// | `Unknown` | not send it again, and leave it to reconciliation | charged once or nothing, as the phase says; never twice |
+/// | `Rejected` | tell the payer that the payment was refused, and not send the same request again | nothing, unless the fault is a false refusal |
+/// | `Unknown` | not send it again, and leave it to reconciliation | charged once or nothing, depending on the phase; never twice |
 ///
-/// [`Ledger::assert_charged_once`](crate::Ledger::assert_charged_once) and
-/// [`Ledger::assert_nothing_charged`](crate::Ledger::assert_nothing_charged) say so. Of a fault in the phase `late` ask
-/// once before it is delivered and once after.
+/// Use [`Ledger::assert_charged_once`](crate::Ledger::assert_charged_once) and
+/// [`Ledger::assert_nothing_charged`](crate::Ledger::assert_nothing_charged). For a fault in the phase `late`, assert
+/// before the delivery and after it.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "a fault does nothing until it is armed"]
 pub struct Fault {
@@ -48,16 +48,16 @@ pub struct Fault {
     pub(crate) phase: Phase,
     pub(crate) kind: FaultKind,
     pub(crate) retry_after: Option<HeaderValue>,
-    /// How many requests pass before the first strike.
+    /// How many requests pass before it first fires.
     pub(crate) skip: u32,
-    /// How many requests it strikes.
+    /// How many times it fires.
     pub(crate) times: u32,
 }
 
-/// The fault that one request asks for itself, as an extension of the `http::Request` that is
-/// [handled](crate::FakeGateway::handle): whoever serves the gateway puts it there.
+/// A fault for one request. A server of the gateway puts it into the extensions of the `http::Request` that it passes to
+/// [`FakeGateway::handle`](crate::FakeGateway::handle).
 ///
-/// It strikes this one request, whatever its operation, `skip` and `times` say, and only if no armed fault does.
+/// It fires for this request alone, whatever its operation, `skip` and `times` are, and only if no armed fault fires.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::exhaustive_structs, reason = "a wrapper around one value")]
 pub struct RequestedFault(pub Fault);
@@ -71,42 +71,43 @@ named! {
     pub enum Phase {
         /// Never: the request is lost, or refused before anything happened.
         BeforeCommit = "before_commit",
-        /// Before the symptom: the payment is made, and the client learns nothing of it.
+        /// Before the symptom: the payment takes place, and the client does not learn of it.
         AfterCommit = "after_commit",
-        /// After the client already got its error: the payment is made when the test calls
+        /// After the client already got its error: the payment takes place when the test calls
         /// [`FakeGateway::deliver_late`](crate::FakeGateway::deliver_late).
         ///
-        /// It is the request that was stuck in a queue behind a proxy that had given up. A client that looks the
-        /// transaction up before that finds nothing, and would be wrong to conclude that nothing will come.
+        /// It models a request in a queue behind a proxy that has already given up. A client that looks the transaction
+        /// up before the delivery finds nothing, and must not conclude that it will never be charged.
         Late = "late",
     }
 }
 
 named! {
-    /// What the client is shown.
+    /// What the client sees.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum FaultKind {
-        /// No connection is accepted. Provably nothing was sent, so the phase is before the commit whatever was said.
+        /// No connection is accepted. Nothing can have been sent, so the phase is always before the commit.
         Refuse = "refuse",
-        /// The connection is closed after the request was read, without an answer.
+        /// The connection is closed after the request was read, without a response.
         Close = "close",
-        /// The connection is reset after the request was read, without an answer.
+        /// The connection is reset after the request was read, without a response.
         Reset = "reset",
-        /// Nothing comes, and the connection stays open until the client gives up.
+        /// No response is sent, and the connection stays open until the client gives up.
         Stall = "stall",
-        /// The answer's body comes in pieces of `bytes`, one `every` so often.
+        /// The response body is sent in pieces of `bytes`, with a pause of `every` before each.
         ///
-        /// A whole answer says that the payment was made; so in any phase but after the commit its last byte never comes.
+        /// A complete response would report a payment that did not take place, so its last byte is sent only in the phase
+        /// after the commit.
         Drip {
             /// How large a piece is.
             bytes: NonZeroUsize,
             /// The pause before each piece.
             every: Duration,
         } = "drip",
-        /// The answer says how long its body is, and the connection is closed after `bytes` of it, or before its last byte.
+        /// The connection is closed after `bytes` of the response body, and always before the announced last byte.
         Truncate {
-            /// How much of the body comes.
+            /// How much of the body is sent.
             bytes: usize,
         } = "truncate",
         /// Bytes that are not HTTP.
@@ -116,31 +117,31 @@ named! {
             /// Its HTTP status.
             status: StatusCode,
         } = "html",
-        /// An answer of this HTTP status with the service's error body.
+        /// A response with this HTTP status and the service's error body.
         ///
-        /// After the commit, a 4xx is a service that lies: no client can know that it was charged.
+        /// A 4xx after the commit is a false refusal: no client can know that it was charged.
         Status {
             /// The HTTP status.
             status: StatusCode,
         } = "status",
-        /// The true answer, but late: before the commit the request waits and is processed then, unless the client has
-        /// gone; after the commit it was processed at once. In the phase `Late` it never comes.
+        /// The normal response, but late. Before the commit, the request waits and is then processed, unless the client has
+        /// gone; after the commit, it is processed at once. In the phase `Late` no response is sent.
         Delay {
             /// How long.
             by: Duration,
         } = "delay",
-        /// HTTP 200 with JSON that is not the interface's.
+        /// HTTP 200 with JSON that does not match the interface.
         WrongShape = "wrong_shape",
     }
 }
 
 impl Fault {
-    /// A fault of one operation; say the phase next.
+    /// A fault of one operation; choose the phase next.
     pub fn on(operation: OperationName) -> FaultTarget {
         FaultTarget { operation: Some(operation) }
     }
 
-    /// A fault of any operation; say the phase next.
+    /// A fault of any operation; choose the phase next.
     pub fn on_any() -> FaultTarget {
         FaultTarget { operation: None }
     }
@@ -152,43 +153,43 @@ impl Fault {
         Self::on(operation).before_commit().close()
     }
 
-    /// The service did what was asked and its answer was lost: the connection closes, the money has moved.
+    /// The service processed the request and its response was lost: the connection closes, the money has moved.
     ///
     /// To the client it looks exactly like [`request_lost`](Self::request_lost).
     pub fn response_lost(operation: OperationName) -> Self {
         Self::on(operation).after_commit().close()
     }
 
-    /// Lets this many requests pass before the first strike.
+    /// Lets this many requests pass before it first fires.
     pub fn skip(mut self, requests: u32) -> Self {
         self.skip = requests;
         self
     }
 
-    /// Strikes from the nth request on, counted from 1 since the fault was armed.
+    /// Fires from the nth request on, counted from 1 since the fault was armed.
     pub fn nth(self, request: u32) -> Self {
         self.skip(request.saturating_sub(1))
     }
 
-    /// Strikes this many requests; one by default.
+    /// Fires for this many requests; one by default.
     pub fn times(mut self, requests: u32) -> Self {
         self.times = requests;
         self
     }
 
-    /// Adds `Retry-After` to the answer of [`status`](FaultMoment::status) and [`html`](FaultMoment::html), in seconds or
+    /// Adds `Retry-After` to the response of [`status`](FaultMoment::status) and [`html`](FaultMoment::html), in seconds or
     /// as a date; other kinds ignore it.
     ///
     /// # Panics
     ///
-    /// If the text cannot stand in a header.
+    /// If the text is not valid in a header.
     #[track_caller]
     pub fn retry_after(mut self, text: &str) -> Self {
         self.retry_after = Some(HeaderValue::from_str(text).expect("Retry-After must be visible ASCII"));
         self
     }
 
-    /// The operation it strikes, or `None` for any.
+    /// The operation it fires for, or `None` for any.
     pub fn operation(&self) -> Option<OperationName> {
         self.operation
     }
@@ -201,13 +202,13 @@ impl Fault {
         }
     }
 
-    /// What the client is shown.
+    /// What the client sees.
     pub fn kind(&self) -> FaultKind {
         self.kind
     }
 }
 
-/// As a test would write it: `after_commit reset on transaction, from request 2, 3 times`.
+/// For example `after_commit reset on transaction, from request 2, 3 times`.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let operation = self.operation.map_or("any operation", OperationName::as_str);
@@ -222,7 +223,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A fault whose operation is known; say when the request takes effect.
+/// A fault whose operation is known; choose when the request takes effect.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a fault does nothing until it is armed"]
 pub struct FaultTarget {
@@ -235,12 +236,12 @@ impl FaultTarget {
         self.at(Phase::BeforeCommit)
     }
 
-    /// The request takes effect, then the symptom is shown.
+    /// The request takes effect, then the client sees the symptom.
     pub fn after_commit(self) -> FaultMoment {
         self.at(Phase::AfterCommit)
     }
 
-    /// The symptom is shown, and the request takes effect when the test
+    /// The client sees the symptom, and the request takes effect when the test
     /// [delivers it](crate::FakeGateway::deliver_late).
     pub fn late(self) -> FaultMoment {
         self.at(Phase::Late)
@@ -252,7 +253,7 @@ impl FaultTarget {
     }
 }
 
-/// A fault whose operation and phase are known; say what the client is shown.
+/// A fault whose operation and phase are known; choose what the client sees.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a fault does nothing until it is armed"]
 pub struct FaultMoment {
@@ -266,27 +267,28 @@ impl FaultMoment {
         self.show(FaultKind::Refuse)
     }
 
-    /// The connection is closed without an answer.
+    /// The connection is closed without a response.
     pub fn close(self) -> Fault {
         self.show(FaultKind::Close)
     }
 
-    /// The connection is reset without an answer.
+    /// The connection is reset without a response.
     pub fn reset(self) -> Fault {
         self.show(FaultKind::Reset)
     }
 
-    /// Nothing comes until the client gives up.
+    /// No response is sent, and the connection stays open until the client gives up.
     pub fn stall(self) -> Fault {
         self.show(FaultKind::Stall)
     }
 
-    /// The answer's body comes in pieces of `bytes` (at least one), one `every` so often: see [`FaultKind::Drip`].
+    /// The response body is sent in pieces of `bytes` (at least one), with a pause of `every` before each: see
+    /// [`FaultKind::Drip`].
     pub fn drip(self, bytes: usize, every: Duration) -> Fault {
         self.show(FaultKind::Drip { bytes: NonZeroUsize::new(bytes).unwrap_or(NonZeroUsize::MIN), every })
     }
 
-    /// The connection is closed after `bytes` of the answer's body, and always before its last one.
+    /// The connection is closed after `bytes` of the response body, and always before its last byte.
     pub fn truncate(self, bytes: usize) -> Fault {
         self.show(FaultKind::Truncate { bytes })
     }
@@ -301,23 +303,23 @@ impl FaultMoment {
         self.show(FaultKind::Html { status: StatusCode::BAD_GATEWAY })
     }
 
-    /// An answer of this HTTP status with the service's error body: see [`FaultKind::Status`].
+    /// A response with this HTTP status and the service's error body: see [`FaultKind::Status`].
     ///
     /// # Panics
     ///
-    /// If the status is a 1xx, which is no answer.
+    /// If the status is a 1xx, which is not a final response.
     #[track_caller]
     pub fn status(self, status: StatusCode) -> Fault {
         assert!(!status.is_informational(), "HTTP {status} is not a final status");
         self.show(FaultKind::Status { status })
     }
 
-    /// The true answer after a pause: see [`FaultKind::Delay`].
+    /// The normal response after a pause: see [`FaultKind::Delay`].
     pub fn delay(self, by: Duration) -> Fault {
         self.show(FaultKind::Delay { by })
     }
 
-    /// HTTP 200 with JSON that is not the interface's.
+    /// HTTP 200 with JSON that does not match the interface.
     pub fn wrong_shape(self) -> Fault {
         self.show(FaultKind::WrongShape)
     }

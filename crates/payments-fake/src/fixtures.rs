@@ -1,4 +1,4 @@
-//! What a gateway holds before the first request: customers, tokens and transactions as documents.
+//! The initial content of a gateway: customers, tokens and transactions as documents.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,10 +17,9 @@ use crate::test_values::{self, CUSTOMER, TestEffect, TestField, TestValue};
 use crate::transaction::{Transaction, TransactionDocument};
 use crate::{DocumentError, Fault};
 
-/// What a gateway holds before the first request: customers, tokens, transactions and armed faults, out of one JSON
-/// document.
+/// The initial content of a gateway: customers, tokens, transactions and armed faults, from one JSON document.
 ///
-/// What [`Tenant::state_json`](crate::Tenant::state_json) writes can be read here.
+/// It can also be read from the output of [`Tenant::state_json`](crate::Tenant::state_json).
 ///
 /// ```
 /// use payments_fake::{FakeGateway, Fixtures};
@@ -47,31 +46,31 @@ pub struct Fixtures {
 }
 
 impl Fixtures {
-    /// Reads the document, strictly.
+    /// Reads the document, strictly: an unknown field is an error.
     ///
-    /// - A customer is the interface's record; `CustomerId` is required.
+    /// - A customer is a record of the interface; `CustomerId` is required.
     /// - A token has `TokenId` (required), `GatewayCustomerId`, `CardNumber` (masked at once), `TransactionId` and
     ///   `Declines`.
-    /// - A transaction is the interface's record, `TransactionId` and `Amount` required, with `Operation`, `ReferenceNo`,
-    ///   `Description`, `TokenId`, `Voided`, `Declined`, `VoidReason` and `ProcessedAt`.
+    /// - A transaction is a record of the interface (`TransactionId` and `Amount` are required) with `Operation`,
+    ///   `ReferenceNo`, `Description`, `TokenId`, `Voided`, `Declined`, `VoidReason` and `ProcessedAt`.
     /// - A fault is as in [`Fault::from_json`].
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with it, and where.
+    /// The first problem found, and its place.
     pub fn from_json(json: &str) -> Result<Self, DocumentError> {
         #[derive(Default, Deserialize)]
         #[serde(deny_unknown_fields, default)]
         struct Document<'a> {
-            customers: Vec<Object<WrittenCustomer>>,
-            tokens: Vec<Object<WrittenToken>>,
+            customers: Vec<Object<CustomerDocument>>,
+            tokens: Vec<Object<TokenDocument>>,
             transactions: Vec<Object<Transaction<'a>>>,
             faults: Vec<Object<FaultDocument>>,
         }
 
         let Document { customers, tokens, transactions, faults } = document::read(json)?;
         Ok(Self {
-            customers: by_id("customers", customers, |customer| Ok(customer.kept()))?,
+            customers: by_id("customers", customers, |customer| Ok(customer.into_stored()))?,
             tokens: by_id("tokens", tokens, |token| {
                 let token = StoredToken::from(token);
                 Ok((token.token_id.clone(), token))
@@ -85,24 +84,24 @@ impl Fixtures {
     }
 }
 
-/// The records of one list. An id that stands twice is named by its places, because it may be anything.
-fn by_id<W, Id: Hash + Eq, R>(
+/// The records of one list. The error for a repeated id shows two places and not the id, which may be a secret.
+fn by_id<D, Id: Hash + Eq, R>(
     list: &str,
-    written: Vec<Object<W>>,
-    record: impl Fn(W) -> Result<(Id, R), &'static str>,
+    documents: Vec<Object<D>>,
+    record: impl Fn(D) -> Result<(Id, R), &'static str>,
 ) -> Result<IndexMap<Id, R>, DocumentError> {
     let mut records = IndexMap::new();
-    for (index, Object(written)) in written.into_iter().enumerate() {
+    for (index, Object(document)) in documents.into_iter().enumerate() {
         let error = |problem: &str| DocumentError::new(format!("{list}[{index}]: {problem}"));
-        let (id, record) = record(written).map_err(error)?;
+        let (id, record) = record(document).map_err(error)?;
         if let (first, Some(_)) = records.insert_full(id, record) {
-            return Err(error(&format!("its id stands in {list}[{first}] too")));
+            return Err(error(&format!("has the same id as {list}[{first}]")));
         }
     }
     Ok(records)
 }
 
-/// Records hold personal data: only their numbers are shown.
+/// Records hold personal data, so only their counts are shown.
 impl fmt::Debug for Fixtures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { customers, tokens, transactions, faults } = self;
@@ -115,10 +114,10 @@ impl fmt::Debug for Fixtures {
     }
 }
 
-/// A customer that a person wrote. A look-up shows every field of the interface, so that what is left out is empty.
+/// A customer in a document. A lookup returns every field of the interface, so an omitted field is empty.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
-struct WrittenCustomer {
+struct CustomerDocument {
     #[serde(deserialize_with = "document::id")]
     customer_id: CustomerId,
     #[serde(default, deserialize_with = "document::text_or_empty")]
@@ -141,20 +140,20 @@ struct WrittenCustomer {
     state_id: i64,
 }
 
-impl WrittenCustomer {
-    /// The record as JSON.
-    fn kept(self) -> (CustomerId, Arc<str>) {
-        let document = serde_json::to_string(&self).expect("texts and numbers are JSON");
+impl CustomerDocument {
+    /// The id, and the record as JSON.
+    fn into_stored(self) -> (CustomerId, Arc<str>) {
+        let document = serde_json::to_string(&self).expect("strings and numbers are JSON");
         (self.customer_id, document.into())
     }
 }
 
-/// The customer that a document holds, and its record.
+/// The id and the record of the customer in a document.
 pub(crate) fn customer(json: &str) -> Result<(CustomerId, Arc<str>), DocumentError> {
-    document::read(json).map(WrittenCustomer::kept)
+    document::read(json).map(CustomerDocument::into_stored)
 }
 
-/// Masks card numbers that a test wrote into a text.
+/// Masks card numbers in the fields of a customer that a test added.
 pub(crate) fn mask_texts(customer: &mut CustomerRecord) {
     let CustomerRecord {
         customer_name, email, phone_number, country_code, address, city, postal_code, ..
@@ -166,41 +165,40 @@ pub(crate) fn mask_texts(customer: &mut CustomerRecord) {
     }
 }
 
-/// A token that a payment with `PaymentTokenization` made, or a test.
+/// A token that was created by a payment with `PaymentTokenization`, or by a test.
 ///
-/// The interface does not show how a program learns of it; a test asks [`FakeGateway::tokens`](crate::FakeGateway::tokens).
+/// The interface does not show how a program learns of it; a test reads [`FakeGateway::tokens`](crate::FakeGateway::tokens).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 #[non_exhaustive]
 pub struct StoredToken {
-    /// What `TokenId` of a token payment names.
+    /// The `TokenId` of a token payment.
     pub token_id: TokenId,
     /// The customer who owns it: the only `GatewayCustomerId` it can be charged with.
     pub gateway_customer_id: GatewayCustomerId,
-    /// The card it was made from, masked.
+    /// The card it was created from, masked.
     #[serde(rename = "CardNumber")]
     pub card: MaskedCard,
-    /// The payment that made it, unless a test did.
+    /// The payment that created it, unless a test did.
     pub transaction_id: Option<TransactionId>,
-    /// Whether every charge of it is declined, as its card demands.
+    /// Whether every charge of it is declined, because of its card or because a test chose so.
     pub declines: bool,
 }
 
 impl StoredToken {
-    /// The token that a document holds.
     pub(crate) fn from_json(json: &str) -> Result<Self, DocumentError> {
-        document::read::<WrittenToken>(json).map(Into::into)
+        document::read::<TokenDocument>(json).map(Into::into)
     }
 
     pub(crate) fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("texts and a flag are JSON")
+        serde_json::to_string(self).expect("strings and a flag are JSON")
     }
 }
 
-/// A token as a person writes it. The interface does not show such a record; this one is the fake's own.
+/// A token in a document. The interface does not show such a record, so the fake defines its own.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
-struct WrittenToken {
+struct TokenDocument {
     #[serde(deserialize_with = "document::id")]
     token_id: TokenId,
     #[serde(default, deserialize_with = "document::optional_id")]
@@ -213,24 +211,24 @@ struct WrittenToken {
     declines: bool,
 }
 
-/// A card number is masked at once. If it was a test card whose payments are declined, so are the token's.
-impl From<WrittenToken> for StoredToken {
-    fn from(written: WrittenToken) -> Self {
-        let number = written.card_number.as_deref().unwrap_or(test_values::VISA);
+/// Masks the card number. If it is a test card whose payments are declined, charges of the token are declined too.
+impl From<TokenDocument> for StoredToken {
+    fn from(document: TokenDocument) -> Self {
+        let number = document.card_number.as_deref().unwrap_or(test_values::VISA);
         let row = TestValue::find(TestField::CardNumber, &number.replace([' ', '-'], ""));
         let card_declines =
             row.is_some_and(|row| matches!(row.effect, TestEffect::Declines | TestEffect::DeclinesAsToken));
         Self {
-            token_id: written.token_id,
-            gateway_customer_id: written.gateway_customer_id.unwrap_or_else(seeded_owner),
+            token_id: document.token_id,
+            gateway_customer_id: document.gateway_customer_id.unwrap_or_else(seeded_owner),
             card: MaskedCard::new(number),
-            transaction_id: written.transaction_id,
-            declines: written.declines || card_declines,
+            transaction_id: document.transaction_id,
+            declines: document.declines || card_declines,
         }
     }
 }
 
-/// The customer that is always there, as JSON.
+/// The customer that always exists, as JSON.
 pub(crate) fn seeded_customer() -> String {
     use seeded::{ADDRESS, CITY, COUNTRY_CODE, EMAIL, NAME, PHONE_NUMBER, POSTAL_CODE};
     format!(
@@ -238,7 +236,7 @@ pub(crate) fn seeded_customer() -> String {
     )
 }
 
-/// The texts of the seeded customer, who is the payer of every token payment, too.
+/// The fields of the seeded customer, who is also the payer of every token payment.
 pub(crate) mod seeded {
     pub(crate) const NAME: &str = "Grace Example";
     pub(crate) const EMAIL: &str = "grace@example.com";
@@ -249,7 +247,7 @@ pub(crate) mod seeded {
     pub(crate) const POSTAL_CODE: &str = "94105";
 }
 
-/// The owner of the named tokens and of every token made from a card.
+/// The owner of the named tokens and of every token created from a card.
 pub(crate) fn seeded_owner() -> GatewayCustomerId {
     test_values::GATEWAY_CUSTOMER.parse().expect("a test value is a valid id")
 }

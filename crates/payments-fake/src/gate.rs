@@ -6,13 +6,13 @@ use payments_core::OperationName;
 
 use crate::{ManualClock, Phase};
 
-/// Holds requests in flight until the test has done what it wants to do meanwhile.
+/// Holds requests in flight while the test does something else.
 ///
-/// [`FakeGateway::gate`](crate::FakeGateway::gate) closes one before the commit,
-/// [`FakeGateway::gate_after_commit`](crate::FakeGateway::gate_after_commit) one after it. Every request of the operation
-/// that comes is held until [`release`](Self::release), or until the gate is dropped, so that no test hangs on a gate it
-/// forgot. A client that gives up while it is held was charged if the gate stands after the commit, and was not and
-/// never will be if it stands before.
+/// [`FakeGateway::gate`](crate::FakeGateway::gate) closes a gate before the commit,
+/// [`FakeGateway::gate_after_commit`](crate::FakeGateway::gate_after_commit) after it. Every request of the operation is
+/// held until [`release`](Self::release) or until the gate is dropped, so a forgotten gate cannot hang a test. If a client
+/// gives up while its request is held after the commit, it has been charged. If the request is held before the commit, the
+/// client has not been charged and never will be.
 ///
 /// ```
 /// use std::thread;
@@ -29,7 +29,7 @@ use crate::{ManualClock, Phase};
 /// });
 ///
 /// block_on(gate.arrived());
-/// gateway.ledger().assert_nothing_charged(); // in flight: what does the shop show now?
+/// gateway.ledger().assert_nothing_charged(); // in flight: check what the shop shows now
 /// gate.release();
 /// assert!(checkout.join().unwrap());
 /// ```
@@ -55,7 +55,7 @@ impl Gate {
         self.latch.state().held
     }
 
-    /// Lets every held request go on, and every later one pass.
+    /// Lets every held request continue, and every later one pass.
     pub fn release(self) {
         drop(self);
     }
@@ -67,7 +67,7 @@ impl Drop for Gate {
     }
 }
 
-/// What a gate and the requests held by it share.
+/// The state that a gate shares with the requests it holds.
 #[derive(Debug)]
 pub(crate) struct Latch {
     operation: OperationName,
@@ -83,10 +83,10 @@ struct State {
 }
 
 impl Latch {
-    /// Holds the caller until the gate opens. The automatic clock stands still meanwhile: a deadline must not end a
-    /// request that the test holds.
+    /// Holds the caller until the gate opens. Meanwhile the automatic clock is paused, so that no deadline ends a request
+    /// that the test holds.
     pub(crate) async fn hold(self: Arc<Self>, clock: &ManualClock) {
-        let _standstill = clock.stand_still();
+        let _pause = clock.pause();
         self.change(|state| state.held += 1);
         let held = Held(self);
         poll_fn(|context| held.0.wait_until(context.waker(), |state| state.open)).await;
@@ -118,7 +118,7 @@ impl Latch {
     }
 }
 
-/// One held request; dropped when it goes on or is given up.
+/// One held request; dropped when it continues or its client gives up.
 struct Held(Arc<Latch>);
 
 impl Drop for Held {
@@ -139,10 +139,10 @@ impl Gates {
         Gate { latch }
     }
 
-    /// The gate that a request of this operation meets now.
+    /// The closed gate for a request of this operation, if there is one.
     pub(crate) fn closed(&self, operation: OperationName, phase: Phase) -> Option<Arc<Latch>> {
-        let meets =
+        let is_closed =
             |latch: &&Arc<Latch>| latch.operation == operation && latch.phase == phase && !latch.is_open();
-        self.0.iter().find(meets).cloned()
+        self.0.iter().find(is_closed).cloned()
     }
 }

@@ -4,12 +4,11 @@ use std::time::SystemTime;
 use payments_core::OperationName;
 use payments_model::{Amount, MaskedCard, TokenId, TransactionId, TransactionRecord};
 
-/// What the service did, as it was at the moment of [`FakeGateway::ledger`](crate::FakeGateway::ledger): the truth that a
-/// client's belief is measured against.
+/// What the service really did, at the time of the call to [`FakeGateway::ledger`](crate::FakeGateway::ledger).
 ///
-/// The assertions name what they expected and print the whole ledger, and blame the line of the test that called them.
-/// A payment counts as **charged** if it was approved and not voided, be it a sale or an authorisation: in both cases
-/// the payer cannot use the money.
+/// A failed assertion prints what was expected and the whole ledger, and reports the line of the test that called it.
+/// A payment counts as **charged** if it was approved and not voided, whether it is a sale or an authorization: in both
+/// cases the payer cannot use the money.
 ///
 /// ```
 /// use payments_fake::FakeGateway;
@@ -26,11 +25,11 @@ pub struct Ledger {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LedgerEntry {
-    /// The operation that made it.
+    /// The operation that created it.
     pub operation: OperationName,
     /// What it is.
     pub kind: EntryKind,
-    /// What became of it.
+    /// Its current state.
     pub state: EntryState,
     /// What the payer is charged: the requested amount and the fee, if there is one.
     pub amount: Amount,
@@ -40,11 +39,11 @@ pub struct LedgerEntry {
     pub reference_no: Option<String>,
     /// The description, which only a token payment has.
     pub description: Option<String>,
-    /// The reason of a void, as it was given.
+    /// The reason that a void gave.
     pub void_reason: Option<String>,
     /// When the service decided it, by the gateway's wall clock.
     pub at: SystemTime,
-    /// What a look-up shows. It holds a masked card and never a number.
+    /// The record that a lookup returns. It holds a masked card and never a number.
     pub record: TransactionRecord,
 }
 
@@ -57,26 +56,26 @@ named! {
         Sale = "sale",
         /// Money held.
         Authorisation = "authorisation",
-        /// The void of an authorisation, if [voids have ids of their own](crate::VoidAnswer::NewTransactionId).
+        /// The void of an authorization, if [voids have their own ids](crate::VoidAnswer::NewTransactionId).
         Void = "void",
     }
 }
 
 named! {
-    /// What became of an entry.
+    /// The state of an entry.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum EntryState {
-        /// Done.
+        /// Approved.
         Approved = "approved",
-        /// Refused: nothing was taken.
+        /// Declined: nothing was taken.
         Declined = "declined",
-        /// Done, and undone by a void.
+        /// Approved, then voided.
         Voided = "voided",
     }
 }
 
-/// What was charged, as far as it is kept.
+/// What was charged, as far as the ledger keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PaymentSource {
@@ -84,7 +83,7 @@ pub enum PaymentSource {
     Card(MaskedCard),
     /// A stored token.
     Token(TokenId),
-    /// A bank account. Nothing of it is kept.
+    /// A bank account. Its fields are not kept.
     Account,
 }
 
@@ -99,7 +98,7 @@ impl fmt::Display for PaymentSource {
 }
 
 impl LedgerEntry {
-    /// The id under which it can be looked up.
+    /// The id by which it can be looked up.
     pub fn transaction_id(&self) -> &TransactionId {
         &self.record.transaction_id
     }
@@ -134,7 +133,7 @@ impl Ledger {
         self.entries.iter().find(|entry| entry.transaction_id() == id)
     }
 
-    /// Those that [count as charged](Self).
+    /// The entries that [count as charged](Self).
     pub fn charged(&self) -> impl Iterator<Item = &LedgerEntry> {
         self.entries.iter().filter(|entry| entry.is_charged())
     }
@@ -144,11 +143,11 @@ impl Ledger {
         self.charged().try_fold(Amount::from_cents(0), |sum, entry| sum.checked_add(entry.amount))
     }
 
-    /// Exactly one payment is charged, and it is of this amount. Gives it back for further questions.
+    /// Asserts that exactly one payment is charged, with this amount, and returns it.
     ///
     /// # Panics
     ///
-    /// If none is, or more than one, or one of another amount.
+    /// If no payment is charged, or more than one, or one with another amount.
     #[track_caller]
     pub fn assert_charged_once(&self, amount: Amount) -> &LedgerEntry {
         let mut charged = self.charged();
@@ -158,37 +157,37 @@ impl Ledger {
         }
     }
 
-    /// No payment is charged. Declined and voided ones may be there.
+    /// Asserts that no payment is charged. Declined and voided ones may exist.
     ///
     /// # Panics
     ///
-    /// If one is.
+    /// If a payment is charged.
     #[track_caller]
     pub fn assert_nothing_charged(&self) {
         assert!(self.charged().next().is_none(), "expected nothing to be charged; {self}");
     }
 
-    /// What is charged adds up to this, over any number of payments.
+    /// Asserts that the charges of all payments add up to this total.
     ///
     /// # Panics
     ///
-    /// If it does not.
+    /// If they do not.
     #[track_caller]
     pub fn assert_charged_total(&self, total: Amount) {
         assert!(self.charged_total() == Some(total), "expected charges of {total} in all; {self}");
     }
 
-    /// The transaction was voided. Gives it back for further questions.
+    /// Asserts that the transaction was voided, and returns it.
     ///
     /// # Panics
     ///
-    /// If it was not, or is not there.
+    /// If it was not voided, or does not exist.
     #[track_caller]
     pub fn assert_voided(&self, id: &TransactionId) -> &LedgerEntry {
         match self.entry(id) {
             Some(entry) if entry.state == EntryState::Voided => entry,
             Some(_) => panic!("expected {id} to be voided; {self}"),
-            None => panic!("expected {id} to be voided, but it is not there; {self}"),
+            None => panic!("expected {id} to be voided, but it does not exist; {self}"),
         }
     }
 }

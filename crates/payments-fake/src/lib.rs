@@ -1,15 +1,15 @@
-//! The payment service as a pure state machine, for the tests of programs that take payments.
+//! The payment service as a pure state machine, for testing programs that take payments.
 //!
-//! The cases that cost money are the ones that a test account never shows: an answer that is lost after the charge was
-//! made, a token that works twice and then declines, a proxy's page in the middle. Here each of them is one line, takes
-//! microseconds, and afterwards the ledger says who was charged in truth.
+//! The cases that cost money are the ones that a test account never shows: a response that is lost after the charge, a
+//! token that works twice and then declines, a proxy's error page. Here each of them takes one line and microseconds, and
+//! the ledger shows afterwards who was really charged.
 //!
 //! ```
 //! use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
 //! use payments_core::{Client, OperationName, Outcome};
 //! use payments_fake::{FakeGateway, Fault, block_on};
 //!
-//! /// The code under test: takes the payment and gives the words for the customer.
+//! /// The code under test: takes the payment and returns the message for the customer.
 //! async fn check_out(client: &Client, payment: &CardTransaction) -> &'static str {
 //!     match client.process_card(payment).await {
 //!         Ok(_) => "thank you",
@@ -38,42 +38,42 @@
 //! gateway.arm(Fault::response_lost(OperationName::Transaction));
 //! assert_eq!(block_on(check_out(&gateway.client(), &payment)), "we are checking your payment");
 //!
-//! // Had the shop said "please try again", this card would have been charged twice.
+//! // "Please try again" would have charged this card twice.
 //! gateway.ledger().assert_charged_once(price);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # The service
 //!
-//! [`FakeGateway`] has the whole interface: the key check, validation by the types of `payments-model`, sales,
-//! authorisations and voids, tokens, customers, both envelopes and every error. Well-known card numbers and tokens make
-//! it decline, each in its own way: [`test_values`] has the table. Where the interface does not show what the service
-//! does, the fake has made a choice, and every one of them stands in [`Choices`].
+//! [`FakeGateway`] implements the whole interface: the key check, validation by the types of `payments-model`, sales,
+//! authorizations and voids, tokens, customers, both envelopes and every error. Well-known card numbers and tokens are
+//! declined, each for its own reason; [`test_values`] has the table. Where the interface does not show what the service
+//! does, the fake makes a choice. [`Choices`] lists them all.
 //!
 //! The core is a function, [`FakeGateway::handle`], from a time and a request to a [`Reply`]. Time, identifiers and
-//! randomness come from outside, so one seed replays a run byte for byte.
+//! randomness come from outside, so the same seed replays a run byte for byte.
 //!
 //! # Faults
 //!
-//! A [`Fault`] separates the effect from the symptom: whether the payment is made, before the symptom, after it or never,
-//! is one thing, and what the client is shown is another. So a test can show a client the same closed connection
-//! twice, and charge only once. The [`Ledger`] tells the cases apart; the client cannot, and must not act as if it
-//! could. [`Fault`] has the table of what a client is told of each fault in each phase, and of what the ledger says then.
-//! A fault that was armed and never fired fails the test.
+//! A [`Fault`] separates the effect from the symptom: whether the payment takes place (before the symptom, after it or
+//! never), and what the client sees. So a test can show a client the same closed connection twice and charge only once.
+//! The [`Ledger`] tells the two cases apart. The client cannot, and must not act as if it could. [`Fault`] has the table of
+//! what a client sees of each fault in each phase, and what the ledger then holds. A fault that is armed and never fires
+//! fails the test.
 //!
-//! A [`Reply`] is what the network would carry. [`FakeTransport`] reports it as a faithful transport over a socket would,
-//! and `payments-sandbox` makes real socket events of it, so that a test in process and one over TCP see the same bytes.
+//! A [`Reply`] is what the network would carry. [`FakeTransport`] reports it as a transport over a real socket would, and
+//! `payments-sandbox` turns it into real socket events, so a test in process and a test over TCP see the same bytes.
 //!
 //! # Time
 //!
 //! A [`ManualClock`] replaces the runtime: a deadline of a minute ends at once, or exactly when the test says so. A
-//! [`Gate`] holds requests in flight for as long as the test needs to look around. No test has to sleep and hope.
+//! [`Gate`] holds requests in flight until the test releases them. No test has to sleep and hope.
 //!
 //! # What it does not do
 //!
-//! - It promises nothing of the service. A program that needs the fake's [choices](Choices) to hold is not finished.
-//! - It keeps no card number and no security code: what it [records](RecordedRequest) is redacted at the moment of
-//!   capture.
+//! - It promises nothing about the real service. A program that works only with the fake's [choices](Choices) is not
+//!   finished.
+//! - It keeps no card number and no security code: it redacts what it [records](RecordedRequest) before it stores it.
 //! - It does no I/O. For other languages and other HTTP stacks, `payments-sandbox` serves it.
 
 #[macro_use]

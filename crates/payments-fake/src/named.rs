@@ -12,7 +12,7 @@ macro_rules! named {
         }
 
         impl $type {
-            /// Its name:
+            /// The name of the value:
             ///
             $(#[doc = concat!("- `", $name, "`")])*
             pub const fn as_str(self) -> &'static str {

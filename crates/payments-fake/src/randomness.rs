@@ -3,8 +3,8 @@ use payments_model::mask;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// `SplitMix64`: every output of one stream is different, so that identifiers made from it never repeat, and one seed
-/// gives the same identifiers for ever. Nothing here is secret.
+/// `SplitMix64`. The outputs of one stream are all different, so identifiers never repeat, and one seed always produces the
+/// same identifiers. Nothing here is secret.
 #[derive(Clone, Debug)]
 pub(crate) struct Randomness {
     state: u64,
@@ -20,11 +20,11 @@ impl Randomness {
         mix(self.state)
     }
 
-    /// `prefix`, then sixteen hexadecimal digits that this stream gives once and that are never like a card number: such an id
-    /// would be refused where it is read again.
+    /// `prefix`, then sixteen hexadecimal digits that this stream never repeats. They never look like a card number, because
+    /// such an id would be refused when it is read back.
     pub(crate) fn identifier(&mut self, prefix: &str) -> String {
         loop {
-            // By hand, because `format!` takes several times as long and every answer has such an identifier.
+            // Not `format!`, which takes several times as long: every response has such an identifier.
             let digits = self.next().to_be_bytes().map(|byte| [byte >> 4, byte & 0xf]);
             let digits = digits.as_flattened().iter().map(|digit| HEXADECIMAL[usize::from(*digit)]);
             let mut identifier = Vec::with_capacity(prefix.len() + digits.len());
@@ -38,7 +38,7 @@ impl Randomness {
     }
 }
 
-/// The spread of a client's pauses, from the seed 0.
+/// The jitter of a client's retry pauses, from the seed 0.
 #[derive(Debug, Default)]
 pub(crate) struct SeededJitter(AtomicU64);
 
@@ -50,7 +50,7 @@ impl Jitter for SeededJitter {
 
 const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
 
-/// The constants are `SplitMix64`'s own.
+/// The constants are those of `SplitMix64`.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 const fn mix(state: u64) -> u64 {
@@ -75,17 +75,17 @@ mod tests {
     }
 
     #[test]
-    fn an_identifier_is_never_like_a_card_number() {
+    fn an_identifier_never_looks_like_a_card_number() {
         let mut randomness = Randomness::new(7);
-        let (mut numbers, mut taken) = (randomness.clone(), 0);
+        let (mut numbers, mut skipped) = (randomness.clone(), 0);
         let identifiers: Vec<_> = (0..20_000).map(|_| randomness.identifier("txn_")).collect();
         for identifier in &identifiers {
             assert_eq!(mask(identifier, &[]), identifier.as_str());
             while format!("txn_{:016x}", numbers.next()) != *identifier {
-                taken += 1;
+                skipped += 1;
             }
         }
-        assert!(taken > 0, "some of them would have been");
+        assert!(skipped > 0, "some outputs look like card numbers");
     }
 
     /// The published first outputs of `SplitMix64` for seed 1234567.

@@ -15,12 +15,12 @@ use crate::redaction::{Redaction, lossy, quoted};
 use crate::request::Route;
 use crate::{Fault, Reply, document};
 
-/// A request as it was received, without its secrets.
+/// A received request, without its secrets.
 ///
-/// It is redacted when it is captured, not when it is shown. Card numbers are [masked](payments_model::mask) wherever they
-/// stand. The security code, the expiry date, objects and arrays, and every field that the interface does not have (an ACH
-/// payment's account fields are such) are not kept, and neither is the API key, wherever it stands. A body that is no JSON
-/// object is not kept at all. What remains is personal data, so `Debug` shows the request line alone.
+/// It is redacted when it is captured, not when it is shown. Card numbers are [masked](payments_model::mask) everywhere, and
+/// the API key is removed everywhere. The security code, the expiry date, objects and arrays, and every field that the
+/// interface does not have (such as an ACH payment's account fields) are not kept. Nothing is kept of a body that is not a
+/// JSON object. What remains is personal data, so `Debug` shows only the request line.
 #[derive(Clone, PartialEq)]
 pub struct RecordedRequest {
     operation: Option<OperationName>,
@@ -31,7 +31,7 @@ pub struct RecordedRequest {
     body_length: usize,
     received_at: SystemTime,
     number: u64,
-    pub(crate) decided: Decided,
+    pub(crate) outcome: RequestOutcome,
     pub(crate) fault: Option<Fault>,
     status: Option<StatusCode>,
     symptom: Option<&'static str>,
@@ -42,10 +42,10 @@ named! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum RequestEffect {
-        /// Nothing: a fault stopped the request before the commit, or it still waits.
+        /// Nothing: a fault stopped the request before the commit, or it is still waiting.
         #[default]
         Nothing = "nothing",
-        /// The service made the payment: a sale or an authorization.
+        /// The service processed the payment: a sale or an authorization.
         Charged = "charged",
         /// The service declined the payment and keeps a record of it.
         Declined = "declined",
@@ -55,17 +55,17 @@ named! {
         LookedUp = "looked_up",
         /// The service refused the request, and nothing changed.
         Refused = "refused",
-        /// Nothing so far: what was decided takes effect with
+        /// Nothing so far: the request takes effect with
         /// [`FakeGateway::deliver_late`](crate::FakeGateway::deliver_late).
         Late = "late",
     }
 }
 
-/// What was decided about a request: its effect and the transaction that it made or voided.
-pub(crate) type Decided = (RequestEffect, Option<TransactionId>);
+/// The effect of a request, and the transaction that it created or voided.
+pub(crate) type RequestOutcome = (RequestEffect, Option<TransactionId>);
 
 impl RecordedRequest {
-    /// `members` are the body's, if it is a JSON object.
+    /// `members` are those of the body, if it is a JSON object.
     pub(crate) fn capture(
         now: SystemTime,
         head: Parts,
@@ -85,15 +85,15 @@ impl RecordedRequest {
             body_length,
             received_at: now,
             number: 0,
-            decided: Decided::default(),
+            outcome: RequestOutcome::default(),
             fault: None,
             status: None,
             symptom: None,
         }
     }
 
-    /// Notes what the client is sent.
-    pub(crate) fn saw(&mut self, reply: &Reply) {
+    /// Records what the client sees.
+    pub(crate) fn set_reply(&mut self, reply: &Reply) {
         (self.status, self.symptom) = (reply.status(), reply.symptom());
     }
 
@@ -103,7 +103,7 @@ impl RecordedRequest {
         self.number
     }
 
-    /// The amount that the request names, if it can be read.
+    /// The amount in the request, if it can be read.
     pub fn amount(&self) -> Option<Amount> {
         self.field("Amount")?.parse().ok()
     }
@@ -124,20 +124,20 @@ impl RecordedRequest {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn effect(&self) -> RequestEffect {
-        self.decided.0
+        self.outcome.0
     }
 
-    /// The transaction that the request made or voided, or will with a late delivery.
+    /// The transaction that the request created or voided, or will with a late delivery.
     pub fn transaction_id(&self) -> Option<&TransactionId> {
-        self.decided.1.as_ref()
+        self.outcome.1.as_ref()
     }
 
-    /// The fault that struck the request.
+    /// The fault that fired for the request.
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }
 
-    /// The HTTP status that the client was sent; `None` if it saw none, or sees none yet.
+    /// The HTTP status that was sent to the client; `None` if none was, or not yet.
     pub fn status(&self) -> Option<StatusCode> {
         self.status
     }
@@ -148,12 +148,12 @@ impl RecordedRequest {
         self.symptom
     }
 
-    /// The operation it was for, if its method and path are those of one.
+    /// The operation, if the method and the path match one.
     pub fn operation(&self) -> Option<OperationName> {
         self.operation
     }
 
-    /// The HTTP method, which is any word; without a card number or a key that somebody sent as one.
+    /// The HTTP method, which can be any word. A card number or a key that was sent as the method is redacted.
     pub fn method(&self) -> &Method {
         &self.method
     }
@@ -163,14 +163,14 @@ impl RecordedRequest {
         &self.path
     }
 
-    /// The headers; those that by their name hold a key, a token or a cookie read `[redacted]`.
+    /// The headers. Those whose name suggests a key, a token or a cookie have the value `[redacted]`.
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
-    /// A field of the body: a text as it is, a number or a word as JSON, anything else as `[redacted]` or masked. A reference
-    /// of 13 to 19 digits is masked too if it looks like a card number (see [`mask`](payments_model::mask)): a time in
-    /// milliseconds never does, a number that begins with 3 to 9 one time in ten.
+    /// A field of the body: a string unquoted, a number, boolean or null as JSON, anything else as `[redacted]` or masked. A
+    /// reference of 13 to 19 digits is masked too if it looks like a card number (see [`mask`](payments_model::mask)): a time
+    /// in milliseconds never does; of the numbers that begin with 3 to 9, one in ten does.
     ///
     /// ```
     /// # use payments_fake::FakeGateway;
@@ -190,19 +190,19 @@ impl RecordedRequest {
         Some(serde_json::from_str(json).map_or(Cow::Borrowed(json), Cow::Owned))
     }
 
-    /// The fields' names, in alphabetical order. One that may itself hold a secret is `(unprintable field name)`.
+    /// The field names, in alphabetical order. A name that may itself hold a secret is `(unprintable field name)`.
     pub fn field_names(&self) -> impl Iterator<Item = &str> {
         self.fields.sorted().into_keys()
     }
 
-    /// The length of the body in bytes, as it was received; a server may cut one that is too long to be taken.
+    /// The length of the received body in bytes. A server may cut a body that is too long to accept.
     pub fn body_length(&self) -> usize {
         self.body_length
     }
 
     /// Everything above as one JSON object: `operation` (or `null`), `method`, `path`, `headers` (several values of one name
-    /// joined by commas), `fields`, `body_length`, `received_at`, `amount`, `effect`, `transaction_id`, `fault` (in words),
-    /// `status` and `symptom`. What there is not is `null`. The [number](Self::number) is not in it.
+    /// joined by commas), `fields`, `body_length`, `received_at`, `amount`, `effect`, `transaction_id`, `fault` (as text),
+    /// `status` and `symptom`. Absent values are `null`. The [number](Self::number) is not included.
     pub fn to_json(&self) -> String {
         let Self { operation, method, path, headers, fields, body_length, received_at, .. } = self;
         let or_null = |text: Option<String>| text.unwrap_or_else(|| "null".to_owned());
@@ -241,37 +241,37 @@ impl fmt::Debug for RecordedRequest {
     }
 }
 
-/// The newest requests, as many as there is room for, numbered without a gap.
+/// The newest requests, up to the capacity, with consecutive numbers.
 #[derive(Debug)]
 pub(crate) struct RequestLog {
     requests: VecDeque<RecordedRequest>,
-    room: usize,
+    capacity: usize,
     /// The number of the newest request.
     newest: u64,
 }
 
 impl RequestLog {
-    pub(crate) const fn new(room: usize) -> Self {
-        Self { requests: VecDeque::new(), room, newest: 0 }
+    pub(crate) const fn new(capacity: usize) -> Self {
+        Self { requests: VecDeque::new(), capacity, newest: 0 }
     }
 
-    /// Keeps the request under the next number. Gives the request back that there is no room for, so that it need not be
-    /// dropped under the gateway's lock.
+    /// Stores the request with the next number. Returns the request that was evicted, so that the caller can drop it after
+    /// the gateway's lock is released.
     pub(crate) fn push(&mut self, mut request: RecordedRequest) -> (u64, Option<RecordedRequest>) {
         self.newest += 1;
-        if self.room == 0 {
+        if self.capacity == 0 {
             return (self.newest, Some(request));
         }
         request.number = self.newest;
-        let oldest = if self.requests.len() >= self.room { self.requests.pop_front() } else { None };
+        let oldest = if self.requests.len() >= self.capacity { self.requests.pop_front() } else { None };
         self.requests.push_back(request);
         (self.newest, oldest)
     }
 
-    /// Notes something about a request, if it is still kept.
-    pub(crate) fn note(&mut self, number: u64, note: impl FnOnce(&mut RecordedRequest)) {
+    /// Changes a request, if it is still stored.
+    pub(crate) fn update(&mut self, number: u64, change: impl FnOnce(&mut RecordedRequest)) {
         if let Some(request) = self.with_number(number) {
-            note(request);
+            change(request);
         }
     }
 
@@ -281,7 +281,7 @@ impl RequestLog {
         self.requests.get_mut(index)
     }
 
-    /// Those after this number.
+    /// The requests with a higher number.
     pub(crate) fn since(&self, number: u64) -> Vec<RecordedRequest> {
         self.requests.iter().filter(|request| request.number > number).cloned().collect()
     }
@@ -291,18 +291,18 @@ impl RequestLog {
     }
 }
 
-/// The fields of a body without their secrets, in the order in which they came: a JSON object, or nothing.
+/// The fields of a body without their secrets, in the order in which they arrived: a JSON object, or nothing.
 #[derive(Clone, Default)]
 pub(crate) struct RecordedFields {
     json: String,
-    /// Whether nothing was taken out of a value that is shown.
+    /// Whether no shown value had anything removed.
     pub(crate) is_clean: bool,
 }
 
 impl RecordedFields {
     pub(crate) fn redacted(members: &RequestMembers<'_>, redaction: &Redaction<'_>) -> Self {
         let redaction = redaction.within(members.text());
-        // One buffer, because one for each value would cost more than everything else about them.
+        // One buffer, because one for each value would cost more than the rest of the capture.
         let room_for_redacted = 64;
         let mut json = String::with_capacity(members.text().len() + room_for_redacted);
         let mut is_clean = true;
@@ -317,15 +317,15 @@ impl RecordedFields {
         Self { json, is_clean }
     }
 
-    /// By name, each name once: of a repeated one the last. Read when somebody looks, which is once in many requests if
-    /// ever.
+    /// The fields by name. If a name is repeated, the last value counts. Parsed on demand, because most requests are never
+    /// inspected.
     pub(crate) fn sorted(&self) -> BTreeMap<&str, &str> {
         let fields: BTreeMap<&str, &RawValue> = serde_json::from_str(&self.json).unwrap_or_default();
         fields.into_iter().map(|(name, value)| (name, value.get())).collect()
     }
 }
 
-/// In any order, as members of a JSON object are.
+/// Ignores the order, because the members of a JSON object have none.
 impl PartialEq for RecordedFields {
     fn eq(&self, other: &Self) -> bool {
         self.sorted() == other.sorted()
@@ -341,10 +341,10 @@ mod tests {
     use super::*;
     use crate::FakeGateway;
 
-    /// A server hands over parts of the buffer that it reads from its socket, so to keep a part would be to keep the key and
-    /// the card number.
+    /// A server passes slices of the buffer that it reads from its socket. Keeping a slice would keep the whole buffer, with
+    /// the key and the card number.
     #[test]
-    fn s5_nothing_that_is_recorded_is_a_part_of_what_was_received() {
+    fn s5_recorded_values_do_not_share_the_received_buffer() {
         let received = Bytes::from(
             "host.invalid application/json test_key_of_the_fake_gateway {\"Amount\":1,\"Cvv\":\"917\"}"
                 .to_owned(),
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_repeated_field_the_last_is_told() {
+    fn the_last_value_of_a_repeated_field_counts() {
         let fields = fields(r#"{"Reason":"a","Amount":1,"Reason":"b","x y":1,"y z":2,"Cvv":"917"}"#);
         let sorted: Vec<_> = fields.sorted().into_iter().collect();
         let redacted = "\"[redacted]\"";
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_the_same_in_another_order() {
+    fn equality_of_fields_ignores_their_order() {
         assert!(fields(r#"{"Amount":1,"Reason":"a"}"#) == fields(r#"{"Reason":"a","Amount":1}"#));
         assert!(fields(r#"{"Amount":1,"Reason":"a"}"#) != fields(r#"{"Reason":"a","Amount":2}"#));
     }

@@ -8,16 +8,16 @@ use payments_model::unversioned::FieldName;
 use payments_model::{MaskedCard, mask, printable_field_name};
 use percent_encoding::percent_decode_str;
 
-/// What is taken out of one request before anything of it is kept.
+/// Removes secrets from one request before any part of it is stored.
 pub(crate) struct Redaction<'a> {
-    /// Those that are accepted and the one that it came with, which somebody may have put elsewhere too.
+    /// The accepted keys and the key of the request, which may also appear in other places.
     keys: Vec<&'a str>,
 }
 
 impl<'a> Redaction<'a> {
-    /// `presented` is what `Authorization` holds.
+    /// `presented` is the value of `Authorization`.
     pub(crate) fn of(accepted: &'a [String], presented: Option<&'a HeaderValue>) -> Self {
-        // A shorter one would be found in words that have nothing to do with it.
+        // A shorter key would match parts of unrelated words.
         const SHORTEST_KEY: usize = 8;
         let mut keys: Vec<_> =
             accepted.iter().map(String::as_str).filter(|key| key.len() >= SHORTEST_KEY).collect();
@@ -26,19 +26,19 @@ impl<'a> Redaction<'a> {
         Self { keys }
     }
 
-    /// The same for what stands in this JSON, where a key may stand behind escapes.
+    /// The same with only the keys that this JSON can contain. Where it has escapes, that is every key.
     pub(crate) fn within(&self, json: &str) -> Self {
         let has_escapes = json.contains('\\');
         Self { keys: self.keys.iter().copied().filter(|key| has_escapes || json.contains(key)).collect() }
     }
 
-    /// A method, which is any word: the rest of a body whose length was said too short is read as one.
+    /// A redacted method. A method can be any word: if the announced length of a body is too short, its rest is read as one.
     pub(crate) fn method(&self, method: &Method) -> Method {
         Method::from_bytes(self.text(method.as_str()).as_bytes())
             .unwrap_or_else(|_| Method::from_bytes(b"REDACTED").expect("a word is a method"))
     }
 
-    /// A path without keys and card numbers. If one is percent-encoded, nothing of the path is shown.
+    /// A path without keys and card numbers. If one of them is percent-encoded, the whole path is redacted.
     pub(crate) fn path(&self, path: &str) -> String {
         let decoded = percent_decode_str(path).decode_utf8_lossy();
         if decoded != path && matches!(self.text(&decoded), Cow::Owned(_)) {
@@ -47,13 +47,13 @@ impl<'a> Redaction<'a> {
         self.text(path).into_owned()
     }
 
-    /// The text without keys and card numbers, otherwise as it is.
+    /// The text without keys and card numbers, otherwise unchanged.
     pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         mask(text, &self.keys)
     }
 
-    /// Every value is copied, also where nothing is taken out of it: what a server hands over are parts of the bytes that it
-    /// read, and to keep a part is to keep them all, the key and the body among them.
+    /// Copies every value, even where nothing is removed: the values are slices of the buffer that the server read, and
+    /// keeping a slice would keep the whole buffer, with the key and the body.
     pub(crate) fn headers(&self, mut headers: HeaderMap) -> HeaderMap {
         for (name, value) in &mut headers {
             if value.is_sensitive() || has_secret_name(name) {
@@ -69,7 +69,7 @@ impl<'a> Redaction<'a> {
         headers
     }
 
-    /// The name and the value, as JSON, that may be shown of a field of the body.
+    /// The redacted name and value of a field of the body. The value is JSON.
     pub(crate) fn field<'t>(&self, name: &str, json: &'t str) -> (Cow<'static, str>, Cow<'t, str>) {
         let Some(known) = FieldName::find(name) else {
             let name = self.text(printable_field_name(name)).into_owned();
@@ -79,12 +79,12 @@ impl<'a> Redaction<'a> {
         (Cow::Borrowed(known.as_str()), value)
     }
 
-    /// The value of a field that may be shown, without keys and card numbers. No field of the interface is an object or an
-    /// array, so that what stands in one may be anything.
+    /// The value of a field without keys and card numbers. No field of the interface is an object or an array, so those are
+    /// redacted completely.
     fn shown_value<'t>(&self, json: &'t str) -> Cow<'t, str> {
         let text = match json.as_bytes() {
             [b'[' | b'{', ..] => None,
-            // A text may hide digits behind escapes.
+            // A string may hide digits behind escapes.
             [b'"', ..] if json.contains('\\') => serde_json::from_str(json).ok().map(Cow::Owned),
             [b'"', text @ .., b'"'] => Some(Cow::Borrowed(&json[1..=text.len()])),
             _ => Some(Cow::Borrowed(json)),
@@ -105,9 +105,9 @@ impl<'a> Redaction<'a> {
     }
 }
 
-/// Whether the header may hold a key, to judge by its name.
+/// Whether the header's name suggests a secret value.
 fn has_secret_name(name: &HeaderName) -> bool {
-    // First those that nearly every request has, because it takes long to search names for words.
+    // The headers of nearly every request first, because searching names for words is slow.
     *name == AUTHORIZATION
         || !HARMLESS_HEADERS.contains(name)
             && name != IDEMPOTENCY_KEY
@@ -115,28 +115,28 @@ fn has_secret_name(name: &HeaderName) -> bool {
 }
 
 pub(crate) fn lossy(value: &HeaderValue) -> Cow<'_, str> {
-    // Nearly always ASCII, for which this is the faster way.
+    // Nearly always ASCII, for which this is faster.
     let text = str::from_utf8(value.as_bytes());
     text.map_or_else(|_| String::from_utf8_lossy(value.as_bytes()), Cow::Borrowed)
 }
 
 pub(crate) fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("a text is JSON")
+    serde_json::to_string(text).expect("a string is JSON")
 }
 
 const REDACTED: HeaderValue = HeaderValue::from_static("[redacted]");
 
 const REDACTED_JSON: &str = r#""[redacted]""#;
 
-/// Names in which none of [`SECRET_HEADER_WORDS`] stands.
+/// Names that contain none of [`SECRET_HEADER_WORDS`].
 const HARMLESS_HEADERS: [HeaderName; 7] =
     [ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT];
 
-/// What the names of headers have in common that hold a key: whoever sends one may not have marked it as sensitive, as
-/// on a socket nobody can.
+/// Words in the names of headers that hold secrets. A value that arrives over a socket has no sensitive mark, so only the
+/// name can tell.
 const SECRET_HEADER_WORDS: [&str; 7] = ["auth", "cookie", "key", "password", "secret", "session", "token"];
 
-/// A key to nothing, and what a test may well want to see.
+/// Not a secret, despite its name, and useful in tests.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 #[cfg(test)]
@@ -149,7 +149,7 @@ mod tests {
     static KEY: HeaderValue = HeaderValue::from_static("key_of_a_test");
 
     #[test]
-    fn a_header_is_harmless_only_without_a_word_of_secrets_in_its_name() {
+    fn harmless_header_names_contain_no_secret_word() {
         for name in HARMLESS_HEADERS {
             assert!(!SECRET_HEADER_WORDS.iter().any(|word| name.as_str().contains(word)), "{name}");
         }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn s5_a_key_that_opens_nothing_is_a_key_and_one_that_is_as_short_as_a_word_is_none() {
+    fn s5_wrong_keys_are_redacted_and_short_keys_are_not() {
         let accepted = ["accepted_key".to_owned(), "order".to_owned()];
         let shown = |presented| {
             let presented = HeaderValue::from_static(presented);
@@ -230,7 +230,7 @@ mod tests {
         ];
         let json = text.prop_flat_map(|text| {
             let written = quoted(&text);
-            // Escapes of the text stay escapes in one of the two.
+            // In one of the two, escapes of the text stay escapes.
             let raw = format!("\"{text}\"");
             let raw = if serde_json::from_str::<&RawValue>(&raw).is_ok() { raw } else { written.clone() };
             prop_oneof![
@@ -246,7 +246,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_of_a_value_is_json_without_the_key(json in value()) {
+        fn a_shown_value_is_json_without_the_key(json in value()) {
             let redaction = Redaction::of(&[], Some(&KEY));
             let shown = redaction.shown_value(&json);
             prop_assert!(serde_json::from_str::<&RawValue>(&shown).is_ok(), "{}", shown);

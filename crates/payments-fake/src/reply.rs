@@ -1,4 +1,4 @@
-//! What the network would carry back, and every answer the fake can give as bytes.
+//! What the network would carry back, and the bytes of every response of the fake.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,61 +13,61 @@ use crate::randomness::Randomness;
 use crate::redaction::quoted;
 use crate::{DeclineShape, HeldRequest};
 
-/// What the network would carry back: a whole answer, or a symptom.
+/// What the network would carry back: a complete response, or a symptom.
 ///
-/// The same value becomes what a transport reports ([`FakeTransport`](crate::FakeTransport)) and what a socket does (the
-/// sandbox), so both see the same bytes.
+/// [`FakeTransport`](crate::FakeTransport) turns it into the result of a transport, and the sandbox into events on a socket,
+/// so both see the same bytes.
 #[non_exhaustive]
 pub enum Reply {
-    /// A whole answer.
+    /// A complete response.
     Answer(Response<Bytes>),
-    /// A whole answer after a pause.
+    /// A complete response after a pause.
     Delayed {
         /// The pause.
         by: Duration,
-        /// The answer.
+        /// The response.
         answer: Response<Bytes>,
     },
-    /// The request waits before it is processed: give it to [`Responder::resume`](crate::Responder::resume) after the
+    /// The request waits before it is processed: pass it to [`Responder::resume`](crate::Responder::resume) after the
     /// pause, unless the client has gone.
     Held {
         /// The pause.
         by: Duration,
-        /// What to resume with.
+        /// The request to resume.
         request: HeldRequest,
     },
     /// The head at once, then the body in pieces.
     Drip {
-        /// The answer whose body is dripped.
+        /// The response whose body is sent in pieces.
         answer: Response<Bytes>,
         /// The size of a piece.
         bytes: usize,
         /// The pause before each piece.
         every: Duration,
-        /// Whether the last byte comes; if not, the connection stays open without it.
+        /// Whether the last byte is sent; if not, the connection stays open without it.
         complete: bool,
     },
-    /// The head, with the length of the whole body, and then only `bytes` of it before the connection closes.
+    /// The head, with the length of the whole body, and then only `bytes` of the body before the connection closes.
     Truncated {
-        /// The whole answer.
+        /// The complete response.
         answer: Response<Bytes>,
-        /// How much of its body comes: always less than all.
+        /// How much of its body is sent: always less than all.
         bytes: usize,
     },
-    /// These bytes, which are no HTTP, and then the connection closes.
+    /// These bytes, which are not HTTP, and then the connection closes.
     Garbage(Bytes),
-    /// No connection was made.
+    /// No connection was accepted.
     Refused,
     /// The request was read and the connection closed.
     Closed,
     /// The request was read and the connection reset.
     Reset,
-    /// Nothing comes, and the connection stays open.
+    /// Nothing is sent, and the connection stays open.
     Stalled,
 }
 
 impl Reply {
-    /// What the client is shown instead of `answer`. The only place where a fault becomes a symptom.
+    /// What the client sees instead of `answer`. This is the only place where a fault becomes a symptom.
     pub(crate) fn of_fault(fault: &Fault, answer: Response<Bytes>, randomness: &mut Randomness) -> Self {
         let retry_after = fault.retry_after.as_ref();
         let committed = fault.phase() == Phase::AfterCommit;
@@ -89,7 +89,7 @@ impl Reply {
                 Self::Answer(finished(answer, retry_after))
             }
             FaultKind::Delay { by } if committed => Self::Delayed { by, answer },
-            // A request that waits before it is processed is held back before it comes here; a late one never answers.
+            // A delay before the commit was already handled as a held request; a late delay never sends a response.
             FaultKind::Stall | FaultKind::Delay { .. } => Self::Stalled,
             FaultKind::WrongShape => Self::Answer(ok(r#"{"result":"ok"}"#.to_owned())),
         }
@@ -121,7 +121,7 @@ impl Reply {
         }
     }
 
-    /// The answer that it is, or of which it shows a part.
+    /// The response that is sent completely or in part.
     pub fn answer_mut(&mut self) -> Option<&mut Response<Bytes>> {
         match self {
             Self::Answer(answer)
@@ -133,27 +133,27 @@ impl Reply {
     }
 }
 
-/// It begins with the head of a TLS record: what a client meets when it speaks plain HTTP to the wrong port.
+/// It begins with the head of a TLS record: what a client receives when it sends plain HTTP to the wrong port.
 fn garbage(randomness: &mut Randomness) -> Bytes {
     let mut bytes = vec![0x16, 0x03, 0x01, 0x00, 0x40];
     bytes.extend((0..8).flat_map(|_| randomness.next().to_be_bytes()));
     bytes.into()
 }
 
-/// Bodies may hold personal data: only their lengths are shown.
+/// Bodies may hold personal data, so only their lengths are shown.
 impl fmt::Debug for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of =
+        let summary =
             |answer: &Response<Bytes>| format!("HTTP {} with {} bytes", answer.status(), answer.body().len());
         match self {
-            Self::Answer(answer) => write!(f, "Answer({})", of(answer)),
-            Self::Delayed { by, answer } => write!(f, "Delayed({by:?}, {})", of(answer)),
+            Self::Answer(answer) => write!(f, "Answer({})", summary(answer)),
+            Self::Delayed { by, answer } => write!(f, "Delayed({by:?}, {})", summary(answer)),
             Self::Held { by, request: _ } => write!(f, "Held({by:?})"),
             Self::Drip { answer, bytes, every, complete } => {
-                write!(f, "Drip({bytes} bytes every {every:?} of {}, complete: {complete})", of(answer))
+                write!(f, "Drip({bytes} bytes every {every:?} of {}, complete: {complete})", summary(answer))
             }
             Self::Truncated { answer, bytes } => {
-                write!(f, "Truncated(after {bytes} bytes of {})", of(answer))
+                write!(f, "Truncated(after {bytes} bytes of {})", summary(answer))
             }
             Self::Garbage(bytes) => write!(f, "Garbage({} bytes)", bytes.len()),
             Self::Refused => f.write_str("Refused"),
@@ -164,8 +164,8 @@ impl fmt::Debug for Reply {
     }
 }
 
-/// HTTP 200 in the envelope of the POST operations, around data that is JSON already, so that it is not read again. No
-/// message of the interface needs an escape.
+/// HTTP 200 in the envelope of the POST operations. `data` is JSON already and is copied. No message of the interface needs
+/// an escape.
 pub(crate) fn post(message: &str, data: &str) -> Response<Bytes> {
     ok([r#"{"status":"success","status_code":100,"message":""#, message, r#"","data":"#, data, "}"].concat())
 }
@@ -188,14 +188,14 @@ pub(crate) fn bad_request(reason: &str) -> Response<Bytes> {
     json(StatusCode::BAD_REQUEST, ErrorEnvelope::bad_request(reason).encode())
 }
 
-/// HTTP 405, naming the one method that the path has.
+/// HTTP 405 with the one method that the path allows.
 pub(crate) fn method_not_allowed(allow: &'static str) -> Response<Bytes> {
-    let mut answer = error(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed");
-    answer.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
-    answer
+    let mut response = error(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
+    response
 }
 
-/// A decline; `data` is what the operation answers when it succeeds, as JSON.
+/// A decline; `data` is the data of the operation's success response, as JSON.
 pub(crate) fn declined(shape: DeclineShape, reason: &str, data: &str) -> Response<Bytes> {
     let failed = |status: &str| {
         let message = quoted(reason);
@@ -209,7 +209,7 @@ pub(crate) fn declined(shape: DeclineShape, reason: &str, data: &str) -> Respons
     }
 }
 
-/// What a proxy shows people.
+/// A proxy's error page.
 fn html(status: StatusCode, retry_after: Option<&HeaderValue>) -> Response<Bytes> {
     let page = format!(
         "<!DOCTYPE html>\n<html><head><title>{status}</title></head><body><h1>{status}</h1></body></html>\n"
@@ -226,22 +226,22 @@ fn json(status: StatusCode, body: Vec<u8>) -> Response<Bytes> {
 }
 
 fn with_body(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response<Bytes> {
-    let mut answer = Response::new(Bytes::from(body));
-    *answer.status_mut() = status;
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    answer
+    let mut response = Response::new(Bytes::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
 }
 
-/// An answer under a status that somebody chose, as an HTTP server would send it.
-fn finished(mut answer: Response<Bytes>, retry_after: Option<&HeaderValue>) -> Response<Bytes> {
-    let status = answer.status();
+/// A response with the status of a fault: without a body where the status forbids one, and with `Retry-After`.
+fn finished(mut response: Response<Bytes>, retry_after: Option<&HeaderValue>) -> Response<Bytes> {
+    let status = response.status();
     if matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED) {
         // These have no body (RFC 9110, 15.3.5, 15.3.6 and 15.4.5).
-        answer.headers_mut().remove(CONTENT_TYPE);
-        *answer.body_mut() = Bytes::new();
+        response.headers_mut().remove(CONTENT_TYPE);
+        *response.body_mut() = Bytes::new();
     }
     if let Some(value) = retry_after {
-        answer.headers_mut().insert(RETRY_AFTER, value.clone());
+        response.headers_mut().insert(RETRY_AFTER, value.clone());
     }
-    answer
+    response
 }

@@ -13,34 +13,34 @@ use percent_encoding::percent_decode_str;
 use crate::fault::{Fault, RequestedFault};
 use crate::reply;
 
-/// A request as far as it can be understood without anything that the service keeps. This is most of the work on it, and
-/// is done before the gateway's lock is taken: others need not wait for it.
-pub(crate) struct UnderstoodRequest {
-    /// The operation that its method and path are those of.
+/// A request, parsed and validated without the service's state. This is most of the work on a request, and it is done before
+/// the gateway's lock is taken.
+pub(crate) struct ParsedRequest {
+    /// The operation that the method and the path match.
     pub(crate) operation: Option<OperationName>,
-    /// The fault that it asks for itself.
+    /// The fault that the request asks for.
     pub(crate) fault: Option<Fault>,
     pub(crate) api_key: Option<HeaderValue>,
-    /// Whether no text in it holds an accepted key or a card number.
+    /// Whether no field holds an accepted key or a card number.
     pub(crate) is_clean: bool,
-    pub(crate) asked: Asked,
+    pub(crate) action: Action,
 }
 
-/// What a request asks for.
-pub(crate) enum Asked {
+/// What a request asks the service to do.
+pub(crate) enum Action {
     Transaction(Box<TransactionRequest>),
     TokenTransaction(Box<TokenTransaction>),
     Void(Void),
     GetTransaction(String),
     GetCustomer(String),
-    /// What is refused to whoever has a key.
+    /// Refused with this response, once the key is accepted.
     Refused(Response<Bytes>),
-    /// What no key would help with.
+    /// Refused with this response, whatever the key.
     NotFound(Response<Bytes>),
 }
 
-impl UnderstoodRequest {
-    /// `members` are the body's, or what is wrong with it.
+impl ParsedRequest {
+    /// `members` are those of the body, or the error in it.
     pub(crate) fn new(
         head: &Parts,
         body: &Bytes,
@@ -52,16 +52,16 @@ impl UnderstoodRequest {
         Self {
             operation: route.operation(),
             fault: head.extensions.get().map(|RequestedFault(fault)| fault.clone()),
-            // Two keys are none: which of them a proxy on the way looked at, nobody knows.
+            // Two keys count as none, because a proxy on the way may have checked either.
             api_key: keys.next().filter(|_| keys.next().is_none()).cloned(),
             is_clean: false,
-            asked: Asked::by(route, head, body, members, unknown_fields),
+            action: Action::of(route, head, body, members, unknown_fields),
         }
     }
 }
 
-impl Asked {
-    fn by(
+impl Action {
+    fn of(
         route: Route<'_>,
         head: &Parts,
         body: &Bytes,
@@ -85,23 +85,23 @@ impl Asked {
             let msg = format!("Request body is larger than {MAX_BODY_BYTES} bytes");
             return Self::Refused(reply::error(StatusCode::PAYLOAD_TOO_LARGE, msg));
         }
-        let asked = members.as_ref().map_err(Clone::clone).and_then(|members| match operation {
+        let action = members.as_ref().map_err(Clone::clone).and_then(|members| match operation {
             OperationName::TokenTransaction => TokenTransaction::from_members(members, unknown_fields)
                 .map(|payment| Self::TokenTransaction(Box::new(payment))),
             OperationName::Void => Void::from_members(members, unknown_fields).map(Self::Void),
             _ => TransactionRequest::from_members(members, unknown_fields)
                 .map(|payment| Self::Transaction(Box::new(payment))),
         });
-        asked.unwrap_or_else(|error| Self::Refused(reply::bad_request(&error.to_string())))
+        action.unwrap_or_else(|error| Self::Refused(reply::bad_request(&error.to_string())))
     }
 }
 
-/// A request that waits before it is processed. It holds card data; `Debug` shows nothing of it.
+/// A request that waits before it is processed. It holds card data, so `Debug` shows nothing of it.
 pub struct HeldRequest {
-    pub(crate) request: Box<UnderstoodRequest>,
-    /// Its number in the record of requests.
+    pub(crate) request: Box<ParsedRequest>,
+    /// Its number in the request log.
     pub(crate) number: u64,
-    /// The service's when it came.
+    /// The epoch of the service when the request arrived.
     pub(crate) epoch: u64,
 }
 
@@ -111,30 +111,30 @@ impl fmt::Debug for HeldRequest {
     }
 }
 
-/// Chosen by this SDK: a request's body is at most 64 KiB.
+/// The limit of a request body, chosen by this SDK.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// Whether the body is declared as JSON; parameters such as a charset do not matter.
+/// Whether the content type is JSON; parameters such as a charset are ignored.
 fn is_json(headers: &HeaderMap) -> bool {
     let essence = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()?.split(';').next());
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// The path prefix of the interface's version, with which every base address ends.
+/// The path prefix of the interface version. Every base address ends with it.
 const PATH_PREFIX: &str = "/api/v1/public";
 
-/// What a request line asks for.
+/// The target of a request line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route<'a> {
-    /// An operation, and the id that stands in the path.
+    /// An operation, and the id in the path.
     To(OperationName, Cow<'a, str>),
-    /// The path exists, for the named method alone.
+    /// The path exists, but only for this method.
     WrongMethod(&'static str),
     UnknownPath,
 }
 
 impl<'a> Route<'a> {
-    /// Routes by method and path; a query is no part of the path.
+    /// Routes by method and path; a query is not part of the path.
     pub(crate) fn of(method: &Method, path: &'a str) -> Self {
         let Some(path) = path.strip_prefix(PATH_PREFIX) else { return Self::UnknownPath };
         let (operation, id) = match path {
@@ -152,11 +152,10 @@ impl<'a> Route<'a> {
         if method != allowed {
             return Self::WrongMethod(allowed);
         }
-        // An escape that is none stands for itself, and finds no record.
+        // An invalid escape is kept unchanged, and finds no record.
         Self::To(operation, percent_decode_str(id).decode_utf8_lossy())
     }
 
-    /// The operation, if the request is for one.
     pub(crate) fn operation(&self) -> Option<OperationName> {
         match self {
             Self::To(operation, _) => Some(*operation),
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn another_method_on_a_known_path_is_told_from_an_unknown_path() {
+    fn a_wrong_method_and_an_unknown_path_are_distinct() {
         assert_eq!(get("/api/v1/public/void"), Route::WrongMethod("POST"));
         assert_eq!(post("/api/v1/public/customer/cus_1"), Route::WrongMethod("GET"));
         assert_eq!(Route::of(&Method::HEAD, "/api/v1/public/customer/cus_1"), Route::WrongMethod("GET"));

@@ -12,10 +12,9 @@ use payments_model::unversioned::RequestMembers;
 
 use crate::RecordedRequest;
 
-/// A transport that gives the answers it was told, in their order, and keeps the requests it was given.
+/// A transport that returns scripted responses in order, and records the requests.
 ///
-/// It is for answers that the [`FakeGateway`](crate::FakeGateway) would never give: whatever can be written down can be
-/// answered. Cloning gives another handle to the same script.
+/// Use it for responses that the [`FakeGateway`](crate::FakeGateway) never sends. Clones are handles to the same script.
 ///
 /// ```
 /// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
@@ -41,7 +40,7 @@ struct Script {
     requests: Vec<RecordedRequest>,
 }
 
-/// With nothing in it the request is never answered.
+/// With `None`, the transport never responds.
 type Step = Option<Result<TransportResponse, TransportError>>;
 
 impl ScriptedTransport {
@@ -50,11 +49,11 @@ impl ScriptedTransport {
         Self::default()
     }
 
-    /// Answers the next request with this status and this body, as JSON.
+    /// Responds to the next request with this status and this JSON body.
     ///
     /// # Panics
     ///
-    /// If the number is no HTTP status.
+    /// If the number is not an HTTP status.
     #[track_caller]
     pub fn answer(self, status: u16, body: impl Into<Bytes>) -> Self {
         let mut response = Response::new(body.into());
@@ -63,17 +62,17 @@ impl ScriptedTransport {
         self.respond(response)
     }
 
-    /// Answers the next request with this response.
+    /// Responds to the next request with this response.
     pub fn respond(self, response: Response<Bytes>) -> Self {
         self.then(Some(Ok(response.into())))
     }
 
-    /// Fails the next request with this error, as the evidence of a transport.
+    /// Fails the next request with this transport error.
     pub fn fail(self, error: TransportError) -> Self {
         self.then(Some(Err(error)))
     }
 
-    /// Never answers the next request, and keeps no deadline: a transport that is broken itself.
+    /// Never responds to the next request and ignores its deadline, like a broken transport.
     pub fn hang(self) -> Self {
         self.then(None)
     }
@@ -101,7 +100,7 @@ impl ScriptedTransport {
 impl Transport for ScriptedTransport {
     /// # Panics
     ///
-    /// If the script is at its end: a request too many must not look like any kind of answer.
+    /// If the script has no steps left: an extra request must not look like any kind of response.
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let operation = request.operation();
         let (head, body) = request.into_http().into_parts();
@@ -113,7 +112,7 @@ impl Transport for ScriptedTransport {
             script.requests.push(captured);
             script.steps.pop_front()
         };
-        match step.unwrap_or_else(|| panic!("the script has no answer left for a request: {operation}")) {
+        match step.unwrap_or_else(|| panic!("the script has no response left for a request: {operation}")) {
             Some(result) => result,
             None => pending().await,
         }

@@ -1,4 +1,4 @@
-//! The service as a state machine, and the side of it that transports and servers hold.
+//! The service as a state machine, and the part of it that transports and servers use.
 
 use std::fmt;
 use std::future::{Future, pending};
@@ -18,9 +18,9 @@ use crate::decision;
 use crate::fault::{FaultKind, Phase};
 use crate::gate::Gates;
 use crate::randomness::Randomness;
-use crate::recorded_request::{Decided, RecordedRequest, RequestLog};
+use crate::recorded_request::{RecordedRequest, RequestLog, RequestOutcome};
 use crate::redaction::Redaction;
-use crate::request::{Route, UnderstoodRequest};
+use crate::request::{ParsedRequest, Route};
 use crate::store::{Effect, Store};
 use crate::tenant::Tenants;
 use crate::transport::before;
@@ -29,25 +29,25 @@ use crate::{
     RequestEffect,
 };
 
-/// The side of a [`FakeGateway`](crate::FakeGateway) that transports and servers hold.
+/// The part of a [`FakeGateway`](crate::FakeGateway) that transports and servers use.
 ///
-/// It answers requests and knows nothing of tests: it does not keep the gateway's check for unfired faults waiting.
+/// It responds to requests. It does not delay the gateway's check for unfired faults.
 #[derive(Clone)]
 pub struct Responder(Arc<Shared>);
 
 struct Shared {
     service: Mutex<Service>,
     choices: Choices,
-    /// What may not be kept of any request.
+    /// The keys that must not be stored from any request.
     api_keys: Arc<[String]>,
-    /// Beside the service, because every request asks twice for a closed one.
+    /// Outside the service and its lock, because every request looks for a closed gate twice.
     gates: Mutex<Gates>,
     clock: ManualClock,
     wall_clock: Option<WallClock>,
     change_log: Option<Arc<dyn ChangeLog>>,
 }
 
-/// Tells the time of day.
+/// Returns the time of day.
 pub(crate) type WallClock = Box<dyn Fn() -> SystemTime + Send + Sync>;
 
 impl Responder {
@@ -66,30 +66,30 @@ impl Responder {
         Self(Arc::new(Shared { service, choices, api_keys, gates, clock, wall_clock, change_log }))
     }
 
-    /// What the network would carry back for this request at this time of day. It neither waits nor looks at a clock.
+    /// What the network would carry back for this request at this time of day. It neither waits nor reads a clock.
     pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
         self.handle_numbered(now, request).0
     }
 
-    /// The same, and the number under which the request is recorded; 0 if it never arrived.
+    /// The same, with the number of the recorded request; 0 if it never arrived.
     fn handle_numbered(&self, now: SystemTime, request: Request<Bytes>) -> (Reply, u64) {
         let (head, body) = request.into_parts();
         let members = RequestMembers::read(&body);
-        let mut request = UnderstoodRequest::new(&head, &body, &members, self.0.choices.unknown_fields);
+        let mut request = ParsedRequest::new(&head, &body, &members, self.0.choices.unknown_fields);
         let mut recorded =
             RecordedRequest::capture(now, head, body.len(), members.as_ref().ok(), &self.0.api_keys);
         request.is_clean = recorded.fields.is_clean;
-        let _outgrown;
-        // What stands above is dropped after the lock is released, so that nobody waits for that either.
+        let _evicted;
+        // Declared after the values above, so that the lock is released before they are dropped.
         let mut service = self.service();
-        let fault = service.strike(&request);
+        let fault = service.fault_for(&request);
         if fault.as_ref().is_some_and(|fault| fault.kind() == FaultKind::Refuse) {
-            // It never arrived, so there is nothing to record.
+            // The request never arrived, so there is nothing to record.
             return (Reply::Refused, 0);
         }
         recorded.fault.clone_from(&fault);
         let number;
-        (number, _outgrown) = service.requests.push(recorded);
+        (number, _evicted) = service.requests.push(recorded);
         let reply = match &fault {
             Some(Fault { kind: FaultKind::Delay { by }, phase: Phase::BeforeCommit, .. }) => {
                 let (request, epoch) = (Box::new(request), service.epoch);
@@ -100,9 +100,8 @@ impl Responder {
         (reply, number)
     }
 
-    /// Processes a request that a fault had [held](Reply::Held). If the gateway was
-    /// [reset](crate::FakeGateway::reset) since, the request is [closed](Reply::Closed) without an effect: it belongs to
-    /// what was forgotten.
+    /// Processes a request that a fault [held](Reply::Held). If the gateway was [reset](crate::FakeGateway::reset) in the
+    /// meantime, the request is [closed](Reply::Closed) without an effect.
     pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
         let HeldRequest { request, number, epoch } = request;
         let mut service = self.service();
@@ -112,22 +111,22 @@ impl Responder {
         service.process(now, &request, number, &self.0.choices, None)
     }
 
-    /// [`handle`](Self::handle) as a server does it: at the gateway's time of day, waiting at its
-    /// [gates](crate::Gate), and by `timer` for held requests. The reply is never [`Reply::Held`].
+    /// [`handle`](Self::handle) for a server: at the gateway's time of day, waiting at its [gates](crate::Gate), and using
+    /// `timer` for held requests. The reply is never [`Reply::Held`].
     ///
-    /// With a [`ChangeLog`] the reply waits until everything that it can speak of is durable. If that fails, the connection
-    /// is [closed](Reply::Closed): nobody is told of a payment that the next start would not know.
+    /// With a [`ChangeLog`], the reply waits until every change that it can report is durable. If that fails, the connection
+    /// is [closed](Reply::Closed): no client sees a payment that would be missing after a restart.
     ///
-    /// Dropping the future is a client that went away: what was not committed by then never is.
+    /// Dropping the future means that the client has gone: a request that is not committed by then never is.
     pub async fn respond(&self, request: Request<Bytes>, timer: &dyn Timer) -> Reply {
         self.respond_numbered(request, timer, pending()).await.0
     }
 
     /// [`respond`](Self::respond) to a client that may give up while its request waits to be processed, at a gate or held
-    /// by a fault: once `given_up` is ready, the request is [closed](Reply::Closed) without an effect. Gives the
-    /// [number](RecordedRequest::number) of the request, too; 0 if it is not recorded.
+    /// by a fault: once `given_up` is ready, the request is [closed](Reply::Closed) without an effect. Also returns the
+    /// [number](RecordedRequest::number) of the request; 0 if it is not recorded.
     ///
-    /// `given_up` is polled only then: who goes later has been charged, and might still take the answer.
+    /// `given_up` is not polled later: after the commit the client has been charged, and may still read the response.
     pub async fn respond_numbered(
         &self,
         request: Request<Bytes>,
@@ -153,14 +152,14 @@ impl Responder {
         let reply = if self.flushed().await.is_ok() {
             reply
         } else {
-            self.service().requests.note(number, |request| request.saw(&Reply::Closed));
+            self.service().requests.update(number, |request| request.set_reply(&Reply::Closed));
             Reply::Closed
         };
         self.pass_gate(operation, Phase::AfterCommit).await;
         (reply, number)
     }
 
-    /// What is recorded of the request with this number, if it is kept.
+    /// The recorded request with this number, if it is still stored.
     pub fn recorded(&self, number: u64) -> Option<RecordedRequest> {
         self.service().requests.with_number(number).cloned()
     }
@@ -169,7 +168,7 @@ impl Responder {
     ///
     /// # Errors
     ///
-    /// If one could not be made durable.
+    /// If a change could not be made durable.
     pub async fn flushed(&self) -> Result<(), NotDurable> {
         match &self.0.change_log {
             Some(log) => log.flushed().await,
@@ -177,13 +176,14 @@ impl Responder {
         }
     }
 
-    /// The path of a request, without its query, for a log: card numbers are masked, and so are the keys that are accepted
-    /// and the one that the request came with.
+    /// The path of a request, without its query, for a log. Card numbers, the accepted keys and the key of the request are
+    /// masked.
     pub fn loggable_path(&self, request: &Request<Bytes>) -> String {
         self.redaction_of(request).path(request.uri().path())
     }
 
-    /// The method of a request, for a log, without what [`loggable_path`](Self::loggable_path) hides: a method is any word.
+    /// The method of a request, for a log, masked like [`loggable_path`](Self::loggable_path), because a method can be any
+    /// word.
     pub fn loggable_method(&self, request: &Request<Bytes>) -> Method {
         self.redaction_of(request).method(request.method())
     }
@@ -197,7 +197,7 @@ impl Responder {
         Redaction::of(&self.0.api_keys, request.headers().get(AUTHORIZATION))
     }
 
-    /// A panic elsewhere, such as a failed assertion of the test, must not hide behind a poisoned lock.
+    /// Ignores a poisoned lock, so that a panic elsewhere, such as a failed assertion of the test, is not hidden by another.
     pub(crate) fn service(&self) -> MutexGuard<'_, Service> {
         self.0.service.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -224,79 +224,79 @@ impl fmt::Debug for Responder {
     }
 }
 
-/// The service as a state machine: no I/O, no clock and no randomness of its own.
+/// The service as a state machine: no I/O, no clock, and randomness only from its seed.
 pub(crate) struct Service {
     pub(crate) tenants: Tenants,
     pub(crate) randomness: Randomness,
     pub(crate) faults: ArmedFaults,
     pub(crate) requests: RequestLog,
-    /// What was decided and is to be committed when the test says so, with the numbers of the requests.
+    /// The effects that wait for [`deliver_late`](Self::deliver_late), with the numbers of their requests.
     pub(crate) late: Vec<(u64, Effect)>,
-    /// How often everything was forgotten.
+    /// The number of resets.
     pub(crate) epoch: u64,
 }
 
 impl Service {
-    /// The fault that strikes the request.
-    pub(crate) fn strike(&mut self, request: &UnderstoodRequest) -> Option<Fault> {
+    /// The fault that fires for the request.
+    pub(crate) fn fault_for(&mut self, request: &ParsedRequest) -> Option<Fault> {
         let operation = request.operation?;
-        self.faults.strike(operation).or_else(|| request.fault.clone())
+        self.faults.fire(operation).or_else(|| request.fault.clone())
     }
 
-    /// Adds what the tenants lack of the fixtures, and arms their faults.
+    /// Adds the records of the fixtures that each tenant does not have yet, and arms their faults.
     pub(crate) fn load(&mut self, fixtures: &Fixtures) {
-        self.tenants.books.iter_mut().for_each(|store| store.add_missing(fixtures));
-        self.tenants.tell_log();
+        self.tenants.stores.iter_mut().for_each(|store| store.add_missing(fixtures));
+        self.tenants.log_changes();
         for fault in &fixtures.faults {
             self.faults.arm(fault.clone());
         }
     }
 
-    /// Forgets everything but the keys, and begins with the fixtures.
+    /// Removes everything but the keys, then loads the fixtures.
     pub(crate) fn reset_to(&mut self, fixtures: &Fixtures) {
         self.epoch += 1;
         self.late.clear();
         self.faults.list.clear();
         self.requests.clear();
-        // The log is told by the load, of both in one group.
-        self.tenants.books.iter_mut().for_each(Store::clear);
+        // The load logs both as one group.
+        self.tenants.stores.iter_mut().for_each(Store::clear);
         self.load(fixtures);
     }
 
-    /// Commits what was late, in the order in which it came.
+    /// Commits the late effects, in the order of their requests.
     pub(crate) fn deliver_late(&mut self) -> usize {
         let late = std::mem::take(&mut self.late);
         let count = late.len();
         for (number, effect) in late {
-            let decided = effect.decided();
+            let outcome = effect.outcome();
             let is_committed = self.tenants.change(effect.tenant, |store| store.commit(effect));
-            let decided = if is_committed { decided } else { (RequestEffect::Refused, None) };
-            self.requests.note(number, |request| request.decided = decided);
+            let outcome = if is_committed { outcome } else { (RequestEffect::Refused, None) };
+            self.requests.update(number, |request| request.outcome = outcome);
         }
         count
     }
 
-    /// The effect and the symptom, one after the other and neither because of the other.
+    /// Applies the effect, then chooses the symptom. Neither depends on the other.
     pub(crate) fn process(
         &mut self,
         now: SystemTime,
-        request: &UnderstoodRequest,
+        request: &ParsedRequest,
         number: u64,
         choices: &Choices,
         fault: Option<&Fault>,
     ) -> Reply {
         let Self { tenants, randomness, .. } = self;
-        let (mut answer, effect) = decision::decide(now, request, tenants, choices, randomness);
+        let (mut response, effect) = decision::decide(now, request, tenants, choices, randomness);
         let header =
             |text: String| HeaderValue::try_from(text).expect("an identifier or a date is visible ASCII");
-        answer.headers_mut().insert(REQUEST_ID, header(randomness.identifier("req_")));
-        answer.headers_mut().insert(DATE, header(httpdate::fmt_http_date(now)));
+        response.headers_mut().insert(REQUEST_ID, header(randomness.identifier("req_")));
+        response.headers_mut().insert(DATE, header(httpdate::fmt_http_date(now)));
         let phase = fault.map_or(Phase::AfterCommit, Fault::phase);
-        let decided = match (&effect, phase) {
-            (_, Phase::BeforeCommit) => Decided::default(),
-            (Some(effect), Phase::AfterCommit) => effect.decided(),
-            (Some(effect), Phase::Late) => (RequestEffect::Late, effect.decided().1),
-            (None, _) if answer.status().is_success() => (RequestEffect::LookedUp, None),
+        let outcome = match (&effect, phase) {
+            (_, Phase::BeforeCommit) => RequestOutcome::default(),
+            (Some(effect), Phase::AfterCommit) => effect.outcome(),
+            (Some(effect), Phase::Late) => (RequestEffect::Late, effect.outcome().1),
+            (None, _) if response.status().is_success() => (RequestEffect::LookedUp, None),
             (None, _) => (RequestEffect::Refused, None),
         };
         match (effect, phase) {
@@ -307,12 +307,12 @@ impl Service {
             _ => {}
         }
         let reply = match fault {
-            Some(fault) => Reply::of_fault(fault, answer, randomness),
-            None => Reply::Answer(answer),
+            Some(fault) => Reply::of_fault(fault, response, randomness),
+            None => Reply::Answer(response),
         };
-        self.requests.note(number, |request| {
-            request.decided = decided;
-            request.saw(&reply);
+        self.requests.update(number, |request| {
+            request.outcome = outcome;
+            request.set_reply(&reply);
         });
         reply
     }

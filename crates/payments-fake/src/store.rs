@@ -8,50 +8,50 @@ use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
 use thiserror::Error;
 
-use crate::recorded_request::Decided;
+use crate::recorded_request::RequestOutcome;
 use crate::transaction::TransactionDocument;
 use crate::{DocumentError, Fixtures, RequestEffect, StoredToken};
 
-/// What one tenant has: transactions in the order in which they were committed, tokens and customers. It is changed by
-/// committing an [`Effect`] and by putting records into it, so that whether a payment takes place can be decided apart from
-/// what the client is told. Others only read its fields.
+/// The records of one tenant: transactions in the order of their commits, tokens and customers. It changes only by
+/// committing an [`Effect`] and by the `put` methods, so whether a payment takes place is separate from what the client
+/// sees. Other modules only read its fields.
 #[derive(Default)]
 pub(crate) struct Store {
     pub(crate) transactions: IndexMap<TransactionId, TransactionDocument>,
     pub(crate) tokens: IndexMap<TokenId, StoredToken>,
     /// As JSON.
     pub(crate) customers: IndexMap<CustomerId, Arc<str>>,
-    /// Whether anybody asks for the changes.
-    pub(crate) notes_changes: bool,
-    /// What changed since its [`Tenants`](crate::tenant::Tenants) last took them, which they do after each deed.
+    /// Whether changes are collected for a log.
+    pub(crate) collects_changes: bool,
+    /// The changes that [`Tenants`](crate::tenant::Tenants) has not logged yet.
     pub(crate) changes: Vec<Change>,
 }
 
-/// A change that was decided and may be committed now, later or never.
+/// The change of a request, which may be committed now, later or never.
 pub(crate) struct Effect {
-    /// Whose it is.
+    /// The index of the tenant.
     pub(crate) tenant: usize,
-    /// What it is to the record of requests.
+    /// Its kind in the request log.
     pub(crate) kind: RequestEffect,
-    /// The transaction that it makes or voids.
+    /// The transaction that it creates or voids.
     pub(crate) id: TransactionId,
-    /// The transaction as it was when this was decided, unless it is new.
+    /// The transaction at the time of the decision, unless it is new.
     pub(crate) before: Option<TransactionDocument>,
     pub(crate) after: TransactionDocument,
     /// The void's own entry, if it has one.
     pub(crate) entry: Option<(TransactionId, TransactionDocument)>,
-    /// The token that a payment makes.
+    /// The token that a payment creates.
     pub(crate) new_token: Option<StoredToken>,
 }
 
 impl Effect {
-    pub(crate) fn decided(&self) -> Decided {
+    pub(crate) fn outcome(&self) -> RequestOutcome {
         (self.kind, Some(self.id.clone()))
     }
 }
 
 impl Store {
-    /// Says whether it took effect: a late void may come after another one, and a transaction is voided once.
+    /// Returns whether it took effect. A late void does not if another void came first.
     pub(crate) fn commit(&mut self, effect: Effect) -> bool {
         let Effect { tenant: _, kind: _, id, before, after, entry, new_token } = effect;
         if self.transactions.get(&id) != before.as_ref() {
@@ -67,17 +67,17 @@ impl Store {
     }
 
     pub(crate) fn put_token(&mut self, token: StoredToken) {
-        self.note(|| Change::Token { id: token.token_id.clone(), document: token.to_json().into() });
+        self.collect(|| Change::Token { id: token.token_id.clone(), document: token.to_json().into() });
         self.tokens.insert(token.token_id.clone(), token);
     }
 
     pub(crate) fn put_customer(&mut self, id: CustomerId, document: Arc<str>) {
-        self.note(|| Change::Customer { id: id.clone(), document: Arc::clone(&document) });
+        self.collect(|| Change::Customer { id: id.clone(), document: Arc::clone(&document) });
         self.customers.insert(id, document);
     }
 
     fn put_document(&mut self, id: TransactionId, document: TransactionDocument) {
-        self.note(|| Change::Transaction { id: id.clone(), document: Arc::clone(document.text()) });
+        self.collect(|| Change::Transaction { id: id.clone(), document: Arc::clone(document.text()) });
         self.transactions.insert(id, document);
     }
 
@@ -85,10 +85,10 @@ impl Store {
         self.transactions.clear();
         self.tokens.clear();
         self.customers.clear();
-        self.note(|| Change::Cleared);
+        self.collect(|| Change::Cleared);
     }
 
-    /// Adds the records of the fixtures whose ids are not there yet.
+    /// Adds the records of the fixtures whose ids are new.
     pub(crate) fn add_missing(&mut self, fixtures: &Fixtures) {
         let Fixtures { customers, tokens, transactions, faults: _ } = fixtures;
         for (id, document) in customers {
@@ -108,19 +108,18 @@ impl Store {
         }
     }
 
-    /// Repeats a change that a log has kept, without noting it again. It says what is wrong with a document that this
-    /// version did not write.
+    /// Applies a change from a log, without logging it again. Fails if this version cannot read the document.
     pub(crate) fn replay(&mut self, change: Change) -> Result<(), DocumentError> {
         match change {
             Change::Transaction { id, document } => {
-                let kept = TransactionDocument::kept(document);
-                self.put_document(id, kept.ok_or_else(|| not_kept("a transaction"))?);
+                let stored = TransactionDocument::from_stored(document);
+                self.put_document(id, stored.ok_or_else(|| unreadable("a transaction"))?);
             }
             Change::Token { id: _, document } => self.put_token(StoredToken::from_json(&document)?),
             Change::Customer { id, document } => {
-                // A test may have made it odder than a fixture may be.
+                // Not a `CustomerDocument`: a test can add customers that a fixture file cannot.
                 let read = serde_json::from_str::<CustomerRecord>(&document);
-                read.map_err(|_| not_kept("a customer"))?;
+                read.map_err(|_| unreadable("a customer"))?;
                 self.put_customer(id, document);
             }
             Change::Cleared => self.clear(),
@@ -129,51 +128,51 @@ impl Store {
         Ok(())
     }
 
-    /// The change is made only if somebody will ask for it.
-    fn note(&mut self, change: impl FnOnce() -> Change) {
-        if self.notes_changes {
+    /// Calls `change` only if changes are collected.
+    fn collect(&mut self, change: impl FnOnce() -> Change) {
+        if self.collects_changes {
             self.changes.push(change());
         }
     }
 }
 
-fn not_kept(what: &str) -> DocumentError {
-    DocumentError::new(format!("it is not {what} as this version keeps it"))
+fn unreadable(what: &str) -> DocumentError {
+    DocumentError::new(format!("it is not {what} that this version can read"))
 }
 
-/// One change of what a tenant holds, small enough to be written down and enough to be replayed.
+/// One change of a tenant's records. A [`ChangeLog`] stores it, and [`Tenant::replay`](crate::Tenant::replay) applies it.
 ///
-/// The documents are JSON, and the same as in [`Tenant::state_json`](crate::Tenant::state_json). They hold masked cards and
+/// The documents are JSON, the same as in [`Tenant::state_json`](crate::Tenant::state_json). They hold masked cards and
 /// personal data, never a card number.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// A transaction is new, or takes the place of the one with the same id, as after a void.
+    /// A transaction is new, or replaces the one with the same id, as after a void.
     Transaction {
         /// The id it is looked up by.
         id: TransactionId,
-        /// Its record and what the ledger knows beyond it.
+        /// Its record and the other fields of its ledger entry.
         document: Arc<str>,
     },
-    /// A token is new, or takes the place of the one with the same id.
+    /// A token is new, or replaces the one with the same id.
     Token {
         /// The id it is charged by.
         id: TokenId,
         /// The token.
         document: Arc<str>,
     },
-    /// A customer is new, or takes the place of the one with the same id.
+    /// A customer is new, or replaces the one with the same id.
     Customer {
         /// The id it is looked up by.
         id: CustomerId,
         /// The record.
         document: Arc<str>,
     },
-    /// Everything is gone.
+    /// Every record was removed.
     Cleared,
 }
 
-/// The documents hold personal data: only ids are shown.
+/// The documents hold personal data, so only ids are shown.
 impl fmt::Debug for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -185,36 +184,36 @@ impl fmt::Debug for Change {
     }
 }
 
-/// What writes the changes of a gateway down, so that they outlive it.
+/// Stores the changes of a gateway, so that they survive a restart.
 ///
-/// Changes come in groups, each of which is one deed: a payment with the token that it makes, a void with its own entry, all
-/// that a load adds, a reset of every tenant. A group must become durable as a whole or not at all, or the next start would
-/// know half of a deed.
+/// Changes that belong together come as one group: a payment and the token that it creates, a void and its own entry, all
+/// records of a load, a reset of every tenant. A group must become durable as a whole or not at all; otherwise the next start
+/// would restore half of an operation.
 ///
-/// [`Responder::respond`](crate::Responder::respond) hands out no reply before everything that the reply can speak of is
-/// [flushed](Self::flushed), so that an answered payment is a kept one.
+/// [`Responder::respond`](crate::Responder::respond) returns a reply only after every change that the reply can report is
+/// [flushed](Self::flushed). So a payment whose response was sent is durable.
 pub trait ChangeLog: Send + Sync + 'static {
-    /// Takes the changes of one group, at least one, each with its tenant's place in the builder's order of keys.
+    /// Takes the changes of one group (at least one), each with the index of its tenant in the builder's order of keys.
     ///
-    /// Called in the order in which the changes took effect and under the gateway's lock: it must not block, and must not
-    /// call the gateway.
+    /// Called in the order in which the changes took effect, under the gateway's lock: it must not block, and must not call
+    /// the gateway.
     fn append(&self, group: &mut dyn Iterator<Item = (usize, Change)>);
 
-    /// Ready when everything that was appended before this call is durable.
+    /// Ready when every change appended before this call is durable.
     fn flushed(&self) -> Flushed;
 }
 
 /// See [`ChangeLog::flushed`].
 pub type Flushed = Pin<Box<dyn Future<Output = Result<(), NotDurable>> + Send>>;
 
-/// Changes could not be made durable. Whoever waits for them must not be told that they took place.
+/// Changes could not be made durable. No client may see that they took place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Error)]
 #[error("the change could not be made durable")]
 #[non_exhaustive]
 pub struct NotDurable;
 
 impl NotDurable {
-    /// Says no more than that; the log tells elsewhere why.
+    /// The error has no details; the log reports the cause elsewhere.
     pub const fn new() -> Self {
         Self
     }

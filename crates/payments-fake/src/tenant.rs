@@ -6,19 +6,18 @@ use crate::store::Store;
 use crate::transaction::TransactionDocument;
 use crate::{Change, ChangeLog, DocumentError, Ledger, Responder, StoredToken, fixtures, test_values};
 
-/// What belongs to one API key: a ledger, tokens and customers of its own. See
-/// [`FakeGateway::tenant`](crate::FakeGateway::tenant).
+/// The ledger, tokens and customers of one API key. See [`FakeGateway::tenant`](crate::FakeGateway::tenant).
 ///
-/// Another key sees none of it. Faults, gates and the record of requests are the server's and are shared.
+/// Other keys cannot see them. Faults, gates and recorded requests belong to the gateway and are shared.
 #[derive(Clone, Debug)]
 pub struct Tenant {
     pub(crate) responder: Responder,
-    /// Its place among the builder's keys.
+    /// Its index among the builder's keys.
     pub(crate) index: usize,
 }
 
 impl Tenant {
-    /// What the service did so far for this key.
+    /// What the service did for this key so far.
     pub fn ledger(&self) -> Ledger {
         let entries =
             self.with(|store| store.transactions.values().map(TransactionDocument::entry).collect());
@@ -30,12 +29,12 @@ impl Tenant {
         self.with(|store| store.transactions.len())
     }
 
-    /// The tokens that payments or tests made, oldest first; the named ones of the test values are not among them.
+    /// The tokens that payments or tests created, oldest first, without the named tokens of the test values.
     pub fn tokens(&self) -> Vec<StoredToken> {
         self.with(|store| store.tokens.values().cloned().collect())
     }
 
-    /// Adds a customer that can be looked up, or replaces the one of the same id. A card number in one of its texts is
+    /// Adds a customer that can be looked up, or replaces the one with the same id. A card number in one of its fields is
     /// masked.
     ///
     /// # Panics
@@ -43,49 +42,52 @@ impl Tenant {
     /// If the record has no `CustomerId`.
     #[track_caller]
     pub fn add_customer(&self, mut customer: CustomerRecord) {
-        let id =
-            customer.customer_id.value().cloned().expect("a customer needs a CustomerId to be looked up by");
+        let id = customer.customer_id.value().cloned().expect("a customer must have a CustomerId");
         fixtures::mask_texts(&mut customer);
         self.change(|store| store.put_customer(id, customer.to_json().into()));
     }
 
-    /// The same from JSON, as in [`Fixtures::from_json`](crate::Fixtures::from_json). Gives the record back as it is kept.
+    /// The same from JSON, as in [`Fixtures::from_json`](crate::Fixtures::from_json). Returns the stored record.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with it.
+    /// The first problem found.
     pub fn add_customer_json(&self, json: &str) -> Result<String, DocumentError> {
-        let (id, kept) = fixtures::customer(json)?;
-        self.change(|store| store.put_customer(id, Arc::clone(&kept)));
-        Ok(kept.to_string())
+        let (id, stored) = fixtures::customer(json)?;
+        self.change(|store| store.put_customer(id, Arc::clone(&stored)));
+        Ok(stored.to_string())
     }
 
-    /// Adds a token that can be charged, or replaces the one of the same id; JSON as in
-    /// [`Fixtures::from_json`](crate::Fixtures::from_json). Gives the token back as it is kept.
+    /// Adds a token that can be charged, or replaces the one with the same id; JSON as in
+    /// [`Fixtures::from_json`](crate::Fixtures::from_json). Returns the stored token.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with it.
+    /// The first problem found.
     pub fn add_token_json(&self, json: &str) -> Result<String, DocumentError> {
         let token = StoredToken::from_json(json)?;
-        let kept = token.to_json();
+        let stored = token.to_json();
         self.change(|store| store.put_token(token));
-        Ok(kept)
+        Ok(stored)
     }
 
-    /// Everything as JSON: `{"transactions": […], "tokens": […], "customers": […]}`, oldest first, the seeded customer
-    /// included.
+    /// Every record as JSON: `{"transactions": […], "tokens": […], "customers": […]}`, oldest first, including the seeded
+    /// customer.
     ///
-    /// A transaction is its record's fields and `Operation`, `ReferenceNo`, `Description`, `TokenId`, `Voided`, `Declined`,
-    /// `VoidReason` and `ProcessedAt`. [`Fixtures::from_json`](crate::Fixtures::from_json) reads it.
+    /// A transaction has the fields of its record and `Operation`, `ReferenceNo`, `Description`, `TokenId`, `Voided`,
+    /// `Declined`, `VoidReason` and `ProcessedAt`. [`Fixtures::from_json`](crate::Fixtures::from_json) reads this JSON.
     pub fn state_json(&self) -> String {
         self.with(|store| {
-            let transactions: Vec<&str> = store.transactions.values().map(|kept| &**kept.text()).collect();
+            let transactions: Vec<&str> =
+                store.transactions.values().map(|document| &**document.text()).collect();
             let tokens: Vec<_> = store.tokens.values().map(StoredToken::to_json).collect();
             let is_seeded = |id: &CustomerId| id.as_str() == test_values::CUSTOMER;
             let seeded = (!store.customers.keys().any(is_seeded)).then(fixtures::seeded_customer);
-            let customers: Vec<&str> =
-                seeded.as_deref().into_iter().chain(store.customers.values().map(|kept| &**kept)).collect();
+            let customers: Vec<&str> = seeded
+                .as_deref()
+                .into_iter()
+                .chain(store.customers.values().map(|record| &**record))
+                .collect();
             format!(
                 r#"{{"transactions":[{}],"tokens":[{}],"customers":[{}]}}"#,
                 transactions.join(","),
@@ -95,57 +97,58 @@ impl Tenant {
         })
     }
 
-    /// Repeats a change that a [`ChangeLog`](crate::ChangeLog) has kept; the log is not told of it again.
+    /// Applies a change that a [`ChangeLog`](crate::ChangeLog) stored. It is not logged again.
     ///
     /// # Errors
     ///
-    /// If its document is not one that this version wrote.
+    /// If this version cannot read its document.
     pub fn replay(&self, change: Change) -> Result<(), DocumentError> {
-        self.responder.service().tenants.books[self.index].replay(change)
+        self.responder.service().tenants.stores[self.index].replay(change)
     }
 
-    /// Forgets everything of this key but the seeded customer.
+    /// Removes every record of this key but the seeded customer.
     pub fn clear(&self) {
         self.change(Store::clear);
     }
 
-    fn with<T>(&self, look: impl FnOnce(&Store) -> T) -> T {
-        look(&self.responder.service().tenants.books[self.index])
+    fn with<T>(&self, read: impl FnOnce(&Store) -> T) -> T {
+        read(&self.responder.service().tenants.stores[self.index])
     }
 
-    fn change(&self, deed: impl FnOnce(&mut Store)) {
-        self.responder.service().tenants.change(self.index, deed);
+    fn change(&self, change: impl FnOnce(&mut Store)) {
+        self.responder.service().tenants.change(self.index, change);
     }
 }
 
-/// Every tenant, in the order of the builder's keys; never none.
+/// Every tenant, in the order of the builder's keys; at least one.
 ///
-/// Whoever changes books [tells the log](Self::tell_log) afterwards, once for all that one deed changes.
+/// Code that changes several stores calls [`log_changes`](Self::log_changes) once afterwards, so that the changes are one
+/// group.
 pub(crate) struct Tenants {
     pub(crate) api_keys: Arc<[String]>,
-    /// Each key's, in the same order.
-    pub(crate) books: Vec<Store>,
+    /// The store of each key, in the same order.
+    pub(crate) stores: Vec<Store>,
     log: Option<Arc<dyn ChangeLog>>,
 }
 
 impl Tenants {
     pub(crate) fn new(api_keys: Arc<[String]>, log: Option<Arc<dyn ChangeLog>>) -> Self {
-        let store = |_| Store { notes_changes: log.is_some(), ..Store::default() };
-        Self { books: api_keys.iter().map(store).collect(), api_keys, log }
+        let store = |_| Store { collects_changes: log.is_some(), ..Store::default() };
+        Self { stores: api_keys.iter().map(store).collect(), api_keys, log }
     }
 
-    /// Does one thing to one tenant's books.
-    pub(crate) fn change<T>(&mut self, tenant: usize, deed: impl FnOnce(&mut Store) -> T) -> T {
-        let done = deed(&mut self.books[tenant]);
-        self.tell_log();
-        done
+    /// Changes the store of one tenant and logs the changes as one group.
+    pub(crate) fn change<T>(&mut self, tenant: usize, change: impl FnOnce(&mut Store) -> T) -> T {
+        let result = change(&mut self.stores[tenant]);
+        self.log_changes();
+        result
     }
 
-    /// Tells the log what changed since the last time, as one group.
-    pub(crate) fn tell_log(&mut self) {
+    /// Appends every change that is not logged yet, as one group.
+    pub(crate) fn log_changes(&mut self) {
         if let Some(log) = &self.log {
-            let of_each = self.books.iter_mut().enumerate();
-            let changes = of_each
+            let stores = self.stores.iter_mut().enumerate();
+            let changes = stores
                 .flat_map(|(tenant, store)| store.changes.drain(..).map(move |change| (tenant, change)));
             let mut changes = changes.peekable();
             if changes.peek().is_some() {
@@ -154,13 +157,15 @@ impl Tenants {
         }
     }
 
-    /// Whose key this is. A key of the right length is looked at to its end, so that the time says nothing of how much of it
-    /// is right.
-    pub(crate) fn with_key(&self, given: &[u8]) -> Option<usize> {
+    /// The index of the tenant with this key. Keys of the same length are compared to the end, so that the time does not
+    /// reveal how much of a key is right.
+    pub(crate) fn with_key(&self, presented: &[u8]) -> Option<usize> {
         let is_same = |own: &String| {
-            let difference =
-                own.bytes().zip(given).fold(0, |difference, (own, given)| difference | (own ^ given));
-            own.len() == given.len() && difference == 0
+            let difference = own
+                .bytes()
+                .zip(presented)
+                .fold(0, |difference, (own, presented)| difference | (own ^ presented));
+            own.len() == presented.len() && difference == 0
         };
         self.api_keys.iter().position(is_same)
     }
@@ -171,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_the_same_only_to_the_last_letter() {
+    fn a_key_must_match_completely() {
         let tenants = Tenants::new(["key".to_owned()].into(), None);
         assert_eq!(tenants.with_key(b"key"), Some(0));
         for other in ["", "k", "kez", "keyk", "keykey", "KEY"] {

@@ -1,8 +1,8 @@
-//! The public card numbers, tokens and other values that make the fake behave in a certain way.
+//! Public card numbers, tokens and other values that select how the fake behaves.
 //!
-//! The numbers are public and in wide use; none is anybody's card. The card number is the lever, and a named token
-//! mirrors each kind of card. Where several values of one request ask for different things, the order is: an armed
-//! fault, then the token or the card number, then the postal code, then approval.
+//! The numbers are public and in wide use; none is a real card. The card number selects the result of a card payment, and a
+//! named token exists for each kind of card. If several values of one request conflict, the precedence is: an armed fault,
+//! then the token or the card number, then the postal code, then approval.
 
 /// One row of the table of test values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,16 +10,16 @@
 pub struct TestValue {
     /// The field of the request that the value belongs in.
     pub field: TestField,
-    /// The value, as it is sent.
+    /// The value to send.
     pub value: &'static str,
     /// What the fake does with it.
     pub effect: TestEffect,
-    /// The same in words. A decline gives exactly these words as its reason.
+    /// The same as text. A decline has exactly this text as its reason.
     pub result: &'static str,
 }
 
 named! {
-    /// Where a test value belongs.
+    /// The field that a test value belongs in.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum TestField {
@@ -29,7 +29,7 @@ named! {
         TokenId = "TokenId",
         /// `BillingPostalCode` of a card or ACH payment.
         BillingPostalCode = "BillingPostalCode",
-        /// The id of a customer look-up.
+        /// The id of a customer lookup.
         CustomerId = "CustomerId",
         /// `GatewayCustomerId` of a token payment.
         GatewayCustomerId = "GatewayCustomerId",
@@ -45,9 +45,9 @@ named! {
         Approves = "approves",
         /// Declines, with the row's result as the reason.
         Declines = "declines",
-        /// Approves the card payment; a token made from it declines every charge.
+        /// Approves the card payment; every charge of a token created from the card is declined.
         DeclinesAsToken = "declines_as_token",
-        /// Approves two charges, then declines every other.
+        /// Approves two charges, then declines every further one.
         ApprovesTwice = "approves_twice",
         /// The token is gone: HTTP 400, invalid token.
         Removed = "removed",
@@ -65,7 +65,7 @@ macro_rules! test_values {
             pub const $name: &str = $value;
         )*
 
-        /// Every test value there is, in the order of the documentation.
+        /// Every test value.
         ///
         /// | field | value | constant | result |
         /// |---|---|---|---|
@@ -132,7 +132,7 @@ impl TestValue {
         TEST_VALUES.iter().find(|row| row.field == field && row.value == value)
     }
 
-    /// The card that a named token stands for: the one of the same result, or else the first of all.
+    /// The card of a named token: the one with the same result, or else the first of all.
     pub(crate) fn mirrored_card(&self) -> &'static str {
         let is_mirrored = |row: &&Self| row.field == TestField::CardNumber && row.result == self.result;
         TEST_VALUES.iter().find(is_mirrored).map_or(VISA, |row| row.value)
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn every_test_card_passes_luhn_but_the_one_that_says_otherwise_d31() {
+    fn every_test_card_but_the_invalid_one_passes_luhn_d31() {
         for row in of_field(TestField::CardNumber) {
             assert_eq!(
                 CardNumber::new(row.value).is_ok(),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_token_mirrors_every_way_a_card_is_declined() {
+    fn a_named_token_exists_for_every_kind_of_declined_card() {
         for card in of_field(TestField::CardNumber).filter(|row| row.effect == TestEffect::Declines) {
             let mirror = format!("tok_{}", card.result.replace(' ', "_"));
             let token = TestValue::find(TestField::TokenId, &mirror).expect(&mirror);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_stands_twice() {
+    fn test_values_are_unique() {
         for (index, row) in TEST_VALUES.iter().enumerate() {
             assert_eq!(
                 TEST_VALUES.iter().position(|other| other.value == row.value),

@@ -1,5 +1,5 @@
-//! A transaction as JSON: its record, then what the ledger knows beyond it. It is what the store keeps, what a change log
-//! writes down, what the state shows and what a fixture file holds.
+//! A transaction as JSON: its record, then the other fields of its ledger entry. The store, a change log, the state and a
+//! fixture file all use this form.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{EntryKind, EntryState, LedgerEntry, PaymentSource, StatusCodes, document, fixtures};
 
-/// The members in the order in which they are written: first those of the record, of which a look-up shows no others.
+/// The members in the order in which they are written: first those of the record, which a lookup returns, then the others.
 ///
-/// Read, it is as strict as for a person's document: only `TransactionId` and `Amount` are required.
-#[expect(clippy::struct_field_names, reason = "they are the interface's")]
+/// Reading is strict, as for a fixture file; only `TransactionId` and `Amount` are required.
+#[expect(clippy::struct_field_names, reason = "the interface names them")]
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 pub(crate) struct Transaction<'a> {
@@ -25,7 +25,7 @@ pub(crate) struct Transaction<'a> {
     pub(crate) base_amount: Option<Amount>,
     #[serde(deserialize_with = "document::payable", serialize_with = "number")]
     pub(crate) amount: Amount,
-    /// A payment from a bank account has none.
+    /// Absent for a payment from a bank account.
     #[serde(default, deserialize_with = "document::card", skip_serializing_if = "Option::is_none")]
     pub(crate) card_number: Option<MaskedCard>,
     #[serde(default, deserialize_with = "document::text_or_empty")]
@@ -69,10 +69,10 @@ pub(crate) struct Transaction<'a> {
 }
 
 impl Transaction<'_> {
-    /// Puts what the fake would have written in the place of what a person left out.
+    /// Fills in omitted fields with the values that the fake would have written.
     pub(crate) fn complete(mut self) -> Result<Self, &'static str> {
         if self.voided && self.declined {
-            return Err("Voided must be false for a transaction that was declined");
+            return Err("Voided must be false for a declined transaction");
         }
         let StatusCodes { sale, authorised, voided, declined } = StatusCodes::default();
         let code = match (self.state(), self.kind()) {
@@ -104,7 +104,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Whether a void would undo it.
+    /// Whether the payer cannot use the money: approved and not voided.
     pub(crate) fn is_charged(&self) -> bool {
         self.kind() != EntryKind::Void && self.state() == EntryState::Approved
     }
@@ -116,35 +116,37 @@ impl Transaction<'_> {
     }
 }
 
-/// One kept transaction. The record stands first and verbatim, so that a look-up copies it and decodes nothing. It holds
-/// personal data.
+/// One stored transaction. The record comes first and verbatim, so that a lookup copies it without decoding. It holds personal
+/// data.
 #[derive(Clone, PartialEq)]
 pub(crate) struct TransactionDocument {
     text: Arc<str>,
-    /// Where the record ends, its closing brace not included.
+    /// Where the record ends, without its closing brace.
     record_end: usize,
 }
 
 impl TransactionDocument {
     pub(crate) fn of(transaction: &Transaction<'_>) -> Self {
         let mut text = Vec::with_capacity(1024);
-        serde_json::to_writer(&mut text, transaction).expect("texts, numbers and flags are JSON");
+        serde_json::to_writer(&mut text, transaction).expect("strings, numbers and flags are JSON");
         let text = String::from_utf8(text).expect("JSON is UTF-8");
-        Self::bounded(text.into()).expect("an operation is written")
+        Self::split(text.into()).expect("the operation is always written")
     }
 
-    /// A document that was kept, if it can be read: no look-up may fail because of it.
-    pub(crate) fn kept(text: Arc<str>) -> Option<Self> {
-        let document = Self::bounded(text)?;
+    /// A document from a change log. `None` if it cannot be read, so that no later lookup fails because of it.
+    pub(crate) fn from_stored(text: Arc<str>) -> Option<Self> {
+        let document = Self::split(text)?;
         document.decoded().map(|_| document)
     }
 
-    fn bounded(text: Arc<str>) -> Option<Self> {
-        let record_end = text.rfind(BOOKKEEPING).filter(|_| text.starts_with('{') && text.ends_with('}'))?;
+    /// Finds the end of the record.
+    fn split(text: Arc<str>) -> Option<Self> {
+        let record_end =
+            text.rfind(LEDGER_FIELDS).filter(|_| text.starts_with('{') && text.ends_with('}'))?;
         Some(Self { text, record_end })
     }
 
-    /// What a look-up shows, as JSON.
+    /// The record that a lookup returns, as JSON.
     pub(crate) fn record(&self) -> String {
         [self.open_record(), "}"].concat()
     }
@@ -155,30 +157,30 @@ impl TransactionDocument {
     }
 
     pub(crate) fn read(&self) -> Transaction<'static> {
-        document::read(&self.text).expect("what was written reads back")
+        document::read(&self.text).expect("a written document can be read")
     }
 
     pub(crate) fn entry(&self) -> LedgerEntry {
-        self.decoded().expect("what was written reads back")
+        self.decoded().expect("a written document can be read")
     }
 
     fn decoded(&self) -> Option<LedgerEntry> {
-        let kept: Transaction<'_> = document::read(&self.text).ok()?;
-        let (operation, kind, state) = (kept.operation(), kept.kind(), kept.state());
+        let stored: Transaction<'_> = document::read(&self.text).ok()?;
+        let (operation, kind, state) = (stored.operation(), stored.kind(), stored.state());
         Some(LedgerEntry {
             operation,
             kind,
             state,
-            amount: kept.amount,
-            source: match (kept.token_id, kept.card_number) {
+            amount: stored.amount,
+            source: match (stored.token_id, stored.card_number) {
                 (Some(token), _) => PaymentSource::Token(token),
                 (None, Some(card)) => PaymentSource::Card(card),
                 (None, None) => PaymentSource::Account,
             },
-            reference_no: kept.reference_no.map(Cow::into_owned),
-            description: kept.description.map(Cow::into_owned),
-            void_reason: kept.void_reason.map(Cow::into_owned),
-            at: kept.processed_at,
+            reference_no: stored.reference_no.map(Cow::into_owned),
+            description: stored.description.map(Cow::into_owned),
+            void_reason: stored.void_reason.map(Cow::into_owned),
+            at: stored.processed_at,
             record: serde_json::from_str(&self.record()).ok()?,
         })
     }
@@ -187,17 +189,17 @@ impl TransactionDocument {
         &self.text
     }
 
-    /// Whether it is a payment with this token. The void of one names the token too, and is none.
+    /// Whether it is a payment with this token. The void of such a payment has the token too, but does not count.
     pub(crate) fn is_charge_of(&self, token: &str) -> bool {
-        let bookkeeping = &self.text[self.record_end..];
-        bookkeeping.starts_with(r#","Operation":"token-transaction","#)
-            && bookkeeping.contains(&format!(r#","TokenId":"{token}","#))
+        let ledger_fields = &self.text[self.record_end..];
+        ledger_fields.starts_with(r#","Operation":"token-transaction","#)
+            && ledger_fields.contains(&format!(r#","TokenId":"{token}","#))
     }
 }
 
-/// How the part after the record begins. No record has such a field, and within a text the quotation marks would be
-/// escaped, so it stands in a document once.
-const BOOKKEEPING: &str = ",\"Operation\":\"";
+/// The beginning of the part after the record. It occurs once in a document: no record has such a field, and in a string
+/// the quotation marks would be escaped.
+const LEDGER_FIELDS: &str = ",\"Operation\":\"";
 
 const fn sale() -> TransactionTypeCode {
     TransactionTypeCode::SALE
@@ -228,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_transaction_is_the_same_after_it_was_a_document() {
+    fn a_transaction_survives_the_round_trip_through_its_document() {
         use OperationName::{TokenTransaction, Transaction as Card, Void};
         let (token, card) = (Some("tok_1"), Some("4242424242424242"));
         let (sale, auth) = (TransactionTypeCode::SALE, TransactionTypeCode::AUTH);
@@ -272,13 +274,13 @@ mod tests {
             assert_eq!(entry.state == EntryState::Voided, voided);
             assert_eq!(entry.at, transaction.processed_at);
             assert_eq!(entry.reference_no.as_deref(), Some("order-7 \"\\\n"));
-            let kept = TransactionDocument::kept(Arc::clone(document.text())).unwrap();
-            assert_eq!(kept.entry(), entry);
-            assert_eq!(TransactionDocument::of(&kept.read().complete().unwrap()).text(), document.text());
-            assert_eq!(kept.record(), entry.record.to_json());
+            let stored = TransactionDocument::from_stored(Arc::clone(document.text())).unwrap();
+            assert_eq!(stored.entry(), entry);
+            assert_eq!(TransactionDocument::of(&stored.read().complete().unwrap()).text(), document.text());
+            assert_eq!(stored.record(), entry.record.to_json());
             let is_charge = operation == TokenTransaction;
-            assert_eq!((kept.is_charge_of("tok_1"), kept.is_charge_of("tok_2")), (is_charge, false));
-            assert!(!kept.is_charge_of("tok") && !kept.is_charge_of("tok_11"));
+            assert_eq!((stored.is_charge_of("tok_1"), stored.is_charge_of("tok_2")), (is_charge, false));
+            assert!(!stored.is_charge_of("tok") && !stored.is_charge_of("tok_11"));
         }
     }
 }

@@ -12,28 +12,28 @@ use payments_core::{
 
 use crate::{Reply, Responder, block_on};
 
-/// Carries requests to a [`FakeGateway`](crate::FakeGateway) and reports what a faithful transport would report over a real socket.
+/// Carries requests to a [`FakeGateway`](crate::FakeGateway) and reports what a transport over a real socket would report.
 ///
-/// It keeps the total deadline and the response cap, and claims [`NotProcessed`](payments_core::Delivery::NotProcessed)
-/// for a refused connection alone:
+/// It enforces the total deadline and the response cap, and reports
+/// [`NotProcessed`](payments_core::Delivery::NotProcessed) only for a refused connection:
 ///
-/// | the gateway's reply | reported |
+/// | the gateway's reply | the result |
 /// |---|---|
-/// | an answer, late or not | the answer |
+/// | a complete response before the deadline | the response |
 /// | refused | `Connect`, not processed |
 /// | closed, reset | `Closed`, unknown |
 /// | garbage | `Protocol`, unknown |
-/// | stalled, or an answer after the deadline | `Timeout`, unknown |
-/// | truncated | `BodyTruncated`, answered, with what came |
-/// | dripping beyond the deadline | `Timeout`, answered, with what came |
-/// | a body beyond the cap | `BodyTooLarge`, answered, with what fits |
+/// | stalled, or a response after the deadline | `Timeout`, unknown |
+/// | truncated | `BodyTruncated`, answered, with the part that arrived |
+/// | dripping beyond the deadline | `Timeout`, answered, with the part that arrived |
+/// | a body over the cap | `BodyTooLarge`, answered, with the part within the cap |
 #[derive(Clone)]
 pub struct FakeTransport {
     peer: Peer,
     timer: Arc<dyn Timer>,
 }
 
-/// Who answers.
+/// The service that responds.
 #[derive(Clone)]
 enum Peer {
     Gateway(Responder),
@@ -46,10 +46,10 @@ impl FakeTransport {
         Self { peer: Peer::Gateway(responder), timer }
     }
 
-    /// A transport to a service of your own: what `reply` returns for a request is what the network carries back, with
-    /// deadlines, pauses and drips by `timer`.
+    /// A transport to your own service: the network carries back what `reply` returns for a request. Deadlines, pauses and
+    /// drips use `timer`.
     ///
-    /// For whatever a [`FakeGateway`](crate::FakeGateway) would never do, bytes that break off included.
+    /// Use it for replies that a [`FakeGateway`](crate::FakeGateway) never sends, including truncated bytes.
     ///
     /// ```
     /// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
@@ -67,13 +67,13 @@ impl FakeTransport {
         Self { peer: Peer::Other(Arc::new(reply)), timer: Arc::new(timer) }
     }
 
-    /// The same transport by another clock than the gateway's, such as a runtime's real one.
+    /// The same transport with another clock than the gateway's, such as the real clock of a runtime.
     #[must_use]
     pub fn with_timer(self, timer: impl Timer) -> Self {
         Self { timer: Arc::new(timer), ..self }
     }
 
-    /// Carries the request there and the reply back; `partial` is what came of an answer so far.
+    /// Carries the request there and the reply back. `partial` is the part of a response that has arrived.
     async fn carry(
         &self,
         request: Request<Bytes>,
@@ -93,9 +93,9 @@ impl FakeTransport {
             Reply::Drip { answer, bytes, every, complete } => {
                 let sent = answer.body().len().saturating_sub(usize::from(!complete));
                 *partial = Some(cut(&answer, 0));
-                for come in (0..sent).step_by(bytes.max(1)) {
+                for start in (0..sent).step_by(bytes.max(1)) {
                     self.timer.sleep(every).await;
-                    *partial = Some(cut(&answer, sent.min(come.saturating_add(bytes))));
+                    *partial = Some(cut(&answer, sent.min(start.saturating_add(bytes))));
                 }
                 if complete { Ok(answer) } else { pending().await }
             }
@@ -130,7 +130,7 @@ impl Transport for FakeTransport {
     }
 }
 
-/// Blocks the thread until the reply is there: for a reply that never comes, until the clock has passed the total deadline.
+/// Blocks the thread until the reply arrives, or until the clock has passed the total deadline.
 impl blocking::Transport for FakeTransport {
     fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         block_on(Transport::send(self, request))
@@ -143,7 +143,7 @@ impl fmt::Debug for FakeTransport {
     }
 }
 
-/// The work's result, or nothing if the deadline ends first. The deadline is not polled if the work is ready at once.
+/// The result of the work, or `None` if the deadline ends first. The deadline is not polled if the work is ready at once.
 pub(crate) async fn before<T>(
     deadline: impl Future<Output = ()>,
     work: impl Future<Output = T>,
@@ -157,9 +157,9 @@ pub(crate) async fn before<T>(
     .await
 }
 
-/// The answer with at most `bytes` of its body.
-fn cut(answer: &Response<Bytes>, bytes: usize) -> Response<Bytes> {
-    let mut partial = answer.clone();
-    *partial.body_mut() = answer.body().slice(..bytes.min(answer.body().len()));
+/// The response with at most `bytes` of its body.
+fn cut(response: &Response<Bytes>, bytes: usize) -> Response<Bytes> {
+    let mut partial = response.clone();
+    *partial.body_mut() = response.body().slice(..bytes.min(response.body().len()));
     partial
 }

@@ -54,7 +54,7 @@ fn payment() -> TokenTransaction {
 fn assert_names(error: &Error, missing: &str) {
     let text = error.to_string();
     assert!(error.is_configuration() && error.outcome() == Outcome::NotProcessed, "{text}");
-    assert!(text.contains(missing) && text.ends_with("nothing was sent: correct the settings"), "{text}");
+    assert!(text.contains(missing) && text.ends_with("nothing was sent: fix the settings"), "{text}");
 }
 
 #[test]

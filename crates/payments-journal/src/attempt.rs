@@ -1,4 +1,4 @@
-//! One call: written down, sent, and written down how it ended.
+//! One call: it writes the intent, sends the request, and writes the outcome.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use payments_model::{
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use crate::client::Called;
+use crate::client::CallResult;
 use crate::error::Cause;
 use crate::{
     AttemptId, Change, Ending, Error, Failure, IntentKey, IntentRequest, Journal, Journaled, JournaledClient,
@@ -22,45 +22,45 @@ use crate::{
 };
 
 impl JournaledClient {
-    /// Makes one call in a task that outlives its caller.
+    /// Runs one call in a task that outlives its caller.
     pub(crate) async fn call<P: Payment>(
         &self,
         key: &IntentKey,
         payment: &P,
         is_after_rejection: bool,
-    ) -> Called<P::Data>
+    ) -> CallResult<P::Data>
     where
         for<'a> IntentRequest: From<&'a P>,
     {
         let failed = |cause| Err(Error::new(key.clone(), cause));
         let is_api_key_in = |text: &str| self.client.is_api_key_in(text);
-        let is_in_key = |secret: &&str| secret.len() >= SHORTEST_SECRET && key.as_str().contains(*secret);
+        let is_in_key = |secret: &&str| secret.len() >= MIN_SECRET_LENGTH && key.as_str().contains(*secret);
         if is_api_key_in(key.as_str())
-            || payment.kept_id().is_some_and(is_api_key_in)
+            || payment.stored_id().is_some_and(is_api_key_in)
             || payment.card_data().iter().any(is_in_key)
         {
             return failed(Cause::SecretInKey);
         }
         let Ok(runtime) = Handle::try_current() else { return failed(Cause::NoRuntime) };
         let mut request = IntentRequest::from(payment);
-        // A reference that came out of the wrong field.
+        // A reference filled from the wrong field can be the API key.
         request.reference.take_if(|reference| is_api_key_in(reference));
-        let (tell, told) = oneshot::channel();
-        let (this, under_way, payment) = (self.clone(), self.under_way.subscribe(), payment.clone());
+        let (sender, receiver) = oneshot::channel();
+        let (this, in_flight, payment) = (self.clone(), self.in_flight.subscribe(), payment.clone());
         let task = {
             let key = key.clone();
             async move {
-                let is_awaited = || !tell.is_closed();
-                let result = this.attempt(&key, &payment, &request, is_after_rejection, is_awaited).await;
-                // Who does not listen any more finds it in the journal.
-                if let Err(Ok(unheard)) = tell.send(result) {
-                    events::processed_unheard(&key, &unheard.transaction_id);
+                let has_caller = || !sender.is_closed();
+                let result = this.attempt(&key, &payment, &request, is_after_rejection, has_caller).await;
+                // A caller that has left finds the outcome in the journal.
+                if let Err(Ok(processed)) = sender.send(result) {
+                    events::processed_after_caller_left(&key, &processed.transaction_id);
                 }
-                drop(under_way);
+                drop(in_flight);
             }
         };
         runtime.spawn(events::in_span(key, task));
-        told.await.unwrap_or_else(|_| failed(Cause::Lost))
+        receiver.await.unwrap_or_else(|_| failed(Cause::Lost))
     }
 
     async fn attempt<P: Payment>(
@@ -69,14 +69,15 @@ impl JournaledClient {
         payment: &P,
         request: &IntentRequest,
         is_after_rejection: bool,
-        is_awaited: impl Fn() -> bool,
-    ) -> Called<P::Data> {
+        has_caller: impl Fn() -> bool,
+    ) -> CallResult<P::Data> {
         let failed = |cause| Error::new(key.clone(), cause);
-        // For as long as nothing was sent.
+        // As long as nothing is sent, the attempt ends as withdrawn.
         let ending = Ending::withdrawn();
-        let mut end = End { journal: &self.journal, key, attempt: AttemptId::new(), ending, is_open: true };
+        let mut end =
+            PendingEnd { journal: &self.journal, key, attempt: AttemptId::new(), ending, is_open: true };
         let begun = self.journal.begin(key, request, &end.attempt, is_after_rejection).await;
-        // Otherwise the row is another attempt's, or there is none.
+        // Otherwise the row belongs to another attempt, or there is none.
         end.is_open = matches!(begun, Ok(None));
         if let Some(found) = begun? {
             let differences = found.request.differences(request);
@@ -93,14 +94,14 @@ impl JournaledClient {
                 same_transaction_as: None,
             });
         }
-        if !is_awaited() {
-            events::left_before_it_was_sent(key);
+        if !has_caller() {
+            events::caller_left_before_send(key);
             end.ending = Ending::NotProcessed(Failure::of_kind(Failure::ABANDONED));
-            // Nobody hears it.
+            // No caller receives this error.
             return Err(failed(end.write().await.map_or_else(Cause::Store, |_| Cause::Lost)));
         }
         end.ending = Ending::Unknown(Failure::of_kind(Failure::LOST));
-        let result = contained(self.client.call(payment)).await;
+        let result = catch_panic(self.client.call(payment)).await;
         end.ending = match &result {
             Some(Ok(answer)) => Ending::Processed(P::processed_as(answer).clone()),
             Some(Err(error)) => match error.outcome() {
@@ -131,11 +132,11 @@ impl JournaledClient {
     }
 }
 
-/// Shorter ones, such as a security code, are in many harmless keys by chance.
-const SHORTEST_SECRET: usize = 8;
+/// Shorter secrets, such as a security code, occur in many harmless keys by chance.
+const MIN_SECRET_LENGTH: usize = 8;
 
-/// What is to be written down of an attempt, which is not forgotten if its task is thrown away with its runtime.
-struct End<'a> {
+/// The end of an attempt, still to be written. If the task is dropped with its runtime, the journal writes it later.
+struct PendingEnd<'a> {
     journal: &'a Journal,
     key: &'a IntentKey,
     attempt: AttemptId,
@@ -143,7 +144,7 @@ struct End<'a> {
     is_open: bool,
 }
 
-impl End<'_> {
+impl PendingEnd<'_> {
     fn change(&self) -> Change {
         Change::end(self.key.clone(), self.attempt.clone(), self.ending.clone(), SystemTime::now())
     }
@@ -152,28 +153,28 @@ impl End<'_> {
     async fn write(&mut self) -> Result<Option<IntentKey>, StoreError> {
         let written = self.journal.end(self.change()).await;
         self.is_open = false;
-        self.tell();
+        self.log();
         written.inspect_err(|error| events::not_recorded(self.key, &self.ending, error))
     }
 
-    fn tell(&self) {
+    fn log(&self) {
         if let Ending::Unknown(failure) = &self.ending {
             events::unknown(self.key, failure);
         }
     }
 }
 
-impl Drop for End<'_> {
+impl Drop for PendingEnd<'_> {
     fn drop(&mut self) {
         if self.is_open {
-            self.tell();
+            self.log();
             self.journal.end_later(self.change());
         }
     }
 }
 
-/// `None` if the future panics: even then it must be written down that the request may have been sent.
-async fn contained<T>(future: impl Future<Output = T>) -> Option<T> {
+/// `None` if the future panics. Even then the journal must record that the request may have been sent.
+async fn catch_panic<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
         Ok(poll) => poll.map(Some),
@@ -182,17 +183,17 @@ async fn contained<T>(future: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-/// A request that moves money, as the journal sees it.
+/// A request that moves money.
 pub(crate) trait Payment:
     Operation<Error = payments_core::Error, Data: Send + 'static> + Clone + Send + Sync + 'static
 {
-    /// Card or account data, which no key may hold.
+    /// Card or account data, which a key must not contain.
     fn card_data(&self) -> Vec<&str> {
         Vec::new()
     }
 
-    /// The token or id that is kept of it.
-    fn kept_id(&self) -> Option<&str> {
+    /// The token or id that the journal stores.
+    fn stored_id(&self) -> Option<&str> {
         None
     }
 
@@ -221,7 +222,7 @@ impl Payment for AchTransaction {
 }
 
 impl Payment for TokenTransaction {
-    fn kept_id(&self) -> Option<&str> {
+    fn stored_id(&self) -> Option<&str> {
         Some(self.token_id().as_str())
     }
 
@@ -231,7 +232,7 @@ impl Payment for TokenTransaction {
 }
 
 impl Payment for Void {
-    fn kept_id(&self) -> Option<&str> {
+    fn stored_id(&self) -> Option<&str> {
         Some(self.transaction_id().as_str())
     }
 

@@ -10,10 +10,10 @@ use crate::{
 
 /// One change of one row, and the only way a row ever changes.
 ///
-/// All rules of the journal are in [`decide`](Self::decide), a function without time, randomness or I/O. A store reads the
-/// row, asks, writes what it is told and makes it durable, as one whole; it decides nothing.
+/// All rules of the journal are in [`decide`](Self::decide), a function without clock, randomness or I/O. A store reads the
+/// row, calls `decide`, writes the result and makes it durable, atomically. It decides nothing.
 ///
-/// A [`Journal`](crate::Journal) makes the changes; others need them only to test a store of their own.
+/// A [`Journal`](crate::Journal) makes the changes. You need them only to test your own store.
 #[derive(Clone, Debug)]
 pub struct Change {
     key: IntentKey,
@@ -26,7 +26,7 @@ enum Kind {
     Begin { request: IntentRequest, attempt: AttemptId, owner: OwnerId, is_after_rejection: bool },
     End { attempt: AttemptId, ending: Ending },
     Orphan { attempt: AttemptId },
-    // With an attempt, only while that one's outcome is unknown.
+    // With an attempt: only while the outcome of that attempt is unknown.
     Resolve { resolution: Resolution, attempt: Option<AttemptId> },
     Reopen { http_statuses: Vec<u16> },
 }
@@ -35,25 +35,25 @@ enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "complete: success, and the three outcomes of a failure")]
 pub enum Ending {
-    /// The service says that it processed it, as this transaction.
+    /// The service reports it as processed, with this transaction.
     Processed(TransactionId),
-    /// The answer is no.
+    /// The service or something in front of it said no.
     Rejected(Failure),
-    /// Provably never acted upon.
+    /// The request was provably never acted upon.
     NotProcessed(Failure),
     /// It may have been processed.
     Unknown(Failure),
 }
 
 impl Ending {
-    /// Of an attempt that was not sent, because nobody could say whether it was written down.
+    /// The end of an attempt that was not sent, because it was not certain that its intent was written.
     pub(crate) fn withdrawn() -> Self {
         Self::NotProcessed(Failure::of_kind(Failure::WITHDRAWN))
     }
 }
 
 impl Change {
-    /// The intent is about to be sent by this attempt of this owner.
+    /// This attempt of this owner is about to send the intent.
     pub fn begin(
         key: IntentKey,
         request: IntentRequest,
@@ -64,8 +64,8 @@ impl Change {
         Self::new(key, at, Kind::Begin { request, attempt, owner, is_after_rejection: false })
     }
 
-    /// The same, for a caller who knows that the key was refused and asks for a new attempt, with any request. It begins only
-    /// if there is a row, and that moved no money: rejected, not processed, or resolved as not processed.
+    /// As [`begin`](Self::begin), for a caller who knows that the key was rejected and asks for a new attempt, with any request.
+    /// It begins only if there is a row that moved no money: rejected, not processed, or resolved as not processed.
     pub fn begin_after_rejection(
         key: IntentKey,
         request: IntentRequest,
@@ -76,22 +76,24 @@ impl Change {
         Self::new(key, at, Kind::Begin { request, attempt, owner, is_after_rejection: true })
     }
 
-    /// This attempt ended so. If it [follows a rejection](Intent::follows) and was not processed, the key is rejected again.
+    /// This is how the attempt ended. If it [follows a rejection](Intent::follows) and was not processed, the key is rejected
+    /// again.
     pub fn end(key: IntentKey, attempt: AttemptId, ending: Ending, at: SystemTime) -> Self {
         Self::new(key, at, Kind::End { attempt, ending })
     }
 
-    /// Whoever made this attempt is gone, and has not said how it ended.
+    /// The owner of this attempt is dead and has not recorded how it ended.
     pub fn orphan(key: IntentKey, attempt: AttemptId, at: SystemTime) -> Self {
         Self::new(key, at, Kind::Orphan { attempt })
     }
 
-    /// A person says what happened. A card number in their words is masked.
+    /// A person reports what happened. Card numbers in their text are masked.
     pub fn resolve(key: IntentKey, resolution: Resolution, at: SystemTime) -> Self {
         Self::new(key, at, Kind::Resolve { resolution: masked(resolution), attempt: None })
     }
 
-    /// The same, if the outcome of this attempt is still unknown. What a person said meanwhile is not corrected.
+    /// As [`resolve`](Self::resolve), but only if the outcome of this attempt is still unknown. It does not replace the
+    /// resolution of another person.
     pub fn resolve_attempt(
         key: IntentKey,
         attempt: AttemptId,
@@ -101,23 +103,23 @@ impl Change {
         Self::new(key, at, Kind::Resolve { resolution: masked(resolution), attempt: Some(attempt) })
     }
 
-    /// A person says that it may be sent again, if it was rejected with one of these HTTP statuses.
+    /// A person allows it to be sent again, if it was rejected with one of these HTTP statuses.
     pub fn reopen(key: IntentKey, http_statuses: Vec<u16>, at: SystemTime) -> Self {
         Self::new(key, at, Kind::Reopen { http_statuses })
     }
 
-    /// The time as a row can hold it.
+    /// With the time rounded as a row stores it.
     fn new(key: IntentKey, at: SystemTime, kind: Kind) -> Self {
         Self { key, at: milliseconds::time(milliseconds::of(at)).unwrap_or(at), kind }
     }
 
-    /// Whose row it changes.
+    /// The key of the row that it changes.
     pub fn key(&self) -> &IntentKey {
         &self.key
     }
 
-    /// Whether it must not be made if another intent is already [processed as](Intent::processed_as) the same transaction:
-    /// a person's word. What the service answered is always written down.
+    /// Whether it is refused if another intent is already [processed as](Intent::processed_as) the same transaction: true for
+    /// a person's resolution. What the service reported is always written.
     pub fn is_refused_if_taken(&self) -> bool {
         self.resolved_as().is_some()
     }
@@ -130,18 +132,17 @@ impl Change {
         }
     }
 
-    /// Whether it says how an attempt ended that may have been sent, which nobody can find out again: worth waiting for.
-    ///
-    /// A withdrawal is not: the journal itself repeats it.
+    /// Whether it records the end of an attempt that may have been sent. The outcome cannot be obtained again, so the write is
+    /// worth retrying. A withdrawal is not, because the journal repeats it.
     #[cfg(feature = "postgres")]
-    pub(crate) fn is_last_word(&self) -> bool {
+    pub(crate) fn is_final_outcome(&self) -> bool {
         let Kind::End { ending, .. } = &self.kind else { return false };
         !matches!(ending, Ending::NotProcessed(failure) if failure.kind == Failure::WITHDRAWN)
     }
 
-    /// The row to write in place of `found`, or `None` if the row stays as it is.
+    /// The row to write in place of `found`, or `None` if the row does not change.
     ///
-    /// What is written has one [`revision`](Intent::revision) more than what was found.
+    /// The [`revision`](Intent::revision) of the row to write is one higher than that of `found`.
     pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
         if let Kind::Begin { request, attempt, owner, is_after_rejection } = &self.kind {
             let may_begin = match found {
@@ -169,8 +170,10 @@ impl Change {
         let found = found?;
         match (&self.kind, &found.state) {
             (Kind::End { attempt, .. } | Kind::Orphan { attempt }, _) if *attempt != found.attempt => None,
-            // A row that was given up as a crash still learns how the attempt ended, if its sender lives after all.
-            (Kind::End { ending, .. }, state) if *state == IntentState::Sending || is_given_up(state) => {
+            // A row that was marked as a crash still gets the real outcome, if its sender is alive after all.
+            (Kind::End { ending, .. }, state)
+                if *state == IntentState::Sending || is_unknown_by_crash(state) =>
+            {
                 let state = match ending.clone() {
                     Ending::Processed(transaction_id) => IntentState::Processed { transaction_id },
                     Ending::Rejected(failure) => IntentState::Rejected(failure),
@@ -218,7 +221,7 @@ impl Change {
     }
 }
 
-/// Without card numbers in a person's words.
+/// Masks card numbers in a person's text.
 fn masked(mut resolution: Resolution) -> Resolution {
     for text in iter::once(&mut resolution.by).chain(&mut resolution.note) {
         *text = mask(text, &[]).into_owned();
@@ -226,7 +229,7 @@ fn masked(mut resolution: Resolution) -> Resolution {
     resolution
 }
 
-/// Whether somebody took the sender for dead.
-fn is_given_up(state: &IntentState) -> bool {
+/// Whether the sender was considered dead.
+fn is_unknown_by_crash(state: &IntentState) -> bool {
     matches!(state, IntentState::Unknown(failure) if failure.kind == Failure::CRASH)
 }

@@ -5,55 +5,53 @@ use payments_model::{
 };
 use tokio::sync::watch;
 
-use crate::resolve_error::Why;
+use crate::resolve_error::Reason;
 use crate::{Error, Intent, IntentKey, IntentState, Journal, Resolution, ResolveError, StoreError};
 
-/// What a call returns.
-pub(crate) type Called<T> = Result<Journaled<T>, Error>;
+pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
 
 /// A [`Client`] that sends at most once for each [`IntentKey`], over crashes, restarts, processes and machines.
 ///
-/// Every call writes the intent down before the transport is called, and how it ended before the result is handed back.
-/// With a key that has been used before, nothing is sent unless the journal proves that nothing can have been processed:
+/// Every call writes the intent before it calls the transport, and the outcome before it returns. With a key that was used
+/// before, nothing is sent unless the journal proves that nothing can have been processed:
 ///
 /// | the journal says | the call |
 /// |---|---|
 /// | nothing, or not processed | is sent |
-/// | processed, by the service's word or a person's | `Ok` with the transaction, nothing is sent |
+/// | processed, as the service or a person reported | `Ok` with the transaction, nothing is sent |
 /// | rejected | the same rejection, nothing is sent; another card is [a new attempt](Self::after_rejection) |
 /// | unknown | unknown, nothing is sent |
 /// | being sent | [`is_in_progress`](Error::is_in_progress), nothing is sent |
 /// | another request | [`is_key_reused`](Error::is_key_reused), nothing is sent |
 /// | cannot be read or written | unknown, [`is_journal`](Error::is_journal), nothing is sent: call again with the same key |
 ///
-/// Two requests are the same if operation, amount, token or last four digits of the card, sale or authorisation, and
-/// convenience fee are. Of an account nothing is kept, so two accounts cannot be told apart.
+/// Two requests are the same if they agree in operation, amount, token or last four digits of the card, sale or authorization,
+/// and convenience fee. Nothing about an account is stored, so two accounts cannot be told apart.
 ///
 /// # Dropping a call
 ///
-/// Each call runs in a task of its own on the tokio runtime that polls it. Dropping the call's future does not end the
-/// task: what was sent is waited for, and how it ended is written down. What was not sent yet when the caller went away is
-/// not sent any more.
+/// Each call runs in its own task on the tokio runtime that polls it. Dropping the call's future does not end the task: a
+/// request that was sent is awaited, and its outcome is written. A request that was not sent yet is not sent.
 ///
-/// The task runs in the caller's span, with the feature `tracing`.
+/// With the feature `tracing`, the task runs in the caller's span.
 ///
-/// The end of the runtime does end it, and then its outcome is unknown. Before `main` returns, as on SIGTERM,
+/// The end of the runtime ends the task, and then the outcome is unknown. Before `main` returns, for example on SIGTERM,
 /// [`drain`](Self::drain) the client.
 #[derive(Clone, Debug)]
 pub struct JournaledClient {
     pub(crate) client: Client,
     pub(crate) journal: Journal,
-    /// Each call that is under way has a receiver of it.
-    pub(crate) under_way: watch::Sender<()>,
+    /// Each call in flight has a receiver of it.
+    pub(crate) in_flight: watch::Sender<()>,
 }
 
 impl JournaledClient {
-    /// Sends through this client what this journal allows.
+    /// Sends through this client what this journal allows to be sent.
     pub fn new(client: Client, journal: Journal) -> Self {
-        Self { client, journal, under_way: watch::Sender::new(()) }
+        Self { client, journal, in_flight: watch::Sender::new(()) }
     }
 
-    /// The client, for look-ups. What moves money by it is in no journal.
+    /// The client, for lookups. A payment made directly through it is in no journal.
     pub const fn client(&self) -> &Client {
         &self.client
     }
@@ -63,16 +61,16 @@ impl JournaledClient {
         &self.journal
     }
 
-    /// The same client with these headers on every request, as [`Client::with_headers`] says.
+    /// The same client with these headers on every request, as in [`Client::with_headers`].
     #[must_use]
     pub fn with_headers(&self, headers: CallerHeaders) -> Self {
         Self { client: self.client.with_headers(headers), ..self.clone() }
     }
 
-    /// Waits until every call of this client and its clones has ended and is written down, those whose futures were dropped
-    /// among them. It keeps no new call from beginning.
+    /// Waits until every call of this client and its clones has ended and is recorded, including those whose futures were
+    /// dropped. It does not stop new calls.
     pub async fn drain(&self) {
-        self.under_way.closed().await;
+        self.in_flight.closed().await;
     }
 
     /// Processes a card payment, sent at most once for this key.
@@ -84,7 +82,7 @@ impl JournaledClient {
         &self,
         key: &IntentKey,
         payment: &CardTransaction,
-    ) -> Called<TransactionRecord> {
+    ) -> CallResult<TransactionRecord> {
         self.call(key, payment, false).await
     }
 
@@ -93,7 +91,11 @@ impl JournaledClient {
     /// # Errors
     ///
     /// [`Error::outcome`] says whether the account can have been debited.
-    pub async fn process_ach(&self, key: &IntentKey, payment: &AchTransaction) -> Called<TransactionRecord> {
+    pub async fn process_ach(
+        &self,
+        key: &IntentKey,
+        payment: &AchTransaction,
+    ) -> CallResult<TransactionRecord> {
         self.call(key, payment, false).await
     }
 
@@ -106,28 +108,27 @@ impl JournaledClient {
         &self,
         key: &IntentKey,
         payment: &TokenTransaction,
-    ) -> Called<TransactionReceipt> {
+    ) -> CallResult<TransactionReceipt> {
         self.call(key, payment, false).await
     }
 
-    /// Voids a previously authorised transaction, sent at most once for this key.
+    /// Voids a previously authorized transaction, sent at most once for this key.
     ///
     /// # Errors
     ///
-    /// [`Error::outcome`] says whether the authorisation can have been voided.
-    pub async fn void(&self, key: &IntentKey, void: &Void) -> Called<VoidReceipt> {
+    /// [`Error::outcome`] says whether the authorization can have been voided.
+    pub async fn void(&self, key: &IntentKey, void: &Void) -> CallResult<VoidReceipt> {
         self.call(key, void, false).await
     }
 
-    /// Asks for a new attempt with a key that was refused, such as with another card after a decline.
+    /// Makes a new attempt with a rejected key, for example with another card after a decline.
     ///
-    /// It is sent if and only if the journal says that the key was rejected or not processed, or a person has resolved it as
-    /// not processed. The request may be another one. If the key is processed, in flight or unknown, nothing is sent, and
-    /// it is told as by a plain call. A key that the journal does not know is refused:
-    /// [`is_no_such_intent`](Error::is_no_such_intent).
+    /// It is sent if and only if the key was rejected or not processed, or a person has resolved it as not processed. The
+    /// request may differ. If the key is processed, in flight or unknown, nothing is sent, and the result is that of a plain
+    /// call. A key that is not in the journal is refused: [`is_no_such_intent`](Error::is_no_such_intent).
     ///
-    /// Call it only after somebody has decided anew to pay, for example a customer who entered another card. Retries, reruns
-    /// and everything automatic are plain calls: those never send again what was rejected.
+    /// Call it only after somebody has decided again to pay, for example a customer who entered another card. Retries, reruns
+    /// and everything automatic use plain calls, which never send a rejected intent again.
     ///
     /// ```
     /// use payments_core::Outcome;
@@ -147,7 +148,7 @@ impl JournaledClient {
     /// assert_eq!(refused.outcome(), Outcome::Rejected);
     /// let charged = client.after_rejection(&key).process_token(&other).await?;
     /// # gateway.ledger().assert_charged_once(amount);
-    /// // Asked for twice, it is still paid once.
+    /// // A second new attempt does not pay again.
     /// let again = client.after_rejection(&key).process_token(&other).await?;
     /// assert_eq!(again.transaction_id, charged.transaction_id);
     /// # gateway.ledger().assert_charged_once(amount);
@@ -158,11 +159,12 @@ impl JournaledClient {
         AfterRejection { client: self, key }
     }
 
-    /// Writes down that an intent of unknown outcome was processed as this transaction, after looking it up: its id must be
-    /// this one, and its amount and the last four digits of its card must not contradict the intent. `by` is who says so.
+    /// Records that an intent of unknown outcome was processed as this transaction, after looking it up: the record must have
+    /// this id, and its amount and the last four digits of its card must not contradict the intent. `by` is the person who says
+    /// so.
     ///
-    /// The look-up proves that there is such a transaction, and not that it is this intent's, nor that it was charged: only a
-    /// person can know that, so the record is handed back to be shown.
+    /// The lookup proves that there is such a transaction. It does not prove that it belongs to this intent, or that it was
+    /// charged. Only a person can know that, so the record is returned to be shown.
     ///
     /// # Errors
     ///
@@ -175,21 +177,21 @@ impl JournaledClient {
         note: Option<&str>,
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
         let intent =
-            self.journal.find(key).await?.ok_or_else(|| ResolveError(Why::NoSuchIntent(key.clone())))?;
+            self.journal.find(key).await?.ok_or_else(|| ResolveError(Reason::NoSuchIntent(key.clone())))?;
         if !matches!(intent.state, IntentState::Unknown(_) | IntentState::Resolved { .. }) {
-            return Err(ResolveError(Why::NotUnknown(intent.key, intent.state.name())));
+            return Err(ResolveError(Reason::NotUnknown(intent.key, intent.state.name())));
         }
         let record = self
             .client
             .transaction(transaction_id)
             .await
-            .map_err(|error| ResolveError(Why::LookUp(error)))?;
+            .map_err(|error| ResolveError(Reason::LookUp(error)))?;
         let mut contradictions = intent.request.contradictions(&record);
         if record.transaction_id != *transaction_id {
             contradictions.insert(0, "its record is of another transaction".to_owned());
         }
         if !contradictions.is_empty() {
-            return Err(ResolveError(Why::Contradicted(contradictions)));
+            return Err(ResolveError(Reason::Contradicted(contradictions)));
         }
         let resolution = Resolution::processed(transaction_id.clone(), by);
         let resolution = note.into_iter().fold(resolution, Resolution::note);
@@ -197,7 +199,7 @@ impl JournaledClient {
     }
 }
 
-/// One new attempt with a key that was refused: see [`JournaledClient::after_rejection`].
+/// One new attempt with a rejected key: see [`JournaledClient::after_rejection`].
 #[derive(Clone, Copy, Debug)]
 #[must_use = "nothing is sent before one of its methods is called and awaited"]
 pub struct AfterRejection<'a> {
@@ -211,7 +213,7 @@ impl AfterRejection<'_> {
     /// # Errors
     ///
     /// [`Error::outcome`] says whether a card can have been charged for this key, by this call or an earlier one.
-    pub async fn process_card(self, payment: &CardTransaction) -> Called<TransactionRecord> {
+    pub async fn process_card(self, payment: &CardTransaction) -> CallResult<TransactionRecord> {
         self.client.call(self.key, payment, true).await
     }
 
@@ -220,7 +222,7 @@ impl AfterRejection<'_> {
     /// # Errors
     ///
     /// [`Error::outcome`] says whether an account can have been debited for this key, by this call or an earlier one.
-    pub async fn process_ach(self, payment: &AchTransaction) -> Called<TransactionRecord> {
+    pub async fn process_ach(self, payment: &AchTransaction) -> CallResult<TransactionRecord> {
         self.client.call(self.key, payment, true).await
     }
 
@@ -229,16 +231,16 @@ impl AfterRejection<'_> {
     /// # Errors
     ///
     /// [`Error::outcome`] says whether a token can have been charged for this key, by this call or an earlier one.
-    pub async fn process_token(self, payment: &TokenTransaction) -> Called<TransactionReceipt> {
+    pub async fn process_token(self, payment: &TokenTransaction) -> CallResult<TransactionReceipt> {
         self.client.call(self.key, payment, true).await
     }
 
-    /// Voids a previously authorised transaction, if the key moved no money so far.
+    /// Voids a previously authorized transaction, if the key moved no money so far.
     ///
     /// # Errors
     ///
-    /// [`Error::outcome`] says whether an authorisation can have been voided for this key, by this call or an earlier one.
-    pub async fn void(self, void: &Void) -> Called<VoidReceipt> {
+    /// [`Error::outcome`] says whether an authorization can have been voided for this key, by this call or an earlier one.
+    pub async fn void(self, void: &Void) -> CallResult<VoidReceipt> {
         self.client.call(self.key, void, true).await
     }
 }
@@ -247,22 +249,22 @@ impl AfterRejection<'_> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Journaled<T> {
-    /// The transaction. Of a void, the one that the answer names.
+    /// The transaction. For a void, the one that the response names.
     pub transaction_id: TransactionId,
-    /// The service's answer, if this call got it. `None` if an earlier call did, or if a person said so: then nothing was
-    /// sent now, and the journal holds the id alone.
+    /// The service's response, if this call received it. `None` if an earlier call did, or if a person resolved the key: then
+    /// nothing was sent now, and the journal has only the id.
     pub answer: Option<Success<T>>,
-    /// Why it could not be written down, if so: the payment **was** processed, and its key stays in doubt. The journal writes
-    /// it down before it lets anything new begin, if it can do so again in this process. If it cannot, a later call with the
-    /// same key sends nothing and is told that the outcome is unknown, until a person
-    /// [resolves](crate::Journal::resolve) it with this transaction's id. Keep the id.
+    /// Why the outcome could not be written, if it could not: the payment **was** processed, and its key stays unresolved. The
+    /// journal tries again before it begins anything new in this process. If that fails too, a later call with the same key
+    /// sends nothing and reports an unknown outcome, until a person [resolves](crate::Journal::resolve) it with this
+    /// transaction's id. Keep the id.
     pub not_recorded: Option<StoreError>,
-    /// Another intent that the journal already holds as processed as this very transaction: a payment if this is a payment,
-    /// a void if this is a void. The charge was processed and is written down like any other. But the service has given one
-    /// id to two charges, or a person has resolved the other one with the wrong id: let a person compare both with the
-    /// service before either is trusted.
+    /// Another intent that is already processed as this same transaction: a payment if this is a payment, a void if this is a
+    /// void. The charge was processed and is recorded like any other. But the service has returned one id for two charges, or
+    /// a person has resolved the other intent with the wrong id: let a person compare both with the service before you trust
+    /// either.
     ///
-    /// It is found when this call writes the end. It is `None` for an end that is written later (see
+    /// It is found when this call writes the outcome. It is `None` if the outcome is written later (see
     /// [`not_recorded`](Self::not_recorded)).
     pub same_transaction_as: Option<IntentKey>,
 }

@@ -6,27 +6,27 @@ use payments_model::TransactionId;
 
 use crate::{Intent, IntentKey, IntentState, StoreError};
 
-/// Why a journaled call did not succeed, and whether the money can have moved.
+/// Why a journaled call did not succeed, and whether money can have moved.
 ///
-/// Ask [`outcome`](Self::outcome) first. `{}` says what happened, whether the money can have moved and what to do; `{:#}`
+/// Check [`outcome`](Self::outcome) first. `{}` shows what happened, whether money can have moved and what to do; `{:#}`
 /// adds the causes. Neither these nor `Debug` show a card number, a security code, an account or the API key.
 pub struct Error(Box<Inner>);
 
 struct Inner {
     key: IntentKey,
     cause: Cause,
-    /// Why the end could not be written down.
+    /// Why the outcome could not be written.
     not_recorded: Option<StoreError>,
 }
 
 #[derive(Debug)]
 pub(crate) enum Cause {
-    /// This call was sent, or was refused by the client.
+    /// This call was sent, or the client refused it.
     Call(payments_core::Error),
-    /// An earlier call with this key ended so, or is being sent. Nothing was sent now.
+    /// The state left by an earlier call with this key, which may still be sending. Nothing was sent now.
     Recorded(Intent),
     KeyReused(Intent, Vec<&'static str>),
-    /// A new attempt after a rejection was asked for, and the journal does not know the key.
+    /// A new attempt after a rejection was requested, and the journal does not have the key.
     NoSuchIntent,
     Store(StoreError),
     SecretInKey,
@@ -44,17 +44,17 @@ impl Error {
         Self(Box::new(Inner { key, cause, not_recorded }))
     }
 
-    /// Whether the money of this *intent* can have moved, by this call or by an earlier one with the same key. Every other
-    /// question comes after this one.
+    /// Whether the money of this *intent* can have moved, by this call or by an earlier one with the same key. Check it before
+    /// anything else.
     ///
     /// | outcome | of the key |
     /// |---|---|
-    /// | [`NotProcessed`](Outcome::NotProcessed) | no call has moved money: the key may be sent again, or this call was refused for what it holds |
+    /// | [`NotProcessed`](Outcome::NotProcessed) | no call has moved money: the key may be sent again, or this call was refused because of its content |
     /// | [`Rejected`](Outcome::Rejected) | the response was no: another card is a [new attempt](crate::JournaledClient::after_rejection) with the same key |
     /// | [`Unknown`](Outcome::Unknown) | it may have been paid: never pay it another way or under another key before a person has looked |
     ///
-    /// A call that sent nothing is `Unknown` too where an earlier one may have paid: if the journal cannot be read or written
-    /// ([`is_journal`](Self::is_journal)), and if the key stands for another request that may be processed
+    /// A call that sent nothing is also `Unknown` if an earlier one may have paid: if the journal cannot be read or written
+    /// ([`is_journal`](Self::is_journal)), or if the key names another request that may be processed
     /// ([`is_key_reused`](Self::is_key_reused)).
     pub fn outcome(&self) -> Outcome {
         match &self.0.cause {
@@ -64,30 +64,29 @@ impl Error {
             | Cause::NoSuchIntent
             | Cause::SecretInKey => Outcome::NotProcessed,
             Cause::KeyReused(intent, _) if intent.moved_nothing() => Outcome::NotProcessed,
-            // An earlier call with the key may have paid: whoever pays another way now may pay twice.
+            // An earlier call with the key may have paid: paying another way now may pay twice.
             _ => Outcome::Unknown,
         }
     }
 
-    /// Nothing was sent by this call, but somebody else is sending the same intent at this moment, or has this key in
-    /// flight: ask the journal again later.
+    /// Nothing was sent by this call, but another call is sending this intent at this moment: look at the journal again later.
     pub fn is_in_progress(&self) -> bool {
         matches!(&self.0.cause, Cause::Recorded(intent) if intent.state == IntentState::Sending)
     }
 
-    /// Nothing was sent by this call: the key already stands for another request. [`intent`](Self::intent) is that one.
+    /// Nothing was sent by this call: the key already names another request, which is [`intent`](Self::intent).
     ///
-    /// [`outcome`](Self::outcome) is [`Outcome::Unknown`] if that one is processed, in flight or unknown: do not pay the same
-    /// thing another way. [`transaction_id`](Self::transaction_id) is what it is already paid as, where that is known. If that
-    /// one was rejected or not processed, the outcome is [`Outcome::NotProcessed`], and
+    /// [`outcome`](Self::outcome) is [`Outcome::Unknown`] if that request is processed, in flight or unknown: do not pay the
+    /// same thing another way. [`transaction_id`](Self::transaction_id) is the transaction that already paid it, if known. If
+    /// that request was rejected or not processed, the outcome is [`Outcome::NotProcessed`], and
     /// [`JournaledClient::after_rejection`](crate::JournaledClient::after_rejection) sends this request under the same key.
-    /// Calling it again as before gives the same error.
+    /// Calling it again unchanged returns the same error.
     pub fn is_key_reused(&self) -> bool {
         matches!(self.0.cause, Cause::KeyReused(..))
     }
 
-    /// Nothing was sent: a [new attempt after a rejection](crate::JournaledClient::after_rejection) was asked for, and the
-    /// journal has no such key. Sending it by a plain call is safe if this is the right journal and the key was never purged.
+    /// Nothing was sent: a [new attempt after a rejection](crate::JournaledClient::after_rejection) was requested, and the
+    /// journal has no such key. A plain call is safe if this is the right journal and the key was never purged.
     pub fn is_no_such_intent(&self) -> bool {
         matches!(self.0.cause, Cause::NoSuchIntent)
     }
@@ -98,10 +97,10 @@ impl Error {
     }
 
     /// Nothing was sent by this call, because the row of the key could not be read or written, or because there is no tokio
-    /// runtime to do it on. No row, no charge.
+    /// runtime. No row, no charge.
     ///
     /// [`outcome`](Self::outcome) is [`Outcome::Unknown`], because an earlier call with the same key may have paid. Calling
-    /// again with the **same key** is safe at any time, and tells once the journal is back. Never use another key.
+    /// again with the **same key** is always safe, and returns the outcome once the journal is back. Never use another key.
     pub fn is_journal(&self) -> bool {
         matches!(self.0.cause, Cause::Store(_) | Cause::NoRuntime)
     }
@@ -111,7 +110,7 @@ impl Error {
         &self.0.key
     }
 
-    /// The row that kept this call from being sent.
+    /// The row because of which this call was not sent.
     pub fn intent(&self) -> Option<&Intent> {
         match &self.0.cause {
             Cause::Recorded(intent) | Cause::KeyReused(intent, _) => Some(intent),
@@ -119,21 +118,20 @@ impl Error {
         }
     }
 
-    /// The client's own error, if this call got as far as the client.
+    /// The client's error, if this call reached the client.
     pub fn call_error(&self) -> Option<&payments_core::Error> {
         let Cause::Call(error) = &self.0.cause else { return None };
         Some(error)
     }
 
-    /// Why the journal could not be read or written, if [that](Self::is_journal) is what happened. `None` for want of a
-    /// runtime.
+    /// Why the journal could not be read or written, if [that](Self::is_journal) happened. `None` if the runtime was missing.
     pub fn store_error(&self) -> Option<&StoreError> {
         let Cause::Store(error) = &self.0.cause else { return None };
         Some(error)
     }
 
-    /// Why the end of this call could not be written down, if so. [`outcome`](Self::outcome) is right all the same, but the
-    /// key stays in doubt: a later call with it sends nothing and is told that the outcome is unknown.
+    /// Why the outcome of this call could not be written, if it could not. [`outcome`](Self::outcome) is still right, but the
+    /// key stays unresolved: a later call with it sends nothing and reports that the outcome is unknown.
     pub fn not_recorded(&self) -> Option<&StoreError> {
         self.0.not_recorded.as_ref()
     }
@@ -146,7 +144,7 @@ impl Error {
         }
     }
 
-    /// One word for logs and metrics: that of [`payments_core::Error::code`], or `in_progress`, `key_reused`, `no_such_key`,
+    /// One word for logs and metrics: [`payments_core::Error::code`], or `in_progress`, `key_reused`, `no_such_key`,
     /// `journal`, `secret_in_key`, `panic`, `lost`.
     pub fn kind(&self) -> &str {
         match &self.0.cause {
@@ -173,7 +171,7 @@ impl fmt::Debug for Error {
         let Inner { key, cause, not_recorded } = &*self.0;
         let mut debug = f.debug_struct("Error");
         debug.field("message", &format_args!("{self}")).field("outcome", &self.outcome());
-        // A key that holds a secret is not shown.
+        // A key that contains a secret is not shown.
         if !matches!(cause, Cause::SecretInKey) {
             debug.field("key", key);
         }
@@ -181,28 +179,28 @@ impl fmt::Debug for Error {
     }
 }
 
-/// Three parts for three in the morning: what happened, what it means for the money, what to do.
+/// In three parts: what happened, whether money can have moved, what to do.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { key, cause, not_recorded } = &*self.0;
         match cause {
-            // Without a journal the advice is to send a new request. With one it could be read as "under a new key".
+            // The client advises to send a new request, which could be read here as "with a new key".
             Cause::Call(error) if error.outcome() == Outcome::Rejected => {
                 error.what_happened().fmt(f)?;
                 let advice = after_a_rejection(error.http_status().map(|status| status.as_u16()));
-                write!(f, "; it was refused: correct the cause, then {advice}")
+                write!(f, "; it was refused: fix the cause, then {advice}")
             }
             Cause::Call(error) => error.fmt(f),
             Cause::Recorded(intent) => write_recorded(intent, f),
             Cause::KeyReused(intent, differences) => {
-                let differences = differences.join(" and another ");
-                write!(f, "{key} already stands for another request, with another {differences}; ")?;
-                write_what_became_of_the_other(intent, f)
+                let differences = differences.join(" and a different ");
+                write!(f, "{key} is already used for another request, with a different {differences}; ")?;
+                write_key_holder(intent, f)
             }
             Cause::NoSuchIntent => write!(
                 f,
-                "the journal has no {key}, so there is no rejection to follow; nothing was sent: \
-                 for a first attempt use the plain call"
+                "the journal has no key {key}, so there is no rejection to follow; nothing was sent: \
+                 for a first attempt, make a plain call"
             ),
             Cause::Store(error) => {
                 write!(f, "{key}: ")?;
@@ -210,11 +208,12 @@ impl fmt::Display for Error {
                 write!(f, "; {MAY_HAVE_PAID} when the journal is back")
             }
             Cause::SecretInKey => f.write_str(
-                "the intent key, or the token or id of the request, holds the API key, card or account data; nothing was sent",
+                "the intent key, or the token or id of the request, contains the API key, card data or account data; \
+                 nothing was sent: use a value without secrets",
             ),
             Cause::NoRuntime => write!(
                 f,
-                "{key}: a journaled call needs a tokio runtime, and was polled outside of one; \
+                "{key}: a journaled call needs a tokio runtime, and was polled outside one; \
                  {MAY_HAVE_PAID} inside a tokio runtime"
             ),
             Cause::Panicked => write!(
@@ -225,47 +224,50 @@ impl fmt::Display for Error {
             Cause::Lost => write!(
                 f,
                 "{key}: the runtime ended while it was being sent; \
-                 it may have been processed: do not send it again, ask the journal once it is opened again"
+                 it may have been processed: do not send it again, open the journal again and look at the key"
             ),
         }?;
         if let Some(error) = not_recorded {
-            write!(f, " (this could not be written to the journal, where the key stays in doubt: {error})")?;
+            write!(
+                f,
+                " (the outcome could not be written to the journal, where the key stays unresolved: {error})"
+            )?;
         }
         Ok(())
     }
 }
 
-/// Of a call that could not ask the journal.
+/// For a call that could not use the journal.
 const MAY_HAVE_PAID: &str =
     "nothing was sent now: an earlier call with this key may have paid, so call again with the same key";
 
-/// Of the intent that has the key already.
-fn write_what_became_of_the_other(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// Describes the intent that already has the key.
+fn write_key_holder(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let amount =
         intent.request.amount.map_or_else(String::new, |amount| format!(" (its amount is {amount})"));
     if let Some(id) = intent.processed_as() {
         let (done, id) = (if intent.is_void() { "voided" } else { "paid" }, id.as_str().escape_debug());
         return write!(
             f,
-            "nothing was sent now: it is already {done} as transaction {id}{amount}, do not pay it another way; \
-             only something else to be paid gets a key of its own"
+            "nothing was sent now: that one is already {done} as transaction {id}{amount}, do not pay it another way; \
+             use a new key only for a different payment"
         );
     }
     if intent.moved_nothing() {
         return write!(
             f,
             "nothing was sent, and that one moved no money{amount}: \
-             to send this one under the same key, make a new attempt (after_rejection)"
+             to send this request with the same key, make a new attempt (after_rejection)"
         );
     }
     let what = match &intent.state {
-        IntentState::Sending => "is being sent at this moment,",
-        _ => "may have been processed, resolve it first and",
+        IntentState::Sending => "is being sent at this moment:",
+        _ => "may have been processed: resolve it first and",
     };
-    write!(f, "nothing was sent now{amount}: it {what} do not pay this under another key")
+    write!(f, "nothing was sent now, and that one{amount} {what} do not pay this under another key")
 }
 
-/// 401, 403 and 429 say nothing about the payment.
+/// 401, 403 and 429 are about the caller, not about the payment.
 fn after_a_rejection(http_status: Option<u16>) -> &'static str {
     match http_status {
         Some(401 | 403 | 429) => "let a person reopen the key",
@@ -278,7 +280,7 @@ fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match &intent.state {
         IntentState::Sending => write!(
             f,
-            "{key} is being sent at this moment; nothing was sent now, it may be processed: ask the journal again later"
+            "{key} is being sent at this moment; nothing was sent now, it may be processed: look at the journal again later"
         ),
         IntentState::Rejected(failure) => {
             write!(f, "{key} was rejected earlier")?;
@@ -289,7 +291,7 @@ fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, ", {}", reason.escape_debug())?;
             }
             let advice = after_a_rejection(failure.http_status);
-            write!(f, "; nothing was sent now: correct the cause, then {advice}")
+            write!(f, "; nothing was sent now: fix the cause, then {advice}")
         }
         IntentState::Unknown(failure) => {
             write!(f, "the outcome of {key} is unknown since an earlier call ({})", failure.kind)?;

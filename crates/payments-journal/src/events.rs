@@ -1,6 +1,6 @@
-//! What a log says of an intent, behind the feature `tracing`. Every event has the key, under the target `payments`.
+//! Log events of an intent, with the feature `tracing`. Every event has the key and the target `payments`.
 //!
-//! A call whose key holds a secret is refused before any of these.
+//! A call whose key contains a secret is refused before any of these.
 
 #![cfg_attr(not(feature = "tracing"), allow(unused_variables, reason = "nothing is logged then"))]
 
@@ -12,8 +12,8 @@ use tracing::{Instrument as _, error, error_span, warn};
 
 use crate::{Applied, Ending, Failure, IntentKey, StoreError};
 
-/// The future within the caller's span, and within one that has the key: events of the client, its observer and its transport
-/// have both. The caller's span is entered by itself, because a filter that lets only other targets through disables `intent`.
+/// Runs the future in the caller's span and in a span with the key, so events of the client, its observer and its transport
+/// have both. The caller's span is entered separately, because a filter for other targets disables `intent`.
 pub(crate) fn in_span<F: Future>(key: &IntentKey, future: F) -> impl Future<Output = F::Output> + use<F> {
     #[cfg(feature = "tracing")]
     let future =
@@ -33,7 +33,7 @@ pub(crate) fn unknown(key: &IntentKey, failure: &Failure) {
     );
 }
 
-/// It ended so, and the journal could not take that.
+/// The journal could not write this end.
 pub(crate) fn not_recorded(key: &IntentKey, ending: &Ending, error: &StoreError) {
     #[cfg(feature = "tracing")]
     {
@@ -54,14 +54,14 @@ pub(crate) fn not_recorded(key: &IntentKey, ending: &Ending, error: &StoreError)
     }
 }
 
-/// Nobody waited any more when it could have been sent.
-pub(crate) fn left_before_it_was_sent(key: &IntentKey) {
+/// The caller left before the request was sent.
+pub(crate) fn caller_left_before_send(key: &IntentKey) {
     #[cfg(feature = "tracing")]
     warn!(target: "payments", key = key.as_str(), "the caller left before it was sent: nothing was sent");
 }
 
-/// It was processed, and nobody waited any more.
-pub(crate) fn processed_unheard(key: &IntentKey, transaction_id: &TransactionId) {
+/// It was processed after the caller left.
+pub(crate) fn processed_after_caller_left(key: &IntentKey, transaction_id: &TransactionId) {
     #[cfg(feature = "tracing")]
     warn!(
         target: "payments",
@@ -71,7 +71,7 @@ pub(crate) fn processed_unheard(key: &IntentKey, transaction_id: &TransactionId)
     );
 }
 
-/// The service gave the transaction of another intent to this one.
+/// The service returned the transaction of another intent for this one.
 pub(crate) fn same_transaction(ended: &Applied) {
     #[cfg(feature = "tracing")]
     if let (Some(intent), Some(other)) = (&ended.written, &ended.same_transaction_as) {
@@ -92,9 +92,9 @@ mod tests {
 
     use super::*;
 
-    /// Such as with `RUST_LOG=my_app=info`: the events of an observer of that program keep its span.
+    /// For example with `RUST_LOG=my_app=info`: the events of that program's observer keep its span.
     #[test]
-    fn the_callers_span_is_kept_where_a_filter_switches_the_target_payments_off() {
+    fn caller_span_is_kept_if_a_filter_disables_the_target_payments() {
         let key = IntentKey::new("invoice-17").unwrap();
         let subscriber =
             tracing_subscriber::registry().with(filter_fn(|metadata| metadata.target() != "payments"));

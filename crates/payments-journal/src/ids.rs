@@ -1,4 +1,4 @@
-//! The names of intents, of attempts and of who makes them.
+//! The names of intents, attempts and owners.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,12 +7,11 @@ use payments_model::mask;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
-/// The name that the caller gives one intent to move money, such as `invoice-2026-0017`.
+/// The caller's name for one intent to move money, such as `invoice-2026-0017`.
 ///
-/// 1 to 128 visible ASCII characters, without spaces. The journal knows an intent by this alone, so it must come from
-/// what is being paid, never from a clock or a random number: whoever makes a new key for the same invoice makes a new
-/// charge. It is kept in the journal and shown in errors and lists, so it must hold nothing secret. One in which a card
-/// number can be recognised is refused.
+/// 1 to 128 visible ASCII characters, without spaces. The journal identifies an intent by this alone, so it must come from
+/// what is being paid, never from a clock or a random number: a new key for the same invoice is a new charge. It is stored in
+/// the journal and shown in errors and lists, so it must not contain a secret. A key that contains a card number is refused.
 ///
 /// ```
 /// use payments_journal::IntentKey;
@@ -30,11 +29,11 @@ impl IntentKey {
     /// The longest key, in bytes.
     pub const MAX_BYTES: usize = 128;
 
-    /// Takes the key as it is.
+    /// Checks the key and keeps it unchanged.
     ///
     /// # Errors
     ///
-    /// If it is empty, longer than 128 characters, has any but visible ASCII characters, or holds a card number. Nothing
+    /// If it is empty, longer than 128 characters, has characters other than visible ASCII, or contains a card number. Nothing
     /// was sent. The error does not show the key.
     pub fn new(text: impl Into<Box<str>>) -> Result<Self, InvalidIntentKey> {
         let text = text.into();
@@ -43,15 +42,15 @@ impl IntentKey {
             1..=Self::MAX_BYTES if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
                 "must consist of visible ASCII characters, without spaces"
             }
-            1..=Self::MAX_BYTES if mask(&text, &[]) != *text => "must not hold a card number",
+            1..=Self::MAX_BYTES if mask(&text, &[]) != *text => "must not contain a card number",
             1..=Self::MAX_BYTES => return Ok(Self(text)),
             _ => "must be at most 128 characters",
         };
         Err(InvalidIntentKey(rule))
     }
 
-    /// One that a journal has kept. The rules for new keys do not apply to it: a version with a stricter rule must still read
-    /// the rows of an earlier one.
+    /// A key read from a journal. The rules for new keys do not apply: a version with stricter rules must still read the rows of
+    /// an earlier one.
     pub(crate) fn from_kept(text: impl Into<Box<str>>) -> Self {
         Self(text.into())
     }
@@ -62,8 +61,10 @@ impl IntentKey {
     }
 }
 
-/// For serde: a key in a row of a journal.
-pub(crate) fn kept_key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<IntentKey, D::Error> {
+/// Deserializes a key read from a journal.
+pub(crate) fn deserialize_kept_key<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<IntentKey, D::Error> {
     Box::<str>::deserialize(deserializer).map(IntentKey::from_kept)
 }
 
@@ -101,7 +102,7 @@ impl FromStr for IntentKey {
 pub struct InvalidIntentKey(&'static str);
 
 impl InvalidIntentKey {
-    /// The rule that it breaks, as the rest of a sentence that begins with the key: `must not be empty`.
+    /// The broken rule, as the rest of a sentence about the key: `must not be empty`.
     pub const fn rule(&self) -> &'static str {
         self.0
     }
@@ -114,11 +115,11 @@ macro_rules! random_id {
         pub struct $name(Box<str>);
 
         impl $name {
-            /// A new one, of 128 random bits.
+            /// A new id of 128 random bits.
             ///
             /// # Panics
             ///
-            /// If the operating system has no randomness to give.
+            /// If the operating system cannot provide randomness.
             #[expect(clippy::new_without_default, reason = "a default that differs each time would surprise")]
             pub fn new() -> Self {
                 let mut bytes = [0; 16];
@@ -126,12 +127,12 @@ macro_rules! random_id {
                 Self(format!("{:032x}", u128::from_be_bytes(bytes)).into())
             }
 
-            /// One that a store has kept.
+            /// An id read from a store.
             pub fn from_kept(text: impl Into<Box<str>>) -> Self {
                 Self(text.into())
             }
 
-            /// The text to keep.
+            /// The id as text, for a store.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -146,12 +147,12 @@ macro_rules! random_id {
 }
 
 random_id! {
-    /// One attempt to send the request of an intent. Only the attempt that a row names may say how it ended.
+    /// One attempt to send the request of an intent. Only the attempt that a row names may record how it ended.
     AttemptId
 }
 
 random_id! {
-    /// One opened store: who sends. As long as it is [live](crate::IntentStore::is_live), what it sends is in progress.
+    /// One opened store, which sends. While it is [live](crate::IntentStore::is_live), what it sends is in progress.
     OwnerId
 }
 
@@ -182,7 +183,7 @@ mod tests {
     #[test]
     fn a_key_with_a_card_number_is_refused_and_not_shown() {
         let error = IntentKey::new("charge-4242424242424242").unwrap_err();
-        assert_eq!(error.to_string(), "the intent key must not hold a card number; nothing was sent");
+        assert_eq!(error.to_string(), "the intent key must not contain a card number; nothing was sent");
         assert_eq!(rule("2026112100000017"), None);
         assert_eq!(rule("1793000000000"), None, "a time in milliseconds");
     }

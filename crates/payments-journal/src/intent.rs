@@ -5,38 +5,38 @@ use payments_core::OperationName;
 use payments_model::TransactionId;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::kept_key;
+use crate::ids::deserialize_kept_key;
 use crate::row::milliseconds;
 use crate::{AttemptId, IntentKey, IntentRequest, OwnerId};
 
-/// One row of the journal: an intent to move money, and what became of it.
+/// One row of the journal: an intent to move money, and its state.
 ///
-/// Stores keep it as the document that serde makes of it, with times in milliseconds since 1970 UTC. A document with a
-/// member that this version does not know is not read: a change that left it out or repeated it could be wrong.
+/// Stores keep it as a serde document, with times in milliseconds since 1970 UTC. A document with an unknown member is not
+/// read, because a change that drops or copies the member could be wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Intent {
-    /// The caller's name for it.
-    #[serde(deserialize_with = "kept_key")]
+    /// The caller's name for the intent.
+    #[serde(deserialize_with = "deserialize_kept_key")]
     pub key: IntentKey,
-    /// What it asks for.
+    /// The request.
     pub request: IntentRequest,
-    /// What became of it.
+    /// The state of the newest attempt.
     pub state: IntentState,
-    /// The attempt that the state is about, the newest.
+    /// The newest attempt.
     pub attempt: AttemptId,
-    /// Who made that attempt.
+    /// The owner of that attempt.
     pub owner: OwnerId,
     /// The rejection that the newest attempt follows, until its end is known. If that attempt was not processed, the key is
     /// rejected again, so that no plain call sends it.
     pub follows: Option<Failure>,
-    /// How many attempts there were. All but the last provably moved nothing or were rejected, or a person has said so.
+    /// The number of attempts. All but the last provably moved nothing or were rejected, or a person has said so.
     pub attempts: u32,
-    /// When the intent was first written down.
+    /// When the intent was first written.
     #[serde(with = "milliseconds")]
     pub created_at: SystemTime,
-    /// When the newest attempt was written down, just before it was sent: the time to look for in the service's books.
+    /// When the newest attempt was written, just before it was sent: the time to look for in the service's records.
     #[serde(with = "milliseconds")]
     pub begun_at: SystemTime,
     /// When the row last changed.
@@ -46,7 +46,7 @@ pub struct Intent {
     pub revision: u64,
 }
 
-/// What became of an intent.
+/// The state of an intent.
 ///
 /// ```text
 ///            ┌────────────────────────────────┐
@@ -60,31 +60,31 @@ pub struct Intent {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum IntentState {
-    /// Written down before the request was handed to the transport; how it ended is not known yet.
+    /// Written before the request was passed to the transport. The outcome is not known yet.
     Sending,
-    /// The service says that it processed it. Never sent again.
+    /// The service reports it as processed. Never sent again.
     Processed {
         /// The transaction.
         transaction_id: TransactionId,
     },
-    /// The answer is no. Never sent again, unless a person [reopens](crate::Journal::reopen) it or the caller explicitly asks
-    /// for a [new attempt](crate::JournaledClient::after_rejection).
+    /// The service or something in front of it said no. Never sent again, unless a person [reopens](crate::Journal::reopen) it
+    /// or the caller explicitly asks for a [new attempt](crate::JournaledClient::after_rejection).
     Rejected(Failure),
     /// Provably never acted upon. The same key may be sent again.
     NotProcessed(Failure),
     /// It may have been processed. Never sent again, unless a person [resolves](crate::Journal::resolve) it.
     Unknown(Failure),
-    /// It was unknown, and a person has found out. Sent again only if the person says that it was not processed.
+    /// It was unknown, and a person has resolved it. Sent again only if the person says that it was not processed.
     Resolved {
-        /// What the person says.
+        /// What the person found out.
         resolution: Resolution,
-        /// What was known before.
+        /// The failure before the resolution.
         before: Failure,
     },
 }
 
 impl Intent {
-    /// Whether the money can have moved without anybody knowing: what is being sent, and what is unknown.
+    /// Whether the outcome is open, so money can have moved: the intent is being sent, or its outcome is unknown.
     pub fn is_unresolved(&self) -> bool {
         matches!(self.state, IntentState::Sending | IntentState::Unknown(_))
     }
@@ -95,7 +95,7 @@ impl Intent {
         self.request.operation == OperationName::Void
     }
 
-    /// The transaction, as far as one is known: of the answer, or named by a person.
+    /// The transaction, if one is known: from the response, or from a person.
     pub fn transaction_id(&self) -> Option<&TransactionId> {
         match &self.state {
             IntentState::Rejected(failure)
@@ -106,7 +106,7 @@ impl Intent {
         }
     }
 
-    /// The transaction that it was processed as, by the service's word or a person's.
+    /// The transaction that it was processed as, as the service or a person reported.
     pub fn processed_as(&self) -> Option<&TransactionId> {
         match &self.state {
             IntentState::Processed { transaction_id } => Some(transaction_id),
@@ -115,12 +115,12 @@ impl Intent {
         }
     }
 
-    /// Whether no call with this key has moved money: the service said no, nothing reached it, or a person says so.
+    /// Whether no call with this key has moved money: the service said no, no request reached it, or a person says so.
     pub(crate) fn moved_nothing(&self) -> bool {
         matches!(self.state, IntentState::Rejected(_)) || self.may_be_sent()
     }
 
-    /// Whether the same request may be sent again under this key: nothing of it can have been acted upon.
+    /// Whether the same request may be sent again with this key, because it cannot have been acted upon.
     pub(crate) fn may_be_sent(&self) -> bool {
         matches!(self.state, IntentState::NotProcessed(_) | IntentState::Resolved { .. })
             && self.processed_as().is_none()
@@ -150,10 +150,10 @@ impl StateName {
     pub const ALL: &'static [Self] =
         &[Self::Sending, Self::Processed, Self::Rejected, Self::NotProcessed, Self::Unknown, Self::Resolved];
 
-    /// The states in which the money can have moved without anybody knowing.
+    /// The states whose outcome is open, so money can have moved.
     pub const UNRESOLVED: &'static [Self] = &[Self::Sending, Self::Unknown];
 
-    /// In lower case with underscores, such as `not_processed`.
+    /// The name in lower case with underscores, such as `not_processed`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sending => "sending",
@@ -172,7 +172,7 @@ impl StateName {
 }
 
 impl IntentState {
-    /// Its name.
+    /// The name of the state.
     pub const fn name(&self) -> StateName {
         match self {
             Self::Sending => StateName::Sending,
@@ -185,12 +185,12 @@ impl IntentState {
     }
 }
 
-/// What is kept of an attempt that did not succeed.
+/// What the journal stores about an attempt that did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Failure {
-    /// One word: that of [`payments_core::Error::code`], such as `timeout` or `rejected`, or one of the journal's own:
+    /// One word: [`payments_core::Error::code`], such as `timeout` or `rejected`, or one of the journal's own:
     /// `crash`, `panic`, `abandoned`, `withdrawn`, `lost`, `reopened`.
     pub kind: Cow<'static, str>,
     /// The HTTP status of the response, if there was one.
@@ -202,20 +202,20 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The process that was sending died before it could write down how it ended.
+    /// The process that was sending died before it could record the outcome.
     pub const CRASH: &'static str = "crash";
     /// The transport panicked.
     pub const PANIC: &'static str = "panic";
-    /// The caller went away before anything was sent, so nothing was.
+    /// The caller left before the request was sent, so it was not sent.
     pub const ABANDONED: &'static str = "abandoned";
-    /// It could not be made certain that the intent is written down, so nothing was sent.
+    /// The journal could not confirm that the intent was written, so nothing was sent.
     pub const WITHDRAWN: &'static str = "withdrawn";
     /// The runtime ended while it was being sent.
     pub const LOST: &'static str = "lost";
-    /// A person said that a rejected intent may be sent again.
+    /// A person allowed a rejected intent to be sent again.
     pub const REOPENED: &'static str = "reopened";
 
-    /// A failure of which nothing but this is known.
+    /// A failure of which only the kind is known.
     pub fn of_kind(kind: impl Into<Cow<'static, str>>) -> Self {
         Self { kind: kind.into(), http_status: None, reason: None, transaction_id: None }
     }
@@ -243,17 +243,17 @@ impl From<&payments_core::Error> for Failure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
-#[must_use = "nothing is resolved before the journal is told"]
+#[must_use = "nothing is resolved before it is passed to the journal"]
 pub struct Resolution {
     /// What happened to the money.
     pub verdict: Verdict,
-    /// Who says so.
+    /// The person who says so.
     pub by: String,
-    /// How they know.
+    /// How this person knows.
     pub note: Option<String>,
 }
 
-/// What happened to the money, as a person says.
+/// What happened to the money, as reported by a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(clippy::exhaustive_enums, reason = "complete: the money moved or it did not")]
@@ -282,7 +282,7 @@ impl Resolution {
         }
     }
 
-    /// Says how the person knows.
+    /// Adds how the person knows.
     pub fn note(mut self, text: impl Into<String>) -> Self {
         self.note = Some(text.into());
         self

@@ -5,8 +5,8 @@ use payments_model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What an intent asks for, as far as it may be kept: enough to tell another request from the same one, and to find the
-/// payment in the service's books.
+/// The part of a request that may be stored: enough to tell a different request from the same one, and to find the payment in
+/// the service's records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -17,15 +17,15 @@ pub struct IntentRequest {
     pub subject: Subject,
     /// The amount; a void has none.
     pub amount: Option<Amount>,
-    /// Sale or authorisation; a token payment and a void do not say.
+    /// Sale or authorization; a token payment and a void have none.
     pub transaction_type: Option<TransactionType>,
-    /// Whether a fee applies, which changes what is charged; a void does not say.
+    /// Whether a fee applies, which changes what is charged; a void has none.
     pub convenience_fee: Option<ConvenienceFee>,
     /// The caller's own reference. A card number in it is masked.
     pub reference: Option<String>,
 }
 
-/// What an intent is about, without anything that a card or an account could be charged with.
+/// What is charged or voided, without data that could be used to charge a card or an account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
@@ -35,16 +35,16 @@ pub enum Subject {
         /// The last four digits.
         last_four: String,
     },
-    /// An account. Nothing is kept of it, so two accounts cannot be told apart.
+    /// An account. Nothing about it is stored, so two accounts cannot be told apart.
     Account,
-    /// A stored token. A card number that somebody wrote in its place is masked but for its last four digits.
+    /// A stored token. A card number in its place is masked except for its last four digits.
     Token(TokenId),
     /// A transaction that is to be voided.
     Transaction(TransactionId),
 }
 
 impl IntentRequest {
-    /// Everything but the operation and what it is about is left out.
+    /// Only the operation and its subject; everything else is `None`.
     pub(crate) const fn new(operation: OperationName, subject: Subject) -> Self {
         Self {
             operation,
@@ -56,8 +56,8 @@ impl IntentRequest {
         }
     }
 
-    /// What the service's records can be searched by if the outcome is unknown and there is no transaction to look up, as
-    /// [`Operation::search_by`](payments_core::Operation::search_by) has it.
+    /// What to search the service's records by if the outcome is unknown and there is no transaction to look up, as in
+    /// [`Operation::search_by`](payments_core::Operation::search_by).
     pub fn search_by(&self) -> &'static str {
         match (&self.subject, &self.reference) {
             (Subject::Card { .. } | Subject::Account, _) => "amount, last four digits, payer's name and time",
@@ -67,8 +67,8 @@ impl IntentRequest {
         }
     }
 
-    /// The names of what differs from `other` in what moves money: `operation`, `card`, `token`, `amount` and the like.
-    /// The reference moves none.
+    /// The names of the differences from `other` that matter for the money: `operation`, `card`, `token`, `amount` and the like.
+    /// The reference does not matter.
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
         let Self { operation, subject, amount, transaction_type, convenience_fee, reference: _ } = self;
         let subject_name = match subject {
@@ -89,10 +89,10 @@ impl IntentRequest {
         .collect()
     }
 
-    /// Why this record cannot be that of this request; empty if nothing in it says so.
+    /// Why this record cannot belong to this request; empty if nothing contradicts it.
     ///
-    /// What the record does not show contradicts nothing. Either of its amounts may be the one that was asked for, because how
-    /// they relate, with a convenience fee for one, is not published.
+    /// A field that the record does not show contradicts nothing. Either of its amounts may be the requested one, because their
+    /// relation, for example with a convenience fee, is not published.
     pub fn contradictions(&self, record: &TransactionRecord) -> Vec<String> {
         let mut found = Vec::new();
         let mut shown: Vec<Amount> = [&record.amount, &record.base_amount]
@@ -146,7 +146,7 @@ impl From<&TokenTransaction> for IntentRequest {
             amount: Some(payment.amount()),
             convenience_fee: Some(payment.convenience_fee()),
             reference: payment.reference_no().map(|reference| mask(reference, &[]).into_owned()),
-            ..Self::new(OperationName::TokenTransaction, Subject::Token(kept(payment.token_id())))
+            ..Self::new(OperationName::TokenTransaction, Subject::Token(masked(payment.token_id())))
         }
     }
 }
@@ -157,9 +157,9 @@ impl From<&Void> for IntentRequest {
     }
 }
 
-/// A file that was filled in wrongly has card numbers where tokens belong.
-fn kept(token: &TokenId) -> TokenId {
-    TokenId::new(mask(token.as_str(), &[])).expect("what is masked is not blank")
+/// A billing file with mixed-up columns has card numbers in place of tokens.
+fn masked(token: &TokenId) -> TokenId {
+    TokenId::new(mask(token.as_str(), &[])).expect("masked text is not blank")
 }
 
 #[cfg(test)]
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_number_in_place_of_a_token_is_not_kept() {
+    fn card_number_in_place_of_a_token_is_masked() {
         for (token, expected) in [
             ("4242424242424242", "************4242"),
             ("4242 4242 4242 4242", "**** **** **** 4242"),

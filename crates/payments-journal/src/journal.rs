@@ -7,36 +7,36 @@ use tokio::sync::watch;
 
 use crate::error::Cause;
 use crate::events;
-use crate::resolve_error::Why;
+use crate::resolve_error::Reason;
 use crate::store::ErasedStore;
 use crate::{
     Applied, AttemptId, Change, Cursor, Ending, Error, Intent, IntentKey, IntentRequest, IntentState,
     IntentStore, Page, Purged, Resolution, ResolveError, StateName, StoreError,
 };
 
-/// Every intent, and what became of it: an opened [`IntentStore`].
+/// Every intent and its state: an opened [`IntentStore`].
 ///
-/// Cloning is cheap and shares it. It is closed when the last clone is dropped; nothing is lost then, because everything
-/// was durable before it was answered. Dropping it does not wait; [`close`](Self::close) does.
+/// Clones are cheap and share the store. It is closed when the last clone is dropped. Nothing is lost then, because every change
+/// was durable before its call returned. Dropping does not wait; [`close`](Self::close) does.
 #[derive(Clone)]
 pub struct Journal {
     store: Arc<dyn ErasedStore>,
     unwritten: Arc<Unwritten>,
 }
 
-/// How attempts ended whose end could not be written, the oldest first: it is, before anything new begins.
+/// Ends of attempts that could not be written, the oldest first. They are written before anything new begins.
 #[derive(Default)]
 struct Unwritten {
     ends: Mutex<VecDeque<Change>>,
-    /// Held by whoever writes them, so that nobody takes them for written before they are.
+    /// Held while the ends are written, so that no other call considers them written too early.
     writing: tokio::sync::Mutex<()>,
-    /// Why that failed last.
+    /// Why the last attempt to write them failed.
     failed: watch::Sender<Option<StoreError>>,
 }
 
 impl Journal {
-    /// Opens the journal over a store. What an owner that is dead has left [`Sending`](IntentState::Sending) becomes
-    /// [`Unknown`](IntentState::Unknown) by a crash; nothing is sent again.
+    /// Opens the journal on a store. An intent that a dead owner left [`Sending`](IntentState::Sending) becomes
+    /// [`Unknown`](IntentState::Unknown), kind `crash`. Nothing is sent again.
     ///
     /// # Errors
     ///
@@ -56,8 +56,8 @@ impl Journal {
         self.store.find(key).await
     }
 
-    /// At most `limit` intents in these states, in the order in which they were first written down: the first ones, or
-    /// those after an earlier page.
+    /// At most `limit` intents in these states, in the order in which they were first written: the first ones, or those after an
+    /// earlier page.
     ///
     /// # Errors
     ///
@@ -71,21 +71,21 @@ impl Journal {
         self.store.list(states, after, limit).await
     }
 
-    /// Writes down what a person found out about an intent of unknown outcome, whose word is taken:
-    /// [`JournaledClient::resolve_processed`](crate::JournaledClient::resolve_processed) looks the transaction up first. A
-    /// person may also correct what a person said.
+    /// Records what a person found out about an intent of unknown outcome, without checking it:
+    /// [`JournaledClient::resolve_processed`](crate::JournaledClient::resolve_processed) looks the transaction up first. It also
+    /// corrects an earlier resolution.
     ///
     /// # Errors
     ///
     /// If there is no such intent, if its outcome is not unknown, if another intent already has that transaction (a payment
-    /// and its void may have the same), or if the journal cannot be read or written. Nothing was changed. Of two people who
-    /// name one transaction for two intents at the same time, one gets this error.
+    /// and its void may have the same), or if the journal cannot be read or written. Nothing was changed. If two
+    /// people name one transaction for two intents at the same time, one of them gets this error.
     pub async fn resolve(&self, key: &IntentKey, resolution: Resolution) -> Result<Intent, ResolveError> {
         self.apply_resolution(Change::resolve(key.clone(), resolution, SystemTime::now())).await
     }
 
-    /// The same for an intent that was read before, for who resolves many at once: it is resolved only if the outcome of the
-    /// attempt that was read is still unknown. So what another person has said meanwhile stays.
+    /// As [`resolve`](Self::resolve), for an intent that was read earlier, as when many are resolved at once. It is resolved
+    /// only if the outcome of the attempt that was read is still unknown, so a resolution by another person is not replaced.
     ///
     /// # Errors
     ///
@@ -103,18 +103,17 @@ impl Journal {
         let applied = self.store.apply(change.clone()).await?;
         match (applied.written, applied.found) {
             (Some(written), _) => Ok(written),
-            (None, None) => Err(ResolveError(Why::NoSuchIntent(change.key().clone()))),
+            (None, None) => Err(ResolveError(Reason::NoSuchIntent(change.key().clone()))),
             (None, Some(found)) => match change.resolved_as().cloned().zip(applied.same_transaction_as) {
-                Some((id, by)) => Err(ResolveError(Why::Taken { id, by })),
-                None => Err(ResolveError(Why::NotUnknown(found.key, found.state.name()))),
+                Some((id, by)) => Err(ResolveError(Reason::Taken { id, by })),
+                None => Err(ResolveError(Reason::NotUnknown(found.key, found.state.name()))),
             },
         }
     }
 
-    /// Lets a rejected intent be sent again, by a person's decision: it becomes
-    /// [`NotProcessed`](IntentState::NotProcessed), if it was rejected with one of these HTTP statuses. 401, 403 and 429
-    /// say something about the caller and nothing about the payment. `None` if the intent is not there, or is none of
-    /// these.
+    /// Allows a rejected intent to be sent again, by a person's decision. It becomes
+    /// [`NotProcessed`](IntentState::NotProcessed) if it was rejected with one of these HTTP statuses. 401, 403 and 429 are about
+    /// the caller and not about the payment. `None` if there is no such intent, or if it was not rejected with one of them.
     ///
     /// # Errors
     ///
@@ -124,20 +123,20 @@ impl Journal {
         Ok(self.store.apply(change).await?.written)
     }
 
-    /// Removes what ended longer ago. What is unresolved is never removed.
+    /// Removes intents that ended longer ago than `age`. Unresolved intents are never removed.
     ///
-    /// **A key that is removed is new again**: whoever uses it once more charges once more. So age is not counted by the
-    /// clock of whoever sent or purges alone, but from a time that the store notes with each row:
+    /// **A removed key is new again**: using it once more charges once more. So age does not depend only on the clock of the
+    /// process that sends or purges. It counts from a time that the store records with each row:
     ///
     /// | store | a row is removed if it is old |
     /// |---|---|
-    /// | `PostgresStore` | by the server's clock, which has noted the time of the row too |
+    /// | `PostgresStore` | by the server's clock, which also recorded the time of the row |
     /// | `SqliteStore` | by the machine's clock *and* by the newest time that the journal held when it was opened |
     /// | [`MemoryStore`](crate::MemoryStore) | by a clock that never jumps, and by what a test has [added](crate::MemoryStore::make_older) |
     ///
-    /// A SQLite journal notes the later of the machine's clock and the newest time that it holds, and removes nothing while
-    /// the clock is behind that time. What it does not notice: a clock that ran ahead while an earlier process wrote rows.
-    /// Compare [`Purged::newest`] with what you expect. All of this is chosen by this SDK.
+    /// A SQLite journal records the later of the machine's clock and the newest time that it holds, and removes nothing while
+    /// the clock is behind that time. It does not notice a clock that ran ahead while an earlier process wrote rows. Compare
+    /// [`Purged::newest`] with what you expect. These rules are chosen by this SDK.
     ///
     /// # Errors
     ///
@@ -145,7 +144,7 @@ impl Journal {
     pub async fn purge_older_than(&self, age: Duration) -> Result<Purged, StoreError> {
         if age < Self::YOUNGEST_TO_PURGE {
             return Err(StoreError::refused(
-                "what is younger than 24 hours is not purged: its key may still be repeated; nothing was removed",
+                "the age must be at least 24 hours, because a younger key may still be repeated; nothing was removed",
             ));
         }
         self.store.purge(age).await
@@ -154,14 +153,14 @@ impl Journal {
     /// 24 hours. No store removes what is younger.
     pub const YOUNGEST_TO_PURGE: Duration = Duration::from_hours(24);
 
-    /// Gives what owners that are dead have left behind its name, and says how many intents that were.
+    /// Marks as unknown the intents that dead owners were sending, and returns their number.
     ///
     /// # Errors
     ///
     /// If the store cannot be read or written.
     pub async fn give_up_the_dead(&self) -> Result<u64, StoreError> {
         let mut live = HashMap::from([(self.store.owner().clone(), true)]);
-        let (mut after, mut given_up) = (None, 0);
+        let (mut after, mut marked) = (None, 0);
         loop {
             let page = self.store.list(&[StateName::Sending], after, PAGE).await?;
             for intent in page.intents {
@@ -170,40 +169,40 @@ impl Journal {
                     live.insert(intent.owner.clone(), is_live);
                 }
                 if !live[&intent.owner] {
-                    given_up += u64::from(self.give_up(&intent).await?.written.is_some());
+                    marked += u64::from(self.mark_crashed(&intent).await?.written.is_some());
                 }
             }
             after = page.next;
             if after.is_none() {
-                return Ok(given_up);
+                return Ok(marked);
             }
         }
     }
 
-    /// Writes down how charges ended whose end [could not be written](crate::Journaled::not_recorded) when they ended. It is
-    /// also done before anything new begins; before a program ends, this is the last chance.
+    /// Writes the outcomes that [could not be written](crate::Journaled::not_recorded) when their charges ended. The journal also
+    /// does this before anything new begins; before a program ends, this is the last chance.
     ///
-    /// It may be cancelled at any point: what is not written then is written by the next call. Where another call is
-    /// already writing, it waits for that one.
+    /// It may be cancelled at any point: the next call writes the rest. If another call is already writing, it waits for that
+    /// one.
     ///
     /// # Errors
     ///
-    /// If the store still cannot be written. What is left then becomes unknown when the journal is opened the next time.
+    /// If the store still cannot be written. The remaining intents become unknown the next time the journal is opened.
     pub async fn settle(&self) -> Result<(), StoreError> {
         let Unwritten { ends: _, writing, failed } = &*self.unwritten;
         let failed_meanwhile = failed.subscribe();
         let _writing = writing.lock().await;
         loop {
             let Some(change) = self.unwritten().front().cloned() else { return Ok(()) };
-            // Those who waited for one who failed fail with it: a dead database may take half a minute to say so, which nobody
-            // is to wait for once per call.
+            // Calls that waited for a failed one fail with it: a dead database may take half a minute to fail, and each call
+            // would wait that long.
             if failed_meanwhile.has_changed().is_ok_and(|has_failed| has_failed)
                 && let Some(error) = failed_meanwhile.borrow().clone()
             {
                 return Err(error);
             }
-            // Each is removed only once it is written: whoever is cancelled here leaves it to the next. A row that says something
-            // else by now stays as it is.
+            // Each is removed only after it is written: a call that is cancelled here leaves it to the next one. A row that has
+            // changed meanwhile is not changed again.
             let applied = self.store.apply(change).await.inspect_err(|error| {
                 failed.send_replace(Some(error.clone()));
             })?;
@@ -212,17 +211,17 @@ impl Journal {
         }
     }
 
-    /// Closes the store for every clone of this journal, and waits until it is closed. If nobody else has a SQLite journal
+    /// Closes the store for every clone of this journal, and waits until it is closed. If no other process has a SQLite journal
     /// open, it is then a single file, without its log. A program that ends without this may leave the log, as after a crash,
-    /// and the next to open the journal reads it. No key and no end of a charge depends on it.
+    /// and the next process that opens the journal reads it. No key or outcome is lost.
     ///
-    /// What is asked of the journal afterwards fails, and nothing is sent. [Drain](crate::JournaledClient::drain) the client
+    /// Every call after this fails, and nothing is sent. [Drain](crate::JournaledClient::drain) the client
     /// and [`settle`](Self::settle) first.
     pub async fn close(&self) {
         self.store.close().await;
     }
 
-    /// Writes down that this attempt is about to be sent. If the key does not allow it, returns its row: nothing was changed.
+    /// Records that this attempt is about to be sent. If the key does not allow it, returns its row unchanged.
     pub(crate) async fn begin(
         &self,
         key: &IntentKey,
@@ -240,31 +239,31 @@ impl Journal {
             Ok(Applied { found: Some(found), .. }) => found,
             Ok(_) if is_after_rejection => return Err(failed(Cause::NoSuchIntent)),
             Ok(_) => {
-                let lost = "the store has kept nothing of a new intent; nothing was sent";
+                let lost = "the store did not write a new intent; nothing was sent";
                 return Err(failed(Cause::Store(StoreError::damaged(lost))));
             }
             Err(error) => {
                 if error.is_in_doubt() {
-                    // It may be written down as begun, and is not sent. Taken back at once, so that the key is free again.
+                    // It may be recorded as begun, and is not sent. Withdraw it at once, so that the key is free again.
                     let (key, attempt) = (key.clone(), attempt.clone());
                     let _ = self.end(Change::end(key, attempt, Ending::withdrawn(), SystemTime::now())).await;
                 }
                 return Err(failed(Cause::Store(error)));
             }
         };
-        // Who cannot be asked counts as live.
+        // An owner whose state cannot be read counts as live.
         if found.state == IntentState::Sending
             && found.owner != *owner
             && let Ok(false) = self.store.is_live(&found.owner).await
-            && let Ok(given_up) = self.give_up(&found).await
+            && let Ok(applied) = self.mark_crashed(&found).await
         {
-            return Ok(Some(given_up.written.or(given_up.found).unwrap_or(found)));
+            return Ok(Some(applied.written.or(applied.found).unwrap_or(found)));
         }
         Ok(Some(found))
     }
 
-    /// Calls an attempt unknown whose owner is dead.
-    async fn give_up(&self, sending: &Intent) -> Result<Applied, StoreError> {
+    /// Marks an attempt as unknown, because its owner is dead.
+    async fn mark_crashed(&self, sending: &Intent) -> Result<Applied, StoreError> {
         let change = Change::orphan(sending.key.clone(), sending.attempt.clone(), SystemTime::now());
         let applied = self.store.apply(change).await?;
         if let Some(Intent { state: IntentState::Unknown(failure), .. }) = &applied.written {
@@ -273,20 +272,20 @@ impl Journal {
         Ok(applied)
     }
 
-    /// Writes down how the attempt ended. What cannot be written now is written before anything new begins. Returns another
+    /// Records how the attempt ended. If it cannot be written now, it is written before anything new begins. Returns another
     /// intent that is processed as the same transaction.
     pub(crate) async fn end(&self, change: Change) -> Result<Option<IntentKey>, StoreError> {
         let applied = self.store.apply(change.clone()).await.inspect_err(|_| self.end_later(change))?;
         if applied.written.is_none() {
             return Err(StoreError::in_doubt(
-                "somebody else has changed the intent while it was being sent, so how it ended is not written down",
+                "another process changed the intent while it was being sent, so the outcome was not written",
             ));
         }
         events::same_transaction(&applied);
         Ok(applied.same_transaction_as)
     }
 
-    /// Has this end written down before anything new begins, for an attempt that cannot wait for it.
+    /// Queues this end to be written before anything new begins, for an attempt that cannot wait for it.
     pub(crate) fn end_later(&self, change: Change) {
         self.unwritten().push_back(change);
     }
@@ -296,7 +295,7 @@ impl Journal {
     }
 }
 
-/// Rows that are looked at together.
+/// Rows that are read at once.
 const PAGE: usize = 1000;
 
 impl fmt::Debug for Journal {

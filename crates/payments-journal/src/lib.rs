@@ -1,7 +1,7 @@
 //! A durable journal of intents to move money, for a service that has no idempotency key and no search.
 //!
 //! After a crash in the middle of a billing run, a business does not know whom it charged. [`JournaledClient`] wraps a
-//! [`Client`](payments_core::Client), takes an [`IntentKey`] with every call that moves money, and keeps what became of each
+//! [`Client`](payments_core::Client), takes an [`IntentKey`] with every call that moves money, and records the outcome of each
 //! key on disk.
 //!
 //! # The guarantee
@@ -10,7 +10,7 @@
 //! concurrent processes and machines, unless a person resolves or reopens the key, or the caller explicitly asks for a
 //! [new attempt after a rejection](JournaledClient::after_rejection); every unresolved key stays listed.**
 //!
-//! It is not exactly-once. Whether the one transmission took effect can stay open: the key is then
+//! It is not exactly-once. Whether the one transmission took effect can remain unknown: the key is then
 //! [`Unknown`](IntentState::Unknown), and a person has to find out.
 //!
 //! ```
@@ -43,68 +43,68 @@
 //!
 //! # Which key
 //!
-//! The journal knows an intent by its key alone. So the key must name what is being paid, never the attempt to pay it.
+//! The journal identifies an intent by its key alone. So the key must name what is being paid, never the attempt to pay it.
 //!
 //! | | the key is | retries and reruns | another card after a decline |
 //! |---|---|---|---|
 //! | a checkout | the order or cart: `order-4711` | plain calls | [`after_rejection`](JournaledClient::after_rejection), once the customer has chosen it |
-//! | a billing file | invoice and period: `invoice-1843-2026-11` | the same file again, plain calls | by hand, by that same call; a billing run never makes it |
+//! | a billing file | invoice and period: `invoice-1843-2026-11` | the same file again, plain calls | by hand, with the same call; a billing run never makes it |
 //!
 //! A plain call never sends a rejected intent again. The same request returns the recorded rejection; another request returns
 //! [`key_reused`](Error::is_key_reused). So no retry charges a declined card twice, and a customer who presses "pay" in two
 //! windows pays once.
 //!
-//! # Where it is kept
+//! # Stores
 //!
 //! | store | feature | for |
 //! |---|---|---|
-//! | `SqliteStore` | `sqlite`, on by default | one machine: a file that any number of processes share |
+//! | `SqliteStore` | `sqlite`, on by default | one machine: a file shared by any number of processes |
 //! | `PostgresStore` | `postgres` | several machines |
 //! | [`MemoryStore`] | | tests |
 //!
 //! [`Journal::open`] takes any of them. `SqliteStore::open` blocks on the disk, and for some seconds if another process holds
 //! the file: call it at the start, or where blocking is allowed. `PostgresStore::connect` is asynchronous.
 //!
-//! # How it is kept
+//! # Durability
 //!
-//! - The intent is durable as [`Sending`](IntentState::Sending) before the transport is called. No row, no charge. If
-//!   the row cannot be read or written, nothing is sent. The call is then [`Unknown`](payments_core::Outcome::Unknown), because
-//!   an earlier call with the key may have paid: call again with the same key when the journal is back.
-//! - How it ended is durable before the call returns. If that cannot be written, the call returns its result all the same and
-//!   [says so](Journaled::not_recorded), and the key stays unresolved.
+//! - The intent is durable as [`Sending`](IntentState::Sending) before the transport is called. No row, no charge. If the row
+//!   cannot be read or written, nothing is sent. The outcome is then [`Unknown`](payments_core::Outcome::Unknown), because an
+//!   earlier call with the key may have paid: call again with the same key when the journal is back.
+//! - The outcome is durable before the call returns. If it cannot be written, the call still returns its result,
+//!   [reports the failure](Journaled::not_recorded), and the key stays unresolved.
 //! - After a failed write or sync, nothing more is charged until the journal is opened again.
-//! - A row that a dead process left as `Sending` becomes [`Unknown`](IntentState::Unknown). Nothing else follows from a
-//!   process's death: no expiry, clock or process number ever permits a send.
+//! - A row that a dead process left as `Sending` becomes [`Unknown`](IntentState::Unknown). The death of a process has no
+//!   other effect: no expiry, clock or process number ever permits a send.
 //!
 //! All rules are in one pure function, [`Change::decide`]. A store keeps each intent as one JSON document and decides nothing.
 //!
-//! # What to be paged on
+//! # Logging and alerts
 //!
-//! With the feature `tracing`, a call runs within the span of its caller and a span `intent` with its `key`, so what the
-//! client's `TracingObserver` and the transport log has both. The journal's own events have the target `payments` and the
+//! With the feature `tracing`, a call runs in the span of its caller and in a span `intent` with its `key`, so events of the
+//! client's `TracingObserver` and of the transport have both. The journal's own events have the target `payments` and the
 //! field `key` too:
 //!
 //! | level | event | can it have been charged? |
 //! |---|---|---|
-//! | error | outcome unknown, also of what a dead process left behind (`kind` `crash`) | it may: a person reconciles the key |
+//! | error | outcome unknown, also after the crash of another process (`kind` `crash`) | it may: a person reconciles the key |
 //! | error | the outcome could not be written to the journal | as `outcome` says; the key stays listed until a person resolves it with `transaction_id` |
 //! | warn | processed after the caller left | yes, as `transaction_id`; the next call with the key returns it |
 //! | warn | the caller left before it was sent | no; the next call with the key sends it |
 //!
 //! A key that holds a secret is refused before anything is logged.
 //!
-//! # What it keeps
+//! # What is stored
 //!
 //! Amount, operation, token or last four digits, reference, outcome, transaction and times. Never a card number, a
 //! security code, an expiry, an account, the API key, or a hash of one.
 //!
 //! # What it does not do
 //!
-//! It sends nothing by itself, not even what provably was not sent. It cannot see what is charged through a second journal or
-//! through a [`Client`](payments_core::Client) beside it. It keeps no copy of a request, so it cannot repeat one. A key that was
-//! [purged](Journal::purge_older_than) is new again.
+//! It sends nothing on its own, not even a request that provably was not sent. It cannot see charges made through a second
+//! journal or directly through a [`Client`](payments_core::Client). It keeps no copy of a request, so it cannot repeat one. A
+//! [purged](Journal::purge_older_than) key is new again.
 
-// docs.rs builds with nightly, which writes on each item the feature that it needs.
+// docs.rs builds with nightly, which shows the feature that each item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod attempt;

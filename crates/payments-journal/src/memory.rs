@@ -7,7 +7,7 @@ use crate::{
     StoreError,
 };
 
-/// A journal in memory, **for tests alone**: it ends with the process, and with it the guarantee.
+/// A journal in memory, **only for tests**: it ends with the process, and with it the guarantee.
 ///
 /// ```
 /// use payments_journal::{Journal, MemoryStore};
@@ -37,9 +37,9 @@ struct Shared {
 struct Row {
     position: i64,
     intent: Intent,
-    /// By a clock that never jumps.
+    /// By a monotonic clock.
     written: Instant,
-    /// By how much a test has made it older.
+    /// The age that a test has added.
     older_by: Duration,
 }
 
@@ -50,20 +50,20 @@ impl Row {
 }
 
 impl MemoryStore {
-    /// A new one without intents.
+    /// Creates an empty journal.
     pub fn new() -> Self {
         Self::of(Arc::default())
     }
 
-    /// Makes everything that is kept older by this, for a test of [purging](crate::Journal::purge_older_than). The times of
-    /// the intents stay.
+    /// Makes all rows older by this, to test [purging](crate::Journal::purge_older_than). The times of the intents do not
+    /// change.
     pub fn make_older(&self, by: Duration) {
         for row in self.lock().rows.values_mut() {
             row.older_by = row.older_by.saturating_add(by);
         }
     }
 
-    /// The same intents, opened by somebody else, as another process opens the same file.
+    /// The same intents, opened by another owner, as another process opens the same file.
     #[must_use]
     pub fn another_owner(&self) -> Self {
         Self::of(self.shared.clone())

@@ -1,7 +1,7 @@
 //! The journal in a PostgreSQL database.
 //!
 //! Each change is one transaction that locks its key, over one of a few connections. One more connection holds the lock that
-//! shows that this owner lives.
+//! shows that this owner is alive.
 
 mod address;
 mod connection;
@@ -21,7 +21,7 @@ use crate::{
     StoreError,
 };
 use address::Address;
-use connection::{Connection, LONGEST_WAIT, ask, commit};
+use connection::{Connection, MAX_WAIT, commit, execute};
 use owner::OwnerLock;
 use session::{Session, read};
 
@@ -46,66 +46,66 @@ use session::{Session, read};
 /// `channel_binding`, `load_balance_hosts`, `sslnegotiation`, and
 ///
 /// - `sslmode`: `disable`, `prefer` or `require`. Without it, TLS is required, except for a Unix socket, `localhost` or a
-///   loopback address. Wherever TLS is used, **the server's certificate and name are verified**, so `require` is what libpq
+///   loopback address. With TLS, **the server's certificate and name are verified**, so `require` is what libpq
 ///   calls `verify-full`, which is accepted too. With `prefer`, an attacker in the network can switch TLS off.
-/// - `sslrootcert`: a PEM file of the authorities to trust in place of those of Mozilla's programme.
+/// - `sslrootcert`: a PEM file of the authorities to trust instead of those of Mozilla's program.
 ///
-/// Neither environment variables nor a password file are read. The password is in no error and in no `Debug`.
+/// Neither environment variables nor a password file are read. No error and no `Debug` shows the password.
 ///
-/// # What the server must keep
+/// # What the server must guarantee
 ///
-/// A journal is as durable as its server. Each connection checks the server. It is refused if it runs with `fsync` or
-/// `full_page_writes` off, is a standby, or encodes in anything but UTF-8. `synchronous_commit` is switched on for the
+/// A journal is as durable as its server. Each connection checks the server and refuses it if it runs with `fsync` or
+/// `full_page_writes` off, is a standby, or has an encoding other than UTF-8. `synchronous_commit` is switched on for the
 /// connection.
 ///
-/// One thing cannot be checked: **a fail-over to a standby that does not have every commit forgets keys, as an old backup
-/// does, and a forgotten key may be sent again.** Let a journal fail over only to a synchronous standby.
+/// One thing cannot be checked: **a failover to a standby that does not have every commit loses keys, as an old backup does, and
+/// a lost key may be sent again.** Let a journal fail over only to a synchronous standby.
 ///
-/// A pooler in between must give each connection a session of its own and reset it afterwards, as PgBouncer does in session
-/// mode. A store opens up to nine connections.
+/// A connection pooler must give each connection its own session and reset it afterwards, as PgBouncer does in session mode. A
+/// store opens up to nine connections.
 ///
 /// # Tables
 ///
-/// They are made in the schema `payments_journal` when they are first needed. For that the user needs the right to create a
+/// They are created in the schema `payments_journal` when they are first needed. For that the user needs the right to create a
 /// schema; later it only reads and writes. One database is one journal.
 ///
-/// # Errors and time
+/// # Errors and timeouts
 ///
-/// If a connection breaks during COMMIT, or does not respond for 10 seconds, the change
-/// [may have been made](StoreError::is_in_doubt). A call that was to begin then counts as not begun, and nothing is sent.
-/// Until the server has ended that transaction, which takes seconds, the key is locked and nothing else begins with it. How a
-/// charge ended is tried again for half a minute over new connections, so a server may be restarted under a running
-/// program.
+/// If a connection breaks during COMMIT, or does not respond for 10 seconds, the change [may have been
+/// made](StoreError::is_in_doubt). A call that was about to begin then does not begin, and nothing is sent. Until the server
+/// has ended that transaction, which takes seconds, the key is locked and nothing else begins with it. The write of an outcome
+/// is retried for half a minute over new connections, so the server may be restarted while the program runs.
 ///
 /// # Runtimes
 ///
-/// The store needs a tokio runtime with I/O and time. It can be used in another runtime than the one that opened it. When the
-/// runtime that opened it ends, the store counts as dead: others then show what it is sending as unknown until it has ended.
+/// The store needs a tokio runtime with I/O and time. It can be used in a different runtime from the one that opened it. When the
+/// runtime that opened it ends, the store counts as dead: other processes then show what it is sending as unknown until the
+/// attempt has ended.
 ///
-/// Keep the runtime that opened the store running until [`Journal::close`] has returned. If it stands still, `close` returns
+/// Keep the runtime that opened the store running until [`Journal::close`] has returned. If it does not run, `close` returns
 /// after 2 seconds, and the store counts as alive until that runtime runs again or ends.
 ///
-/// # Lists beside writers
+/// # Lists during writes
 ///
-/// A row gets its place in a list when it is written, and is visible once it is committed. So a list of several pages may
+/// A row gets its position in a list when it is written, and is visible once it is committed. So a list of several pages may
 /// lack rows that were being written while it ran, and no others.
 pub struct PostgresStore {
     owner: OwnerId,
     address: Address,
-    /// Connections are opened when they are needed. The server makes commits of several connections durable together.
+    /// Connections are opened when needed. The server makes commits of several connections durable together.
     idle: Mutex<Vec<Session>>,
     permits: Semaphore,
     lock: OwnerLock,
 }
 
 impl PostgresStore {
-    /// Connects, makes the tables if there are none, and becomes an owner.
+    /// Connects, creates the tables if there are none, and becomes an owner.
     ///
     /// # Errors
     ///
-    /// [Refused](StoreError::is_refused) if the URL cannot be read, if the server does not let this user in or does not keep
-    /// what it has committed, or if an older version of this crate has made the tables;
-    /// [newer](StoreError::is_newer) if a newer version has made them;
+    /// [Refused](StoreError::is_refused) if the URL cannot be read, if the server rejects this user or its commits are not
+    /// durable, or if an older version of this crate has created the tables;
+    /// [newer](StoreError::is_newer) if a newer version has created them;
     /// [unavailable](StoreError::is_unavailable) if the server cannot be reached within 10 seconds.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         let address = Address::parse(url)?;
@@ -113,8 +113,8 @@ impl PostgresStore {
         Self::over(address, connection).await
     }
 
-    /// Connects to a journal that exists. Returns `None` if there are no tables, and does not make them: a program that only
-    /// reads must not take an empty database for a journal without charges.
+    /// Connects to an existing journal. Returns `None` if there are no tables, and does not create them: a program that only
+    /// reads must not mistake an empty database for a journal without charges.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl PostgresStore {
     }
 
     async fn over(address: Address, mut connection: Connection) -> Result<Self, StoreError> {
-        tables::make(&mut connection).await?;
+        tables::create(&mut connection).await?;
         let session = Session::new(connection).await?;
         let owner = OwnerId::new();
         let lock = OwnerLock::take(address.clone(), &owner).await?;
@@ -137,21 +137,23 @@ impl PostgresStore {
         Ok(Self { owner, address, idle, permits, lock })
     }
 
-    /// Does the work over a connection. If the work fails, its connection is closed, and all that are idle with it: where one
-    /// connection has died in a silent network, each of the others would cost its own time to find out.
+    /// Runs the work over a connection. If the work fails, its connection and all idle ones are closed: if one connection has
+    /// died in a silent network, each of the others would need its own timeout.
     async fn with<T>(
         &self,
         work: impl AsyncFnOnce(&Session) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let Ok(permit) = timeout(LONGEST_WAIT, self.permits.acquire()).await else {
-            return Err(StoreError::unavailable("every connection to the journal's database is busy"));
+        let Ok(permit) = timeout(MAX_WAIT, self.permits.acquire()).await else {
+            return Err(StoreError::unavailable(
+                "every connection to the journal's database is busy; nothing was changed",
+            ));
         };
         let _permit = permit.map_err(|_| {
             StoreError::unavailable("the journal was closed by this program; nothing was changed")
         })?;
         let idle = {
             let mut idle = self.idle();
-            // The server may have gone since.
+            // The server may have closed them.
             idle.retain(|session| !session.connection.client.is_closed());
             idle.pop()
         };
@@ -181,23 +183,24 @@ impl IntentStore for PostgresStore {
         &self.owner
     }
 
-    /// An end that nobody could write later is tried again, even if the server is restarted meanwhile.
+    /// The write of an outcome is retried, even if the server restarts meanwhile, because the outcome cannot be obtained again.
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-        let patience = if change.is_last_word() { PATIENCE } else { Duration::ZERO };
-        let (began, mut pause, mut unheard) = (Instant::now(), SHORTEST_PAUSE, None);
+        let retry_time = if change.is_final_outcome() { RETRY_TIME } else { Duration::ZERO };
+        let (began, mut pause, mut unconfirmed) = (Instant::now(), MIN_PAUSE, None);
         loop {
-            match self.with(async |session| session.apply(&change, &mut unheard).await).await {
+            match self.with(async |session| session.apply(&change, &mut unconfirmed).await).await {
                 Err(error)
                     if (error.is_unavailable() || error.is_in_doubt())
-                        && began.elapsed() + pause < patience => {}
-                Err(error) if unheard.is_some() && !error.is_in_doubt() => {
-                    let lost = "the connection to the journal's database was lost, and cannot be had again";
+                        && began.elapsed() + pause < retry_time => {}
+                Err(error) if unconfirmed.is_some() && !error.is_in_doubt() => {
+                    let lost =
+                        "the connection to the journal's database was lost and could not be opened again";
                     return Err(StoreError::in_doubt(lost).because(error));
                 }
                 result => return result,
             }
             sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_PAUSE);
         }
     }
 
@@ -218,7 +221,7 @@ impl IntentStore for PostgresStore {
         let after = after.map_or(i64::MIN, Cursor::position);
         let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
         let listing = async |Session { connection, .. }: &Session| {
-            ask(connection.client.query(&statement, &[&after, &one_more])).await
+            execute(connection.client.query(&statement, &[&after, &one_more])).await
         };
         let mut rows = self.with(listing).await?;
         let next = Cursor::after_page(&mut rows, limit, |row| row.get("position"));
@@ -237,20 +240,20 @@ impl IntentStore for PostgresStore {
         let (statement, mut purged) = (tables::purge(), Purged::default());
         loop {
             let removing = async |Session { connection, .. }: &Session| {
-                commit(connection.client.query_one(&statement, &[&age, &PURGED_AT_ONCE])).await
+                commit(connection.client.query_one(&statement, &[&age, &PURGE_BATCH])).await
             };
             let removed = self.with(removing).await?;
             let rows: i64 = removed.get(0);
             purged.intents += rows.unsigned_abs();
             purged.newest = purged.newest.max(removed.get(1));
-            if rows < PURGED_AT_ONCE {
+            if rows < PURGE_BATCH {
                 return Ok(purged);
             }
         }
     }
 
     async fn close(&self) {
-        // Until no connection is in use.
+        // Wait until no connection is in use.
         let all = self.permits.acquire_many(CONNECTIONS).await;
         self.permits.close();
         drop(all);
@@ -265,16 +268,16 @@ impl fmt::Debug for PostgresStore {
     }
 }
 
-/// Few enough that a dozen machines stay under the hundred connections that a server allows by default.
+/// A dozen machines stay below the hundred connections that a server allows by default.
 const CONNECTIONS: u32 = 8;
 
-/// How long the end of a charge is tried again.
-const PATIENCE: Duration = Duration::from_secs(30);
-const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How long the write of an outcome is retried.
+const RETRY_TIME: Duration = Duration::from_secs(30);
+const MIN_PAUSE: Duration = Duration::from_millis(50);
+const MAX_PAUSE: Duration = Duration::from_secs(2);
 
-/// More than any row's age, and within the years that the server can count.
+/// More than the age of any row, and within the server's range of dates.
 const OLDEST: Duration = Duration::from_hours(24 * 365 * 1000);
 
-/// Rows that are removed by one statement.
-const PURGED_AT_ONCE: i64 = 10_000;
+/// Rows that one statement removes.
+const PURGE_BATCH: i64 = 10_000;

@@ -5,13 +5,13 @@ use payments_model::TransactionId;
 
 use crate::{IntentKey, StateName, StoreError};
 
-/// Why an intent was not resolved. A resolution sends nothing. Nothing was changed, unless the text says so: if
-/// [`store_error`](Self::store_error) [is in doubt](StoreError::is_in_doubt), the resolution may be written down.
+/// Why an intent was not resolved. Resolving sends nothing. Nothing was changed, with one exception: if
+/// [`store_error`](Self::store_error) [is in doubt](StoreError::is_in_doubt), the resolution may have been written.
 #[derive(Debug)]
-pub struct ResolveError(pub(crate) Why);
+pub struct ResolveError(pub(crate) Reason);
 
 #[derive(Debug)]
-pub(crate) enum Why {
+pub(crate) enum Reason {
     Store(StoreError),
     NoSuchIntent(IntentKey),
     NotUnknown(IntentKey, StateName),
@@ -23,63 +23,63 @@ pub(crate) enum Why {
 impl ResolveError {
     /// The journal has no intent with this key.
     pub fn is_no_such_intent(&self) -> bool {
-        matches!(self.0, Why::NoSuchIntent(_))
+        matches!(self.0, Reason::NoSuchIntent(_))
     }
 
     /// The intent's outcome is known, or it is still being sent.
     pub fn is_not_unknown(&self) -> bool {
-        matches!(self.0, Why::NotUnknown(..))
+        matches!(self.0, Reason::NotUnknown(..))
     }
 
-    /// The transaction cannot be the intent's: another intent has it, or its amount or card is another one.
+    /// The transaction cannot be the intent's: another intent has it, or its amount or card differs.
     pub fn is_contradicted(&self) -> bool {
-        matches!(self.0, Why::Taken { .. } | Why::Contradicted(_))
+        matches!(self.0, Reason::Taken { .. } | Reason::Contradicted(_))
     }
 
     /// Why the transaction could not be looked up.
     pub fn look_up_error(&self) -> Option<&payments_core::LookupError> {
-        let Why::LookUp(error) = &self.0 else { return None };
+        let Reason::LookUp(error) = &self.0 else { return None };
         Some(error)
     }
 
     /// Why the journal could not be read or written.
     pub fn store_error(&self) -> Option<&StoreError> {
-        let Why::Store(error) = &self.0 else { return None };
+        let Reason::Store(error) = &self.0 else { return None };
         Some(error)
     }
 }
 
 impl From<StoreError> for ResolveError {
     fn from(error: StoreError) -> Self {
-        Self(Why::Store(error))
+        Self(Reason::Store(error))
     }
 }
 
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Why::Store(error) if error.is_in_doubt() => {
+            Reason::Store(error) if error.is_in_doubt() => {
                 return write!(
                     f,
-                    "{error}; the resolution may be written down all the same: look at the key before you resolve it again"
+                    "{error}; the resolution may have been written: look at the key before you resolve it again"
                 );
             }
-            Why::Store(error) => write!(f, "{error}"),
-            Why::NoSuchIntent(key) => write!(f, "the journal has no intent {key}"),
-            Why::NotUnknown(key, StateName::Sending) => {
-                write!(f, "{key} is being sent, and how it ends is not known yet")
+            Reason::Store(error) => write!(f, "{error}"),
+            Reason::NoSuchIntent(key) => write!(f, "the journal has no intent {key}"),
+            Reason::NotUnknown(key, StateName::Sending) => {
+                write!(f, "{key} is being sent, and its outcome is not known yet")
             }
-            Why::NotUnknown(key, StateName::Unknown) => {
+            Reason::NotUnknown(key, StateName::Unknown) => {
                 write!(f, "{key} was sent again meanwhile, and the outcome of that attempt is unknown")
             }
-            Why::NotUnknown(key, state) => {
+            Reason::NotUnknown(key, state) => {
                 write!(f, "the outcome of {key} is known: it is {}", state.as_str())
             }
-            Why::Taken { id, by } => {
+            Reason::Taken { id, by } => {
                 write!(f, "transaction {} already belongs to {by}", id.as_str().escape_debug())
             }
-            Why::LookUp(error) => write!(f, "the transaction could not be looked up: {error}"),
-            Why::Contradicted(by) => {
+            Reason::LookUp(error) => write!(f, "the transaction could not be looked up: {error}"),
+            Reason::Contradicted(by) => {
                 write!(f, "the transaction cannot be this intent's: {}", by.join("; "))
             }
         }?;
@@ -90,8 +90,8 @@ impl fmt::Display for ResolveError {
 impl Error for ResolveError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.0 {
-            Why::Store(error) => error.source(),
-            Why::LookUp(error) => error.source(),
+            Reason::Store(error) => error.source(),
+            Reason::LookUp(error) => error.source(),
             _ => None,
         }
     }
@@ -102,12 +102,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_resolution_in_doubt_may_be_written_down_and_says_so() {
+    fn in_doubt_resolution_reports_that_it_may_have_been_written() {
         let error = ResolveError::from(StoreError::in_doubt("the connection broke"));
         assert_eq!(
             error.to_string(),
-            "the connection broke; the resolution may be written down all the same: look at the key before you resolve \
-             it again"
+            "the connection broke; the resolution may have been written: look at the key before you resolve it again"
         );
         let error = ResolveError::from(StoreError::unavailable("the disk is full"));
         assert_eq!(error.to_string(), "the disk is full; nothing was changed");

@@ -1,4 +1,4 @@
-//! An intent as a database keeps it: one document.
+//! An intent as a database stores it: one JSON document.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,18 +10,19 @@ mod document {
     use crate::{Intent, StateName, StoreError};
 
     /// What to do with a journal of an older version.
-    pub(crate) const OLDER: &str = "with the version that wrote it, resolve what is unknown and export it (payments journal \
-         export), then begin a new journal, for new keys only: it does not know the old ones and would charge them again";
+    pub(crate) const OLDER: &str = "with the version that wrote it, resolve the unknown keys and export them all (payments \
+         journal export), then begin a new journal for new keys only: it does not know the old keys and would charge them \
+         again";
 
     /// The intent as JSON.
     pub(crate) fn document(intent: &Intent) -> String {
-        // Longer than most, so that it is not moved while it grows.
+        // Larger than most documents, so that it is not reallocated.
         let mut document = Vec::with_capacity(1024);
-        serde_json::to_writer(&mut document, intent).expect("every key of it is a text");
+        serde_json::to_writer(&mut document, intent).expect("every map key is a string");
         String::from_utf8(document).expect("serde_json writes UTF-8")
     }
 
-    /// The intent of a document that stands in a row with this key and state.
+    /// The intent of a document in a row with this key and state.
     pub(crate) fn intent(key: &str, state: &str, document: &str) -> Result<Intent, StoreError> {
         let damaged = |how: &str| {
             StoreError::damaged(format!(
@@ -29,7 +30,7 @@ mod document {
                 key.escape_debug()
             ))
         };
-        // The text of the error may repeat the document.
+        // The error is dropped, because its text may repeat the document.
         let intent: Intent =
             serde_json::from_str(document).map_err(|_| damaged("this version cannot read the document"))?;
         if intent.key.as_str() != key || intent.state.name().as_str() != state {
@@ -38,14 +39,13 @@ mod document {
         Ok(intent)
     }
 
-    /// These states as a condition of SQL lists them.
+    /// These states as an SQL list.
     pub(crate) fn names<'a>(states: impl IntoIterator<Item = &'a StateName>) -> String {
         let names: Vec<_> = states.into_iter().map(|state| format!("'{}'", state.as_str())).collect();
         names.join(", ")
     }
 
-    /// The states of what may be purged. They are named one by one, so that a row in a state that only a newer version knows
-    /// is kept.
+    /// The states that may be purged. They are listed by name, so that a row in a state that only a newer version knows is kept.
     pub(crate) fn ended() -> String {
         names(StateName::ALL.iter().filter(|state| !StateName::UNRESOLVED.contains(state)))
     }
@@ -151,9 +151,9 @@ mod document {
         }
 
         proptest! {
-            /// A store writes what no store has read first, so what is written must be what is read.
+            /// No store reads a row back before it relies on it, so every written row must be readable.
             #[test]
-            fn every_intent_is_read_as_it_was_written(
+            fn every_intent_is_read_back_unchanged(
                 key in "[!-~]{1,128}",
                 (request, state, follows) in (request(), state(), option::of(failure())),
                 (attempt, owner) in any::<(String, String)>(),
@@ -173,7 +173,7 @@ mod document {
         }
 
         #[test]
-        fn the_document_is_read_by_people_and_holds_every_character() {
+        fn document_is_readable_and_keeps_every_character() {
             let document = document(&resolved());
             assert_eq!(
                 document,
@@ -183,25 +183,25 @@ mod document {
         }
 
         #[test]
-        fn a_document_that_its_columns_contradict_is_not_read() {
+        fn document_that_contradicts_its_columns_is_damaged() {
             let document = document(&resolved());
             for (key, state) in [("l", "resolved"), ("k", "processed")] {
                 assert!(intent(key, state, &document).unwrap_err().is_damaged());
             }
         }
 
-        /// What a version takes for a card number may change. The rows that are there must not.
+        /// A later version may detect more card numbers. It must still read existing rows.
         #[test]
-        fn a_key_that_would_be_refused_today_is_still_read() {
+        fn stored_key_that_would_be_refused_today_is_still_read() {
             let key = "charge-4242424242424242";
             let document = document(&resolved()).replace(r#"{"key":"k""#, &format!(r#"{{"key":"{key}""#));
             assert!(IntentKey::new(key).is_err());
             assert_eq!(intent(key, "resolved", &document).unwrap().key.as_str(), key);
         }
 
-        /// An older version of this crate must not write down half of what a newer one has kept.
+        /// An older version of this crate must not drop members that a newer one has written.
         #[test]
-        fn a_document_with_an_unknown_member_is_not_read_and_nothing_of_it_is_shown() {
+        fn document_with_an_unknown_member_is_damaged_and_not_shown() {
             for (member, with_another) in [
                 ("{\"key\"", "{\"4242424242424242\":1,\"key\""),
                 ("{\"verdict\"", "{\"4242424242424242\":1,\"verdict\""),
@@ -226,7 +226,7 @@ pub(crate) mod milliseconds {
 
     use super::{Duration, SystemTime, UNIX_EPOCH};
 
-    /// What is before 1970 counts as 1970.
+    /// A time before 1970 counts as 1970.
     pub(crate) fn of(time: SystemTime) -> i64 {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

@@ -5,34 +5,32 @@ use std::time::{Duration, SystemTime};
 
 use crate::{Change, Intent, IntentKey, OwnerId, StateName, StoreError};
 
-/// Where intents are kept. The rules are in [`Change`]; a store makes one change of one row whole and durable.
+/// Stores intents. The rules are in [`Change`]; a store makes one change of one row atomic and durable.
 ///
 /// # The contract
 ///
-/// - [`apply`](Self::apply) reads the row of [`Change::key`], asks [`Change::decide`], and writes what that says, in one
-///   step of which nobody ever sees a half, and between whose reading and writing nobody else writes that row: not
-///   another call, not another process, not another machine.
-/// - If the row to write is [processed as](Intent::processed_as) a transaction, `apply` looks, over an index, for another
-///   intent that is processed as the same one: for a payment among the payments, for a void among the voids. A change that
-///   [is refused if it is taken](Change::is_refused_if_taken) is then not made, and two such changes never both miss each
-///   other. Every other change is made all the same. Either way the other intent is
-///   [reported](Applied::same_transaction_as).
-/// - When `apply` has returned `Ok`, the change survives the death of the process, of the operating system and of the
-///   machine's power, as far as the disk keeps what it says it has kept.
-/// - After an error of which nobody can say whether the change was kept, such as a failed sync, the store says
-///   [`StoreError::in_doubt`], and never counts on anything of it without reading it again.
-/// - A store is one owner, under one name from opening to closing, and live for as long as its process is.
+/// - [`apply`](Self::apply) reads the row of [`Change::key`], calls [`Change::decide`] and writes the result, atomically.
+///   Between the read and the write nothing else writes that row: no other call, process or machine.
+/// - If the row to write is [processed as](Intent::processed_as) a transaction, `apply` searches an index for another intent
+///   that is processed as the same one: for a payment among the payments, for a void among the voids. If there is one, a
+///   change that [is refused if it is taken](Change::is_refused_if_taken) is not made, and two such changes never miss each
+///   other. Every other change is still made. In both cases the other intent is [reported](Applied::same_transaction_as).
+/// - When `apply` has returned `Ok`, the change survives a crash of the process or the operating system and a loss of power, if
+///   the disk keeps what it has confirmed.
+/// - After an error that leaves open whether the change was written, such as a failed sync, the store returns
+///   [`StoreError::in_doubt`], and reads the row again before it relies on either.
+/// - A store is one owner, with one id from opening to closing, and live as long as its process.
 ///
-/// One suite of tests is run over every store of this crate.
+/// One test suite runs over every store of this crate.
 pub trait IntentStore: Send + Sync + 'static {
-    /// The name under which this opened store sends.
+    /// The id under which this opened store sends.
     fn owner(&self) -> &OwnerId;
 
-    /// Makes one change of one row, durable once this has returned.
+    /// Makes one change of one row. The change is durable when this returns.
     ///
     /// # Errors
     ///
-    /// With [`StoreError::is_in_doubt`] if the change may have been made all the same. With any other error it was not.
+    /// [`StoreError::is_in_doubt`] if the change may have been made. With any other error it was not made.
     fn apply(&self, change: Change) -> impl Future<Output = Result<Applied, StoreError>> + Send;
 
     /// The intent with this key.
@@ -42,8 +40,8 @@ pub trait IntentStore: Send + Sync + 'static {
     /// If it cannot be read.
     fn find(&self, key: &IntentKey) -> impl Future<Output = Result<Option<Intent>, StoreError>> + Send;
 
-    /// At most `limit` intents in these states, in the order in which they were first written down, from after `after` or
-    /// from the first.
+    /// At most `limit` intents in these states, in the order in which they were first written, starting after `after` or with
+    /// the first.
     ///
     /// # Errors
     ///
@@ -55,43 +53,43 @@ pub trait IntentStore: Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Page, StoreError>> + Send;
 
-    /// Whether the owner still lives. It decides what a row that it left behind is called, and never whether anything is
-    /// sent.
+    /// Whether the owner is still alive. This decides the state of a row that it left, and never whether anything is sent.
     ///
     /// # Errors
     ///
     /// If that cannot be found out.
     fn is_live(&self, owner: &OwnerId) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Removes what ended longer ago than this: processed, rejected, not processed and resolved intents. What is
-    /// [unresolved](Intent::is_unresolved) stays, whatever its age, and so does what was written within the last
+    /// Removes intents that ended longer ago than `age`: processed, rejected, not processed and resolved ones.
+    /// [Unresolved](Intent::is_unresolved) intents stay, whatever their age. So do rows that were written within the last
     /// [24 hours](crate::Journal::YOUNGEST_TO_PURGE), whatever `age` is.
     ///
-    /// A key that is removed too early is charged once more, so no sender's clock counts, and none of an intent's times: the
-    /// store itself notes when it writes a row, and how far a clock can be trusted for that.
+    /// A key that is removed too early can be charged again. So age does not depend on the clock of a sender or on the times in
+    /// an intent: the store records when it writes a row, and decides how far a clock can be
+    /// trusted.
     ///
     /// # Errors
     ///
     /// If they cannot be removed.
     fn purge(&self, age: Duration) -> impl Future<Output = Result<Purged, StoreError>> + Send;
 
-    /// Closes the store in order and waits for it. Afterwards it changes nothing any more. Dropping it closes it too, and
-    /// waits for nothing.
+    /// Closes the store and waits until it is closed. It changes nothing after that. Dropping it also closes it, without
+    /// waiting.
     fn close(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
 }
 
-/// A row around a change.
+/// A row before and after a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(
     clippy::exhaustive_structs,
-    reason = "complete: stores make it, and there is nothing between before and after"
+    reason = "complete: stores create it, and there is nothing between before and after"
 )]
 pub struct Applied {
-    /// As it was found.
+    /// The row before the change.
     pub found: Option<Intent>,
-    /// As it was written, if [`Change::decide`] wanted it written and no other intent was in the way.
+    /// The row after the change; `None` if [`Change::decide`] did not change it, or if another intent has the transaction.
     pub written: Option<Intent>,
     /// Another intent that is processed as the same transaction as the row to write. If nothing was written, this is why.
     pub same_transaction_as: Option<IntentKey>,
@@ -99,30 +97,30 @@ pub struct Applied {
 
 /// What a purge has removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(clippy::exhaustive_structs, reason = "complete: stores make it")]
+#[allow(clippy::exhaustive_structs, reason = "complete: stores create it")]
 pub struct Purged {
-    /// How many intents.
+    /// The number of removed intents.
     pub intents: u64,
     /// When the newest of them was last written, by the store's time; `None` if there were none.
     pub newest: Option<SystemTime>,
 }
 
-/// Where a page of a list ends.
+/// The position at which a page of a list ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor(i64);
 
 impl Cursor {
-    /// The place of a row, in the order in which they were first written down.
+    /// The position of a row, in the order in which rows were first written.
     pub const fn new(position: i64) -> Self {
         Self(position)
     }
 
-    /// The place.
+    /// The position.
     pub const fn position(self) -> i64 {
         self.0
     }
 
-    /// Cuts rows down to a page of this length. If more were read, returns where the next page begins.
+    /// Truncates rows to a page of this length. If more were read, returns where the next page begins.
     pub(crate) fn after_page<R>(
         rows: &mut Vec<R>,
         limit: usize,
@@ -136,17 +134,17 @@ impl Cursor {
 
 /// Some rows of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_structs, reason = "complete: stores make it")]
+#[allow(clippy::exhaustive_structs, reason = "complete: stores create it")]
 pub struct Page {
     /// The rows.
     pub intents: Vec<Intent>,
-    /// Where to go on, or `None` at the end.
+    /// Where the next page begins, or `None` at the end.
     pub next: Option<Cursor>,
 }
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// The dyn-usable twin of [`IntentStore`], so that `Journal` has no type parameter.
+/// The dyn-compatible form of [`IntentStore`], so that `Journal` has no type parameter.
 pub(crate) trait ErasedStore: Send + Sync {
     fn owner(&self) -> &OwnerId;
     fn apply(&self, change: Change) -> Boxed<'_, Applied>;

@@ -2,9 +2,9 @@ use std::error::Error;
 use std::sync::Arc;
 use std::{fmt, iter};
 
-/// Why the journal could not do what it was asked. No charge is made without it, so none was made because of this.
+/// Why the journal failed. Nothing is charged without the journal, so this failure has not charged anything.
 ///
-/// Cheap to clone, because one failed commit fails everyone who waited for it.
+/// Cheap to clone, because one failed commit fails every change that waited for it.
 #[derive(Clone, Debug)]
 pub struct StoreError {
     kind: Kind,
@@ -23,7 +23,7 @@ enum Kind {
 }
 
 impl StoreError {
-    /// The journal is not opened: its place, its permissions or its settings make it unsafe. `message` says what to do.
+    /// The journal is not opened, because its location, permissions or settings are unsafe. `message` says what to do.
     pub fn refused(message: impl Into<String>) -> Self {
         Self::new(Kind::Refused, message)
     }
@@ -38,13 +38,12 @@ impl StoreError {
         Self::new(Kind::InDoubt, message)
     }
 
-    /// An earlier write or sync failed, so nothing that the store says can be trusted until it is opened again. The change
-    /// was not made.
+    /// An earlier write or sync failed, so the store cannot be trusted until it is opened again. The change was not made.
     pub fn poisoned(message: impl Into<String>) -> Self {
         Self::new(Kind::Poisoned, message)
     }
 
-    /// What the store holds cannot be read as a journal.
+    /// The content of the store cannot be read as a journal.
     pub fn damaged(message: impl Into<String>) -> Self {
         Self::new(Kind::Damaged, message)
     }
@@ -54,18 +53,18 @@ impl StoreError {
         Self::new(Kind::Newer, message)
     }
 
-    /// Adds the underlying error, whose text must hold no secret.
+    /// Adds the underlying error, whose text must not contain a secret.
     #[must_use]
     pub fn because(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { source: Some(source.into().into()), ..self }
     }
 
-    /// The change may have been made all the same: nobody may count on it, and nobody on its absence.
+    /// The change may have been made or not: rely on neither.
     pub fn is_in_doubt(&self) -> bool {
         self.kind == Kind::InDoubt
     }
 
-    /// Nothing is charged through this journal any more until it is opened again: a write or a sync failed.
+    /// Nothing more is charged through this journal until it is opened again: a write or a sync failed.
     pub fn is_poisoned(&self) -> bool {
         self.kind == Kind::Poisoned
     }
@@ -75,12 +74,12 @@ impl StoreError {
         self.kind == Kind::Unavailable
     }
 
-    /// Nothing was opened: the journal's place, permissions or settings are unsafe.
+    /// Nothing was opened: the journal's location, permissions or settings are unsafe.
     pub fn is_refused(&self) -> bool {
         self.kind == Kind::Refused
     }
 
-    /// Nothing was changed: what is there is no journal, or a damaged one.
+    /// Nothing was changed: the file or database is not a journal, or is damaged.
     pub fn is_damaged(&self) -> bool {
         self.kind == Kind::Damaged
     }
@@ -95,7 +94,7 @@ impl StoreError {
     }
 }
 
-/// With `{:#}` also the causes.
+/// `{:#}` adds the causes.
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;

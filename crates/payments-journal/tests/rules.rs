@@ -55,7 +55,7 @@ fn sending() -> Intent {
         .unwrap()
 }
 
-/// A row in each state, and by what name the table below knows it.
+/// A row in each state, with the name that the tests below use.
 fn rows() -> Vec<(&'static str, Intent)> {
     let after = |change: Change| change.decide(Some(&sending())).unwrap();
     let unknown = || after(end("first", Ending::Unknown(Failure::of_kind("timeout"))));
@@ -67,13 +67,13 @@ fn rows() -> Vec<(&'static str, Intent)> {
         ("rejected 429", after(end("first", Ending::Rejected(rejected(429))))),
         ("not processed", after(end("first", Ending::NotProcessed(Failure::of_kind("connect"))))),
         ("unknown", unknown()),
-        ("given up", after(Change::orphan(key(), attempt("first"), at(2)))),
+        ("crashed", after(Change::orphan(key(), attempt("first"), at(2)))),
         ("resolved: processed", resolved(Resolution::processed(id("txn_2"), "ada"))),
         ("resolved: not processed", resolved(Resolution::not_processed("ada"))),
     ]
 }
 
-/// Which rows a change may change, and to what.
+/// Checks which rows a change may change, and to which state.
 fn assert_changes(change: &Change, expected: &[(&str, StateName)]) {
     for (name, row) in rows() {
         let written = change.decide(Some(&row));
@@ -88,7 +88,7 @@ fn assert_changes(change: &Change, expected: &[(&str, StateName)]) {
 }
 
 #[test]
-fn a_plain_call_sends_again_only_what_provably_moved_nothing_d44() {
+fn plain_call_sends_again_only_if_nothing_moved_d44() {
     let again = [("not processed", StateName::Sending), ("resolved: not processed", StateName::Sending)];
     assert_changes(&begin("second", 10), &again);
     for (_, row) in rows() {
@@ -100,12 +100,12 @@ fn a_plain_call_sends_again_only_what_provably_moved_nothing_d44() {
 }
 
 #[test]
-fn another_request_never_begins_under_a_key_that_is_taken() {
+fn different_request_never_begins_with_a_used_key() {
     assert_changes(&begin("second", 11), &[]);
 }
 
 #[test]
-fn a_new_attempt_after_a_rejection_begins_where_nothing_moved_with_any_request_d44() {
+fn new_attempt_after_a_rejection_begins_if_nothing_moved_with_any_request_d44() {
     let may_begin = ["rejected 400", "rejected 429", "not processed", "resolved: not processed"];
     for cents in [10, 11] {
         let change = begin_after_rejection("second", cents);
@@ -120,50 +120,50 @@ fn a_new_attempt_after_a_rejection_begins_where_nothing_moved_with_any_request_d
 }
 
 #[test]
-fn a_new_attempt_after_a_rejection_needs_a_row_d44() {
+fn new_attempt_after_a_rejection_needs_a_row_d44() {
     assert!(begin_after_rejection("first", 10).decide(None).is_none());
 }
 
 #[test]
-fn only_the_attempt_itself_says_how_it_ended_and_only_while_that_is_open() {
+fn only_the_newest_attempt_records_its_end_and_only_once() {
     for (ending, state) in [
         (Ending::Processed(id("txn_3")), StateName::Processed),
         (Ending::Rejected(rejected(400)), StateName::Rejected),
         (Ending::NotProcessed(Failure::of_kind("connect")), StateName::NotProcessed),
         (Ending::Unknown(Failure::of_kind("closed")), StateName::Unknown),
     ] {
-        assert_changes(&end("first", ending.clone()), &[("sending", state), ("given up", state)]);
+        assert_changes(&end("first", ending.clone()), &[("sending", state), ("crashed", state)]);
         assert_changes(&end("second", ending), &[]);
     }
 }
 
 #[test]
-fn an_orphan_is_what_is_being_sent_by_that_very_attempt() {
+fn orphan_changes_only_a_sending_row_of_that_attempt() {
     assert_changes(&Change::orphan(key(), attempt("first"), at(9)), &[("sending", StateName::Unknown)]);
     assert_changes(&Change::orphan(key(), attempt("second"), at(9)), &[]);
 }
 
 #[test]
-fn a_person_resolves_what_is_unknown_and_corrects_what_a_person_said() {
-    let rows = ["unknown", "given up", "resolved: processed", "resolved: not processed"];
+fn person_resolves_unknown_rows_and_corrects_resolved_ones() {
+    let rows = ["unknown", "crashed", "resolved: processed", "resolved: not processed"];
     let expected = rows.map(|row| (row, StateName::Resolved));
     assert_changes(&Change::resolve(key(), Resolution::not_processed("grace"), at(9)), &expected);
     assert_changes(&Change::resolve(key(), Resolution::processed(id("txn_4"), "grace"), at(9)), &expected);
 }
 
 #[test]
-fn who_resolves_an_attempt_corrects_nobody_and_speaks_of_no_other_attempt() {
+fn resolving_an_attempt_changes_no_resolution_and_no_other_attempt() {
     let change = |name| {
         Change::resolve_attempt(key(), attempt(name), Resolution::processed(id("txn_4"), "grace"), at(9))
     };
-    let expected = ["unknown", "given up"].map(|row| (row, StateName::Resolved));
+    let expected = ["unknown", "crashed"].map(|row| (row, StateName::Resolved));
     assert_changes(&change("first"), &expected);
     assert_changes(&change("second"), &[]);
     assert!(change("first").is_refused_if_taken());
 }
 
 #[test]
-fn a_person_reopens_what_was_rejected_with_that_status() {
+fn person_reopens_rows_rejected_with_that_status() {
     let change = |statuses: &[u16]| Change::reopen(key(), statuses.to_vec(), at(9));
     assert_changes(&change(&[401, 403, 429]), &[("rejected 429", StateName::NotProcessed)]);
     assert_changes(&change(&[]), &[]);
@@ -175,7 +175,7 @@ fn a_person_reopens_what_was_rejected_with_that_status() {
 }
 
 #[test]
-fn a_row_that_is_not_there_is_only_ever_begun() {
+fn missing_row_can_only_be_begun() {
     assert!(begin("first", 10).decide(None).is_some());
     for change in [
         end("first", Ending::Processed(id("txn_1"))),
@@ -188,7 +188,7 @@ fn a_row_that_is_not_there_is_only_ever_begun() {
 }
 
 #[test]
-fn what_a_person_writes_is_kept_without_card_numbers() {
+fn card_numbers_in_a_resolution_are_masked() {
     let resolution =
         Resolution::not_processed("ada 4111111111111111").note("the card was 4111 1111 1111 1111");
     let (_, unknown) = rows().into_iter().find(|(name, _)| *name == "unknown").unwrap();
@@ -201,13 +201,13 @@ fn what_a_person_writes_is_kept_without_card_numbers() {
 }
 
 #[test]
-fn a_rejection_is_kept_by_the_attempt_that_follows_it_and_returns_if_that_was_not_processed_d44() {
+fn rejection_returns_if_the_attempt_that_follows_it_was_not_processed_d44() {
     let (_, refused) = rows().into_iter().find(|(name, _)| *name == "rejected 400").unwrap();
     assert_eq!(refused.follows, None);
     let running = begin_after_rejection("second", 11).decide(Some(&refused)).unwrap();
     assert_eq!(running.follows, Some(rejected(400)));
-    let given_up = Change::orphan(key(), attempt("second"), at(9)).decide(Some(&running)).unwrap();
-    for open in [running, given_up] {
+    let crashed = Change::orphan(key(), attempt("second"), at(9)).decide(Some(&running)).unwrap();
+    for open in [running, crashed] {
         let ended = |ending| end("second", ending).decide(Some(&open)).unwrap();
         for kind in ["connect", Failure::WITHDRAWN, Failure::ABANDONED] {
             let restored = ended(Ending::NotProcessed(Failure::of_kind(kind)));
@@ -222,7 +222,7 @@ fn a_rejection_is_kept_by_the_attempt_that_follows_it_and_returns_if_that_was_no
             assert_eq!((ended.state.name(), ended.follows), (state, None));
         }
     }
-    // Without a rejection there is none to return to.
+    // Without a rejection there is nothing to return to.
     for name in ["not processed", "resolved: not processed"] {
         let (_, row) = rows().into_iter().find(|(row, _)| *row == name).unwrap();
         assert_eq!(begin_after_rejection("second", 11).decide(Some(&row)).unwrap().follows, None);

@@ -12,16 +12,16 @@ use thiserror::Error;
 use crate::json::AnyJson;
 use crate::violation::Rule;
 
-/// An exact decimal amount of money, in whatever currency the merchant account has.
+/// An exact decimal amount of money, in the currency of the merchant account.
 ///
-/// The interface names no currency, so neither does this type: `10.50` is ten and a half of *something*, and
-/// two amounts may be compared or added only if the caller knows that they are of the same kind.
+/// The interface names no currency, so neither does this type: `10.50` may be dollars or euros. Compare or add two amounts
+/// only if you know that they have the same currency.
 ///
-/// The value is a whole number times a power of ten, never a binary fraction. Nothing is ever rounded: a text
-/// that cannot be kept exactly is refused. Every number of up to 18 significant digits can be kept.
+/// The value is a whole number times a power of ten, never a binary fraction. Nothing is ever rounded: a number that cannot
+/// be kept exactly is an error. Every number of up to 18 significant digits can be kept.
 ///
-/// `Eq`, `Ord` and `Hash` compare the value (`45` equals `45.00`), while `Display` keeps the decimals as they
-/// were read (`45.00` stays `45.00`) and never writes an exponent (`1e2` becomes `100`).
+/// `Eq`, `Ord` and `Hash` compare the value, so `45` equals `45.00`. `Display` keeps the decimal places that were read
+/// (`45.00` stays `45.00`) and never writes an exponent (`1e2` becomes `100`).
 ///
 /// # Examples
 ///
@@ -41,17 +41,17 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// An amount given in hundredths: `from_cents(10_50)` is `10.50`.
+    /// An amount in hundredths: `from_cents(10_50)` is `10.50`.
     pub const fn from_cents(cents: i64) -> Self {
         Self { coefficient: cents, exponent: -2 }
     }
 
-    /// Whether the amount is above zero, as every amount that is sent must be.
+    /// Whether the amount is above zero. Every amount in a request must be.
     pub const fn is_positive(self) -> bool {
         self.coefficient > 0
     }
 
-    /// The number of decimals that the value needs: 0 for `45.00`, 1 for `45.10`, 3 for `0.125`.
+    /// The number of decimal places that the value needs: 0 for `45.00`, 1 for `45.10`, 3 for `0.125`.
     pub fn decimal_places(self) -> u32 {
         let (_, exponent) = self.minimal();
         u32::from(exponent.min(0).unsigned_abs())
@@ -64,18 +64,18 @@ impl Amount {
         10_i64.checked_pow(shift)?.checked_mul(coefficient)
     }
 
-    /// The exact sum, or `None` if it cannot be kept exactly. It keeps the longer of the two scales: `1` and
-    /// `2.50` make `3.50`.
+    /// The exact sum, or `None` if it cannot be kept exactly. The sum has the larger number of decimal places: `1` plus
+    /// `2.50` is `3.50`.
     pub fn checked_add(self, other: Self) -> Option<Self> {
         if self.coefficient == 0 && other.coefficient == 0 {
             return Some(Self { coefficient: 0, exponent: self.exponent.min(other.exponent) });
         }
-        let as_read = ((self.coefficient, self.exponent), (other.coefficient, other.exponent));
-        // Trailing zeros may push the common scale out of reach although the values themselves would fit.
-        add(as_read.0, as_read.1).or_else(|| add(self.minimal(), other.minimal()))
+        let sum = add((self.coefficient, self.exponent), (other.coefficient, other.exponent));
+        // With trailing zeros, the sum may not fit at the common scale. Without them it may.
+        sum.or_else(|| add(self.minimal(), other.minimal()))
     }
 
-    /// The coefficient without trailing zeros, and the exponent that goes with it; zero is `(0, 0)`.
+    /// The coefficient without trailing zeros, and its exponent. Zero is `(0, 0)`.
     fn minimal(self) -> (i64, i8) {
         let (mut coefficient, mut exponent) = (self.coefficient, self.exponent);
         if coefficient == 0 {
@@ -88,14 +88,13 @@ impl Amount {
         (coefficient, exponent)
     }
 
-    /// Keeps `coefficient` × 10^`exponent` with the scale as given where possible, exactly in any case, or
-    /// not at all.
+    /// `coefficient` × 10^`exponent`, with this exponent if possible. `None` if the value cannot be kept exactly.
     fn fit(mut coefficient: i128, mut exponent: i64) -> Option<Self> {
         if coefficient == 0 {
             exponent = exponent.clamp(-MAX_EXPONENT, 0);
         }
-        if let Ok(beyond) = u32::try_from(exponent - MAX_EXPONENT) {
-            coefficient = coefficient.checked_mul(10_i128.checked_pow(beyond)?)?;
+        if let Ok(excess) = u32::try_from(exponent - MAX_EXPONENT) {
+            coefficient = coefficient.checked_mul(10_i128.checked_pow(excess)?)?;
             exponent = MAX_EXPONENT;
         }
         while exponent < -MAX_EXPONENT || i64::try_from(coefficient).is_err() {
@@ -115,12 +114,11 @@ impl Amount {
 impl FromStr for Amount {
     type Err = AmountError;
 
-    /// Reads a number written as JSON writes numbers: no leading `+`, no leading zeros, an exponent is
-    /// accepted.
+    /// Parses a number in JSON syntax: no leading `+`, no leading zeros. An exponent is allowed.
     ///
     /// # Errors
     ///
-    /// If the text is not such a number, or is one that cannot be kept exactly.
+    /// If the text is not such a number, or if the number cannot be kept exactly.
     fn from_str(text: &str) -> Result<Self, AmountError> {
         let number = JsonNumber::split(text).ok_or(AmountError(Problem::NotANumber))?;
         number.value().ok_or(AmountError(Problem::NotExact))
@@ -179,28 +177,29 @@ impl Ord for Amount {
     }
 }
 
-/// Writes the digits as a text, such as `"10.50"`: a text keeps every digit in every format.
+/// Serializes as a string, such as `"10.50"`, because a string keeps every digit in every format.
 ///
-/// In the interface's own JSON an amount is a number. [`TransactionRecord::to_json`](crate::TransactionRecord::to_json)
-/// writes that.
+/// In the interface's JSON an amount is a number: [`TransactionRecord::to_json`](crate::TransactionRecord::to_json) writes
+/// one.
 impl Serialize for Amount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-/// Reads a text, a whole number, or any number whose digits the format still has: `serde_json` has them unless the value
-/// was buffered on its way, as by `flatten` and untagged enums. A binary fraction is refused, because its digits are lost.
+/// Accepts a string, a whole number, or a number whose digits are available. `serde_json` provides the digits unless serde
+/// buffers the value first, as it does for `flatten` and untagged enums. A floating-point number is an error, because its
+/// original digits are lost.
 impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = AnyJson::deserialize(deserializer)?;
         json.as_json().amount().ok_or_else(|| {
-            D::Error::custom("an amount is a decimal number, as a text or as a number whose digits are kept")
+            D::Error::custom("expected a decimal amount: a string, a whole number, or a number in JSON text")
         })
     }
 }
 
-/// Writes a plain JSON number, as the interface has it. For `serde_json` alone.
+/// Serializes the amount as a JSON number, as in the interface. Works only with `serde_json`.
 ///
 /// # Errors
 ///
@@ -209,9 +208,9 @@ pub fn as_number<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok,
     RawValue::from_string(amount.to_string()).map_err(S::Error::custom)?.serialize(serializer)
 }
 
-/// Why a text is not an [`Amount`]: it is no number, or one that cannot be kept exactly.
+/// Why a text is not an [`Amount`]: it is not a number, or the number cannot be kept exactly.
 ///
-/// Nothing was rounded and no value exists. The text itself is not repeated.
+/// Nothing was rounded. The error does not contain the text.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("{}", self.rule())]
 pub struct AmountError(Problem);
@@ -226,12 +225,12 @@ impl AmountError {
     pub(crate) const fn rule(self) -> Rule {
         match self.0 {
             Problem::NotANumber => "must be a number such as 10.50",
-            Problem::NotExact => "must have at most 18 significant digits and a moderate exponent",
+            Problem::NotExact => "must have at most 18 digits when written without an exponent",
         }
     }
 }
 
-/// The parts of a JSON number; the digits are known to be digits.
+/// The parts of a JSON number. `integer` and `fraction` contain only digits.
 struct JsonNumber<'a> {
     negative: bool,
     integer: &'a str,
@@ -277,7 +276,7 @@ impl<'a> JsonNumber<'a> {
     }
 }
 
-/// The digits that the text begins with, and what follows them.
+/// Splits the text after its leading digits.
 fn split_digits(text: &str) -> (&str, &str) {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     text.split_at(digits)
@@ -300,25 +299,25 @@ fn add(left: (i64, i8), right: (i64, i8)) -> Option<Amount> {
         ((0, _), (_, exponent)) | ((_, exponent), (0, _)) => exponent,
         _ => left.1.min(right.1),
     };
-    let at_common_scale = |(coefficient, own): (i64, i8)| {
+    let at_common_scale = |(coefficient, scale): (i64, i8)| {
         if coefficient == 0 {
             return Some(0);
         }
-        let shift = u32::try_from(i32::from(own) - i32::from(exponent)).ok()?;
+        let shift = u32::try_from(i32::from(scale) - i32::from(exponent)).ok()?;
         10_i128.checked_pow(shift)?.checked_mul(i128::from(coefficient))
     };
     let sum = at_common_scale(left)?.checked_add(at_common_scale(right)?)?;
     Amount::fit(sum, i64::from(exponent))
 }
 
-/// Compares two minimal forms without their signs.
+/// Compares the absolute values of two minimal forms.
 fn compare_sizes(left: (i64, i8), right: (i64, i8)) -> Ordering {
     let top_digit = |(coefficient, exponent): (i64, i8)| {
         let digits = coefficient.unsigned_abs().checked_ilog10().unwrap_or(0);
         i64::from(digits) + i64::from(exponent)
     };
     top_digit(left).cmp(&top_digit(right)).then_with(|| {
-        // With the top digits level, the exponents are at most 18 apart and the products fit.
+        // Both have the same order of magnitude, so the exponents differ by at most 18 and the products fit.
         let lowest = left.1.min(right.1);
         let scaled = |(coefficient, exponent): (i64, i8)| {
             u128::from(coefficient.unsigned_abs()) * 10_u128.pow(u32::from(exponent.abs_diff(lowest)))
@@ -327,11 +326,11 @@ fn compare_sizes(left: (i64, i8), right: (i64, i8)) -> Ordering {
     })
 }
 
-/// Far beyond any amount of money, and small enough that printing one is cheap.
+/// Larger than any amount of money needs, and small enough that printing is cheap.
 const MAX_EXPONENT: i64 = 64;
 
-/// Larger than any text is long, so that no fraction can bring such an exponent back into range.
+/// Longer than any text, so no number of decimal places can bring such an exponent back into range.
 const HUGE: i64 = 1_000_000_000_000_000;
 
-/// Twice the digits of an `i64`, so that only hopeless numbers are cut off while reading.
+/// Twice the digits of an `i64`, so parsing gives up only on numbers that cannot fit.
 const ROOM_FOR_ONE_MORE_DIGIT: i128 = 10_i128.pow(37);

@@ -1,4 +1,4 @@
-//! The four identifiers. They are four types so that one cannot be sent in place of another.
+//! The four identifiers. Each has its own type, so that one cannot be sent in place of another.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,9 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::ValidationError;
 use crate::violation::Rule;
 
-/// What all identifiers share, given the rule of the texts that `new` takes and of those that are deserialized.
+/// Declares an identifier: `$check_new` validates in `new`, `$check_read` when one is deserialized.
 macro_rules! identifier {
-    ($(#[$meta:meta])* $name:ident, $new:path, $kept:path, $(#[$new_meta:meta])*) => {
+    ($(#[$meta:meta])* $name:ident, $check_new:path, $check_read:path, $(#[$new_meta:meta])*) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[serde(transparent)]
@@ -28,7 +28,7 @@ macro_rules! identifier {
             }
 
             pub(crate) fn check(text: String) -> Result<Self, Rule> {
-                $new(&text)?;
+                $check_new(&text)?;
                 Ok(Self(text))
             }
         }
@@ -70,17 +70,17 @@ macro_rules! identifier {
         }
 
         impl<'de> Deserialize<'de> for $name {
-            /// Takes whatever the service may have given.
+            /// Accepts every identifier that the service may return.
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(deserializer)?;
-                $kept(&text).map_err(serde::de::Error::custom)?;
+                $check_read(&text).map_err(serde::de::Error::custom)?;
                 Ok(Self(text))
             }
         }
     };
 }
 
-/// The rest of an identifier whose record can be looked up.
+/// Declares an identifier whose record can be looked up.
 macro_rules! path_identifier {
     ($(#[$meta:meta])* $name:ident) => {
         identifier! {
@@ -90,23 +90,23 @@ macro_rules! path_identifier {
             ///
             /// # Errors
             ///
-            /// If the text is empty, is `.` or `..`, is longer than 256 bytes, or has a character other than ASCII letters,
+            /// If the text is empty, is `.` or `..`, is longer than 256 bytes, or contains anything except ASCII letters,
             /// digits and `- . _ ~ : @ + = ,`. The rule is chosen by this SDK.
         }
 
         impl $name {
-            /// An identifier as the service gave it: any text but the empty one.
+            /// An identifier as the service returned it. `None` if the text is empty.
             pub fn from_answer(text: impl Into<String>) -> Option<Self> {
                 let text = text.into();
                 not_empty(&text).ok().map(|()| Self(text))
             }
 
-            /// The identifier as one segment of a URL path, which needs no escaping.
+            /// The identifier as one segment of a URL path. It needs no escaping.
             ///
             /// # Errors
             ///
-            /// If the identifier came out of a response and breaks the rule of [`new`](Self::new). What it names cannot be
-            /// looked up by this SDK. Nothing was sent.
+            /// If the identifier comes from a response and breaks the rule of [`new`](Self::new). This SDK cannot look up
+            /// its record. Nothing was sent.
             pub fn path_segment(&self) -> Result<&str, ValidationError> {
                 check_path_segment(&self.0).map_err(|rule| ValidationError::one(stringify!($name), rule))?;
                 Ok(&self.0)
@@ -118,27 +118,27 @@ macro_rules! path_identifier {
 path_identifier! {
     /// The service's identifier of a transaction.
     ///
-    /// The interface says no more than that it is text. [`new`](Self::new) takes what can safely become part of a URL path.
-    /// An identifier read out of a response may be any text but the empty one, because a payment that went through must not
-    /// become an error over the shape of its identifier.
+    /// The interface says only that it is text. [`new`](Self::new) accepts what is safe in a URL path. An identifier from a
+    /// response may be any text that is not empty, because the form of an identifier must not turn a successful payment into
+    /// an error.
     TransactionId
 }
 
 path_identifier! {
     /// The service's identifier of a customer.
     ///
-    /// The interface says no more than that it is text. [`new`](Self::new) takes what can safely become part of a URL path.
-    /// An identifier read out of a response may be any text but the empty one.
+    /// The interface says only that it is text. [`new`](Self::new) accepts what is safe in a URL path. An identifier from a
+    /// response may be any text that is not empty.
     CustomerId
 }
 
 identifier! {
     /// The service's identifier of a stored payment token.
     ///
-    /// The interface shows neither how one is made nor what it looks like, so any text that is not blank is taken and sent
-    /// verbatim.
+    /// The interface documents neither how tokens are created nor their form, so any text that is not blank is accepted and
+    /// sent verbatim.
     TokenId, check_not_blank, check_not_blank,
-    /// Takes the identifier as it is.
+    /// Keeps the text unchanged.
     ///
     /// # Errors
     ///
@@ -148,10 +148,10 @@ identifier! {
 identifier! {
     /// The identifier of the customer that owns a stored token.
     ///
-    /// The interface shows neither how one is made nor what it looks like, so any text that is not blank is taken and sent
-    /// verbatim. It is not a [`CustomerId`], and neither is made from the other.
+    /// The interface documents neither how it is created nor its form, so any text that is not blank is accepted and sent
+    /// verbatim. It is not a [`CustomerId`], and neither converts to the other.
     GatewayCustomerId, check_not_blank, check_not_blank,
-    /// Takes the identifier as it is.
+    /// Keeps the text unchanged.
     ///
     /// # Errors
     ///
@@ -175,7 +175,7 @@ fn check_path_segment(text: &str) -> Result<(), Rule> {
         "." | ".." => Err("must not be . or .."),
         _ if text.len() > 256 => Err("must be at most 256 bytes"),
         _ if !text.bytes().all(is_safe) => {
-            Err("must consist of ASCII letters, digits and the characters - . _ ~ : @ + = , only")
+            Err("must contain only ASCII letters, digits and the characters - . _ ~ : @ + = ,")
         }
         _ => Ok(()),
     }

@@ -1,51 +1,69 @@
-//! The types of a JSON-over-HTTP payment service: requests that are valid before they are sent, responses read without losing
-//! anything, and money that is exact.
+//! Types, validation and exact money for a JSON-over-HTTP payment service.
 //!
-//! The service takes card and ACH payments, payments with a stored token and voids, and looks up transactions and customers.
-//! This crate has one type for each thing that goes over its wire. It is strict in what is sent, lenient in what is read, and
-//! never guesses about money.
+//! The service takes card and ACH payments, payments with a stored token, and voids. It looks up transactions and customers.
+//! This crate has one type for each request and each record of the service. It does no I/O.
 //!
-//! # Requests
+//! To make payments, depend on `payments-core` instead: it re-exports this crate as `payments_core::model`. Use this crate
+//! alone to build, store or read requests and records.
 //!
-//! [`CardTransaction`], [`AchTransaction`], [`TokenTransaction`] and [`Void`] are the four bodies that are sent. A builder takes
-//! the required fields first, so that none can be forgotten, and reports **all** violations at once. `from_json` reads the same
-//! request out of a document with the interface's field names and reports the same violations in the same words. `encode` writes
-//! it into bytes that are set to zero on drop.
+//! # Getting started
+//!
+//! A builder takes the required fields, so none can be forgotten. [`build`](PaymentBuilder::build) validates all of them.
+//! A request that exists is valid.
 //!
 //! ```
 //! use payments_model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
 //!
-//! let request = CardTransaction::builder(
-//!     Amount::from_cents(10_50),
-//!     TransactionType::Sale,
-//!     ConvenienceFee::Inactive,
-//!     Card { number: "4242 4242 4242 4242", cvv: "1234", expiry: "12/30" },
-//!     Payer {
-//!         customer_name: "A. Payer",
-//!         email: "payer@example.com",
-//!         country_code: "US",
-//!         phone_number: "555-0100",
-//!         country: "US",
-//!         postal_code: "94105",
-//!         ip_address: "203.0.113.7",
-//!     },
-//! );
-//! let error = request.build().expect_err("two fields are wrong");
+//! let card = Card { number: "4242 4242 4242 4242", cvv: "123", expiry: "12/30" };
+//! let payer = Payer {
+//!     customer_name: "A. Payer",
+//!     email: "payer@example.com",
+//!     country_code: "+1",
+//!     phone_number: "555-0100",
+//!     country: "US",
+//!     postal_code: "94105",
+//!     ip_address: "203.0.113.7",
+//! };
+//! let amount = Amount::from_cents(10_50);
+//! let sale = CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer)
+//!     .billing_city("San Francisco")
+//!     .build()?;
+//! assert_eq!(sale.amount().to_string(), "10.50");
+//! # Ok::<(), payments_model::ValidationError>(())
+//! ```
+//!
+//! The four requests are [`CardTransaction`], [`AchTransaction`], [`TokenTransaction`] and [`Void`]. Each has `from_json`,
+//! which applies the same rules to a JSON document, and `encode`, which writes the bytes to send.
+//!
+//! # What can go wrong
+//!
+//! - **A request is invalid.** `build` and `from_json` return a [`ValidationError`] that lists every violation. Each one names
+//!   the field and says what the field must be. Nothing was sent.
+//! - **A field of a record is missing or has the wrong type.** The other fields are still read: see [Records](#records). Only a
+//!   transaction without an identifier is an error.
+//! - **An amount cannot be kept exactly.** Parsing returns an [`AmountError`]. Nothing is ever rounded.
+//! - **An identifier from a response cannot be looked up,** because it is not safe in a URL path:
+//!   [`TransactionId::path_segment`] returns a [`ValidationError`].
+//!
+//! [`ValidationError`] and [`AmountError`] never contain input, so they are safe to log:
+//!
+//! ```
+//! use payments_model::{Amount, ConvenienceFee, TokenTransaction};
+//!
+//! let error = TokenTransaction::builder("", Amount::from_cents(0), ConvenienceFee::Inactive).build().unwrap_err();
 //! assert_eq!(
 //!     error.to_string(),
-//!     "2 fields are invalid: \
-//!      BillingCountryCode: must be a dialling prefix such as +1, not a country code such as US; \
-//!      Cvv: must be 3 digits for this card",
+//!     "2 fields are invalid: TokenId: must not be blank; Amount: must be above zero",
 //! );
 //! ```
 //!
 //! # Records
 //!
-//! A [`TransactionRecord`], a [`TransactionReceipt`] or a [`CustomerRecord`] is what the service returns. Each field is a
-//! [`Field`]: absent, `null`, a value, or kept as [`RawJson`]; one odd field never costs the others. Fields that the interface
-//! does not have stay reachable in [`OtherFields`].
+//! The service returns a [`TransactionRecord`], a [`TransactionReceipt`] or a [`CustomerRecord`]. Each field is a [`Field`]:
+//! absent, `null`, a value, or [`RawJson`] if it could not be read. One unreadable field does not affect the others. Fields
+//! that the interface does not define are kept in [`OtherFields`].
 //!
-//! Records, identifiers and amounts implement serde's traits for every self-describing format, `flatten` included:
+//! Records, identifiers and amounts implement serde's traits for every self-describing format, including `flatten`:
 //!
 //! ```
 //! use payments_model::TransactionRecord;
@@ -59,28 +77,28 @@
 //! }
 //!
 //! let order = Order { number: 17, payment: TransactionRecord::new("txn_1".parse()?) };
-//! let kept = serde_json::to_string(&order)?;
-//! assert_eq!(kept, r#"{"number":17,"TransactionId":"txn_1"}"#);
-//! assert_eq!(serde_json::from_str::<Order>(&kept)?.payment, order.payment);
+//! let stored = serde_json::to_string(&order)?;
+//! assert_eq!(stored, r#"{"number":17,"TransactionId":"txn_1"}"#);
+//! assert_eq!(serde_json::from_str::<Order>(&stored)?.payment, order.payment);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Money
 //!
-//! An [`Amount`] is an exact decimal. No binary fraction is anywhere in this crate, nothing is rounded, and what is read depends
-//! on no other crate's features.
+//! An [`Amount`] is an exact decimal. This crate uses no binary floating point. The features that other crates enable in
+//! `serde_json` do not change what is read.
 //!
 //! # Secrets
 //!
-//! Card number, security code, expiry and account fields are set to zero on drop, have no `Display` and no serialization, and
-//! `Debug` shows at most a brand and the last four digits. Zeroing is best effort: what the caller holds and what a transport
-//! copies is out of reach. No error text of this crate holds input. [`mask`] makes the texts of others fit to be shown.
+//! Card numbers, security codes, expiry dates and account fields are set to zero on drop. They have no `Display` and no
+//! serialization. `Debug` shows at most the brand and the last four digits. Zeroing is best effort: it does not reach copies
+//! held by the caller or by a transport. [`mask`] removes secrets and card-like numbers from text that other parties wrote.
 //!
 //! # What it does not do
 //!
-//! No I/O, no HTTP, no clock, no global state. It does not decide whether a payment went through: that takes the HTTP status and
-//! the transport's evidence, and is the work of `payments-core`. It computes no fees, converts no currencies and has no list of
-//! countries, states or status codes, because the interface shows none.
+//! No I/O, no HTTP, no clock, no global state. It does not decide whether a payment succeeded: that depends on the HTTP
+//! status and on the transport's evidence, and `payments-core` decides it. It computes no fees, converts no currencies and
+//! has no list of countries, states or status codes, because the interface documents none.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(clippy::float_arithmetic)]
@@ -113,7 +131,7 @@ pub use request::{
 pub use secret::SecretBytes;
 pub use violation::{ValidationError, Violation, printable_field_name};
 
-/// What the crates of this project need from each other. It may change with any version.
+/// For the other crates of this project only. It may change in any version.
 #[doc(hidden)]
 pub mod unversioned {
     pub use crate::amount::as_number;

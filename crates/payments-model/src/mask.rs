@@ -1,4 +1,4 @@
-//! Masking of texts that somebody else wrote: one function, one Luhn check.
+//! Masks secrets and card-like numbers in text from other parties.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -7,18 +7,22 @@ use std::ops::Range;
 use crate::card::passes_luhn;
 use crate::secret::REDACTED;
 
-/// The text as it may be shown and logged.
+/// The text with secrets and card-like numbers masked, so that it can be shown and logged.
 ///
-/// - Each of `secrets` is replaced by `[redacted]` where it stands exactly as given. One of fewer than eight characters is
-///   replaced only where no letter or digit touches it, because `917` is part of many harmless numbers; one of fewer than
-///   three is ignored.
-/// - Card-like numbers keep their last four digits alone: 13 to 19 digits that pass the Luhn check, in one piece or in
-///   groups of at least three digits with one or two other characters between them. Numbers that begin with 0, 20 or 21 are
-///   left alone, and of those that begin with 1 all but 15 digits: that is how dates and timestamps begin. Chosen by this SDK.
+/// - Each exact occurrence of one of `secrets` is replaced by `[redacted]`. A secret of fewer than eight characters is
+///   replaced only where no letter or digit is next to it, because `917` is part of many harmless numbers. A secret of fewer
+///   than three characters is ignored.
+/// - Card-like numbers keep only their last four digits. A card-like number has 13 to 19 digits, passes the Luhn check, and
+///   is in one piece or in groups of at least three digits with one or two other characters between them. Numbers that begin
+///   with 0, 20 or 21 are not masked. Numbers that begin with 1 are masked only if they have 15 digits. Dates and timestamps
+///   begin with these digits. These rules are chosen by this SDK.
 ///
-/// It is a safety net and **does not catch everything**: not a secret in another encoding (base64, escaped,
-/// percent-encoded, which `%20` in front of a number is too), not one that is spelled with separators or in another case than given, not a number that fails the Luhn check,
-/// and not an expiry date or a security code of which it is not told.
+/// This is a safety net and **does not catch everything**. It does not find:
+///
+/// - a secret in another encoding, such as base64, JSON escapes or percent-encoding (`%20` before a number is enough);
+/// - a secret with separators, or in another case;
+/// - a card number that fails the Luhn check;
+/// - an expiry date or a security code that is not one of `secrets`.
 ///
 /// ```
 /// use payments_model::mask;
@@ -28,21 +32,21 @@ use crate::secret::REDACTED;
 /// ```
 pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut masked = Cow::Borrowed(text);
-    let is_told = |secret: &&str| secret.len() >= SHORTEST_SECRET && !REDACTED.contains(*secret);
+    let is_replaced = |secret: &&str| secret.len() >= SHORTEST_SECRET && !REDACTED.contains(*secret);
     let mut found: Vec<&str> =
-        secrets.iter().copied().filter(|secret| text.contains(secret)).filter(is_told).collect();
-    // A secret within another one must not leave the rest of that behind.
+        secrets.iter().copied().filter(|secret| text.contains(secret)).filter(is_replaced).collect();
+    // Longest first: if one secret contains another, the rest of the longer one must not remain.
     found.sort_by_key(|secret| Reverse(secret.len()));
     for secret in found {
         let ranges = occurrences(&masked, secret);
         replace(&mut masked, &ranges, |_| REDACTED.to_owned());
     }
     let ranges = card_numbers(&masked);
-    replace(&mut masked, &ranges, stars);
+    replace(&mut masked, &ranges, mask_digits);
     masked
 }
 
-/// Replaces ranges that follow one another.
+/// Replaces ranges that are sorted and do not overlap.
 fn replace(text: &mut Cow<'_, str>, ranges: &[Range<usize>], replacement: impl Fn(&str) -> String) {
     if ranges.is_empty() {
         return;
@@ -57,24 +61,24 @@ fn replace(text: &mut Cow<'_, str>, ranges: &[Range<usize>], replacement: impl F
     *text = Cow::Owned(replaced);
 }
 
-/// Where the secret stands, from left to right.
+/// The occurrences to replace, from left to right.
 fn occurrences(text: &str, secret: &str) -> Vec<Range<usize>> {
-    let is_alone = |range: &Range<usize>| {
+    let is_separate = |range: &Range<usize>| {
         !text[..range.start].ends_with(char::is_alphanumeric)
             && !text[range.end..].starts_with(char::is_alphanumeric)
     };
     text.match_indices(secret)
         .map(|(start, _)| start..start + secret.len())
-        .filter(|range| secret.len() >= LONG_SECRET || is_alone(range))
+        .filter(|range| secret.len() >= LONG_SECRET || is_separate(range))
         .collect()
 }
 
-/// Whether a card-like number stands in the text.
-pub(crate) fn holds_card_number(text: &str) -> bool {
+/// Whether the text contains a card-like number.
+pub(crate) fn contains_card_number(text: &str) -> bool {
     !card_numbers(text).is_empty()
 }
 
-/// Where card-like numbers stand, from left to right.
+/// The card-like numbers in the text, from left to right.
 fn card_numbers(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let digits = || text.bytes().filter(u8::is_ascii_digit).count();
@@ -106,14 +110,14 @@ fn groups_of_digits(text: &str) -> Vec<Range<usize>> {
     groups
 }
 
-/// How many groups make up the card number that the first group begins.
+/// The number of groups in the longest card number that begins with the first group.
 fn card_number_at(text: &str, groups: &[Range<usize>]) -> Option<usize> {
     let lengths = match text.as_bytes()[groups[0].clone()] {
         [b'3'..=b'9', ..] | [b'2', b'2'..=b'9', ..] => CARD_DIGITS,
         [b'1', ..] => AIR_TRAVEL_DIGITS,
         _ => return None,
     };
-    if groups[0].len() <= 4 && is_rest_of_masked(&text[..groups[0].start]) {
+    if groups[0].len() <= 4 && ends_with_masked_digits(&text[..groups[0].start]) {
         return None;
     }
     let mut digits = String::with_capacity(*CARD_DIGITS.end());
@@ -135,15 +139,15 @@ fn card_number_at(text: &str, groups: &[Range<usize>]) -> Option<usize> {
     longest
 }
 
-/// Whether digits behind this text are the last four of a number that is masked already.
-fn is_rest_of_masked(before: &str) -> bool {
+/// Whether digits after this text are the last four of a number that is already masked.
+fn ends_with_masked_digits(before: &str) -> bool {
     let gap_or_star = before.chars().rev().take_while(|character| !character.is_alphanumeric());
     gap_or_star.take(2 * *CARD_DIGITS.end()).filter(|character| *character == '*').count() + 4
         >= *CARD_DIGITS.start()
 }
 
-/// The number with every digit but the last four replaced.
-pub(crate) fn stars(number: &str) -> String {
+/// The number with every digit except the last four replaced by `*`.
+pub(crate) fn mask_digits(number: &str) -> String {
     let digits = number.chars().filter(|character| character.is_numeric()).count();
     let mut to_hide = digits.saturating_sub(4);
     let star = |character: char| {
@@ -156,30 +160,30 @@ pub(crate) fn stars(number: &str) -> String {
     number.chars().map(star).collect()
 }
 
-/// Whether a field of this name holds card or account data. Case and punctuation do not count.
+/// Whether a field with this name holds card or account data. Case and punctuation are ignored.
 pub(crate) fn is_secret_name(name: &str) -> bool {
     let letters = name.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
     SECRET_NAMES.iter().any(|secret| secret.bytes().eq(letters.clone()))
 }
 
-/// A shorter one is in too much else by chance.
+/// Shorter secrets occur in other text by chance.
 const SHORTEST_SECRET: usize = 3;
 
-/// From here on a secret is no part of another word by chance.
+/// Secrets of at least this length do not occur inside other words by chance.
 const LONG_SECRET: usize = 8;
 
 /// How many digits a card number has (decision 62).
 const CARD_DIGITS: std::ops::RangeInclusive<usize> = 13..=19;
 
-/// Of the air travel card, the one that begins with 1. Timestamps begin so too, and have 13, 16 or 19 digits.
+/// Air travel cards are the only ones that begin with 1. So do timestamps, which have 13, 16 or 19 digits.
 const AIR_TRAVEL_DIGITS: std::ops::RangeInclusive<usize> = 15..=15;
 
-/// Cards are printed in groups of three digits and more. The groups of dates and counters are shorter.
+/// Card numbers are printed in groups of three digits or more. Dates and counters have shorter groups.
 const SMALLEST_GROUP: usize = 3;
 
 const LONGEST_GAP: usize = 2;
 
-/// The interface's own names and what other services call the same things.
+/// The names in the interface, and the names that other services use for the same fields.
 #[rustfmt::skip]
 const SECRET_NAMES: [&str; 42] = [
     "aba", "abanumber", "account", "accountno", "accountnumber", "acctno", "acctnumber", "achaccount", "bankaccount",
@@ -194,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secret_names_are_known_in_any_spelling_d62() {
+    fn secret_names_match_in_any_spelling_d62() {
         for name in
             ["Cvv", "CVV2", "card_number", "Card-Number", "expiry date", "AccountNumber", "PAN", "i.b.a.n"]
         {
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_number_is_masked_in_whatever_groups_it_is_written_d62() {
+    fn card_number_is_masked_in_any_grouping_d62() {
         let cards =
             ["4007000000027", "4242424242424242", "5555555555554444", "2223000010309703", "378282246310005"];
         let more = ["6011111111111117", "30569309025904", "3530111333300000", "135410000000009"];
@@ -222,7 +226,7 @@ mod tests {
                     [format!("card {grouped}, please"), format!("17 {grouped}"), format!("x{grouped}y")]
                 {
                     let masked = mask(&text, &[]);
-                    assert_eq!(masked, text.replace(&grouped, &stars(&grouped)), "{text}");
+                    assert_eq!(masked, text.replace(&grouped, &mask_digits(&grouped)), "{text}");
                     assert!(masked.matches('*').count() >= 9);
                     assert_eq!(mask(&masked, &[]), masked);
                 }
@@ -231,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_a_card_number_are_three_digits_or_more_without_wide_gaps_d62() {
+    fn only_groups_of_three_digits_with_short_gaps_are_a_card_number_d62() {
         for masked in ["424 242 424 242 4242", "x4007000000027y", "17 4242424242424242 17"] {
             assert_ne!(mask(masked, &[]), masked);
         }
@@ -252,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn references_that_people_use_are_kept() {
+    fn timestamps_counters_and_phone_numbers_are_not_masked() {
         for millisecond in 1_793_000_000_000_u64..1_793_000_000_200 {
             let text = millisecond.to_string();
             assert_eq!(mask(&text, &[]), text);
@@ -265,11 +269,11 @@ mod tests {
     }
 
     #[test]
-    fn the_last_four_digits_of_a_masked_number_begin_no_other_one_d62() {
+    fn last_four_digits_of_a_masked_number_do_not_begin_another_d62() {
         for (text, masked) in [
             ("4242424242424242 12345674", "************4242 12345674"),
             ("4242 4242 4242 4242 1234 56786", "**** **** **** 4242 1234 56786"),
-            // Markdown, and stars before a number that is not masked.
+            // Markdown, and asterisks before a number that is not masked yet.
             ("**4242 4242 4242 4242**", "****** **** **** 4242**"),
             ("**4242424242424242**", "**************4242**"),
             ("***4242 4242 4242 4242***", "******* **** **** 4242***"),
@@ -281,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_replaced_where_it_stands_as_given_d64() {
+    fn exact_occurrences_of_a_secret_are_replaced_d64() {
         for (text, masked) in [
             ("6200000000000009", "[redacted]"),
             ("00006200000000000009x", "0000[redacted]x"),
@@ -298,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_stays_as_it_is() {
+    fn text_without_secrets_is_unchanged() {
         assert!(matches!(mask("as it\nis\u{202e}", &["sk_live_51H"]), Cow::Borrowed(_)));
     }
 

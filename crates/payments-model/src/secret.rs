@@ -1,11 +1,11 @@
-//! What keeps a secret out of logs and out of memory that is no longer used.
+//! Keeps secrets out of logs, and removes them from memory on drop.
 
 use std::fmt;
 use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-/// Stands where a secret or personal value was.
+/// Replaces a secret or personal value.
 pub(crate) const REDACTED: &str = "[redacted]";
 
 /// Its `Debug` is `[redacted]`.
@@ -19,9 +19,9 @@ impl fmt::Debug for Redacted {
 
 /// The bytes of an encoded request, which hold a card or account number.
 ///
-/// They are written once into a buffer of exactly their size, which the request and its transport share and which is set to
-/// zero when the last of them drops it. That is best effort: a transport, the operating system or a core dump may still keep
-/// copies. There is no `Clone`, no `Display` and no serialization; `Debug` shows the length alone.
+/// They are written once into a buffer of exactly their size. The request and its transport share the buffer, and it is set
+/// to zero when both have dropped it. This is best effort: a transport, the operating system or a core dump may keep copies.
+/// There is no `Clone`, no `Display` and no serialization. `Debug` shows only the length.
 pub struct SecretBytes(Arc<Zeroizing<Vec<u8>>>);
 
 impl SecretBytes {
@@ -62,7 +62,7 @@ impl fmt::Debug for SecretBytes {
     }
 }
 
-/// A text that is set to zero on drop and not printed.
+/// Text that is set to zero on drop. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct SecretText(Zeroizing<String>);
 
@@ -95,7 +95,7 @@ mod tests {
     use super::{SecretBytes, SecretText};
 
     #[test]
-    fn s5_secrets_are_set_to_zero_on_drop() {
+    fn secrets_are_set_to_zero_on_drop_s5() {
         fn is_zeroed_on_drop(_: &impl ZeroizeOnDrop) {}
         let SecretText(text) = SecretText::new("4242");
         let SecretBytes(bytes) = SecretBytes::new(Zeroizing::new(vec![1]));
@@ -104,14 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_that_of_the_bytes() {
+    fn length_counts_bytes() {
         let bytes = |length| SecretBytes::new(Zeroizing::new(vec![0; length]));
         assert!(bytes(0).is_empty() && !bytes(2).is_empty());
         assert_eq!(bytes(2).len(), 2);
     }
 
     #[test]
-    fn s5_debug_shows_nothing() {
+    fn debug_shows_no_secret_s5() {
         assert_eq!(format!("{:?}", SecretText::new("4242")), "[redacted]");
         assert_eq!(format!("{:?}", SecretBytes::new(Zeroizing::new(vec![1, 2]))), "SecretBytes(2 bytes)");
     }

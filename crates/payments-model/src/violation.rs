@@ -1,19 +1,19 @@
-//! Why a value or a request is invalid: every broken rule by field, and never the value.
+//! Why a value or a request is invalid: the field and the rule, never the value.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use thiserror::Error;
 
-/// The rest of a sentence that begins with a field's name.
+/// A rule, worded to follow a field name: `must be 3 or 4 digits`.
 pub(crate) type Rule = &'static str;
 
-/// A value or request that breaks the rules, with **every** broken rule at once.
+/// A value or request is invalid. The error lists **every** violation.
 ///
-/// Nothing was sent: no money can have moved. Correct the fields, then make the same call again. The error holds field
-/// names and rules and never a value, so it is safe to print and to log.
+/// Nothing was sent, so no money can have moved. Fix the fields, then make the same call again. The error contains field
+/// names and rules but never a value, so it is safe to print and to log.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("{}", Sentence(violations))]
+#[error("{}", Summary(violations))]
 pub struct ValidationError {
     violations: Vec<Violation>,
 }
@@ -27,16 +27,15 @@ impl ValidationError {
         Self { violations }
     }
 
-    /// The broken rules, never empty: the interface's fields in the order of its tables, then fields that it does not
-    /// have.
+    /// The violations. Never empty. The interface's fields come first, in the order of its tables, then unknown fields.
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }
 }
 
-struct Sentence<'a>(&'a [Violation]);
+struct Summary<'a>(&'a [Violation]);
 
-impl fmt::Display for Sentence<'_> {
+impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.len() {
             1 => f.write_str("1 field is invalid")?,
@@ -51,8 +50,8 @@ impl fmt::Display for Sentence<'_> {
 
 /// One rule that one field breaks.
 ///
-/// It names the field by the interface's own word (`BillingEmail`; `body` for the document as a whole) and states the
-/// rule. It never holds the value, so it is safe to print and to log.
+/// It has the field's name in the interface, such as `BillingEmail`, or `body` for the whole document, and the rule. It never
+/// contains the value, so it is safe to print and to log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     field: Cow<'static, str>,
@@ -64,18 +63,18 @@ impl Violation {
         Self { field: Cow::Borrowed(field), rule: rule.into() }
     }
 
-    /// For a field that the caller named. The name may itself hold what should have been the value.
+    /// For a field that the caller named. The name itself may be a secret, if names and values were swapped.
     pub(crate) fn of_named(field: &str, rule: Rule) -> Self {
         Self { field: Cow::Owned(printable_field_name(field).to_owned()), rule: Cow::Borrowed(rule) }
     }
 
-    /// The field's name in the interface, or `body`. A name that is not the interface's is shown only if it looks like a
-    /// name and could not be a card number.
+    /// The field's name in the interface, or `body`. Any other name is shown only if it looks like a name and cannot be a
+    /// card number.
     pub fn field(&self) -> &str {
         &self.field
     }
 
-    /// The rule, as the rest of a sentence that begins with the field: `must be 3 or 4 digits`.
+    /// The rule, worded to follow the field name: `must be 3 or 4 digits`.
     pub fn rule(&self) -> &str {
         &self.rule
     }
@@ -87,21 +86,22 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The name itself if it looks like a field name and holds too few digits to be a card or account number, otherwise
+/// The name if it looks like a field name and has too few digits to be a card or account number, otherwise
 /// `(unprintable field name)`.
 ///
-/// For the names of fields that somebody else chose: a caller who swaps names and values puts a secret in a name.
+/// Use it for field names from input: a caller who swaps names and values puts a secret in a name.
 pub fn printable_field_name(name: &str) -> &str {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
     if is_plain && (1..=64).contains(&name.len()) && digits < 8 { name } else { "(unprintable field name)" }
 }
+
 #[cfg(test)]
 mod tests {
     use super::{Violation, printable_field_name};
 
     #[test]
-    fn a_name_is_shown_only_if_it_could_not_be_a_secret() {
+    fn name_is_shown_only_if_it_cannot_be_a_secret() {
         for name in ["a", "Billing_Email-2.x", "x1234567"] {
             assert_eq!(printable_field_name(name), name);
         }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_violation_reads_as_a_sentence() {
+    fn violation_displays_field_and_rule() {
         let violation = Violation::new("Cvv", "must be 3 or 4 digits");
         assert_eq!(violation.to_string(), "Cvv: must be 3 or 4 digits");
         assert_eq!((violation.field(), violation.rule()), ("Cvv", "must be 3 or 4 digits"));

@@ -21,13 +21,13 @@ impl BuildError {
         Self { kind, source: source.into() }
     }
 
-    /// A root certificate that was given could not be read: give certificates in the form that the method names.
+    /// A root certificate could not be read. Pass certificates in the form that the builder's method names.
     pub fn is_root_certificate(&self) -> bool {
         matches!(self.kind, BuildErrorKind::RootCertificate)
     }
 
-    /// reqwest built no client with these settings; [`source`](StdError::source) has its reason. With the transport's
-    /// own builder this does not happen.
+    /// reqwest could not build a client with these settings; [`source`](StdError::source) has the reason. The transport's own
+    /// builder never causes this.
     pub fn is_client(&self) -> bool {
         matches!(self.kind, BuildErrorKind::Client)
     }

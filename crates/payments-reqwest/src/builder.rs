@@ -10,27 +10,27 @@ use crate::build_error::{BuildError, BuildErrorKind};
 use crate::clients::Clients;
 use crate::transport::ReqwestTransport;
 
-/// Settings of a [`ReqwestTransport`]. Every one has a default that is safe to keep.
+/// Settings of a [`ReqwestTransport`]. Every setting has a safe default.
 ///
-/// By default it trusts Mozilla's roots, compiled in. There is no setting that turns the verification of certificates
-/// off. To talk to a test server, give its certificate or the authority's that issued it.
+/// By default it trusts Mozilla's roots, compiled in. No setting disables the verification of certificates. For a test server, add
+/// its certificate or the authority that issued it.
 #[must_use = "a builder does nothing until it is built"]
 pub struct ReqwestTransportBuilder {
-    only_given_roots: bool,
-    given_roots: Vec<CertificateDer<'static>>,
+    only_added_roots: bool,
+    added_roots: Vec<CertificateDer<'static>>,
     /// The first setting that could not be read, kept until `build` can return it.
     failure: Option<BuildError>,
 }
 
 impl ReqwestTransportBuilder {
     pub(crate) fn with_defaults() -> Self {
-        Self { only_given_roots: false, given_roots: Vec::new(), failure: None }
+        Self { only_added_roots: false, added_roots: Vec::new(), failure: None }
     }
 
-    /// Trusts every certificate of this PEM text as an authority, in addition to the others.
+    /// Trusts every certificate in this PEM text as an authority, in addition to the others.
     pub fn root_certificates_pem(mut self, pem: impl AsRef<[u8]>) -> Self {
         match certificates(pem.as_ref()) {
-            Ok(roots) => self.given_roots.extend(roots),
+            Ok(roots) => self.added_roots.extend(roots),
             Err(failure) => {
                 self.failure.get_or_insert(failure);
             }
@@ -40,35 +40,35 @@ impl ReqwestTransportBuilder {
 
     /// Trusts this DER certificate as an authority, in addition to the others.
     pub fn root_certificate_der(mut self, der: impl Into<Vec<u8>>) -> Self {
-        self.given_roots.push(CertificateDer::from(der.into()));
+        self.added_roots.push(CertificateDer::from(der.into()));
         self
     }
 
-    /// Trusts the certificates of this PEM text and any others that are given, but no public authority.
+    /// Trusts the certificates in this PEM text and any others that you add, but no public authority.
     pub fn only_root_certificates_pem(mut self, pem: impl AsRef<[u8]>) -> Self {
-        self.only_given_roots = true;
+        self.only_added_roots = true;
         self.root_certificates_pem(pem)
     }
 
-    /// Builds the transport. Needs no runtime, opens no connection.
+    /// Builds the transport. It needs no runtime and opens no connection.
     ///
     /// # Errors
     ///
-    /// [`BuildError`] where a certificate could not be read.
+    /// [`BuildError`] if a certificate could not be read.
     pub fn build(self) -> Result<ReqwestTransport, BuildError> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
         let mut roots = RootCertStore::empty();
-        if !self.only_given_roots {
+        if !self.only_added_roots {
             roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
         }
-        for certificate in self.given_roots {
+        for certificate in self.added_roots {
             roots
                 .add(certificate)
                 .map_err(|error| BuildError::new(BuildErrorKind::RootCertificate, error))?;
         }
-        // Named explicitly: otherwise reqwest takes the process-wide provider, and panics if there is none.
+        // Set explicitly. Otherwise reqwest uses the process-wide provider, and panics if there is none.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut tls = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -86,13 +86,13 @@ impl ReqwestTransportBuilder {
     }
 }
 
-/// Servers and load balancers commonly keep idle connections for 60 seconds and more. A client that gives up first does
-/// not send a payment into a connection that is just being closed.
+/// Servers and load balancers commonly keep idle connections for 60 seconds or more. A client that closes first does not send a
+/// payment into a connection that is just being closed.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, BuildError> {
     let refused = |reason: &str| BuildError::new(BuildErrorKind::RootCertificate, reason);
-    // Without the parser's error: it may quote a line of the file, and somebody gives the file of a private key one day.
+    // Drops the parser's error, which may quote a line of the file: the file may be a private key by mistake.
     let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<_, _>>()
         .map_err(|_| refused("the text is not PEM"))?;

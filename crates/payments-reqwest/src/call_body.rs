@@ -19,10 +19,10 @@ impl Call {
     }
 }
 
-/// A body that yields pieces and fails once its call is dropped. Without it, reqwest goes on sending the whole body in
-/// the background.
+/// A body that is sent in pieces and fails once its call is dropped. With a plain body, reqwest would continue to send it in the
+/// background.
 ///
-/// Sending it uses it up, so that nothing in reqwest can send it again.
+/// Sending it consumes it, so that nothing in reqwest can send it again.
 pub(crate) struct CallBody {
     rest: Bytes,
     call: Weak<()>,
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_yields_pieces_and_fails_once_its_call_is_dropped() {
+    fn a_body_fails_once_its_call_is_dropped() {
         let call = Call::new();
         let [mut whole, mut dropped] = [(); 2].map(|()| call.body(vec![b'x'; CallBody::PIECE + 1].into()));
         assert_eq!(next(&mut whole), Some(Ok(CallBody::PIECE)));

@@ -9,23 +9,23 @@ use tokio::runtime;
 use crate::build_error::{BuildError, BuildErrorKind};
 use crate::connect_deadline::ConnectDeadline;
 
-/// reqwest's clients, each with a pool of its own, and how to build them again.
+/// reqwest's clients, each with its own pool, and the builder for new ones.
 pub(crate) struct Clients {
     builder: Box<dyn Fn() -> ClientBuilder + Send + Sync>,
-    /// Of each runtime, the last used first: those for plain http and for https, where they are built. The task of a
-    /// connection belongs to the runtime that opened it: in another one, nothing would drive it.
+    /// For each runtime, the most recently used first: its clients for plain http and for https, once built. The task of a connection
+    /// belongs to the runtime that opened it; no other runtime would drive it.
     built: Mutex<Vec<(runtime::Id, [Option<reqwest::Client>; 2])>>,
 }
 
-/// Chosen by this SDK: the clients of so many runtimes are kept, and of more than that the last used.
-const MOST_RUNTIMES: usize = 8;
+/// Chosen by this SDK: the clients of the most recently used runtimes are kept, up to this number.
+const MAX_RUNTIMES: usize = 8;
 
 impl Clients {
     pub(crate) fn new(
         builder: impl Fn() -> ClientBuilder + Send + Sync + 'static,
     ) -> Result<Self, BuildError> {
         let clients = Self { builder: Box::new(builder), built: Mutex::default() };
-        // To report a builder that makes no client. It is thrown away, because there may be no runtime yet.
+        // Reports a builder that cannot build a client. The client is discarded, because there may be no runtime yet.
         clients.build(true)?;
         Ok(clients)
     }
@@ -37,7 +37,7 @@ impl Clients {
             Some(index) => built[..=index].rotate_right(1),
             None => built.insert(0, (runtime, [None, None])),
         }
-        built.truncate(MOST_RUNTIMES);
+        built.truncate(MAX_RUNTIMES);
         let client = &mut built[0].1[usize::from(is_https)];
         match client {
             Some(client) => Ok(client.clone()),
@@ -46,35 +46,35 @@ impl Clients {
     }
 
     fn build(&self, is_https: bool) -> Result<reqwest::Client, BuildError> {
-        // reqwest panics where the builder names no TLS and the process has no provider for rustls.
-        let outcome =
-            catch_unwind(AssertUnwindSafe(|| with_our_settings((self.builder)(), is_https).build()));
-        outcome
+        // reqwest panics if the builder sets no TLS and the process has no provider for rustls.
+        let result =
+            catch_unwind(AssertUnwindSafe(|| with_required_settings((self.builder)(), is_https).build()));
+        result
             .map_err(|panic| BuildError::new(BuildErrorKind::Client, message(panic.as_ref())))?
             .map_err(|error| BuildError::new(BuildErrorKind::Client, error))
     }
 
-    /// Leaves all connections behind, because one of them cannot be trusted and reqwest closes no single one.
+    /// Abandons all connections, because one of them cannot be trusted and reqwest cannot close a single one.
     ///
-    /// Calls that are under way end as they would.
-    pub(crate) fn leave_connections(&self) {
+    /// Calls in progress are not affected.
+    pub(crate) fn abandon_connections(&self) {
         self.built.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 
-/// What the contract of a transport needs, whatever the builder says. `unversioned` documents each of these.
-fn with_our_settings(builder: ClientBuilder, is_https: bool) -> ClientBuilder {
+/// Overrides the builder's settings where the contract of a transport needs it. `unversioned` documents each of these.
+fn with_required_settings(builder: ClientBuilder, is_https: bool) -> ClientBuilder {
     let builder = if is_https {
-        // Adding a proxy, even one that is for no address, turns those of the environment off.
+        // Adding a proxy, even one that matches no address, disables those of the environment.
         builder.proxy(Proxy::custom(|_| None::<Url>))
     } else {
-        // A proxy would get the card number and the key in clear.
+        // A proxy would see the card number and the key unencrypted.
         builder.no_proxy()
     };
     builder
-        // Followed, a 307 or 308 posts the card number to another host.
+        // Following a 307 or 308 posts the card number to another host.
         .redirect(reqwest::redirect::Policy::none())
-        // Over HTTP/2 the default repeats what a server may have processed.
+        // Over HTTP/2 the default resends requests that a server may have processed.
         .retry(reqwest::retry::never())
         .referer(false)
         .http1_only()
@@ -82,19 +82,19 @@ fn with_our_settings(builder: ClientBuilder, is_https: bool) -> ClientBuilder {
         .no_brotli()
         .no_zstd()
         .no_deflate()
-        // These are not the request's deadlines, and the total one loses the part of a response that was read.
+        // The request has its own deadlines, and reqwest's total timeout loses the part of a response that was read.
         .timeout(NEVER)
         .read_timeout(NEVER)
-        // A response that is read leniently can be somebody else's.
+        // A response that is read leniently can belong to another request.
         .http1_allow_obsolete_multiline_headers_in_responses(false)
         .http1_allow_spaces_after_header_name_in_responses(false)
         .http1_ignore_invalid_headers_in_responses(false)
-        // These three write secrets to a log or accept any server.
+        // These write secrets to a log or accept any server.
         .connection_verbose(false)
         .tls_sslkeylogfile(false)
         .tls_danger_accept_invalid_certs(false)
         .tls_danger_accept_invalid_hostnames(false)
-        // reqwest reports its refusal like an error after sending. payments-core decides where plain http may go.
+        // payments-core decides where plain http may go. reqwest reports its refusal like an error after sending.
         .https_only(false)
         // The last layer is the outermost.
         .connector_layer(ConnectDeadline)
@@ -105,7 +105,8 @@ const NEVER: Duration = Duration::from_hours(10 * 365 * 24);
 
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "the builder panicked".to_owned())
 }
 
 #[cfg(test)]
@@ -113,8 +114,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_builder_asks_for_in_vain_is_off() {
-        let asked = || {
+    fn unsafe_settings_of_a_builder_are_overridden() {
+        let unsafe_builder = || {
             ClientBuilder::new()
                 .http1_allow_obsolete_multiline_headers_in_responses(true)
                 .http1_allow_spaces_after_header_name_in_responses(true)
@@ -135,8 +136,8 @@ mod tests {
             "referer: true",
         ];
         for setting in off {
-            assert!(settings(asked()).contains(setting), "{setting}");
-            assert!(!settings(with_our_settings(asked(), true)).contains(setting), "{setting}");
+            assert!(settings(unsafe_builder()).contains(setting), "{setting}");
+            assert!(!settings(with_required_settings(unsafe_builder(), true)).contains(setting), "{setting}");
         }
     }
 }

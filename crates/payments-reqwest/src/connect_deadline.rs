@@ -10,19 +10,19 @@ use tower_service::Service;
 tokio::task_local! {
     /// The connect deadline of the current request.
     ///
-    /// reqwest passes a connector the address and nothing else of the request, but it calls the connector within the
-    /// future of the request that needs a connection.
+    /// reqwest passes only the address of a request to a connector. But it calls the connector within the future of the request that
+    /// needs a connection.
     static CONNECT_BY: Instant;
 }
 
-/// Sends with a deadline for a new connection: name resolution, TCP and TLS together.
-pub(crate) async fn connecting_by<F: Future>(deadline: Instant, send: F) -> F::Output {
+/// Runs `send` with a deadline for a new connection: name resolution, TCP and TLS together.
+pub(crate) async fn with_connect_deadline<F: Future>(deadline: Instant, send: F) -> F::Output {
     CONNECT_BY.scope(deadline, send).await
 }
 
 /// Ends connecting at that deadline.
 ///
-/// The error then comes from the connector, which reqwest reports by `is_connect()`.
+/// The error then comes from the connector, so reqwest reports it with `is_connect()`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectDeadline;
 
@@ -56,7 +56,7 @@ where
     fn call(&mut self, address: Address) -> Self::Future {
         let deadline = CONNECT_BY.try_with(|deadline| *deadline);
         let connecting = self.0.call(address);
-        // The future owns the deadline, because reqwest may finish the connection in the background for a later request.
+        // The future has its own copy of the deadline: reqwest may finish the connection in the background, for a later request.
         Box::pin(async move { timeout_at(deadline?, connecting).await? })
     }
 }

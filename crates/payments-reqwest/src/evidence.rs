@@ -1,4 +1,4 @@
-//! Why there is no response, and what that proves.
+//! What an error of reqwest proves about the request.
 
 use std::error::Error as StdError;
 use std::io;
@@ -19,8 +19,8 @@ pub(crate) fn before_a_status(error: reqwest::Error) -> TransportError {
             TransportErrorKind::Connect
         })
     } else {
-        // No other kind of error and no text of one proves that the server read nothing.
-        TransportError::unknown(if has_source(&error, is_no_http) {
+        // No other error proves that the server read nothing, whatever its kind or text.
+        TransportError::unknown(if has_source(&error, is_not_http) {
             TransportErrorKind::Protocol
         } else {
             TransportErrorKind::Closed
@@ -29,7 +29,7 @@ pub(crate) fn before_a_status(error: reqwest::Error) -> TransportError {
     evidence.with_source(error.without_url())
 }
 
-/// The evidence of a request that reqwest was never given.
+/// The evidence of a request that was never passed to reqwest.
 pub(crate) fn never_sent(
     kind: TransportErrorKind,
     reason: impl Into<Box<dyn StdError + Send + Sync>>,
@@ -37,10 +37,10 @@ pub(crate) fn never_sent(
     TransportError::not_processed(kind).with_source(reason)
 }
 
-fn has_source(error: &reqwest::Error, is_it: impl Fn(&(dyn StdError + 'static)) -> bool) -> bool {
+fn has_source(error: &reqwest::Error, is_match: impl Fn(&(dyn StdError + 'static)) -> bool) -> bool {
     let mut source = error.source();
     while let Some(error) = source {
-        if is_it(error) {
+        if is_match(error) {
             return true;
         }
         source = error.source();
@@ -49,13 +49,13 @@ fn has_source(error: &reqwest::Error, is_it: impl Fn(&(dyn StdError + 'static)) 
 }
 
 fn is_tls(error: &(dyn StdError + 'static)) -> bool {
-    // An io::Error does not name what it holds as its source, and here one holds another.
+    // `source` of an io::Error skips the error that it wraps, and here one io::Error wraps another.
     match error.downcast_ref::<io::Error>() {
         Some(error) => error.get_ref().is_some_and(|inner| is_tls(inner)),
         None => error.is::<rustls::Error>(),
     }
 }
 
-fn is_no_http(error: &(dyn StdError + 'static)) -> bool {
+fn is_not_http(error: &(dyn StdError + 'static)) -> bool {
     error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse)
 }

@@ -5,16 +5,15 @@ use futures_timer::Delay;
 use payments_core::{Sleep, Timer};
 use tokio::runtime::Handle;
 
-/// tokio's clock: the [`Timer`] for a client that uses [`ReqwestTransport`](crate::ReqwestTransport).
+/// tokio's timer, for a client that uses [`ReqwestTransport`](crate::ReqwestTransport).
 ///
-/// Where tokio has no clock, outside of a runtime or in one without its time driver, a sleep still ends in time,
-/// on a thread that all such sleeps share.
+/// Outside a runtime, or in one without a time driver, a sleep still ends on time. All such sleeps share one thread.
 #[derive(Clone, Copy, Debug, Default)]
-#[allow(clippy::exhaustive_structs, reason = "it is complete: a clock has nothing to set")]
+#[allow(clippy::exhaustive_structs, reason = "it is complete: it has no settings")]
 pub struct TokioTimer;
 
 impl TokioTimer {
-    /// tokio's clock.
+    /// Creates the timer.
     pub const fn new() -> Self {
         Self
     }
@@ -26,10 +25,10 @@ impl Timer for TokioTimer {
     }
 
     fn sleep(&self, duration: Duration) -> Sleep {
-        // tokio can be asked for a runtime, but not for its time driver: without one it panics.
-        let of_tokio =
+        // tokio has no check for a time driver: without one it panics.
+        let tokio_sleep =
             Handle::try_current().ok().and_then(|_| catch_unwind(|| tokio::time::sleep(duration)).ok());
-        match of_tokio {
+        match tokio_sleep {
             Some(sleep) => Box::pin(sleep),
             None => Box::pin(Delay::new(duration)),
         }
@@ -43,7 +42,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(20);
 
     #[test]
-    fn a_sleep_ends_without_a_runtime_and_without_a_time_driver() {
+    fn a_sleep_ends_without_a_runtime_or_a_time_driver() {
         let started = Instant::now();
         payments_fake::block_on(TokioTimer::new().sleep(SHORT));
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -52,7 +51,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_sleep_in_a_runtime_ends_and_not_too_early() {
+    async fn a_sleep_in_a_runtime_does_not_end_early() {
         let started = TokioTimer::new().now();
         TokioTimer::new().sleep(SHORT).await;
         assert!(started.elapsed() >= SHORT);

@@ -15,22 +15,22 @@ use tokio::time::Instant;
 use crate::builder::ReqwestTransportBuilder;
 use crate::call_body::Call;
 use crate::clients::Clients;
-use crate::connect_deadline::connecting_by;
+use crate::connect_deadline::with_connect_deadline;
 use crate::evidence::{before_a_status, never_sent};
 
-/// HTTP/1.1 over TCP and TLS, by reqwest, rustls and tokio.
+/// A transport over reqwest: HTTP/1.1 over TCP and TLS, with rustls and tokio.
 ///
-/// Clones are cheap and share their connections. A call must be made [within a tokio runtime](crate#runtime) that has its
-/// network and time drivers. Outside of one it is a configuration error: nothing was sent.
+/// Clones are cheap and share their connections. A call needs [a tokio runtime](crate#runtime) with its network and time drivers.
+/// Outside a runtime it fails with a configuration error, and nothing was sent.
 ///
-/// See the [crate's documentation](crate) for what it proves and how.
+/// The [crate's documentation](crate) says what each failure proves.
 #[derive(Clone)]
 pub struct ReqwestTransport {
     clients: Arc<Clients>,
 }
 
 impl ReqwestTransport {
-    /// A builder with every setting at its default.
+    /// Returns a builder with every setting at its default.
     pub fn builder() -> ReqwestTransportBuilder {
         ReqwestTransportBuilder::with_defaults()
     }
@@ -49,7 +49,7 @@ impl fmt::Debug for ReqwestTransport {
 impl Transport for ReqwestTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let connect_by = Instant::now() + request.deadlines().connect();
-        // Not tokio's clock: hyper reads a flood of interim responses without pause, and tokio's is not looked at meanwhile.
+        // Not tokio's timer, which does not run while hyper reads a flood of interim responses.
         let mut total = Delay::new(request.deadlines().total());
         let cap = request.response_cap();
         let no_runtime = "a tokio runtime is missing: make the call within one";
@@ -59,9 +59,9 @@ impl Transport for ReqwestTransport {
         let client = self.clients.get(runtime.id(), is_https);
         let client = client.map_err(|error| never_sent(TransportErrorKind::Configuration, error))?;
         let call = Call::new();
-        let request = as_written(request, &call)?;
+        let request = unchanged_request(request, &call)?;
 
-        let sending = connecting_by(connect_by, client.execute(request));
+        let sending = with_connect_deadline(connect_by, client.execute(request));
         let sending = InRuntime { runtime, future: Some(Box::pin(sending)) };
         let mut incoming = match before(&mut total, sending).await {
             Some(Ok(incoming)) => incoming,
@@ -69,19 +69,19 @@ impl Transport for ReqwestTransport {
             None => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
         };
 
-        // Such a response may be somebody else's, so its status proves nothing either.
+        // The response may belong to another request, so its status proves nothing.
         if let Some(reason) = ambiguity(&incoming) {
-            self.clients.leave_connections();
+            self.clients.abandon_connections();
             return Err(TransportError::unknown(TransportErrorKind::Protocol).with_source(reason));
         }
         let mut body = BytesMut::new();
-        let broken = read_body(&mut incoming, &mut body, cap, &mut total).await.err();
+        let error = read_body(&mut incoming, &mut body, cap, &mut total).await.err();
 
         let mut response = Response::new(body.freeze());
         *response.status_mut() = incoming.status();
         *response.version_mut() = incoming.version();
         *response.headers_mut() = std::mem::take(incoming.headers_mut());
-        match broken {
+        match error {
             None => Ok(TransportResponse::new(response)),
             Some((kind, None)) => Err(TransportError::answered(kind, response)),
             Some((kind, Some(source))) => Err(TransportError::answered(kind, response).with_source(source)),
@@ -89,8 +89,7 @@ impl Transport for ReqwestTransport {
     }
 }
 
-/// A future that is dropped within its runtime: a connection that goes back into hyper-util's pool spawns a task, which
-/// panics outside of one.
+/// Drops a future within its runtime. A connection that returns to hyper-util's pool spawns a task, which panics outside a runtime.
 struct InRuntime<F> {
     runtime: Handle,
     future: Option<Pin<Box<F>>>,
@@ -111,7 +110,7 @@ impl<F> Drop for InRuntime<F> {
     }
 }
 
-/// The output of the future, or `None` if the deadline ends first.
+/// Returns the output of the future, or `None` if the deadline passes first.
 async fn before<F: Future>(deadline: &mut Delay, future: F) -> Option<F::Output> {
     tokio::select! {
         biased;
@@ -120,15 +119,15 @@ async fn before<F: Future>(deadline: &mut Delay, future: F) -> Option<F::Output>
     }
 }
 
-type Broken = (TransportErrorKind, Option<reqwest::Error>);
+type BodyError = (TransportErrorKind, Option<reqwest::Error>);
 
-/// Reads piece by piece, so that whatever came before an error is kept: it may hold the transaction's id.
+/// Reads piece by piece, so that the part before an error is kept: it may contain the transaction's id.
 async fn read_body(
     incoming: &mut reqwest::Response,
     body: &mut BytesMut,
     cap: usize,
     total: &mut Delay,
-) -> Result<(), Broken> {
+) -> Result<(), BodyError> {
     loop {
         let piece = match before(total, incoming.chunk()).await {
             Some(Ok(Some(piece))) => piece,
@@ -144,22 +143,22 @@ async fn read_body(
     }
 }
 
-/// The request as reqwest takes it, unless reqwest would change its target.
+/// Converts the request to reqwest's type, and fails if reqwest would change its URL.
 ///
-/// reqwest's `Url` reads `/a/%2e%2e/b` as `/b` and encodes some characters again: that is another resource.
-fn as_written(request: TransportRequest, call: &Call) -> Result<reqwest::Request, TransportError> {
-    let written = request.uri().clone();
+/// reqwest's `Url` reads `/a/%2e%2e/b` as `/b` and encodes some characters again, which is another resource.
+fn unchanged_request(request: TransportRequest, call: &Call) -> Result<reqwest::Request, TransportError> {
+    let uri = request.uri().clone();
     let request = request.into_http().map(|body| reqwest::Body::wrap(call.body(body)));
     let request =
         reqwest::Request::try_from(request).map_err(|error| never_sent(TransportErrorKind::Other, error))?;
-    if request.url().path() != written.path() || request.url().query() != written.query() {
+    if request.url().path() != uri.path() || request.url().query() != uri.query() {
         let reason = "reqwest would rewrite the path of this address";
         return Err(never_sent(TransportErrorKind::Other, reason));
     }
     Ok(request)
 }
 
-/// Why two readers could disagree about where this response begins or ends. hyper accepts some of these.
+/// Why two readers could disagree about where this response begins or ends, if they could. hyper accepts some of these responses.
 fn ambiguity(incoming: &reqwest::Response) -> Option<&'static str> {
     let mut lengths = incoming.headers().get_all(CONTENT_LENGTH).iter();
     let first = lengths.next();

@@ -1,7 +1,7 @@
-//! A transport from a caller's own `reqwest::ClientBuilder`.
+//! A transport from your own `reqwest::ClientBuilder`.
 //!
-//! This module shows a type of reqwest, so it may change with every version of reqwest, in any release of this crate. The
-//! rest of the crate promises what its version says.
+//! This module has a type of reqwest in its API, so it may change with every version of reqwest, in any release of this crate. The
+//! rest of the crate follows Semantic Versioning.
 
 use reqwest::ClientBuilder;
 
@@ -9,36 +9,36 @@ use crate::build_error::BuildError;
 use crate::clients::Clients;
 use crate::transport::ReqwestTransport;
 
-/// A transport over clients that `builder` describes, with the settings that a payment needs on top.
+/// Creates a transport over clients from `builder`, and overrides the settings that could harm a payment.
 ///
 /// `builder` is a function, because the transport builds its clients more than once: one for https, one for plain http,
-/// and new ones when it leaves all connections behind. It must return the same settings each time.
+/// and new ones when it abandons all connections. It must return the same settings each time.
 ///
 /// # What the builder decides
 ///
-/// - TLS: the backend or a preconfigured one, roots, client certificate, versions. Trusted roots are the builder's alone.
-/// - Proxies that it names, for https: TLS goes through them end to end, and one that refuses is `NotProcessed`.
+/// - TLS: the backend or a preconfigured one, roots, client certificate, versions. Only the builder's roots are trusted.
+/// - Its proxies, for https. TLS runs through them end to end. If a proxy refuses, the outcome is `NotProcessed`.
 /// - Names: its resolver and its overrides. Sockets: local address, interface, keep-alive, Unix socket.
-/// - Connections: its idle timeout and their number. reqwest keeps idle connections for 90 seconds, which is longer than
-///   many servers do; 20 seconds is better, because a payment sent into a closing connection is unknown.
-/// - `connect_timeout`, beside the request's own connect deadline: the one that ends first counts. Either is
+/// - Connections: the idle timeout and the number of idle connections. reqwest keeps idle connections for 90 seconds, longer than
+///   many servers do. 20 seconds is better, because a payment that is sent into a closing connection is unknown.
+/// - `connect_timeout`, in addition to the request's own connect deadline. The earlier one counts, and the outcome is
 ///   `NotProcessed`.
 /// - Connector layers, within the connect deadline.
-/// - Headers that it adds to each request. The request's own win.
+/// - Headers that it adds to each request. The request's own headers take precedence.
 ///
-/// # What is set whatever the builder says
+/// # What is overridden
 ///
-/// | setting | is | because |
+/// | setting | value | because |
 /// |---|---|---|
 /// | `redirect` | none | 307 and 308 post the card number again, to another host |
-/// | `retry` | never | the default repeats what a server may have processed |
-/// | proxies of the environment | not used | a variable would decide where the connections go |
-/// | proxies for plain http | not used | plain http is for servers on this machine; a proxy would read card and key |
-/// | `timeout`, `read_timeout` | replaced by the request's deadlines | reqwest's lose the part of a response that was read |
-/// | HTTP version | 1.1 | over HTTP/2 a response cut short can look whole |
-/// | `gzip`, `brotli`, `zstd`, `deflate` | off | a body is passed on as it came |
-/// | lenient reading of headers | off | a response could end in two places |
-/// | `tls_danger_accept_invalid_certs`, `…_hostnames` | off | anybody could be the service |
+/// | `retry` | never | the default resends requests that a server may have processed |
+/// | proxies from the environment | not used | a variable would decide where the connections go |
+/// | proxies for plain http | not used | plain http is for servers on this machine; a proxy could read the card and the key |
+/// | `timeout`, `read_timeout` | replaced by the request's deadlines | reqwest's timeouts lose the part of a response that was read |
+/// | HTTP version | 1.1 | over HTTP/2 a response that is cut short can look whole |
+/// | `gzip`, `brotli`, `zstd`, `deflate` | off | the body is returned unchanged |
+/// | lenient header parsing | off | a response could end in two places |
+/// | `tls_danger_accept_invalid_certs`, `…_hostnames` | off | any server could pose as the service |
 /// | `connection_verbose`, `tls_sslkeylogfile` | off | they write secrets to a log |
 /// | `referer`, `https_only` | off | [`Endpoint`](payments_core::Endpoint) decides where plain http may go |
 ///
@@ -46,16 +46,16 @@ use crate::transport::ReqwestTransport;
 ///
 /// The settings of a builder cannot be read, so these are up to you:
 ///
-/// - A preconfigured TLS can accept any certificate, write its keys to a file, or offer HTTP/2, which is then spoken.
-/// - Cookies (reqwest's feature `cookies`): they would tie payments to each other.
-/// - Default headers: `Accept-Encoding` asks for a body that is not decoded, and a payment with such a response is unknown.
-/// - A connector layer, a proxy or a resolver sees the addresses, and decides where a connection goes. None of them can
-///   send a request twice: what they return is a connection, and an error of theirs comes before there is one.
+/// - Preconfigured TLS can accept any certificate, write its keys to a file, or offer HTTP/2, which is then used.
+/// - Cookies (reqwest's feature `cookies`) would link payments to each other.
+/// - Default headers: with `Accept-Encoding`, a server may encode the body. It is not decoded, and the payment is unknown.
+/// - A connector layer, a proxy or a resolver sees the addresses and decides where a connection goes. None of them can send a
+///   request twice: they return a connection, and their errors occur before there is one.
 ///
 /// # Errors
 ///
-/// [`BuildError`] with [`is_client`](BuildError::is_client) where reqwest builds no client: for example because the builder
-/// names no TLS, its crate has no provider compiled in, and the process has installed none. reqwest panics there. The panic
+/// [`BuildError`] with [`is_client`](BuildError::is_client) if reqwest cannot build a client: for example because the builder
+/// sets no TLS, reqwest has no provider compiled in, and the process has installed none. In this case reqwest panics. The panic
 /// is caught, but its message reaches the panic hook, and with `panic = "abort"` it ends the process.
 ///
 /// # Examples
@@ -64,7 +64,7 @@ use crate::transport::ReqwestTransport;
 /// use std::net::{IpAddr, Ipv4Addr};
 /// use std::time::Duration;
 ///
-/// # // What a program does that has no provider compiled into reqwest.
+/// # // A program must do this if reqwest has no provider compiled in.
 /// # rustls::crypto::ring::default_provider().install_default().unwrap();
 /// let transport = payments_reqwest::unversioned::from_client_builder(|| {
 ///     reqwest::Client::builder()

@@ -1,6 +1,6 @@
-//! Does the transport keep the contract of every transport, over http and over https?
+//! Tests that the transport keeps the contract of every transport, over http and https.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::future::Future;
 

@@ -1,6 +1,6 @@
-//! Why the transport switches reqwest's retries off: by default reqwest sends a payment again that a server has read.
+//! Shows why the transport disables reqwest's retries: by default, reqwest resends a payment that a server has read.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::error::Error as StdError;
 use std::future::Future;
@@ -12,16 +12,16 @@ use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::runtime::Runtime;
 
-/// As much of a transport over reqwest and HTTP/2 as these contracts need.
+/// A minimal transport over reqwest and HTTP/2, for these contracts only.
 struct OverHttp2(reqwest::Client);
 
 impl Transport for OverHttp2 {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let total = request.deadlines().total();
         let request = reqwest::Request::try_from(request.into_http()).unwrap();
-        let answer = tokio::time::timeout(total, self.0.execute(request)).await;
-        let answer = answer.map_err(|_| TransportError::unknown(TransportErrorKind::Timeout))?;
-        let answer = answer.map_err(|error| {
+        let received = tokio::time::timeout(total, self.0.execute(request)).await;
+        let received = received.map_err(|_| TransportError::unknown(TransportErrorKind::Timeout))?;
+        let received = received.map_err(|error| {
             if error.is_connect() || is_refused(&error) {
                 TransportError::not_processed(TransportErrorKind::Connect)
             } else {
@@ -29,13 +29,13 @@ impl Transport for OverHttp2 {
             }
         })?;
         let mut response = http::Response::new(bytes::Bytes::new());
-        *response.status_mut() = answer.status();
-        *response.body_mut() = answer.bytes().await.unwrap();
+        *response.status_mut() = received.status();
+        *response.body_mut() = received.bytes().await.unwrap();
         Ok(response.into())
     }
 }
 
-/// Whether the server reset the stream with the one code that is proof.
+/// Whether the server reset the stream with `REFUSED_STREAM`, the only code that is proof.
 fn is_refused(error: &reqwest::Error) -> bool {
     let mut source = error.source();
     while let Some(this) = source {
@@ -87,7 +87,7 @@ impl Stack for Http2Stack {
     }
 }
 
-/// Which of these contracts reqwest breaks.
+/// The contracts among these that reqwest breaks.
 fn broken(retries: bool, contracts: [&str; 2]) -> Vec<&'static str> {
     let stack = Http2Stack { runtime: Runtime::new().unwrap(), retries };
     let report = check_only(&stack, |contract| contracts.contains(&contract));
@@ -96,7 +96,7 @@ fn broken(retries: bool, contracts: [&str; 2]) -> Vec<&'static str> {
 }
 
 #[test]
-fn reqwest_sends_a_payment_again_unless_it_is_told_not_to() {
+fn reqwest_resends_a_payment_unless_retries_are_disabled() {
     let contracts = ["refused_stream_is_not_processed", "goaway_is_no_proof"];
     assert_eq!(broken(true, contracts), contracts);
     assert!(broken(false, contracts).is_empty());

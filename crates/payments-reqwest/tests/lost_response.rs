@@ -1,6 +1,6 @@
-//! A payment whose response is lost is an unknown one.
+//! A payment whose response is lost has an unknown outcome.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{OperationName, Outcome};
@@ -8,7 +8,7 @@ use payments_fake::Fault;
 use payments_sandbox::Sandbox;
 
 #[tokio::test]
-async fn a_lost_answer_is_unknown_and_the_payment_was_made_once() {
+async fn a_lost_response_is_unknown_and_the_payment_is_charged_once() {
     let sandbox = Sandbox::start().await.unwrap();
     sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
     let client = payments_reqwest::client(sandbox.endpoint()).unwrap();

@@ -1,6 +1,6 @@
-//! Does a caller's own `reqwest::ClientBuilder` keep the contract, even one that asks for everything that breaks it?
+//! Tests that the contract holds with a caller's own `reqwest::ClientBuilder`, even if its settings would break it.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::error::Error as _;
 use std::future::Future;
@@ -79,33 +79,33 @@ fn request(uri: &str) -> TransportRequest {
 }
 
 #[tokio::test]
-async fn a_proxy_that_the_builder_names_is_used_for_https_alone() {
+async fn a_proxy_of_the_builder_is_used_for_https_only() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let (tell, told) = mpsc::channel();
+    let (sender, heads) = mpsc::channel();
     thread::spawn(move || {
         for connection in listener.incoming() {
             let mut connection = connection.unwrap();
             let mut head = [0; 4096];
             let length = connection.read(&mut head).unwrap();
             connection.write_all(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n").unwrap();
-            tell.send(String::from_utf8_lossy(&head[..length]).into_owned()).unwrap();
+            sender.send(String::from_utf8_lossy(&head[..length]).into_owned()).unwrap();
         }
     });
     let transport = from_client_builder(move || trusting(None).proxy(Proxy::all(&address).unwrap())).unwrap();
 
     let error = transport.send(request("https://pay.example.com/")).await.unwrap_err();
     assert_eq!(error.delivery(), Delivery::NotProcessed, "{error:?}");
-    assert!(told.recv().unwrap().starts_with("CONNECT pay.example.com:443 "));
+    assert!(heads.recv().unwrap().starts_with("CONNECT pay.example.com:443 "));
 
-    // Through the proxy this would be its 407.
+    // Through the proxy, this would return its 407.
     let error = transport.send(request("http://127.0.0.1:1/")).await.unwrap_err();
     assert_eq!(error.kind(), TransportErrorKind::Connect, "{error:?}");
 }
 
 /// No test of this program installs a provider for rustls.
 #[test]
-fn a_builder_without_tls_is_an_error_and_no_panic() {
+fn a_builder_without_tls_is_an_error_not_a_panic() {
     let error = from_client_builder(ClientBuilder::new).unwrap_err();
     assert!(error.is_client() && !error.is_root_certificate(), "{error:?}");
     assert_eq!(error.to_string(), "reqwest could not build a client with these settings");
@@ -118,7 +118,7 @@ async fn a_builder_that_fails_later_is_a_configuration_error() {
     let transport = from_client_builder({
         let is_broken = Arc::clone(&is_broken);
         move || {
-            assert!(!is_broken.load(Ordering::Relaxed), "broken meanwhile");
+            assert!(!is_broken.load(Ordering::Relaxed), "broken later");
             trusting(None)
         }
     })
@@ -128,5 +128,5 @@ async fn a_builder_that_fails_later_is_a_configuration_error() {
     assert_eq!(error.delivery(), Delivery::NotProcessed, "{error:?}");
     assert_eq!(error.kind(), TransportErrorKind::Configuration, "{error:?}");
     let cause = error.source().unwrap().source().unwrap();
-    assert_eq!(cause.to_string(), "broken meanwhile");
+    assert_eq!(cause.to_string(), "broken later");
 }

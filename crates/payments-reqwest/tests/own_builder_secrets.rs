@@ -1,6 +1,6 @@
-//! A caller's own builder writes nothing of a request to a log. In a program of its own, because a process has one logger.
+//! Tests that a caller's own builder logs nothing of a request. A process has one logger, so this file has one test.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::sync::Mutex;
 
@@ -35,7 +35,7 @@ async fn a_verbose_builder_logs_no_payment() {
     let sandbox = Sandbox::start().await.unwrap();
     let endpoint: Endpoint = sandbox.endpoint();
     let transport = from_client_builder(|| {
-        // No roots are needed: the sandbox speaks plain http.
+        // No roots are needed, because the sandbox uses plain http.
         reqwest::Client::builder().tls_certs_only([]).connection_verbose(true)
     });
     let client = Client::builder(endpoint, transport.unwrap(), TokioTimer::new()).build();
@@ -44,6 +44,6 @@ async fn a_verbose_builder_logs_no_payment() {
     client.process_token(&payment.build().unwrap()).await.unwrap();
 
     let lines = LINES.lock().unwrap().join("\n");
-    assert!(!lines.is_empty(), "the logger is used");
+    assert!(!lines.is_empty(), "nothing was logged");
     assert!(!lines.contains("tok_approved"), "{lines}");
 }

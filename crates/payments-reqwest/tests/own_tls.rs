@@ -1,6 +1,6 @@
-//! A caller's own builder accepts no certificate that does not prove who the server is.
+//! Tests that certificates are verified even if a caller's own builder accepts any.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::future::Future;
 
@@ -10,12 +10,12 @@ use payments_reqwest::unversioned::from_client_builder;
 use reqwest::Certificate;
 use tokio::runtime::Runtime;
 
-/// reqwest's own TLS, told to accept whatever comes.
-struct Credulous {
+/// reqwest's own TLS, configured to accept any certificate.
+struct AcceptsAnyCertificate {
     runtime: Runtime,
 }
 
-impl Stack for Credulous {
+impl Stack for AcceptsAnyCertificate {
     type Transport = ReqwestTransport;
 
     fn transport(&self, setup: &Setup) -> ReqwestTransport {
@@ -39,7 +39,7 @@ impl Stack for Credulous {
 }
 
 #[test]
-fn certificates_are_verified_whatever_the_builder_says() {
+fn certificates_are_verified_even_if_the_builder_disables_it() {
     rustls::crypto::ring::default_provider().install_default().unwrap();
     let contracts = [
         "a_payment_arrives_byte_for_byte",
@@ -47,7 +47,7 @@ fn certificates_are_verified_whatever_the_builder_says() {
         "a_certificate_for_another_host_is_not_processed",
         "an_expired_certificate_is_not_processed",
     ];
-    let stack = Credulous { runtime: Runtime::new().unwrap() };
+    let stack = AcceptsAnyCertificate { runtime: Runtime::new().unwrap() };
     let report = check_only(&stack, |contract| contracts.contains(&contract));
     assert_eq!(report.verdicts().len(), contracts.len(), "{report}");
     assert_eq!(report.broken().count(), 0, "{report}");

@@ -1,6 +1,6 @@
-//! Requests and settings that are refused before anything is sent.
+//! Tests of requests and settings that are refused before anything is sent.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::time::Duration;
 
@@ -24,18 +24,18 @@ async fn failure(uri: &str) -> TransportError {
 }
 
 #[tokio::test]
-async fn an_address_that_would_be_rewritten_is_refused() {
+async fn a_url_that_reqwest_would_change_is_refused() {
     for path in ["/a/../b", "/a/%2e%2e/b", "/a/./b", "/a?b='c'"] {
         let error = failure(&format!("http://127.0.0.1:1{path}")).await;
         assert_eq!(error.delivery(), Delivery::NotProcessed, "{path}");
         assert_eq!(
             error.kind(),
             TransportErrorKind::Other,
-            "{path} was not refused before it was tried: {error:?}"
+            "{path} was not refused before connecting: {error:?}"
         );
     }
     let error = failure("http://127.0.0.1:1/a//b%20c/~d?e=%2F").await;
-    assert_eq!(error.kind(), TransportErrorKind::Connect, "an address that reqwest keeps is tried");
+    assert_eq!(error.kind(), TransportErrorKind::Connect, "a URL that reqwest keeps is used");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn without_a_runtime_nothing_is_sent() {
 }
 
 #[test]
-fn a_client_without_a_runtime_says_which_one_is_missing() {
+fn the_error_of_a_client_without_a_runtime_names_tokio() {
     let endpoint = Endpoint::new("http://127.0.0.1:1", ApiKey::new("sk_test_51H").unwrap()).unwrap();
     let client = payments_reqwest::client(endpoint).unwrap();
     let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive)
@@ -58,7 +58,7 @@ fn a_client_without_a_runtime_says_which_one_is_missing() {
 }
 
 #[test]
-fn a_root_certificate_that_is_none_is_refused() {
+fn an_invalid_root_certificate_is_refused() {
     let key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
     for pem in ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n", key] {
         let error = ReqwestTransport::builder().root_certificates_pem(pem).build().unwrap_err();

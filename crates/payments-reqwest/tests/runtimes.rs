@@ -1,6 +1,6 @@
-//! Connections and runtimes: a connection is used by the runtime that opened it, and nowhere else.
+//! Tests that a connection is used only by the runtime that opened it.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::future::Future;
 use std::io::{Read, Write};
@@ -17,12 +17,12 @@ use payments_core::{Deadlines, OperationName, Transport, TransportRequest};
 use payments_reqwest::ReqwestTransport;
 use tokio::runtime::Builder;
 
-/// Responds to each request once it may, and counts.
+/// Responds to a request for each message from `may_respond`, and counts connections and requests.
 struct Server {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
     requests: Arc<AtomicUsize>,
-    may_answer: mpsc::Sender<()>,
+    may_respond: mpsc::Sender<()>,
 }
 
 impl Server {
@@ -30,10 +30,10 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (connections, requests) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
-        let (may_answer, wait) = mpsc::channel();
+        let (may_respond, wait) = mpsc::channel();
         let wait = Arc::new(std::sync::Mutex::new(wait));
         let server =
-            Self { address, connections: connections.clone(), requests: requests.clone(), may_answer };
+            Self { address, connections: connections.clone(), requests: requests.clone(), may_respond };
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 connections.fetch_add(1, Ordering::SeqCst);
@@ -81,10 +81,10 @@ fn a_connection_of_another_runtime_is_not_used() {
     let transport = ReqwestTransport::builder().build().unwrap();
     let runtime = || Builder::new_current_thread().enable_all().build().unwrap();
     let (first, second) = (runtime(), runtime());
-    // Neither is driven while the other works: a connection shared between them would never get its response.
+    // Neither runtime is driven while the other runs, so a shared connection would never get its response.
     for _ in 0..3 {
         for runtime in [&first, &second] {
-            server.may_answer.send(()).unwrap();
+            server.may_respond.send(()).unwrap();
             runtime.block_on(transport.send(server.request())).unwrap();
         }
     }
@@ -99,9 +99,9 @@ impl Wake for Signal {
     }
 }
 
-/// hyper-util puts the connection back into its pool, and starts a task for that.
+/// hyper-util spawns a task to return the connection to its pool.
 #[test]
-fn a_call_dropped_outside_of_its_runtime_breaks_no_later_call() {
+fn a_call_can_be_dropped_outside_its_runtime() {
     let server = Server::start();
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     for calls in (0..20).step_by(2) {
@@ -114,13 +114,13 @@ fn a_call_dropped_outside_of_its_runtime_breaks_no_later_call() {
             assert!(call.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
             let _ = woken.recv_timeout(Duration::from_millis(5));
         }
-        // The response arrives, and the call is dropped before it takes it.
+        // Drops the call after the response has arrived and before the call reads it.
         woken.try_iter().for_each(drop);
-        server.may_answer.send(()).unwrap();
+        server.may_respond.send(()).unwrap();
         woken.recv().unwrap();
         drop(call);
 
-        server.may_answer.send(()).unwrap();
+        server.may_respond.send(()).unwrap();
         runtime.block_on(transport.send(server.request())).unwrap();
     }
 }

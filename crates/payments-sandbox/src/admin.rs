@@ -1,6 +1,6 @@
-//! The interface under `/_sandbox`, for tests in any language: what the fake's own types offer to tests in Rust.
+//! The admin interface under `/_sandbox`: for tests in any language, what the fake's types are for tests in Rust.
 
-mod ask;
+mod request;
 mod resources;
 
 use bytes::Bytes;
@@ -8,36 +8,36 @@ use http::header::{ALLOW, ORIGIN};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use payments_fake::{FakeGateway, Fixtures};
 
-use self::ask::{Ask, Refusal};
+use self::request::{AdminRequest, Refusal};
 use self::resources::ROUTES;
-use crate::body::{Body, json, whole};
-use crate::page::{Feed, News};
+use crate::body::{Body, full, json};
+use crate::page::{Event, Feed};
 use crate::wall_clock::WallClock;
 
-/// The prefix of every path here. It is never under the base path of the service.
+/// The prefix of every admin path. It is never under the base path of the service.
 pub(crate) const PREFIX: &str = "/_sandbox";
 
-/// What the interface reads and changes.
+/// The state behind the admin interface.
 pub(crate) struct Admin {
     pub(crate) gateway: FakeGateway,
-    /// The sandbox's clock, unless the gateway brought one of its own.
+    /// The sandbox's clock, unless the gateway has its own.
     pub(crate) clock: Option<WallClock>,
     pub(crate) fixtures: Fixtures,
     pub(crate) seed: Option<u64>,
-    /// Whether only this machine can ask.
+    /// Whether only this machine can reach it.
     pub(crate) is_on_loopback: bool,
     /// `http` or `https`.
     pub(crate) scheme: &'static str,
-    /// Where the service is, which may be on another port.
+    /// The address of the service, which may have another port.
     pub(crate) base_url: String,
     pub(crate) feed: Feed,
 }
 
 impl Admin {
-    /// Answers a request whose path begins with [`PREFIX`].
-    pub(crate) async fn answer(&self, request: &Request<Bytes>) -> Response<Body> {
-        self.carry_out(request).await.unwrap_or_else(|refusal| {
-            let mut response = json(refusal.status, format!("{}\n", refusal.body)).map(whole);
+    /// Responds to a request whose path begins with [`PREFIX`].
+    pub(crate) async fn respond(&self, request: &Request<Bytes>) -> Response<Body> {
+        self.handle(request).await.unwrap_or_else(|refusal| {
+            let mut response = json(refusal.status, format!("{}\n", refusal.body)).map(full);
             if let Some(allow) = refusal.allow {
                 let allow = HeaderValue::try_from(allow).expect("methods are visible ASCII");
                 response.headers_mut().insert(ALLOW, allow);
@@ -46,18 +46,17 @@ impl Admin {
         })
     }
 
-    /// What it changes or tells of is durable before it is answered.
-    async fn carry_out(&self, request: &Request<Bytes>) -> Result<Response<Body>, Refusal> {
-        // A browser sends it for every page that changes something; no page but the sandbox's own may arm faults.
+    /// Every change that the response can report is durable when this returns.
+    async fn handle(&self, request: &Request<Bytes>) -> Result<Response<Body>, Refusal> {
+        // A browser sends `Origin` with every request that changes something. Only the sandbox's own page may do so.
         let origin = request.headers().get(ORIGIN);
-        if origin.is_some_and(|origin| !ask::is_own_page(origin, self.scheme, request.headers())) {
-            let message = "a web page cannot steer the sandbox; its own page can, opened under an address or \
-                           localhost and no other name";
+        if origin.is_some_and(|origin| !request::is_own_page(origin, self.scheme, request.headers())) {
+            let message = "a web page cannot control the sandbox; use its own page, opened by IP address or as localhost";
             return Err(Refusal::new(StatusCode::FORBIDDEN, message));
         }
-        // On another address the sandbox does not know its names.
-        if self.is_on_loopback && !ask::is_for_local_host(request.headers()) {
-            let message = "ask for an address or localhost: any other name might be a web page's";
+        // On any other address, the sandbox cannot know its own names.
+        if self.is_on_loopback && !request::is_for_local_host(request.headers()) {
+            let message = "use an IP address or localhost: another host name could be that of a web page";
             return Err(Refusal::new(StatusCode::FORBIDDEN, message));
         }
         let path = request.uri().path().strip_prefix(PREFIX).unwrap_or_default();
@@ -67,17 +66,18 @@ impl Admin {
             return Err(if allowed.is_empty() {
                 let mut paths: Vec<_> = ROUTES.iter().map(|(_, path, ..)| *path).collect();
                 paths.dedup();
-                let message = format!("there is nothing here; under {PREFIX} are {}", paths.join(" "));
+                let message = format!("unknown path; the paths under {PREFIX} are {}", paths.join(" "));
                 Refusal::new(StatusCode::NOT_FOUND, message)
             } else {
-                let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "this path has other methods");
+                let message = "this path does not have this method; the Allow header lists its methods";
+                let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, message);
                 Refusal { allow: Some(allowed.join(", ")), ..refusal }
             });
         };
-        let response = handler(self, &Ask::read(request, parameters)?)?;
+        let response = handler(self, &AdminRequest::read(request, parameters)?)?;
         self.gateway.responder().flushed().await?;
         if method != Method::GET {
-            self.feed.tell(News::Change);
+            self.feed.send(Event::Change);
         }
         Ok(response)
     }

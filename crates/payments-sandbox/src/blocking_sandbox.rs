@@ -7,17 +7,17 @@ use payments_core::Endpoint;
 use payments_fake::FakeGateway;
 use tokio::runtime;
 
-use crate::sandbox::Facts;
+use crate::sandbox::SandboxInfo;
 use crate::{Sandbox, SandboxBuilder};
 
-/// A [`Sandbox`] for programs and tests that have no runtime: it runs on a thread of its own.
+/// A [`Sandbox`] for programs and tests without a runtime: it runs on its own thread.
 ///
-/// Dropping it shuts it down gracefully, as [`Sandbox::shutdown`] does, and waits for that: one second at most for a client
-/// that does not finish its request or does not read its response, which is chosen by this SDK. A request that is held at a
+/// Dropping it shuts it down gracefully, as [`Sandbox::shutdown`] does, and waits for the end. It waits at most one second
+/// (chosen by this SDK) for a client that has not finished its request or read its response. A request at a
 /// [gate](payments_fake::Gate) is in flight: release it first.
 #[derive(Debug)]
 pub struct BlockingSandbox {
-    facts: Arc<Facts>,
+    info: Arc<SandboxInfo>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -26,12 +26,12 @@ impl BlockingSandbox {
     ///
     /// # Errors
     ///
-    /// If no port or no thread can be had.
+    /// If it cannot listen or cannot start a thread.
     pub fn start() -> io::Result<Self> {
         Sandbox::builder().start_blocking()
     }
 
-    /// The same with what the builder says.
+    /// The same with the settings of the builder.
     pub(crate) fn start_with(builder: SandboxBuilder) -> io::Result<Self> {
         let (report, started) = mpsc::sync_channel(1);
         let runtime = runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
@@ -40,73 +40,72 @@ impl BlockingSandbox {
                 Ok(sandbox) => sandbox,
                 Err(error) => return drop(report.send(Err(error))),
             };
-            let mut switch = sandbox.facts.switch.subscribe();
+            let mut switch = sandbox.info.switch.subscribe();
             // The receiver waits for exactly one report.
-            let _ = report.send(Ok(Arc::clone(&sandbox.facts)));
+            let _ = report.send(Ok(Arc::clone(&sandbox.info)));
             let _ = switch.wait_for(|stop| *stop).await;
-            // Nobody is left to be told; what was answered had been made durable before.
+            // An error cannot be returned from a drop. Every change that a response reported is already durable.
             let _ = sandbox.shutdown().await;
         };
         let thread = thread::Builder::new()
             .name("payments-sandbox".to_owned())
             .spawn(move || runtime.block_on(serve))?;
-        let facts = started
+        let info = started
             .recv()
             .map_err(|_| io::Error::other("the sandbox's thread ended before it reported"))??;
-        Ok(Self { facts, thread: Some(thread) })
+        Ok(Self { info, thread: Some(thread) })
     }
 
-    /// The address that clients are given, such as `http://127.0.0.1:40123/api/v1/public`.
+    /// The base address for clients, such as `http://127.0.0.1:40123/api/v1/public`.
     pub fn base_url(&self) -> &str {
-        &self.facts.base_url
+        &self.info.base_url
     }
 
     /// The address of the admin interface, such as `http://127.0.0.1:40123/_sandbox`.
     pub fn admin_url(&self) -> &str {
-        &self.facts.admin_url
+        &self.info.admin_url
     }
 
-    /// The certificate authority that clients must trust, in PEM, if the sandbox made [one of its
-    /// own](SandboxBuilder::tls).
+    /// The certificate authority that clients must trust, in PEM, if the sandbox [generated one](SandboxBuilder::tls).
     pub fn ca_certificate_pem(&self) -> Option<&str> {
-        self.facts.ca_certificate.as_deref()
+        self.info.ca_certificate.as_deref()
     }
 
-    /// The [seed](SandboxBuilder::seed), unless the gateway was [given](SandboxBuilder::gateway).
+    /// The [seed](SandboxBuilder::seed), or `None` if you passed a [gateway](SandboxBuilder::gateway).
     pub fn seed(&self) -> Option<u64> {
-        self.facts.seed
+        self.info.seed
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn local_addr(&self) -> SocketAddr {
-        self.facts.address
+        self.info.address
     }
 
     /// The key that it accepts.
     pub fn api_key(&self) -> String {
-        self.facts.gateway.api_key()
+        self.info.gateway.api_key()
     }
 
     /// [`base_url`](Self::base_url) and [`api_key`](Self::api_key), for a client.
     ///
     /// # Panics
     ///
-    /// As [`Sandbox::endpoint`].
+    /// As for [`Sandbox::endpoint`].
     pub fn endpoint(&self) -> Endpoint {
-        self.facts.endpoint()
+        self.info.endpoint()
     }
 
-    /// What is served: its ledger, its faults, its gates.
+    /// The gateway that it serves, with its ledger, faults and gates.
     pub fn gateway(&self) -> &FakeGateway {
-        &self.facts.gateway
+        &self.info.gateway
     }
 }
 
 impl Drop for BlockingSandbox {
     fn drop(&mut self) {
-        self.facts.switch.send_replace(true);
+        self.info.switch.send_replace(true);
         if let Some(thread) = self.thread.take() {
-            // A panic there was printed there; there is nobody to hand it to.
+            // A panic of that thread was already printed.
             let _ = thread.join();
         }
     }

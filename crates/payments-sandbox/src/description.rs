@@ -1,14 +1,14 @@
 use payments_fake::test_values::{TEST_VALUES, TestValue};
 use serde_json::json;
 
-/// The version of this crate, as the header `Sandbox-Version` and the command's first line say it.
+/// The version of this crate, as in the header `Sandbox-Version` and the command's first line.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The interface as one OpenAPI 3.1 document in JSON, for client generators, validators and mock tools of any language.
 ///
-/// It has the five operations with every field, both envelopes and every error, and says of each fact whether the
-/// interface states it or this SDK chose it. Its server is the relative address `/api/v1/public`: give a tool the
-/// [base address](crate::Sandbox::base_url) of a running sandbox. What an armed fault answers is not in it.
+/// It has the five operations with every field, both envelopes and every error. It says for each fact whether the interface
+/// states it or this SDK chose it. Its server is the relative address `/api/v1/public`: pass the
+/// [base address](crate::Sandbox::base_url) of a running sandbox to a tool. The responses of armed faults are not in it.
 pub const OPENAPI: &str = include_str!("../openapi.json");
 
 /// The table of [test values](payments_fake::test_values) as JSON: `{"values": [{"field", "value", "effect", "result"}]}`.

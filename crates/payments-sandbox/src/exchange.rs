@@ -6,58 +6,58 @@ use payments_core::OperationName;
 use payments_core::model::Amount;
 use payments_fake::{Fault, FaultKind, Phase, Reply, RequestEffect};
 
-/// One request and what became of it, for a log. It holds no secret and no personal data.
+/// One request and its result, for a log. It holds no secret and no personal data.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Exchange {
-    /// Who asked.
+    /// The address of the client.
     pub client: SocketAddr,
-    /// The HTTP method, which is any word; what is hidden in the path is hidden in it.
+    /// The HTTP method, which can be any word; it is masked like the path.
     pub method: String,
-    /// The path without its query; a card number in it is masked, and so are the keys.
+    /// The path without its query; card numbers and keys in it are masked.
     pub path: String,
-    /// What the client was shown.
+    /// What the client saw.
     pub shown: Shown,
-    /// The answer's `x-request-id`, if there was an answer.
+    /// The `x-request-id` of the response, if there was one.
     pub request_id: Option<String>,
-    /// The operation, if method and path are those of one and the request came to the service.
+    /// The operation, if the method and the path match one and the request reached the service.
     pub operation: Option<OperationName>,
-    /// The amount that the request names, if it can be read.
+    /// The amount in the request, if it can be read.
     pub amount: Option<Amount>,
-    /// What the service did, whatever the client was shown.
+    /// What the service did, whatever the client saw.
     pub effect: RequestEffect,
-    /// The fault that struck the request.
+    /// The fault that fired for the request.
     pub fault: Option<Fault>,
-    /// From the end of the request to the beginning of what was shown.
+    /// The time from the end of the request to the beginning of the response or symptom.
     pub took: Duration,
 }
 
 impl Exchange {
-    /// Whether money moved and the client was shown anything but the whole and true answer: it cannot know that it was
-    /// charged, or that its void was done.
+    /// Whether money moved and the client did not get the complete, true response: it cannot know that it was charged, or
+    /// that its void took effect.
     pub fn is_untold(&self) -> bool {
         let moved = matches!(self.effect, RequestEffect::Charged | RequestEffect::Voided);
-        let is_true = |fault: &Fault| match fault.kind() {
+        let delivers_response = |fault: &Fault| match fault.kind() {
             FaultKind::Delay { .. } => true,
             FaultKind::Drip { .. } => fault.phase() == Phase::AfterCommit,
             _ => false,
         };
-        moved && !self.fault.as_ref().is_none_or(is_true)
+        moved && !self.fault.as_ref().is_none_or(delivers_response)
     }
 }
 
-/// What a client was shown.
+/// What a client saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shown {
-    /// A whole answer of this HTTP status.
+    /// A complete response with this HTTP status.
     Answer(u16),
-    /// What a fault did instead, by the name of its kind.
+    /// A fault instead, by the name of its kind.
     Fault(&'static str),
 }
 
 impl Shown {
-    pub(crate) fn by(reply: &Reply) -> Self {
+    pub(crate) fn of(reply: &Reply) -> Self {
         match (reply.symptom(), reply.status()) {
             (None, Some(status)) => Self::Answer(status.as_u16()),
             (symptom, _) => Self::Fault(symptom.unwrap_or("close")),
@@ -65,7 +65,7 @@ impl Shown {
     }
 }
 
-/// As a line of a log: `127.0.0.1:40123 POST /api/v1/public/void 200 in 1.2ms, req_…`.
+/// A log line: `127.0.0.1:40123 POST /api/v1/public/void 200 in 1.2ms, req_…`.
 impl fmt::Display for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { client, method, path, shown, request_id, took, .. } = self;

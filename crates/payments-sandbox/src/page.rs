@@ -1,4 +1,4 @@
-//! The page at `/_sandbox/ui`, and the stream of events that keeps it current.
+//! The page at `/_sandbox/ui`, and the event stream that keeps it up to date.
 
 use std::future::ready;
 use std::time::Duration;
@@ -18,13 +18,13 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
 
-use crate::body::{Body, whole};
+use crate::body::{Body, full};
 use crate::shutdown::Shutdown;
 
 const PAGE: &str = include_str!("../page.html");
 
-/// The page. Its script and its style run because they carry this response's nonce, which no text in a record can know;
-/// and the browser refuses to make HTML of any text at all.
+/// The page. Only the script and the style with this response's nonce run, and no text in a record can guess the nonce. The
+/// policy also forbids the page to turn any text into HTML.
 pub(crate) fn page() -> Response<Body> {
     let random = generate(&SystemRandom::new()).expect("the system has random numbers");
     let nonce = format!("{:032x}", u128::from_ne_bytes(random.expose()));
@@ -34,7 +34,7 @@ pub(crate) fn page() -> Response<Body> {
          trusted-types 'none'"
     );
     let policy = HeaderValue::try_from(policy).expect("a policy is visible ASCII");
-    let mut response = response("text/html; charset=utf-8", whole(PAGE.replace("{nonce}", &nonce)));
+    let mut response = response("text/html; charset=utf-8", full(PAGE.replace("{nonce}", &nonce)));
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
     response
 }
@@ -49,59 +49,59 @@ fn response(media_type: &str, body: Body) -> Response<Body> {
         .expect("the headers are valid")
 }
 
-/// Tells every open stream of events what happened. It never waits, and costs next to nothing while nobody listens.
+/// Sends events to every open stream. Sending never waits, and costs almost nothing without readers.
 #[derive(Clone)]
 pub(crate) struct Feed {
-    news: broadcast::Sender<News>,
+    events: broadcast::Sender<Event>,
     shutdown: Shutdown,
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum News {
-    /// The request of this number is recorded, with what its client is sent.
+pub(crate) enum Event {
+    /// The request with this number is recorded, with what its client saw.
     Request(u64),
-    /// Anything else may be different: the ledger, the faults, the clock.
+    /// The ledger, the faults or the clock may have changed.
     Change,
 }
 
 impl Feed {
     pub(crate) fn new(shutdown: Shutdown) -> Self {
-        Self { news: broadcast::Sender::new(REMEMBERED), shutdown }
+        Self { events: broadcast::Sender::new(BUFFERED_EVENTS), shutdown }
     }
 
-    pub(crate) fn tell(&self, news: News) {
-        // An error means that nobody listens.
-        let _ = self.news.send(news);
+    pub(crate) fn send(&self, event: Event) {
+        // An error means that there is no reader.
+        let _ = self.events.send(event);
     }
 
     /// Server-sent events from now until the shutdown: `request` with a recorded request, or `change`. A reader that is too
-    /// slow misses requests and is sent a `change` in their place, so that it reads the list again.
+    /// slow misses requests and gets a `change` instead, so that it reads the list again.
     pub(crate) fn events(&self, service: Responder) -> Response<Body> {
-        let news = unfold((self.news.subscribe(), service), async |(mut news, service)| {
-            let event = match timeout(HEARTBEAT, news.recv()).await {
-                Ok(Ok(News::Request(number))) => request(&service, number),
-                Ok(Ok(News::Change) | Err(RecvError::Lagged(_))) => None,
+        let events = unfold((self.events.subscribe(), service), async |(mut events, service)| {
+            let text = match timeout(HEARTBEAT, events.recv()).await {
+                Ok(Ok(Event::Request(number))) => request(&service, number),
+                Ok(Ok(Event::Change) | Err(RecvError::Lagged(_))) => None,
                 Ok(Err(RecvError::Closed)) => return None,
-                // A reader that went without a word is noticed when it is written to.
+                // Writing detects a reader that left without closing the connection.
                 Err(_) => Some(":\n\n".to_owned()),
             };
-            let event = event.unwrap_or_else(|| "event: change\ndata: {}\n\n".to_owned());
-            Some((Bytes::from(event), (news, service)))
+            let text = text.unwrap_or_else(|| "event: change\ndata: {}\n\n".to_owned());
+            Some((Bytes::from(text), (events, service)))
         });
-        // The first bytes tell the reader at once that the stream is open.
+        // The first bytes show the reader at once that the stream is open.
         let opened = once(ready(Bytes::from_static(b": open\n\n")));
-        let pieces = opened.chain(news).take_until(self.shutdown.begun()).map(Frame::data).map(Ok);
+        let pieces = opened.chain(events).take_until(self.shutdown.begun()).map(Frame::data).map(Ok);
         response("text/event-stream", Either::Right(StreamBody::new(pieces).boxed_unsync()))
     }
 }
 
-/// As an event, unless it is forgotten by now. Its JSON has no line breaks outside its texts, and none in them.
+/// The event for a request, unless it is no longer stored. Its JSON is one line: line breaks in strings are escaped.
 fn request(service: &Responder, number: u64) -> Option<String> {
     service.recorded(number).map(|request| format!("event: request\ndata: {}\n\n", request.to_json()))
 }
 
-/// Chosen by this SDK: how much a reader may be behind.
-const REMEMBERED: usize = 256;
+/// How many events a reader may be behind, chosen by this SDK.
+const BUFFERED_EVENTS: usize = 256;
 
 /// Chosen by this SDK.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -113,21 +113,21 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn events_come_until_the_sandbox_stops() {
+    async fn events_arrive_until_the_sandbox_stops() {
         let (switch, shutdown) = Shutdown::new();
         let feed = Feed::new(shutdown);
         let mut body = feed.events(FakeGateway::new().responder()).into_body();
         for expected in [": open\n\n", "event: change\ndata: {}\n\n"] {
-            feed.tell(News::Change);
+            feed.send(Event::Change);
             let piece = body.frame().await.unwrap().unwrap();
             assert_eq!(piece.into_data().unwrap(), expected);
         }
         switch.send_replace(true);
-        assert!(block_on(body.frame()).is_none(), "the feed is still there");
+        assert!(block_on(body.frame()).is_none(), "the stream ended although its feed still exists");
     }
 
     #[tokio::test]
-    async fn events_end_with_their_feed() {
+    async fn events_end_when_the_feed_is_dropped() {
         let (_switch, shutdown) = Shutdown::new();
         let feed = Feed::new(shutdown);
         let mut body = feed.events(FakeGateway::new().responder()).into_body();

@@ -11,19 +11,19 @@ use crate::{SandboxBuilder, Store};
 
 /// A [`FakeGateway`] served over HTTP, in the background of the current tokio runtime.
 ///
-/// Each sandbox has its own port and its own gateway. Dropping it stops the server at once and breaks what is in
+/// Each sandbox has its own port and its own gateway. Dropping it stops the server at once and breaks the requests in
 /// flight; [`shutdown`](Self::shutdown) stops it gracefully.
 #[derive(Debug)]
 pub struct Sandbox {
-    /// One for each port. Dropped, they stop.
+    /// One for each port. They stop when they are dropped.
     pub(crate) servers: JoinSet<()>,
     pub(crate) store: Option<Store>,
-    pub(crate) facts: Arc<Facts>,
+    pub(crate) info: Arc<SandboxInfo>,
 }
 
-/// What can be asked of a sandbox from any thread.
+/// The properties of a sandbox that every thread can read.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub(crate) struct SandboxInfo {
     pub(crate) gateway: FakeGateway,
     pub(crate) seed: Option<u64>,
     pub(crate) address: SocketAddr,
@@ -31,15 +31,15 @@ pub(crate) struct Facts {
     pub(crate) base_url: String,
     pub(crate) admin_url: String,
     pub(crate) ca_certificate: Option<String>,
-    /// Set to true, it stops the sandbox gracefully.
+    /// Setting it to true stops the sandbox gracefully.
     pub(crate) switch: watch::Sender<bool>,
 }
 
-impl Facts {
+impl SandboxInfo {
     pub(crate) fn endpoint(&self) -> Endpoint {
         let key = ApiKey::new(&self.gateway.api_key()).expect("the gateway checked its key");
         Endpoint::new(&self.base_url, key)
-            .expect("a client takes https, and plain http to a loopback address")
+            .expect("a client accepts https, and plain http to a loopback address")
     }
 }
 
@@ -48,7 +48,7 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// If no port can be had.
+    /// If it cannot listen.
     ///
     /// # Panics
     ///
@@ -57,43 +57,42 @@ impl Sandbox {
         Self::builder().start().await
     }
 
-    /// A sandbox that differs from [`start`](Self::start)'s.
+    /// Builds a sandbox with other settings than [`start`](Self::start).
     pub fn builder() -> SandboxBuilder {
         SandboxBuilder::new()
     }
 
-    /// The address that clients are given, such as `http://127.0.0.1:40123/api/v1/public`.
+    /// The base address for clients, such as `http://127.0.0.1:40123/api/v1/public`.
     ///
-    /// A sandbox that listens on every address gives the loopback one.
+    /// If the sandbox listens on every address, this is the loopback address.
     pub fn base_url(&self) -> String {
-        self.facts.base_url.clone()
+        self.info.base_url.clone()
     }
 
     /// The address of the admin interface, such as `http://127.0.0.1:40123/_sandbox`.
     pub fn admin_url(&self) -> String {
-        self.facts.admin_url.clone()
+        self.info.admin_url.clone()
     }
 
-    /// The address of the page that shows to a person what happens here, such as `http://127.0.0.1:40123/_sandbox/ui`.
+    /// The address of the page that shows people what happens, such as `http://127.0.0.1:40123/_sandbox/ui`.
     pub fn ui_url(&self) -> String {
-        format!("{}/ui", self.facts.admin_url)
+        format!("{}/ui", self.info.admin_url)
     }
 
-    /// The certificate authority that clients must trust, in PEM, if the sandbox made [one of its
-    /// own](SandboxBuilder::tls).
+    /// The certificate authority that clients must trust, in PEM, if the sandbox [generated one](SandboxBuilder::tls).
     pub fn ca_certificate_pem(&self) -> Option<&str> {
-        self.facts.ca_certificate.as_deref()
+        self.info.ca_certificate.as_deref()
     }
 
-    /// The [seed](SandboxBuilder::seed), unless the gateway was [given](SandboxBuilder::gateway).
+    /// The [seed](SandboxBuilder::seed), or `None` if you passed a [gateway](SandboxBuilder::gateway).
     pub fn seed(&self) -> Option<u64> {
-        self.facts.seed
+        self.info.seed
     }
 
-    /// Ready if the [data file](SandboxBuilder::data) could not be written, and says why; otherwise never.
+    /// Ready with the cause when the [data file](SandboxBuilder::data) could not be written; otherwise never.
     ///
-    /// From then on every request is let down without an answer: nobody is told of a payment that the next start would
-    /// not know. Stop the sandbox and start it again.
+    /// From then on, no request gets a response, so that no client sees a payment that would be missing after a restart.
+    /// Stop the sandbox and start it again.
     pub async fn failed(&self) -> io::Error {
         match &self.store {
             Some(store) => io::Error::other(store.failed().await),
@@ -101,52 +100,52 @@ impl Sandbox {
         }
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn local_addr(&self) -> SocketAddr {
-        self.facts.address
+        self.info.address
     }
 
-    /// Where the admin interface listens: the same, unless it has [a port of its
-    /// own](SandboxBuilder::admin_listen).
+    /// The address that the admin interface listens on: the same, unless it has [its own](SandboxBuilder::admin_listen).
     pub fn admin_local_addr(&self) -> SocketAddr {
-        self.facts.admin_address
+        self.info.admin_address
     }
 
     /// The key that it accepts.
     pub fn api_key(&self) -> String {
-        self.facts.gateway.api_key()
+        self.info.gateway.api_key()
     }
 
     /// [`base_url`](Self::base_url) and [`api_key`](Self::api_key), for a client.
     ///
     /// # Panics
     ///
-    /// If the sandbox serves plain HTTP on an address that is not a loopback one: a client refuses to send a card
-    /// number there.
+    /// If the sandbox serves plain HTTP on an address other than a loopback one: a client refuses to send card numbers
+    /// there.
     pub fn endpoint(&self) -> Endpoint {
-        self.facts.endpoint()
+        self.info.endpoint()
     }
 
-    /// What is served: its ledger, its faults, its gates.
+    /// The gateway that it serves, with its ledger, faults and gates.
     pub fn gateway(&self) -> &FakeGateway {
-        &self.facts.gateway
+        &self.info.gateway
     }
 
-    /// Accepts nothing more, answers every request that was received, closes the connections and returns.
+    /// Accepts no more connections, responds to every request that was received, closes the connections and returns.
     ///
-    /// Idle connections are closed at once, and so are those on which a fault keeps the client waiting for ever. The pauses of
-    /// `delay` and `drip` end: what waited for them is processed and answered at once. A request that is held at a [gate](payments_fake::Gate) is in flight: release it, or this waits for it.
+    /// Idle connections are closed at once, and so are those that a fault would keep open for ever. The pauses of `delay`
+    /// and `drip` end: the requests are processed and the responses sent at once. A request at a
+    /// [gate](payments_fake::Gate) is in flight: release it, or this waits for it.
     ///
-    /// A client that is in the middle of sending a request or of reading a response has one second for the rest, which is
-    /// chosen by this SDK: then its connection is closed, and a request that has not come whole is none.
+    /// A client that is still sending a request or reading a response has one second for the rest, chosen by this SDK. Then
+    /// its connection is closed, and an incomplete request is ignored.
     ///
     /// # Errors
     ///
-    /// If the [data file](SandboxBuilder::data) could not be closed as it should: it is no longer in its place, or its disk
-    /// is at fault. What was answered may not be there at the next start.
+    /// If the [data file](SandboxBuilder::data) could not be closed properly: it was moved or removed, or its disk failed.
+    /// Payments that clients saw may then be missing at the next start.
     pub async fn shutdown(mut self) -> io::Result<()> {
-        self.facts.switch.send_replace(true);
-        // An error would be a panic of the server, which has nothing that panics, or the runtime's own end.
+        self.info.switch.send_replace(true);
+        // An error would be a panic of the server, which does not panic, or the end of the runtime.
         while self.servers.join_next().await.is_some() {}
         match self.store {
             Some(store) => store.close().await.map_err(io::Error::other),

@@ -14,14 +14,14 @@ use tokio::task::{JoinSet, spawn_blocking};
 use crate::admin::{self, Admin};
 use crate::exchange::Exchange;
 use crate::page::Feed;
-use crate::sandbox::Facts;
+use crate::sandbox::SandboxInfo;
 use crate::shutdown::Shutdown;
 use crate::site::{OnExchange, Site};
 use crate::tls::Certificate;
 use crate::wall_clock::WallClock;
 use crate::{BlockingSandbox, DataFile, Sandbox, Store, server};
 
-/// Builds a [`Sandbox`] that differs from [`Sandbox::start`]'s.
+/// Builds a [`Sandbox`] with other settings than [`Sandbox::start`].
 #[must_use = "a builder does nothing until it is started"]
 pub struct SandboxBuilder {
     listen: SocketAddr,
@@ -40,8 +40,8 @@ pub struct SandboxBuilder {
 
 enum Encryption {
     None,
-    Given(Certificate),
-    SelfMade,
+    Provided(Certificate),
+    Generated,
 }
 
 impl SandboxBuilder {
@@ -62,105 +62,105 @@ impl SandboxBuilder {
         }
     }
 
-    /// Where to listen; a free port of `127.0.0.1` by default. Any other address than a loopback one lets others in,
-    /// and with plain HTTP their requests cross the network in the clear.
+    /// The address to listen on; a free port of `127.0.0.1` by default. On an address other than a loopback one, other
+    /// machines can use the sandbox, and with plain HTTP their requests cross the network unencrypted.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = address;
         self
     }
 
-    /// A port of its own for the admin interface, which is then not on the service's: whoever may call the service need
-    /// not be able to steer it, and has no share in its [connections](Self::max_connections).
+    /// A separate address for the admin interface, which is then not on the service's port. So clients of the service need
+    /// not be able to control it, and cannot use up its [connections](Self::max_connections).
     ///
-    /// On a loopback address the interface answers only who asks for a literal address or `localhost`: under any other
-    /// name a web page might pass for a client.
+    /// On a loopback address, the admin interface accepts only requests to a literal address or `localhost`: any other
+    /// host name could be that of a web page.
     pub fn admin_listen(mut self, address: SocketAddr) -> Self {
         self.admin_listen = Some(address);
         self
     }
 
-    /// A key to accept, instead of [`FakeGateway::API_KEY`]. Each further call adds a key with a ledger, tokens and
-    /// customers of its own.
+    /// A key to accept, instead of [`FakeGateway::API_KEY`]. Each further call adds a key with its own ledger, tokens and
+    /// customers.
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
         self.api_keys.push(key.into());
         self
     }
 
-    /// Where identifiers come from; another number at each start by default. One seed and the same requests in the same
-    /// order give the same identifiers; with [`data`](Self::data) only on the first start with a file. A reset does not begin
-    /// the sequence again: what is made afterwards has new identifiers.
+    /// The seed of identifiers; another number at each start by default. The same seed and the same requests in the same
+    /// order produce the same identifiers; with [`data`](Self::data), only at the first start with a file. A reset does not
+    /// restart the sequence, so later records have new identifiers.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// Changes what the service does where the interface says nothing; see [`Choices`].
+    /// Changes what the service does where the interface does not say; see [`Choices`].
     pub fn choices(mut self, change: impl FnOnce(&mut Choices) + Send + 'static) -> Self {
         self.fresh = self.fresh.choices(change);
         self
     }
 
-    /// Does not panic at the end if an armed fault never fired: for a sandbox whose faults are not armed by the test that
-    /// drops it.
+    /// Does not panic at the end if an armed fault never fired. Use it if the faults are not armed by the test that drops the
+    /// sandbox.
     pub fn ignore_unfired_faults(mut self) -> Self {
         self.fresh = self.fresh.ignore_unfired_faults();
         self
     }
 
-    /// The gateway to serve, instead of a fresh one. It has keys, a seed, choices and a clock of its own:
-    /// [`api_key`](Self::api_key), [`seed`](Self::seed) and [`choices`](Self::choices) are not looked at, and
-    /// [`data`](Self::data) is refused.
+    /// The gateway to serve, instead of a fresh one. It has its own keys, seed, choices and clock, so
+    /// [`api_key`](Self::api_key), [`seed`](Self::seed) and [`choices`](Self::choices) are ignored, and [`data`](Self::data)
+    /// is an error.
     pub fn gateway(mut self, gateway: FakeGateway) -> Self {
         self.gateway = Some(gateway);
         self
     }
 
-    /// Keeps everything in this file, which is made if it is not there: a payment that was answered is there at the next
-    /// start, whatever ends the process. Only one sandbox at a time can use a file.
+    /// Stores every record in this file, which is created if it does not exist. A payment whose response was sent is there
+    /// at the next start, whatever ends the process. Only one sandbox at a time can use a file.
     pub fn data(mut self, path: impl Into<PathBuf>) -> Self {
         self.data = Some(path.into());
         self
     }
 
-    /// What every key has at the start, as far as it does not have a record of the same id.
+    /// The records of every key at the start. A key that already has a record with the same id keeps it.
     pub fn fixtures(mut self, fixtures: Fixtures) -> Self {
         self.fixtures = fixtures;
         self
     }
 
-    /// How many connections are served at once; 1024 by default. Further ones wait until one of these is closed. That
-    /// holds for the admin interface as well, on the service's port: give it [one of its own](Self::admin_listen) to steer a
-    /// sandbox whose connections are all taken.
+    /// How many connections are served at once; 1024 by default. Further connections wait until one of these is closed. On
+    /// the service's port, that includes the admin interface: give it [its own](Self::admin_listen) to control a sandbox
+    /// whose connections are all in use.
     pub fn max_connections(mut self, count: usize) -> Self {
         self.max_connections = count;
         self
     }
 
-    /// Serves over https with this certificate chain and private key, both in PEM. For a base address that clients
-    /// accept, the certificate must be for the address that is listened on.
+    /// Serves over https with this certificate chain and private key, both in PEM. The certificate must be for the address
+    /// that the sandbox listens on, or clients do not accept its base address.
     pub fn tls_pem(mut self, certificate_chain: impl Into<String>, private_key: impl Into<String>) -> Self {
-        self.encryption = Encryption::Given(Certificate {
+        self.encryption = Encryption::Provided(Certificate {
             chain: certificate_chain.into(),
             private_key: private_key.into(),
         });
         self
     }
 
-    /// Serves over https with a certificate of its own for `localhost`, the loopback addresses and the address that is
-    /// listened on. Clients must trust [`Sandbox::ca_certificate_pem`], which is another at each start.
+    /// Serves over https with a generated certificate for `localhost`, the loopback addresses and the address that the
+    /// sandbox listens on. Clients must trust [`Sandbox::ca_certificate_pem`], which is new at each start.
     pub fn tls(mut self) -> Self {
-        self.encryption = Encryption::SelfMade;
+        self.encryption = Encryption::Generated;
         self
     }
 
-    /// Whether a request may ask for its own fault with the header `Sandbox-Fault`; it may by default. One whose header is
-    /// wrong is refused before it comes to the service: the recorded requests do not have it.
+    /// Whether a request may ask for its own fault with the header `Sandbox-Fault`; it may by default. A request with an
+    /// invalid header is refused before it reaches the service, so it is not recorded.
     pub fn control_headers(mut self, allowed: bool) -> Self {
         self.control_headers = allowed;
         self
     }
 
-    /// Told of every request to the service, before the client is shown anything.
+    /// Called for every request to the service, before the client sees the response.
     pub fn on_exchange(mut self, tell: impl Fn(&Exchange) + Send + Sync + 'static) -> Self {
         self.on_exchange = Some(Arc::new(tell));
         self
@@ -170,8 +170,8 @@ impl SandboxBuilder {
     ///
     /// # Errors
     ///
-    /// If an address cannot be listened on, if the certificate and key are not a pair in PEM, or if the data file cannot
-    /// be used: the error says why.
+    /// If it cannot listen on an address, if the certificate and the key are not a pair in PEM, or if the data file cannot
+    /// be used. The error has the cause.
     ///
     /// # Panics
     ///
@@ -179,10 +179,10 @@ impl SandboxBuilder {
     pub async fn start(self) -> io::Result<Sandbox> {
         let (tls, ca_certificate) = match self.encryption {
             Encryption::None => (None, None),
-            Encryption::Given(certificate) => (Some(certificate.acceptor()?), None),
-            Encryption::SelfMade => {
-                let made = Certificate::self_made(self.listen.ip()).map_err(io::Error::other)?;
-                let (certificate, authority) = made;
+            Encryption::Provided(certificate) => (Some(certificate.acceptor()?), None),
+            Encryption::Generated => {
+                let (certificate, authority) =
+                    Certificate::generate(self.listen.ip()).map_err(io::Error::other)?;
                 (Some(certificate.acceptor()?), Some(authority))
             }
         };
@@ -194,20 +194,19 @@ impl SandboxBuilder {
         let address = listener.local_addr()?;
         let admin_address = admin_listener.as_ref().unwrap_or(&listener).local_addr()?;
 
-        // Few digits, because people type it again, and JSON numbers of some languages are exact up to 53 bits.
+        // 32 bits, because people type the number, and some languages read JSON numbers exactly only up to 53 bits.
         let any_number = RandomState::new().hash_one("any number") >> 32;
         let (gateway, store, seed, clock) = match self.gateway {
             Some(_) if self.data.is_some() => {
-                let message =
-                    "a gateway that is given keeps its own books: it cannot be served with a data file";
+                let message = "a gateway has its own records and cannot be used with a data file; set only one of the two";
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
             }
             Some(gateway) => (gateway, None, None, None),
             None => {
                 let (seed, clock) = (self.seed.unwrap_or(any_number), WallClock::default());
-                let told = clock.clone();
-                let builder = self.fresh.wall_clock(move || told.now());
-                // A file with many transactions must not hold up whatever else the runtime does.
+                let wall_clock = clock.clone();
+                let builder = self.fresh.wall_clock(move || wall_clock.now());
+                // A blocking task, because reading a file with many transactions would delay other tasks of the runtime.
                 let built = spawn_blocking(move || fresh_gateway(builder, seed, self.api_keys, self.data));
                 let (gateway, store) = built.await.map_err(|ended| match ended.try_into_panic() {
                     Ok(panic) => resume_unwind(panic),
@@ -253,13 +252,21 @@ impl SandboxBuilder {
             serve(listener, site);
         }
         let admin_url = format!("{}{}", origin(scheme, admin_address), admin::PREFIX);
-        let facts =
-            Facts { gateway, seed, address, admin_address, base_url, admin_url, ca_certificate, switch };
-        Ok(Sandbox { servers, store, facts: Arc::new(facts) })
+        let info = SandboxInfo {
+            gateway,
+            seed,
+            address,
+            admin_address,
+            base_url,
+            admin_url,
+            ca_certificate,
+            switch,
+        };
+        Ok(Sandbox { servers, store, info: Arc::new(info) })
     }
 
-    /// Starts serving on a thread of its own, for programs and tests that have no runtime. When this returns, connections
-    /// are accepted.
+    /// Starts serving on its own thread, for programs and tests without a runtime. When this returns, connections are
+    /// accepted.
     ///
     /// ```
     /// use payments_sandbox::Sandbox;
@@ -271,7 +278,7 @@ impl SandboxBuilder {
     ///
     /// # Errors
     ///
-    /// As [`start`](Self::start), or if no thread can be had.
+    /// As for [`start`](Self::start), or if it cannot start a thread.
     pub fn start_blocking(self) -> io::Result<BlockingSandbox> {
         BlockingSandbox::start_with(self)
     }
@@ -290,10 +297,10 @@ impl fmt::Debug for SandboxBuilder {
 
 async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let bound = TcpListener::bind(address).await;
-    bound.map_err(|error| io::Error::new(error.kind(), format!("it cannot listen on {address} ({error})")))
+    bound.map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {address} ({error})")))
 }
 
-/// Where clients reach what listens there: on every address means on the loopback one.
+/// The address for clients: the loopback address if the sandbox listens on every address.
 fn origin(scheme: &str, listening: SocketAddr) -> String {
     let ip = match listening.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -303,7 +310,7 @@ fn origin(scheme: &str, listening: SocketAddr) -> String {
     format!("{scheme}://{}", SocketAddr::new(ip, listening.port()))
 }
 
-/// The gateway with everything that its file has kept. It reads the file, which may take a while.
+/// The gateway, with the records of its data file. Reading the file may take a while.
 fn fresh_gateway(
     mut builder: FakeGatewayBuilder,
     seed: u64,
@@ -324,10 +331,10 @@ fn fresh_gateway(
     Ok((keys.fold(builder, FakeGatewayBuilder::another_api_key).build(), None))
 }
 
-/// The seed itself at the first start with a file, and another number at each further one, which must not give its new
-/// transactions the ids of those in the file.
+/// The seed itself at the first start with a file, and another number at each later start, so that new transactions do not
+/// get the ids of those in the file.
 fn seed_of_start(seed: u64, start: u64) -> u64 {
-    // Odd, so that no two starts have the same; large, so that neighbouring seeds do not meet either.
+    // Odd, so that no two starts have the same seed; large, so that those of neighboring seeds do not collide either.
     const STEP: u64 = 0xd134_2543_de82_ef95;
     seed.wrapping_add(start.saturating_sub(1).wrapping_mul(STEP))
 }
@@ -337,7 +344,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_start_has_the_seed_itself_and_no_two_have_the_same() {
+    fn the_first_start_uses_the_seed_and_every_start_another() {
         assert_eq!(seed_of_start(7, 1), 7);
         let seeds: std::collections::HashSet<_> =
             (1..1000).flat_map(|start| [seed_of_start(7, start), seed_of_start(8, start)]).collect();

@@ -14,8 +14,8 @@ use crate::shutdown::Shutdown;
 use crate::site::Site;
 use crate::socket::Socket;
 
-/// Accepts connections, at most so many at once, and serves each on a task of its own until the shutdown begins; then
-/// finishes those that are open. Dropping the future drops them.
+/// Accepts connections, at most `max_connections` at once, and serves each on its own task. When the shutdown begins, it
+/// finishes the open connections. Dropping the future drops them.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
@@ -24,43 +24,43 @@ pub(crate) async fn serve(
     shutdown: Shutdown,
 ) {
     let site = Arc::new(site);
-    let places = Arc::new(Semaphore::new(max_connections));
+    let permits = Arc::new(Semaphore::new(max_connections));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     loop {
         let accepted = async {
-            let place = Arc::clone(&places).acquire_owned().await;
-            (place.expect("the semaphore is never closed"), listener.accept().await)
+            let permit = Arc::clone(&permits).acquire_owned().await;
+            (permit.expect("the semaphore is never closed"), listener.accept().await)
         };
-        let (place, accepted) = tokio::select! {
+        let (permit, accepted) = tokio::select! {
             accepted = accepted => accepted,
-            // Tasks that ended are forgotten as they end, or they would pile up.
+            // Removes finished tasks, which would accumulate otherwise.
             Some(_) = connections.join_next() => continue,
             () = shutdown.begun() => break,
         };
         let Ok((stream, client)) = accepted else {
-            // The client went before it was accepted, or the process has no file descriptor left and must wait for one.
+            // The client left before it was accepted, or the process has no free file descriptor and must wait for one.
             sleep(ACCEPT_PAUSE).await;
             continue;
         };
         let (tls, site, shutdown, watcher) =
             (tls.clone(), Arc::clone(&site), shutdown.clone(), graceful.watcher());
         connections.spawn(async move {
-            let _place = place;
-            // A response is one small write; waiting for more of it would only make it late. A client that is gone
-            // already makes this fail, and is noticed when it is read from.
+            let _permit = permit;
+            // A response is one small write, which Nagle's algorithm would only delay. An error means that the client is
+            // gone, which the next read reports.
             let _ = stream.set_nodelay(true);
             let socket: io::Result<_> = match tls {
                 None => Ok(Socket::new(stream)),
                 Some(tls) => tokio::select! {
                     accepted = tls.accept(stream) => accepted.map(Socket::new),
-                    // A client that is still shaking hands has asked for nothing.
+                    // A client that is still in its TLS handshake has sent no request.
                     () = shutdown.begun() => return,
                 },
             };
             if let Ok(socket) = socket {
-                let answering = Mutex::default();
-                ClientConnection { client, socket, site, shutdown, answering }.serve(watcher).await;
+                let processing = Mutex::default();
+                ClientConnection { client, socket, site, shutdown, processing }.serve(watcher).await;
             }
         });
     }

@@ -4,9 +4,9 @@ use payments_core::{Sleep, Timer};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// Tells whoever holds a clone that the server is to stop.
+/// The signal to stop the server.
 ///
-/// As a timer it is the runtime's clock, and a shutdown ends whatever is waited for.
+/// As a timer it uses the runtime's clock, and a shutdown ends every sleep.
 #[derive(Clone)]
 pub(crate) struct Shutdown(watch::Receiver<bool>);
 
@@ -20,7 +20,7 @@ impl Shutdown {
     /// Waits until the shutdown begins.
     pub(crate) fn begun(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut receiver = self.0.clone();
-        // An error means that the switch is gone, and with it the server's owner.
+        // An error means that the sender was dropped with the server's owner.
         async move { drop(receiver.wait_for(|begun| *begun).await) }
     }
 }

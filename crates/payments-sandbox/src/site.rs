@@ -10,28 +10,28 @@ use payments_fake::{Fault, RecordedRequest, Reply, RequestEffect, RequestedFault
 use payments_model::unversioned::ErrorEnvelope;
 
 use crate::admin::{self, Admin};
-use crate::body::{Body, json, whole};
+use crate::body::{Body, full, json};
 use crate::exchange::{Exchange, Shown};
-use crate::page::{Feed, News};
+use crate::page::{Event, Feed};
 use crate::shutdown::Shutdown;
 
-/// What is offered on one port.
+/// What one port serves: the service, the admin interface or both.
 #[derive(Clone)]
 pub(crate) struct Site {
     pub(crate) service: Responder,
-    /// Whether the service is offered here: not if the port is the admin interface's alone.
+    /// Whether this port serves the service.
     pub(crate) serves: bool,
-    /// The admin interface, unless it has a port of its own.
+    /// The admin interface, if this port serves it.
     pub(crate) admin: Option<Arc<Admin>>,
     /// Whether a request may ask for its own fault.
     pub(crate) control_headers: bool,
     pub(crate) on_exchange: Option<OnExchange>,
     pub(crate) feed: Feed,
-    /// The number of the next response that the gateway does not give. It counts from one that another start does not have.
+    /// The number of the next response that does not come from the gateway. It starts at another number in each process.
     pub(crate) next_id: Arc<AtomicU64>,
 }
 
-/// Who is told of every request to the service.
+/// Called for every request to the service.
 pub(crate) type OnExchange = Arc<dyn Fn(&Exchange) + Send + Sync>;
 
 impl Site {
@@ -45,41 +45,41 @@ impl Site {
         let path = request.uri().path();
         let admin = self.admin_for(path)?;
         let mut response = if request.body().len() <= self.largest_body(path) {
-            admin.answer(request).await
+            admin.respond(request).await
         } else {
-            self.error(&ErrorEnvelope::new(413, "Request body is larger than 1 MiB")).map(whole)
+            self.error(&ErrorEnvelope::new(413, "Request body is larger than 1 MiB")).map(full)
         };
         self.stamp(response.headers_mut());
         Some(response)
     }
 
-    /// What the client is to be shown. Faults wait by `time`, and `given_up` is ready when the client has gone.
-    pub(crate) async fn answer(
+    /// The reply to a request to the service. The pauses of faults use `time`; `given_up` is ready when the client has gone.
+    pub(crate) async fn reply_to(
         &self,
         request: Request<Bytes>,
         client: SocketAddr,
         time: &Shutdown,
         given_up: impl Future<Output = ()>,
     ) -> Reply {
-        let logged = self.on_exchange.as_ref().map(|tell| {
+        let logged = self.on_exchange.as_ref().map(|log| {
             let (method, path) =
                 (self.service.loggable_method(&request), self.service.loggable_path(&request));
-            (tell, method.to_string(), path, Instant::now())
+            (log, method.to_string(), path, Instant::now())
         });
         let (mut reply, number) = self.serve(request, time, given_up).await;
         if number > 0 {
-            self.feed.tell(News::Request(number));
+            self.feed.send(Event::Request(number));
         }
         let request_id = reply.answer_mut().map(|response| self.stamp(response.headers_mut()).clone());
-        if let Some((tell, method, path, begun)) = logged {
+        if let Some((log, method, path, begun)) = logged {
             let took = begun.elapsed();
             let recorded = self.service.recorded(number);
             let recorded = recorded.as_ref();
-            tell(&Exchange {
+            log(&Exchange {
                 client,
                 method,
                 path,
-                shown: Shown::by(&reply),
+                shown: Shown::of(&reply),
                 request_id: request_id.and_then(|id| Some(id.to_str().ok()?.to_owned())),
                 operation: recorded.and_then(RecordedRequest::operation),
                 amount: recorded.and_then(RecordedRequest::amount),
@@ -91,7 +91,7 @@ impl Site {
         reply
     }
 
-    /// To a client that sent what hyper refuses to read, with the status that hyper gave it.
+    /// The response to bytes that hyper refuses as a request, with the status that hyper chose.
     pub(crate) fn unreadable(&self, status: StatusCode) -> Response<Bytes> {
         let msg = match status {
             StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
@@ -114,7 +114,7 @@ impl Site {
         response
     }
 
-    /// The reply, and the number under which the request is recorded, if it is.
+    /// The reply, and the number of the recorded request; 0 if it is not recorded.
     async fn serve(
         &self,
         mut request: Request<Bytes>,
@@ -142,7 +142,7 @@ impl Site {
         self.admin.as_deref().filter(|_| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// Every response says which sandbox gave it, and has an id of its own, even a proxy's page. Gives the id.
+    /// Adds the version and a unique id to a response, even to a proxy's error page. Returns the id.
     fn stamp<'a>(&self, headers: &'a mut HeaderMap) -> &'a HeaderValue {
         headers.insert(VERSION_HEADER, HeaderValue::from_static(crate::VERSION));
         headers.entry(REQUEST_ID).or_insert_with(|| {
@@ -152,12 +152,12 @@ impl Site {
     }
 }
 
-/// The fault that the request asks for itself, or what is wrong with the header in which it does.
+/// The fault that the request asks for, or the problem of its `Sandbox-Fault` header.
 fn requested_fault(headers: &HeaderMap) -> Result<Option<Fault>, String> {
     let mut values = headers.get_all(CONTROL_HEADER).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
-        return Err("a request can ask for one fault".to_owned());
+        return Err("a request can ask for only one fault".to_owned());
     }
     let text = value.to_str().map_err(|_| "it must be visible ASCII".to_owned())?;
     Fault::from_header(text).map(Some).map_err(|problem| problem.to_string())

@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 use tokio::time::sleep;
 use tokio_rustls::server::TlsStream;
 
-/// A connection to a client. hyper reads and writes it, the service looks whether the client is still there, and a fault
-/// is shown on it once hyper has let go of it.
+/// A connection to a client. hyper reads and writes it, the service checks whether the client is still there, and a fault
+/// acts on it after hyper has released it.
 #[derive(Clone)]
 pub(crate) struct Socket(Arc<Mutex<Shared>>);
 
@@ -22,11 +22,11 @@ struct Shared {
     end: Option<End>,
 }
 
-/// What is to be done on the connection when hyper has ended with it.
+/// What to do with the connection after hyper has released it.
 pub(crate) enum End {
-    /// hyper refuses with this status what it cannot read as a request.
+    /// Respond to bytes that hyper refused as a request with this status.
     Unreadable(StatusCode),
-    /// The service shows this instead of a whole response.
+    /// Show this symptom instead of a complete response.
     Symptom(Reply),
 }
 
@@ -60,23 +60,23 @@ impl Socket {
         self.lock().end.take()
     }
 
-    /// Makes a reset of the connection's end.
+    /// Makes the connection end with a TCP reset.
     pub(crate) fn reset(&self) -> io::Result<()> {
         self.lock().stream.tcp().set_zero_linger()
     }
 
-    /// Ready when the client has closed its side of the connection or reset it, even if it has written more before.
+    /// Ready when the client has closed its side of the connection or reset it, even if unread data is left.
     pub(crate) async fn departure(&self) {
         let has_closed = |context: &mut Context<'_>| {
             let shared = self.lock();
             let tcp = shared.stream.tcp();
-            // This one wakes the task, and the other tells what it was woken for.
+            // The first call registers the waker, the second returns which readiness it is.
             ready!(tcp.poll_read_ready(context)).ok();
             let ready = pin!(tcp.ready(Interest::READABLE)).poll(context);
             ready.map(|ready| ready.map_or(true, Ready::is_read_closed))
         };
         while !poll_fn(has_closed).await {
-            // There is something to read, which is hyper's, and the socket tells of nothing else until it is read.
+            // Unread data, which only hyper may read, hides every other event.
             sleep(Duration::from_millis(20)).await;
         }
     }
@@ -86,7 +86,7 @@ impl Socket {
     }
 }
 
-/// The status of a head that hyper wrote by itself: an error without the version that every response of a
+/// The status of an error response that hyper wrote itself. It lacks the version that every response of a
 /// [site](crate::site::Site) has.
 fn refusal(written: &[u8]) -> Option<StatusCode> {
     let status = written.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
@@ -112,7 +112,7 @@ impl AsyncWrite for Socket {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let mut shared = self.lock();
         if let Some(status) = refusal(bytes) {
-            // It has neither a body nor an id, and is not written: the client is told in the shape of the service.
+            // It has neither a body nor an id, so it is not written: the client gets the service's error body instead.
             shared.end = Some(End::Unreadable(status));
             return Poll::Ready(Ok(bytes.len()));
         }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_error_without_a_version_is_a_refusal() {
+    fn only_an_error_without_the_version_is_a_refusal() {
         let head =
             b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
         assert_eq!(refusal(head), Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE));

@@ -1,8 +1,8 @@
-//! What a gateway holds, kept in one SQLite file.
+//! Stores the records of a gateway in one SQLite file.
 //!
-//! [`DataFile`] takes the file and restores a gateway from it. From then on the gateway appends its changes to the log, and
-//! one thread owns the connection: it takes everything that waits, commits it in one transaction and wakes who waited. While
-//! it syncs, the next changes gather, so that commits are grouped without any timer.
+//! [`DataFile`] opens and locks the file and restores a gateway from it. From then on, the gateway appends its changes to the
+//! log. One thread owns the connection: it takes all waiting changes, commits them in one transaction and wakes the waiters.
+//! The next changes accumulate while it syncs, so commits are grouped without a timer.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,61 +23,61 @@ pub use data_file::DataFile;
 use error::Problem;
 pub use error::StoreError;
 
-/// Keeps every change of a gateway in its [`DataFile`], for as long as it lives.
+/// Stores every change of a gateway in its [`DataFile`], until it is closed or dropped.
 ///
-/// [`close`](Self::close) it when the gateway is no longer served. Dropping it does the same, but waits on the current
-/// thread and tells nobody what went wrong. Whoever still calls the gateway after that is
-/// [told](payments_fake::NotDurable) that nothing is kept any more.
-#[must_use = "dropped, it closes the file, and nothing is kept any more"]
+/// [`close`](Self::close) it when the gateway is no longer served. Dropping it does the same, but blocks the current thread
+/// and discards an error. Later changes of the gateway fail with [`NotDurable`].
+#[must_use = "dropping it closes the file, and later changes are not stored"]
 pub struct Store {
     log: Log,
     writer: Option<JoinHandle<()>>,
 }
 
-/// The changes on their way from the gateway, which must not wait, to the writer.
+/// The queue of changes from the gateway, which must not block, to the writer.
 #[derive(Clone)]
 struct Log {
     queue: Arc<Mutex<Queue>>,
-    /// How the writer has ended, once it has.
+    /// The result of the writer, once it has ended.
     end: watch::Sender<Option<Result<(), StoreError>>>,
 }
 
 struct Queue {
-    /// Until the store is closed.
+    /// `None` after the store is closed.
     groups: Option<mpsc::Sender<Group>>,
-    /// How many changes there were since the start.
+    /// How many changes were appended since the start.
     appended: u64,
     /// How many of them are in the file.
     durable: u64,
-    /// Who waits until how many changes are in the file, in this order. One whose sender is dropped waits in vain.
+    /// The waiters, each with the number of changes that it waits for, in ascending order. Dropping a sender reports that
+    /// the changes are not durable.
     waiters: VecDeque<(u64, oneshot::Sender<()>)>,
 }
 
-/// Changes that must be in one commit, each with the place of its tenant in the order of the keys.
+/// Changes that must be in one commit, each with the index of its tenant in the order of the keys.
 type Group = Vec<(usize, Change)>;
 
 impl Store {
-    /// Ends when something could not be written, and says what; never, if everything is kept.
+    /// Ready with the error when a change could not be written; otherwise never.
     ///
-    /// From that moment on nothing more is written and no payment is answered. What was answered before is in the file.
-    /// An error of the disk is final: the only way on is to end the process, fix the cause and start again.
+    /// From then on, nothing more is written and no payment gets a response. Every payment that got one before is in the
+    /// file. A disk error is final: stop the process, fix the cause and start again.
     pub fn failed(&self) -> impl Future<Output = StoreError> + Send + use<> {
         let mut end = self.log.end.subscribe();
         async move {
             let failed = end.wait_for(|end| matches!(end, Some(Err(_)))).await;
             match failed.ok().and_then(|end| end.clone()) {
                 Some(Err(error)) => error,
-                // The log is gone, and nothing can fail any more.
+                // The log was dropped, so nothing can fail any more.
                 _ => std::future::pending().await,
             }
         }
     }
 
-    /// Writes what is left, closes the file and lets others have it.
+    /// Writes the remaining changes, closes the file and releases its lock.
     ///
     /// # Errors
     ///
-    /// If something could not be written, now or [before](Self::failed).
+    /// If a change could not be written, now or [before](Self::failed).
     pub async fn close(self) -> Result<(), StoreError> {
         self.log.close();
         let mut end = self.log.end.subscribe();
@@ -86,12 +86,12 @@ impl Store {
     }
 }
 
-/// Waits for the writer, at most for what is left to be written: whoever drops a store may open its file again at once.
+/// Waits for the writer to write the remaining changes, so that the file can be opened again at once.
 impl Drop for Store {
     fn drop(&mut self) {
         self.log.close();
         if let Some(writer) = self.writer.take() {
-            // A panic there was made a failure there.
+            // The writer reports a panic as a failure.
             let _ = writer.join();
         }
     }
@@ -110,12 +110,12 @@ impl Log {
         (Self { queue: Arc::new(Mutex::new(queue)), end: watch::Sender::new(None) }, taken)
     }
 
-    /// Takes no more changes; the writer writes what was taken, and ends.
+    /// Takes no more changes. The writer writes those that it has, and ends.
     fn close(&self) {
         self.queue().groups = None;
     }
 
-    /// So many more changes are in the file: whoever waited for them goes on.
+    /// Records that `count` more changes are in the file, and wakes their waiters.
     fn committed(&self, count: usize) {
         let released: Vec<_> = {
             let queue = &mut *self.queue();
@@ -123,17 +123,17 @@ impl Log {
             let covered = queue.waiters.partition_point(|(needed, _)| *needed <= queue.durable);
             queue.waiters.drain(..covered).collect()
         };
-        // Whoever is woken may call the gateway, which appends.
+        // After the lock is released: a woken task may call the gateway, which appends.
         for (_, waiter) in released {
-            // An error means that the client went away.
+            // An error means that the client left.
             let _ = waiter.send(());
         }
     }
 
     fn ended(&self, end: Result<(), StoreError>) {
         self.end.send_replace(Some(end));
-        let left = std::mem::take(&mut self.queue().waiters);
-        drop(left);
+        let waiters = std::mem::take(&mut self.queue().waiters);
+        drop(waiters);
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -147,7 +147,7 @@ impl ChangeLog for Log {
         let mut queue = self.queue();
         queue.appended += group.len() as u64;
         if let Some(groups) = &queue.groups {
-            // If the writer is gone the group is never durable, and whoever asks is told.
+            // If the writer has ended, the group is never durable, and `flushed` reports that.
             let _ = groups.send(group);
         }
     }
@@ -165,7 +165,7 @@ impl ChangeLog for Log {
     }
 }
 
-/// Owns the file and writes what is appended to the log until that is closed.
+/// Owns the file and writes the appended changes until the log is closed.
 struct Writer {
     file: DataFile,
     groups: mpsc::Receiver<Group>,
@@ -176,22 +176,22 @@ impl Writer {
     /// Returns when the file is closed.
     fn run(self) {
         let (log, path) = (self.log.clone(), self.file.path.clone());
-        // Nobody may wait for a writer that is gone: a panic ends it as an error does.
+        // A panic ends the writer like an error, so that no waiter waits for ever.
         let ended = catch_unwind(AssertUnwindSafe(|| self.write_and_close()))
-            .unwrap_or_else(|_| Err(Problem::CannotWrite("the thread that writes has panicked".to_owned())));
+            .unwrap_or_else(|_| Err(Problem::CannotWrite("the writer thread panicked".to_owned())));
         log.ended(ended.map_err(|problem| StoreError::new(&path, problem)));
     }
 
     fn write_and_close(self) -> Result<(), Problem> {
-        // After a failed sync nobody knows what of the log is on the disk: nothing may be built on it here. The next start
-        // reads it anew and takes what is whole.
+        // After a failed sync, it is unknown which part of the log is on the disk, so no checkpoint may use it. The next start
+        // reads the log again and takes its complete commits.
         self.file.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         self.write_all()?;
-        // Closing writes the log into the file that is held, and removes whatever has the log's name.
-        self.file.check_place()?;
+        // Closing writes the log into the open file, and deletes any file with the log's name.
+        self.file.check_not_moved()?;
         self.file.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-        // Closing moves the write-ahead log into the file. If that does not work out, the log stays, is as durable, and is
-        // read at the next start.
+        // Closing moves the write-ahead log into the file. If that fails, the log stays, is just as durable, and is read at
+        // the next start.
         drop(self);
         Ok(())
     }
@@ -205,7 +205,7 @@ impl Writer {
             {
                 batch.extend(group);
             }
-            self.file.check_place()?;
+            self.file.check_not_moved()?;
             self.commit(&mut put, &batch).map_err(cannot_write)?;
             self.log.committed(batch.len());
         }
@@ -215,7 +215,7 @@ impl Writer {
     fn commit(&self, put: &mut Statement<'_>, batch: &Group) -> rusqlite::Result<()> {
         let transaction = self.file.connection.unchecked_transaction()?;
         for (tenant, change) in batch {
-            // A tenant that is none of this file's is row 0, which is never there, and SQLite refuses it.
+            // An unknown tenant becomes row 0, which never exists, so SQLite refuses it.
             let tenant = self.file.tenants.get(*tenant).copied().unwrap_or_default();
             let (kind, id, document) = match change {
                 Change::Transaction { id, document } => (schema::TRANSACTION, id.as_str(), document),
@@ -225,7 +225,7 @@ impl Writer {
                     transaction.execute(schema::CLEAR_RECORDS, [tenant])?;
                     continue;
                 }
-                // A kind of change that a later fake has and this store does not: it must not be lost silently.
+                // A kind of change that this store does not know must not be lost silently.
                 _ => return Err(rusqlite::Error::InvalidQuery),
             };
             put.execute(params![tenant, kind, id, &**document])?;
@@ -234,5 +234,5 @@ impl Writer {
     }
 }
 
-/// Bounds the memory of a commit and the time until the first waiter goes on. The group that reaches it is still taken.
+/// Limits the memory of a commit and the time until the first waiter is woken. The group that reaches it is still taken.
 const MAX_BATCH: usize = 4096;

@@ -12,16 +12,16 @@ use tokio::time::timeout;
 use crate::shutdown::Shutdown;
 use crate::socket::Socket;
 
-/// Does to the socket what the reply says, and ends the connection. Of HTTP only a response's head is written here. Whole
-/// responses are hyper's, but for one to what hyper cannot read.
+/// Shows the reply on the socket and ends the connection. hyper writes all complete responses, except those to bytes that it
+/// cannot read as a request.
 ///
-/// An error means that the client went first, which is its right.
+/// An error means that the client left first.
 pub(crate) async fn show(reply: Reply, mut socket: Socket, shutdown: &Shutdown) -> io::Result<()> {
     match reply {
         Reply::Answer(response) => {
             socket.write_all(&[&head(&response), &**response.body()].concat()).await?;
             socket.shutdown().await?;
-            // A connection that is closed while bytes of its client are unread is reset, and the response lost.
+            // Closing a connection with unread bytes resets it, and the client would lose the response.
             let _ = timeout(LINGER, until_closed(&mut socket, shutdown)).await;
             return Ok(());
         }
@@ -29,7 +29,7 @@ pub(crate) async fn show(reply: Reply, mut socket: Socket, shutdown: &Shutdown) 
             until_closed(&mut socket, shutdown).await;
             return Ok(());
         }
-        // A connection that stands can no longer be refused; a reset without an effect is the nearest to it.
+        // An accepted connection can no longer be refused; a reset without an effect is the closest to it.
         Reply::Reset | Reply::Refused => return socket.reset(),
         Reply::Garbage(bytes) => socket.write_all(&bytes).await?,
         Reply::Truncated { answer: response, bytes } => {
@@ -40,7 +40,7 @@ pub(crate) async fn show(reply: Reply, mut socket: Socket, shutdown: &Shutdown) 
             let withheld = usize::from(!complete);
             let body = &response.body()[..response.body().len().saturating_sub(withheld)];
             for piece in body.chunks(bytes) {
-                // A shutdown lets the rest come at once.
+                // A shutdown ends the pauses.
                 shutdown.sleep(every).await;
                 socket.write_all(piece).await?;
                 socket.flush().await?;
@@ -50,17 +50,17 @@ pub(crate) async fn show(reply: Reply, mut socket: Socket, shutdown: &Shutdown) 
                 return Ok(());
             }
         }
-        // `Closed`, and what never comes here because hyper writes it.
+        // `Closed`. The other replies never get here, because hyper writes them.
         _ => {}
     }
     socket.shutdown().await
 }
 
-/// Chosen by this SDK: how long a client whose request could not be read has to read why.
+/// How long a client whose request could not be read has to read the response, chosen by this SDK.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Keeps the connection open until the client closes its side or the server stops. What the client still sends is read and
-/// forgotten.
+/// Keeps the connection open until the client closes its side or the server stops. Data from the client is read and
+/// discarded.
 async fn until_closed(socket: &mut Socket, shutdown: &Shutdown) {
     let mut ignored = sink();
     tokio::select! {
@@ -69,7 +69,7 @@ async fn until_closed(socket: &mut Socket, shutdown: &Shutdown) {
     }
 }
 
-/// The head of a response, which promises its whole body.
+/// The head of a response, with the length of its whole body.
 fn head(response: &Response<Bytes>) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {}\r\n", response.status()).into_bytes();
     for (name, value) in response.headers() {

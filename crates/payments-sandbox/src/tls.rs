@@ -20,7 +20,7 @@ pub(crate) struct Certificate {
 }
 
 impl Certificate {
-    /// Accepts connections over https with this certificate.
+    /// An acceptor for TLS connections with this certificate.
     pub(crate) fn acceptor(&self) -> io::Result<TlsAcceptor> {
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
         let chain: Vec<_> = CertificateDer::pem_slice_iter(self.chain.as_bytes())
@@ -28,7 +28,7 @@ impl Certificate {
             .map_err(|_| invalid("the certificate chain is not PEM"))?;
         let key = PrivateKeyDer::from_pem_slice(self.private_key.as_bytes())
             .map_err(|_| invalid("the private key is not PEM"))?;
-        // The provider is named, so that no other crate's choice for the whole process changes this server.
+        // An explicit provider, so that the process-wide default of another crate does not change this server.
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key))
@@ -36,16 +36,16 @@ impl Certificate {
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
 
-    /// A certificate for this machine and the address, and the authority that vouches for it, both in PEM.
+    /// Generates a certificate for this machine and the address. Returns it and the authority that signed it, both in PEM.
     ///
-    /// The authority's key is forgotten at once, so that it can vouch for nothing else: whoever trusts it trusts this one
-    /// certificate.
-    pub(crate) fn self_made(address: IpAddr) -> Result<(Self, String), rcgen::Error> {
+    /// The authority's key is dropped at once, so that it can sign nothing else: trusting the authority means trusting this
+    /// one certificate.
+    pub(crate) fn generate(address: IpAddr) -> Result<(Self, String), rcgen::Error> {
         let mut authority = CertificateParams::default();
         authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         authority.distinguished_name.push(DnType::CommonName, "payments sandbox authority");
-        // Apple's clients take no certificate that is good for more than 825 days, whoever vouches for it.
+        // Apple's clients reject every certificate that is valid for more than 825 days.
         let now = SystemTime::now();
         let (not_before, not_after) = ((now - 30 * DAY).into(), (now + 730 * DAY).into());
         (authority.not_before, authority.not_after) = (not_before, not_after);
@@ -61,12 +61,12 @@ impl Certificate {
         (leaf.not_before, leaf.not_after) = (not_before, not_after);
         leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        // Strict clients, Python's since 3.13 among them, want to see which key signed.
+        // Strict clients, such as Python since 3.13, require this extension.
         leaf.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate()?;
         let leaf = leaf.signed_by(&key, &authority)?;
-        let own = Self { chain: leaf.pem(), private_key: key.serialize_pem() };
-        Ok((own, authority.pem()))
+        let certificate = Self { chain: leaf.pem(), private_key: key.serialize_pem() };
+        Ok((certificate, authority.pem()))
     }
 }
 

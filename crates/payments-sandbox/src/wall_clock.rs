@@ -1,48 +1,49 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// The sandbox's time of day: the computer's, unless somebody has moved or stopped it.
+/// The sandbox's time of day: the system clock, unless it was moved or frozen.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WallClock(Arc<Mutex<Hands>>);
+pub(crate) struct WallClock(Arc<Mutex<Setting>>);
 
 #[derive(Clone, Copy, Debug)]
-struct Hands {
-    shown: SystemTime,
-    /// The computer's time when they showed that, or nothing while they are frozen.
-    then: Option<SystemTime>,
+struct Setting {
+    /// The time that was set.
+    time: SystemTime,
+    /// The system time when it was set; `None` while the clock is frozen.
+    set_at: Option<SystemTime>,
 }
 
-impl Default for Hands {
+impl Default for Setting {
     fn default() -> Self {
-        Self { shown: SystemTime::UNIX_EPOCH, then: Some(SystemTime::UNIX_EPOCH) }
+        Self { time: SystemTime::UNIX_EPOCH, set_at: Some(SystemTime::UNIX_EPOCH) }
     }
 }
 
 impl WallClock {
     pub(crate) fn now(&self) -> SystemTime {
-        let Hands { shown, then } = *self.hands();
-        match then.map(|then| SystemTime::now().duration_since(then)) {
-            None => shown,
-            Some(Ok(since)) => shown + since,
-            Some(Err(before)) => shown - before.duration(),
+        let Setting { time, set_at } = *self.setting();
+        match set_at.map(|set_at| SystemTime::now().duration_since(set_at)) {
+            None => time,
+            Some(Ok(since)) => time + since,
+            Some(Err(before)) => time - before.duration(),
         }
     }
 
     pub(crate) fn is_frozen(&self) -> bool {
-        self.hands().then.is_none()
+        self.setting().set_at.is_none()
     }
 
-    /// Sets it, and stops it there or lets it run on.
-    pub(crate) fn set(&self, shown: SystemTime, frozen: bool) {
-        *self.hands() = Hands { shown, then: (!frozen).then(SystemTime::now) };
+    /// Sets the clock, and freezes it or lets it run.
+    pub(crate) fn set(&self, time: SystemTime, frozen: bool) {
+        *self.setting() = Setting { time, set_at: (!frozen).then(SystemTime::now) };
     }
 
-    /// Back to the computer's clock.
+    /// Returns to the system clock.
     pub(crate) fn reset(&self) {
-        *self.hands() = Hands::default();
+        *self.setting() = Setting::default();
     }
 
-    fn hands(&self) -> MutexGuard<'_, Hands> {
+    fn setting(&self) -> MutexGuard<'_, Setting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frozen_clock_moves_only_when_it_is_moved() {
+    fn a_frozen_clock_changes_only_when_it_is_set() {
         let clock = WallClock::default();
         let then = UNIX_EPOCH + Duration::from_secs(1_900_000_000);
         clock.set(clock.now(), true);
@@ -65,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_running_clock_runs_on_from_where_it_was_set() {
+    fn a_running_clock_continues_from_the_set_time() {
         let clock = WallClock::default();
         for then in [UNIX_EPOCH, UNIX_EPOCH + Duration::from_secs(4_000_000_000)] {
             clock.set(then, false);

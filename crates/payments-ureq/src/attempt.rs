@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use payments_core::{Deadlines, TransportError, TransportErrorKind};
 
 thread_local! {
-    /// The call that this thread makes. ureq passes nothing of its caller's on to a connection, but it makes a whole call
-    /// on its caller's thread.
+    /// The call that runs on this thread. ureq passes nothing from its caller to a connection, but it runs a whole call on its
+    /// caller's thread.
     static CURRENT: RefCell<Option<Rc<Attempt>>> = const { RefCell::new(None) };
 }
 
@@ -18,56 +18,58 @@ thread_local! {
 pub(crate) struct Attempt {
     connect_ends: Instant,
     total_ends: Instant,
-    stage: Cell<Stage>,
+    progress: Cell<Progress>,
     expired: Cell<bool>,
-    /// See [`distrust_connection`](Self::distrust_connection).
-    distrusted: RefCell<Arc<AtomicBool>>,
+    /// See [`discard_connection`](Self::discard_connection).
+    is_discarded: RefCell<Arc<AtomicBool>>,
 }
 
 /// How far an attempt got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum Progress {
     /// Nothing was written, and no connection is being opened.
     Unsent,
     Resolving,
     Connecting,
     Handshaking,
-    /// A write of the request was begun. This is never taken back.
+    /// A write of the request has begun. This is final.
     MayBeSent,
 }
 
 impl Attempt {
-    /// Makes `call` as an attempt that starts now.
+    /// Runs `call` as an attempt that starts now.
     pub(crate) fn run<T>(deadlines: Deadlines, call: impl FnOnce(&Self) -> T) -> T {
         let now = Instant::now();
         let attempt = Rc::new(Self {
             connect_ends: now + deadlines.connect(),
             total_ends: now + deadlines.total(),
-            stage: Cell::new(Stage::Unsent),
+            progress: Cell::new(Progress::Unsent),
             expired: Cell::new(false),
-            distrusted: RefCell::default(),
+            is_discarded: RefCell::default(),
         });
-        // A logger that makes a call itself would find the attempt of the call that logs.
-        let before = CURRENT.replace(Some(Rc::clone(&attempt)));
+        // Restored afterwards, because a logger that makes a call of its own runs within the call that logs.
+        let outer = CURRENT.replace(Some(Rc::clone(&attempt)));
         let output = call(&attempt);
-        CURRENT.set(before);
+        CURRENT.set(outer);
         output
     }
 
-    /// The attempt that this thread makes. Without one nothing is read or written.
+    /// The attempt that runs on this thread. Without one, nothing is read or written.
     pub(crate) fn current() -> io::Result<Rc<Self>> {
-        CURRENT.with_borrow(Clone::clone).ok_or_else(|| io::Error::other("no call is made on this thread"))
+        CURRENT
+            .with_borrow(Clone::clone)
+            .ok_or_else(|| io::Error::other("no call is in progress on this thread"))
     }
 
-    /// What is left of the deadline: the connect deadline while a connection is being opened, else the total one.
+    /// The time left until the deadline: the connect deadline while a connection is being opened, otherwise the total one.
     ///
     /// # Errors
     ///
     /// If the deadline has passed.
     pub(crate) fn time_left(&self) -> io::Result<Duration> {
-        let ends = match self.stage() {
-            Stage::Resolving | Stage::Connecting | Stage::Handshaking => self.connect_ends,
-            Stage::Unsent | Stage::MayBeSent => self.total_ends,
+        let ends = match self.progress() {
+            Progress::Resolving | Progress::Connecting | Progress::Handshaking => self.connect_ends,
+            Progress::Unsent | Progress::MayBeSent => self.total_ends,
         };
         let left = ends.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -81,42 +83,42 @@ impl Attempt {
         self.expired.get()
     }
 
-    pub(crate) fn stage(&self) -> Stage {
-        self.stage.get()
+    pub(crate) fn progress(&self) -> Progress {
+        self.progress.get()
     }
 
-    pub(crate) fn enter(&self, stage: Stage) {
-        // If ureq ever opened a second connection within a call, what was written to the first stays written.
-        if self.stage() != Stage::MayBeSent {
-            self.stage.set(stage);
+    pub(crate) fn set_progress(&self, progress: Progress) {
+        // If ureq ever opened a second connection within a call, the first write would still count.
+        if self.progress() != Progress::MayBeSent {
+            self.progress.set(progress);
         }
     }
 
-    /// Called before a write of the request: from then on the server may have read it.
+    /// Called before each write of the request. From then on, the server may have read it.
     ///
     /// # Errors
     ///
     /// If the total deadline has passed. Then nothing is written.
-    pub(crate) fn begin_write(&self, distrusted: &Arc<AtomicBool>) -> io::Result<()> {
+    pub(crate) fn begin_write(&self, is_discarded: &Arc<AtomicBool>) -> io::Result<()> {
         self.time_left()?;
-        self.enter(Stage::MayBeSent);
-        self.distrusted.replace(Arc::clone(distrusted));
+        self.set_progress(Progress::MayBeSent);
+        self.is_discarded.replace(Arc::clone(is_discarded));
         Ok(())
     }
 
-    /// Keeps the connection from being used again. If the response has no body, ureq has already put it into its pool.
-    pub(crate) fn distrust_connection(&self) {
-        self.distrusted.borrow().store(true, Ordering::Relaxed);
+    /// Prevents further use of the connection. If the response has no body, ureq has already returned the connection to its pool.
+    pub(crate) fn discard_connection(&self) {
+        self.is_discarded.borrow().store(true, Ordering::Relaxed);
     }
 
-    /// Why there is no status, with the evidence of how far the request got.
+    /// The error of a call without a status, with the evidence of how far the request got.
     pub(crate) fn no_status(
         &self,
         kind: TransportErrorKind,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> TransportError {
-        let evidence = match self.stage() {
-            Stage::MayBeSent => TransportError::unknown(kind),
+        let evidence = match self.progress() {
+            Progress::MayBeSent => TransportError::unknown(kind),
             _ => TransportError::not_processed(kind),
         };
         evidence.with_source(source)
@@ -134,18 +136,18 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_sent_is_not_taken_back_by_another_connection() {
+    fn another_connection_does_not_reset_what_may_be_sent() {
         Attempt::run(Deadlines::default(), |attempt| {
-            attempt.enter(Stage::Connecting);
+            attempt.set_progress(Progress::Connecting);
             assert_eq!(delivery(attempt), Delivery::NotProcessed);
             attempt.begin_write(&Arc::default()).expect("the deadline has not passed");
-            attempt.enter(Stage::Connecting);
+            attempt.set_progress(Progress::Connecting);
             assert_eq!(delivery(attempt), Delivery::Unknown);
         });
     }
 
     #[test]
-    fn after_the_total_deadline_no_write_is_begun() {
+    fn no_write_begins_after_the_total_deadline() {
         Attempt::run(Deadlines::new(Duration::ZERO, Duration::ZERO), |attempt| {
             attempt.begin_write(&Arc::default()).expect_err("the deadline has passed");
             assert_eq!((delivery(attempt), attempt.is_expired()), (Delivery::NotProcessed, true));
@@ -153,22 +155,22 @@ mod tests {
     }
 
     #[test]
-    fn the_connect_deadline_counts_only_while_a_connection_is_opened() {
+    fn the_connect_deadline_applies_only_while_connecting() {
         Attempt::run(Deadlines::new(Duration::ZERO, Duration::from_mins(1)), |attempt| {
-            for stage in [Stage::Resolving, Stage::Connecting, Stage::Handshaking] {
-                attempt.enter(stage);
+            for progress in [Progress::Resolving, Progress::Connecting, Progress::Handshaking] {
+                attempt.set_progress(progress);
                 attempt.time_left().expect_err("the connect deadline has passed");
             }
-            attempt.enter(Stage::Unsent);
+            attempt.set_progress(Progress::Unsent);
             attempt
                 .begin_write(&Arc::default())
-                .expect("a connection from the pool needs no time to connect");
+                .expect("the connect deadline does not apply to a pooled connection");
             attempt.time_left().expect("the total deadline has not passed");
         });
     }
 
     #[test]
-    fn an_attempt_within_another_does_not_end_it() {
+    fn a_nested_attempt_does_not_end_the_outer_one() {
         let total_ends = || Attempt::current().expect("an attempt").total_ends;
         Attempt::run(Deadlines::default(), |outer| {
             Attempt::run(Deadlines::default(), |inner| assert_eq!(total_ends(), inner.total_ends));

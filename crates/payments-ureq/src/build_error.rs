@@ -21,7 +21,7 @@ impl BuildError {
         Self { what: "the TLS provider supports neither TLS 1.2 nor TLS 1.3", source: source.into() }
     }
 
-    /// A root certificate that was given could not be read: give certificates in the form that the method names.
+    /// A root certificate could not be read. Pass certificates in the form that the builder's method names.
     pub fn is_root_certificate(&self) -> bool {
         self.what == ROOT_CERTIFICATE
     }

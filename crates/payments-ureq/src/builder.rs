@@ -8,14 +8,13 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::{BuildError, UreqTransport};
 
-/// Settings of a [`UreqTransport`]. Every one has a default that is safe to keep.
+/// Settings of a [`UreqTransport`]. Every setting has a safe default.
 ///
-/// There is no setting that turns the verification of certificates off. To talk to a test server, give its certificate
-/// or the authority's that issued it.
+/// No setting disables the verification of certificates. For a test server, add its certificate or the authority that issued it.
 #[must_use = "a builder does nothing until it is built"]
 pub struct UreqTransportBuilder {
-    given_roots: Vec<CertificateDer<'static>>,
-    only_given_roots: bool,
+    added_roots: Vec<CertificateDer<'static>>,
+    only_added_roots: bool,
     pool: Pool,
     /// The first setting that could not be read, kept until `build` can return it.
     failure: Option<BuildError>,
@@ -31,8 +30,8 @@ pub(crate) struct Pool {
 impl UreqTransportBuilder {
     pub(crate) fn with_defaults() -> Self {
         Self {
-            given_roots: Vec::new(),
-            only_given_roots: false,
+            added_roots: Vec::new(),
+            only_added_roots: false,
             pool: Pool {
                 idle_timeout: Self::DEFAULT_POOL_IDLE_TIMEOUT,
                 max_idle: Self::DEFAULT_MAX_IDLE_CONNECTIONS,
@@ -43,17 +42,17 @@ impl UreqTransportBuilder {
 
     /// Chosen by this SDK: 20 seconds.
     ///
-    /// Servers and load balancers commonly keep idle connections for 60 seconds and more. A client that gives up first
-    /// does not send a payment into a connection that is just being closed, which would make its outcome unknown.
+    /// Servers and load balancers commonly keep idle connections for 60 seconds or more. A client that closes first does not send a
+    /// payment into a connection that is just being closed, which would make its outcome unknown.
     pub const DEFAULT_POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
     /// Chosen by this SDK: 512 connections.
     pub const DEFAULT_MAX_IDLE_CONNECTIONS: usize = 512;
 
-    /// Trusts every certificate of this PEM text as an authority, in addition to the others.
+    /// Trusts every certificate in this PEM text as an authority, in addition to the others.
     pub fn root_certificates_pem(mut self, pem: impl AsRef<[u8]>) -> Self {
         match certificates(pem.as_ref()) {
-            Ok(certificates) => self.given_roots.extend(certificates),
+            Ok(certificates) => self.added_roots.extend(certificates),
             Err(failure) => {
                 self.failure.get_or_insert(failure);
             }
@@ -63,48 +62,48 @@ impl UreqTransportBuilder {
 
     /// Trusts this DER certificate as an authority, in addition to the others.
     pub fn root_certificate_der(mut self, der: impl Into<Vec<u8>>) -> Self {
-        self.given_roots.push(CertificateDer::from(der.into()));
+        self.added_roots.push(CertificateDer::from(der.into()));
         self
     }
 
-    /// Trusts the certificates of this PEM text and any others that are given, but no public authority.
+    /// Trusts the certificates in this PEM text and any others that you add, but no public authority.
     pub fn only_root_certificates_pem(mut self, pem: impl AsRef<[u8]>) -> Self {
-        self.only_given_roots = true;
+        self.only_added_roots = true;
         self.root_certificates_pem(pem)
     }
 
-    /// How long a connection may be idle and still be used again; [20 seconds](Self::DEFAULT_POOL_IDLE_TIMEOUT) by
-    /// default. Zero gives each call a connection of its own.
+    /// How long a connection may be idle and still be reused; [20 seconds](Self::DEFAULT_POOL_IDLE_TIMEOUT) by
+    /// default. With zero, each call opens its own connection.
     pub fn pool_idle_timeout(mut self, timeout: Duration) -> Self {
         self.pool.idle_timeout = timeout;
         self
     }
 
-    /// How many idle connections are kept; [512](Self::DEFAULT_MAX_IDLE_CONNECTIONS) by default. More than this can be
+    /// How many idle connections are kept; [512](Self::DEFAULT_MAX_IDLE_CONNECTIONS) by default. More connections can be
     /// in use at once.
     pub fn max_idle_connections(mut self, connections: usize) -> Self {
         self.pool.max_idle = connections;
         self
     }
 
-    /// Builds the transport. Opens no connection.
+    /// Builds the transport. It opens no connection.
     ///
     /// # Errors
     ///
-    /// [`BuildError`] where a certificate could not be read.
+    /// [`BuildError`] if a certificate could not be read.
     pub fn build(self) -> Result<UreqTransport, BuildError> {
-        let Self { given_roots, only_given_roots, mut pool, failure } = self;
+        let Self { added_roots, only_added_roots, mut pool, failure } = self;
         if let Some(failure) = failure {
             return Err(failure);
         }
         let mut roots = RootCertStore::empty();
-        if !only_given_roots {
+        if !only_added_roots {
             roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
         }
-        for certificate in given_roots {
+        for certificate in added_roots {
             roots.add(certificate).map_err(BuildError::root_certificate)?;
         }
-        // The provider is chosen here: rustls would take the one that the process has installed, and panic without.
+        // Set explicitly. Otherwise rustls uses the process-wide provider, and panics if there is none.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut tls = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -112,7 +111,7 @@ impl UreqTransportBuilder {
             .with_root_certificates(roots)
             .with_no_client_auth();
         tls.alpn_protocols.push(b"http/1.1".to_vec());
-        // Said although it is rustls' default: data sent early can be replayed by anyone who recorded it.
+        // Also rustls' default. Early data can be recorded and replayed.
         tls.enable_early_data = false;
         if pool.idle_timeout.is_zero() {
             pool.max_idle = 0;

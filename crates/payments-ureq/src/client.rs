@@ -3,21 +3,21 @@ use payments_core::blocking::Client;
 
 use crate::{BuildError, UreqTransport};
 
-/// A client of the service at `endpoint`, over a [`UreqTransport`] with its defaults.
+/// Returns a client of the service at `endpoint`, over a [`UreqTransport`] with its defaults.
 ///
-/// Use one client for the whole program: its clones share the connections. To change a setting of the transport or of the
+/// Use one client for the whole program, because its clones share the connections. To change a setting of the transport or the
 /// client, build them with [`UreqTransport::builder`] and [`Client::builder`].
 ///
 /// # Errors
 ///
-/// Today this never fails: the trusted authorities are compiled in.
+/// Currently this never fails, because the trusted authorities are compiled in.
 ///
 /// # Examples
 ///
 /// ```
 /// use payments_core::{ApiKey, Endpoint};
 ///
-/// // Nobody listens at port 1; the service has an `https` address.
+/// // Nothing listens on port 1. The real service has an `https` URL.
 /// let endpoint = Endpoint::new("http://127.0.0.1:1/api/v1/public", ApiKey::new("sk_test_51H")?)?;
 /// let client = payments_ureq::client(endpoint)?;
 ///

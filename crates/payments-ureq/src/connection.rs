@@ -13,10 +13,10 @@ use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
 };
 
-use crate::attempt::{Attempt, Stage};
+use crate::attempt::{Attempt, Progress};
 use crate::socket::Socket;
 
-/// Opens the connections that ureq asks for, each within the connect deadline of its attempt.
+/// Opens connections for ureq, each within the connect deadline of its attempt.
 #[derive(Debug)]
 pub(crate) struct Opener {
     pub(crate) tls: Arc<ClientConfig>,
@@ -28,10 +28,10 @@ impl Connector for Opener {
     fn connect(&self, details: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Connection>, Error> {
         let attempt = Attempt::current()?;
         let (host, port) = host_and_port(details.uri)
-            .ok_or_else(|| Error::BadUri("the address has no usable scheme, host or port".to_owned()))?;
+            .ok_or_else(|| Error::BadUri("the URL has no usable scheme, host or port".to_owned()))?;
         let mut socket = Socket::connect(&attempt, host, port)?;
         let tls = if details.needs_tls() {
-            attempt.enter(Stage::Handshaking);
+            attempt.set_progress(Progress::Handshaking);
             let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
             let mut tls = ClientConnection::new(Arc::clone(&self.tls), name).map_err(io::Error::other)?;
             tls.complete_io(&mut socket)?;
@@ -39,14 +39,14 @@ impl Connector for Opener {
         } else {
             None
         };
-        attempt.enter(Stage::Unsent);
+        attempt.set_progress(Progress::Unsent);
         let buffers =
             LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
-        Ok(Some(Connection { socket, tls, buffers, distrusted: Arc::default() }))
+        Ok(Some(Connection { socket, tls, buffers, is_discarded: Arc::default() }))
     }
 }
 
-/// `http` takes a port that it cannot read for none: it must not become the scheme's own.
+/// `http` reads an invalid port as no port. It must not become the scheme's default.
 fn host_and_port(uri: &Uri) -> Option<(&str, u16)> {
     let authority = uri.authority()?;
     let host = authority.host();
@@ -62,15 +62,15 @@ fn host_and_port(uri: &Uri) -> Option<(&str, u16)> {
     Some((host.trim_start_matches('[').trim_end_matches(']'), port))
 }
 
-/// A connection that tells the attempt which uses it before it writes.
+/// A connection that records every write in the attempt that uses it, before it writes.
 ///
-/// All that ureq writes here is of a request: the TLS handshake was made before.
+/// Everything that ureq writes here belongs to a request, because the TLS handshake is already complete.
 pub(crate) struct Connection {
     socket: Socket,
     tls: Option<ClientConnection>,
     buffers: LazyBuffers,
-    /// Set by the call that uses it, where its response may belong to another request.
-    distrusted: Arc<AtomicBool>,
+    /// Set by the call that uses the connection if its response may belong to another request.
+    is_discarded: Arc<AtomicBool>,
 }
 
 impl Transport for Connection {
@@ -79,7 +79,7 @@ impl Transport for Connection {
     }
 
     fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
-        Attempt::current()?.begin_write(&self.distrusted)?;
+        Attempt::current()?.begin_write(&self.is_discarded)?;
         let output = &self.buffers.output()[..amount];
         match &mut self.tls {
             Some(tls) => Stream::new(tls, &mut self.socket).write_all(output)?,
@@ -94,18 +94,18 @@ impl Transport for Connection {
             Some(tls) => Stream::new(tls, &mut self.socket).read(input),
             None => self.socket.read(input),
         };
-        // ureq takes a reset, or TLS that ends without its close, for the end of a body without a length. It knows them by
-        // the kind of the error.
+        // ureq takes a reset, or TLS that ends without `close_notify`, for the end of a body without a length, and recognizes both by
+        // the kind of the error. So this changes the kind.
         let amount = amount.map_err(io::Error::other)?;
         self.buffers.input_appended(amount);
         Ok(amount > 0)
     }
 
-    /// Asked before a connection is kept for later, and again before it is used.
+    /// ureq calls this before it keeps a connection, and again before it reuses it.
     fn is_open(&mut self) -> bool {
-        // rustls wants nothing to read where it holds text that was not asked for, or the server's close.
+        // rustls does not want to read if it holds unrequested data or the server's `close_notify`.
         let tls_is_quiet = self.tls.as_ref().is_none_or(|tls| tls.wants_read());
-        tls_is_quiet && self.socket.is_quiet() && !self.distrusted.load(Ordering::Relaxed)
+        tls_is_quiet && self.socket.is_quiet() && !self.is_discarded.load(Ordering::Relaxed)
     }
 
     fn is_tls(&self) -> bool {
@@ -119,7 +119,7 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// [`Opener`] looks names up, for a new connection only. ureq asks its resolver before it looks for a connection to reuse.
+/// Resolves nothing. [`Opener`] looks names up, for a new connection only; ureq would do so even before it reuses one.
 #[derive(Debug)]
 pub(crate) struct NoLookup;
 

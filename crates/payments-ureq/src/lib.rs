@@ -1,11 +1,19 @@
-//! The payments SDK without an async runtime: [`UreqTransport`], over ureq and rustls.
+//! The payments SDK for blocking programs, without an async runtime: [`UreqTransport`], over ureq and rustls.
+//!
+//! [`client`] returns a [blocking client](payments_core::blocking::Client). [`UreqTransport`] is the
+//! [blocking transport](payments_core::blocking::Transport) below it: one attempt, at most one transmission, and with every
+//! failure the evidence of how far the request got.
+//!
+//! ```console
+//! $ cargo add payments-core payments-ureq
+//! ```
 //!
 //! ```
 //! use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 //! use payments_core::{ApiKey, Endpoint, Outcome};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     // Nobody listens at port 1; the service has an `https` address.
+//!     // Nothing listens on port 1. The real service has an `https` URL.
 //!     let endpoint = Endpoint::new("http://127.0.0.1:1/api/v1/public", ApiKey::new("sk_test_51H")?)?;
 //!     let client = payments_ureq::client(endpoint)?;
 //!
@@ -23,69 +31,69 @@
 //! }
 //! ```
 //!
-//! [`client`] returns a [blocking client](payments_core::blocking::Client). [`UreqTransport`] is the
-//! [blocking transport](payments_core::blocking::Transport) below it: one attempt, at most one transmission, and with every
-//! failure the evidence of how far the request got.
+//! # What can go wrong
 //!
-//! # What it does not do
+//! [`Error::outcome`](payments_core::Error::outcome) of a failed payment follows from how far the request got. ureq's errors do not
+//! prove that. The connection does: before the first write of a request, it records that the request may have been sent.
 //!
-//! - It sends nothing twice: no retries, and a redirect is a response like any other.
-//! - It takes no proxy from the environment, and writes no TLS keys to a log.
-//! - It makes no error of a status, and decodes no body.
-//! - It has no setting that turns the verification of certificates off.
-//! - It has no HTTP/2, no client certificates and no egress proxy. `payments-hyper` has.
-//!
-//! # Threads and runtimes
-//!
-//! A call is made on its caller's thread. For a host name that is not an IP address, a new connection takes a second
-//! thread for the lookup, because a lookup cannot be interrupted: it may outlive the call, and sends nothing. Any number
-//! of threads can share one client; there is no limit to the calls that are in progress.
-//!
-//! No runtime is needed. Called within one, a call works and does not panic, but it blocks its thread, and with it every
-//! other task of that thread. So make it in `tokio::task::spawn_blocking`, or use `payments-hyper`.
-//!
-//! A call cannot be cancelled. It ends by its deadlines:
-//!
-//! | deadline | covers |
-//! |---|---|
-//! | connect | lookup, TCP and TLS as a whole |
-//! | total | everything, to the last byte of the body |
-//!
-//! No server can hold a call longer, by silence, single bytes, endless `1xx` responses or by reading nothing.
-//!
-//! # What proves that nothing was sent
-//!
-//! The errors of ureq are no proof that nothing was sent. The proof comes from the connection: before the first write of a
-//! request, it notes that the request may have been sent.
-//!
-//! | at the end of a call | it reports | because |
+//! | when the call ended | the transport reports | because |
 //! |---|---|---|
-//! | no write was begun | [`NotProcessed`](payments_core::Delivery::NotProcessed) | every byte of a request passes that point |
-//! | a write was begun, and there is no status | [`Unknown`](payments_core::Delivery::Unknown) | the server may have read everything |
+//! | no write had begun | [`NotProcessed`](payments_core::Delivery::NotProcessed) | every byte of a request is written after that point |
+//! | a write had begun, and there is no status | [`Unknown`](payments_core::Delivery::Unknown) | the server may have read everything |
 //! | a status, then an error, the deadline or the cap | [`Answered`](payments_core::Delivery::Answered) | the status and the part of the body that was read are kept |
 //! | a head with two lengths | [`Unknown`](payments_core::Delivery::Unknown) | the response may belong to another request |
 //!
-//! A panic within a call is caught, and reported with the same evidence. Its message reaches the panic hook, which prints it
+//! For a payment, `Answered` is an unknown outcome unless the status alone proves a refusal.
+//!
+//! A panic within a call is caught and reported with the same evidence. Its message reaches the panic hook, which prints it
 //! by default. With `panic = "abort"` it ends the process.
 //!
-//! # What had to be added to ureq
+//! **At the level TRACE, ureq logs the API key:** see [below](#at-trace-ureq-logs-the-api-key).
 //!
-//! - Lookup, TCP and TLS share one deadline. ureq gives each its own.
-//! - Deadlines end within milliseconds. The timeout of a socket ends late, on Linux by up to an eighth of its length.
+//! # What it does not do
+//!
+//! - It sends nothing twice: it retries nothing, and treats a redirect as an ordinary response.
+//! - It takes no proxy from the environment, and logs no TLS keys.
+//! - It turns no status into an error, and decodes no body.
+//! - It has no setting that disables the verification of certificates.
+//! - It does not support HTTP/2, client certificates or egress proxies. `payments-hyper` does.
+//!
+//! # Threads and runtimes
+//!
+//! A call runs on its caller's thread. To resolve a host name for a new connection, it uses a second thread, because a lookup cannot
+//! be interrupted. That thread may outlive the call, and sends nothing. Any number of threads can share one client; the number of
+//! calls in progress is not limited.
+//!
+//! No runtime is needed. Within a runtime, a call works and does not panic, but it blocks its thread, and with it every
+//! other task on that thread. So call it in `tokio::task::spawn_blocking`, or use `payments-hyper`.
+//!
+//! A call cannot be canceled. It ends by its deadlines:
+//!
+//! | deadline | covers |
+//! |---|---|
+//! | connect | lookup, TCP and TLS together |
+//! | total | everything, to the last byte of the body |
+//!
+//! No server can make a call last longer: not by silence, single bytes or endless `1xx` responses, and not by reading nothing.
+//!
+//! # What is added to ureq
+//!
+//! - Lookup, TCP and TLS share one deadline. ureq has one for each.
+//! - Deadlines are accurate to milliseconds. A socket timeout ends late, on Linux by up to an eighth of its length.
 //! - Writing has a deadline even if the server reads a little now and then.
-//! - A reset, or TLS that ends without its close, cuts a body short. ureq takes both for the end of a body without a
+//! - A reset, or TLS that ends without `close_notify`, makes a body incomplete. ureq takes both for the end of a body without a
 //!   length.
-//! - A response with two lengths is refused. ureq accepts `Content-Length` beside `Transfer-Encoding`.
-//! - A lookup is made for a new connection only. ureq makes one for each call.
-//! - TLS is by rustls with ring, whatever features of ureq and whatever provider the process has.
+//! - A response with two lengths is refused. ureq accepts `Content-Length` together with `Transfer-Encoding`.
+//! - Only a new connection needs a lookup. ureq makes one for each call.
+//! - TLS always uses rustls with ring, whatever features ureq has and whatever provider the process has.
 //!
 //! # At TRACE ureq logs the API key
 //!
-//! At the level TRACE of the `log` crate, ureq writes the head of each request and what it reads of each response, byte by
-//! byte. The `Authorization` header is in it, and so is what the response says of the payment. **Do not enable TRACE for
-//! the target `ureq_proto` in production.** Up to DEBUG the log has neither the key nor a body.
+//! At the level TRACE of the `log` crate, ureq writes the head of each request and the bytes that it reads of each response. The log
+//! then contains the `Authorization` header and what the response says about the payment. **Do not enable TRACE for the target
+//! `ureq_proto` in production.** Up to DEBUG, the log contains neither the key nor a body.
 //!
-//! This crate does not compile TRACE out, because that would be for the whole program. Your program can do either:
+//! This crate does not compile TRACE out, because that would affect the whole program. Your program can do one of these:
 //!
 //! - Filter the target, for example with `RUST_LOG=trace,ureq_proto=debug`.
 //! - Compile TRACE out for every crate of the program, in its `Cargo.toml`:
@@ -93,23 +101,23 @@
 //!
 //! # Features of ureq that must stay off
 //!
-//! Cargo enables a feature of ureq for the whole build if any crate in it asks for that feature. Depend on ureq with
-//! `default-features = false` in every crate of the program, and check with `cargo tree -e features -i ureq`.
+//! Cargo enables a feature of ureq for the whole build if any crate enables it. Depend on ureq with `default-features = false` in
+//! every crate of the program, and check with `cargo tree -e features -i ureq`.
 //!
-//! | feature | what happens with it |
+//! | feature | effect |
 //! |---|---|
-//! | `gzip` (a default of ureq), `brotli` | ureq decodes a body whose `Content-Encoding` says so, though nothing asked for it, and ureq has no setting against that. The cap then counts decoded bytes, a second length is not seen, and a body that cannot be decoded is reported as cut short. A charge whose response cannot be read is [`Unknown`](payments_core::Outcome::Unknown) |
+//! | `gzip` (a default of ureq), `brotli` | ureq decodes a body with a `Content-Encoding`, even though the request did not ask for one, and has no setting to prevent it. The cap then counts decoded bytes, a second length is not detected, and a body that cannot be decoded is reported as truncated. A charge whose response cannot be read is [`Unknown`](payments_core::Outcome::Unknown) |
 //! | `cookies` | ureq keeps the cookies of responses and sends them with later requests |
 //!
 //! # Limits
 //!
 //! - The request is copied into buffers that are not wiped.
 //! - A `100 Continue` that has headers ends the call as [`Unknown`](payments_core::Outcome::Unknown).
-//! - It is built on `ureq::unversioned`, so it takes ureq 3.5 alone until a newer one has been read.
+//! - The crate uses `ureq::unversioned`, so it accepts only ureq 3.5 until a newer version has been reviewed.
 //!
 //! # Stability
 //!
-//! No type of ureq or rustls is part of this crate's public interface.
+//! No type of ureq or rustls is part of this crate's public API.
 
 mod attempt;
 mod build_error;

@@ -4,21 +4,21 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::attempt::{Attempt, Stage};
+use crate::attempt::{Attempt, Progress};
 
-/// A TCP connection whose every read and write ends with the deadline of the attempt that makes it.
+/// A TCP connection. Every read and write ends by the deadline of the current attempt.
 pub(crate) struct Socket(TcpStream);
 
 impl Socket {
     /// Looks `host` up and connects to the first of its addresses that accepts.
     pub(crate) fn connect(attempt: &Attempt, host: &str, port: u16) -> io::Result<Self> {
-        attempt.enter(Stage::Resolving);
+        attempt.set_progress(Progress::Resolving);
         let addresses = addresses(attempt, host, port)?;
-        attempt.enter(Stage::Connecting);
+        attempt.set_progress(Progress::Connecting);
         let mut failure = io::Error::new(ErrorKind::NotFound, "the host name has no address");
         for (tried, address) in (0..).zip(&addresses) {
             let untried = u32::try_from(addresses.len()).unwrap_or(u32::MAX) - tried;
-            // An address that does not respond leaves the others their share of the time.
+            // Divides the time left among the addresses, so that one that does not respond cannot use it up.
             match TcpStream::connect_timeout(address, attempt.time_left()? / untried) {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
@@ -27,12 +27,12 @@ impl Socket {
                 Err(error) => failure = error,
             }
         }
-        // A connect that used up the deadline is a timeout.
+        // If connecting used up the deadline, reports a timeout.
         attempt.time_left()?;
         Err(failure)
     }
 
-    /// Whether the server has neither closed the connection nor sent what nobody asked for.
+    /// Whether the server has neither closed the connection nor sent unrequested data.
     pub(crate) fn is_quiet(&self) -> bool {
         let peek = || {
             self.0.set_nonblocking(true)?;
@@ -49,11 +49,11 @@ fn addresses(attempt: &Attempt, host: &str, port: u16) -> io::Result<Vec<SocketA
         return Ok(vec![(address, port).into()]);
     }
     let host = host.to_owned();
-    on_a_thread(attempt, move || Ok((host.as_str(), port).to_socket_addrs()?.collect()))
+    on_thread(attempt, move || Ok((host.as_str(), port).to_socket_addrs()?.collect()))
 }
 
-/// A lookup cannot be ended, so it gets a thread, which may outlive the call.
-fn on_a_thread<T: Send + 'static>(
+/// Runs a lookup on its own thread, which may outlive the call, because a lookup cannot be interrupted.
+fn on_thread<T: Send + 'static>(
     attempt: &Attempt,
     look_up: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -68,13 +68,13 @@ fn on_a_thread<T: Send + 'static>(
 
 impl Read for Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        in_time(|left| self.0.set_read_timeout(Some(left)), || (&self.0).read(buffer))
+        within_deadline(|left| self.0.set_read_timeout(Some(left)), || (&self.0).read(buffer))
     }
 }
 
 impl Write for Socket {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        in_time(|left| self.0.set_write_timeout(Some(left)), || (&self.0).write(buffer))
+        within_deadline(|left| self.0.set_write_timeout(Some(left)), || (&self.0).write(buffer))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -82,15 +82,15 @@ impl Write for Socket {
     }
 }
 
-/// Repeats `transfer` until it does something or the deadline has passed.
+/// Repeats `transfer` until it makes progress or the deadline has passed.
 ///
-/// The timeout of a socket ends late, on Linux by up to an eighth of its length. So it is set to seven eighths of the time
-/// left, again and again: 60 seconds end within milliseconds after six of them.
-fn in_time<T>(
+/// A socket timeout ends late, on Linux by up to an eighth of its length. So each repetition sets it to seven eighths of the time
+/// left. After six of them, a deadline of 60 seconds is accurate to milliseconds.
+fn within_deadline<T>(
     set_timeout: impl Fn(Duration) -> io::Result<()>,
     mut transfer: impl FnMut() -> io::Result<T>,
 ) -> io::Result<T> {
-    // On Unix `TimedOut` comes from the network: the connection is dead.
+    // On Unix, `TimedOut` comes from the network and means that the connection is dead.
     let timed_out = if cfg!(windows) { ErrorKind::TimedOut } else { ErrorKind::WouldBlock };
     let attempt = Attempt::current()?;
     loop {
@@ -98,7 +98,7 @@ fn in_time<T>(
         set_timeout(left.saturating_sub(left / 8))?;
         match transfer() {
             Err(error) if [timed_out, ErrorKind::Interrupted].contains(&error.kind()) => {}
-            ended => return ended,
+            result => return result,
         }
     }
 }
@@ -110,12 +110,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lookup_that_does_not_end_is_left_alone_at_the_connect_deadline() {
+    fn a_lookup_that_does_not_end_is_abandoned_at_the_connect_deadline() {
         let (release, gate) = mpsc::channel::<()>();
         let look_up = move || Ok(gate.recv().is_ok());
         Attempt::run(Deadlines::new(Duration::from_millis(20), Duration::MAX), |attempt| {
-            attempt.enter(Stage::Resolving);
-            let error = on_a_thread(attempt, look_up).expect_err("nothing was found");
+            attempt.set_progress(Progress::Resolving);
+            let error = on_thread(attempt, look_up).expect_err("nothing was found");
             assert_eq!((error.kind(), attempt.is_expired()), (ErrorKind::TimedOut, true));
         });
         drop(release);
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_lookup_that_panics_is_an_error() {
         Attempt::run(Deadlines::default(), |attempt| {
-            let error = on_a_thread(attempt, || -> io::Result<()> { panic!("on purpose") });
+            let error = on_thread(attempt, || -> io::Result<()> { panic!("on purpose") });
             assert_eq!(error.expect_err("nothing was found").to_string(), "the lookup panicked");
             assert!(!attempt.is_expired());
         });

@@ -11,33 +11,33 @@ use rustls::ClientConfig;
 use ureq::Agent;
 use ureq::config::AutoHeaderValue;
 
-use crate::attempt::{Attempt, Stage};
+use crate::attempt::{Attempt, Progress};
 use crate::builder::{Pool, UreqTransportBuilder};
 use crate::connection::{NoLookup, Opener};
 
-/// HTTP/1.1 over TCP and TLS, by ureq and rustls, for programs without an async runtime.
+/// A blocking transport over ureq: HTTP/1.1 over TCP and TLS, with rustls.
 ///
-/// A call is made on its caller's thread and blocks it. Clones are cheap and share their connections; one transport may
-/// be used by any number of threads at once.
+/// A call runs on its caller's thread and blocks it. Clones are cheap and share their connections. Any number of threads can
+/// use one transport at once.
 #[derive(Clone)]
 pub struct UreqTransport {
     agent: Agent,
 }
 
 impl UreqTransport {
-    /// A builder with defaults that are safe to keep.
+    /// Returns a builder with every setting at its default.
     pub fn builder() -> UreqTransportBuilder {
         UreqTransportBuilder::with_defaults()
     }
 
     pub(crate) fn from_parts(tls: Arc<ClientConfig>, pool: Pool) -> Self {
         let config = Agent::config_builder()
-            // A 307 or 308 would be answered by posting the card number to another host.
+            // Following a 307 or 308 posts the card number to another host.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
             .proxy(None)
-            // The request has every header that it needs.
+            // The request already has every header that it needs.
             .user_agent(AutoHeaderValue::None)
             .accept(AutoHeaderValue::None)
             .accept_encoding(AutoHeaderValue::None)
@@ -58,7 +58,7 @@ impl fmt::Debug for UreqTransport {
 impl Transport for UreqTransport {
     fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         Attempt::run(request.deadlines(), |attempt| {
-            // ureq has assertions. A panic must not hide whether the request was sent.
+            // ureq has assertions that may panic. A panic must not hide whether the request was sent.
             catch_unwind(AssertUnwindSafe(|| call(attempt, &self.agent, request)))
                 .unwrap_or_else(|_| Err(attempt.no_status(TransportErrorKind::Other, "the call panicked")))
         })
@@ -72,7 +72,7 @@ fn call(
 ) -> Result<TransportResponse, TransportError> {
     let cap = request.response_cap();
     let (head, body) = request.into_http().into_parts();
-    // ureq has no body of length zero where the method may have none.
+    // ureq does not accept an empty body for a method that may have no body.
     let response = if body.is_empty() && matches!(head.method, Method::GET | Method::HEAD) {
         agent.run(Request::from_parts(head, ()))
     } else {
@@ -80,9 +80,9 @@ fn call(
     };
     let response = response.map_err(|error| attempt.no_status(kind_of(&error, attempt), error))?;
 
-    // A response with two ends may belong to another request: its status is not believed either.
+    // A response with two lengths may belong to another request, so its status proves nothing.
     if has_ambiguous_length(response.headers()) {
-        attempt.distrust_connection();
+        attempt.discard_connection();
         return Err(
             attempt.no_status(TransportErrorKind::Protocol, "the response gives its length more than once")
         );
@@ -93,7 +93,7 @@ fn call(
     let ended = body.into_reader().take(one_more).read_to_end(&mut read);
     let is_too_large = read.len() > cap;
     read.truncate(cap);
-    // The part that arrived is always kept: it may hold the transaction's id.
+    // The part that arrived is always kept, because it may contain the transaction's id.
     let response = Response::from_parts(head, read.into());
     match ended {
         _ if is_too_large => Err(TransportError::answered(TransportErrorKind::BodyTooLarge, response)),
@@ -109,7 +109,7 @@ fn call(
     }
 }
 
-/// Two readers of such a response can see its end in two places. ureq accepts some of these and refuses others.
+/// Whether two readers could see the end of this response in different places. ureq accepts some of these responses.
 fn has_ambiguous_length(headers: &HeaderMap) -> bool {
     let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
     let Some(first) = lengths.next() else {
@@ -118,14 +118,14 @@ fn has_ambiguous_length(headers: &HeaderMap) -> bool {
     lengths.next().is_some() || first.as_bytes().contains(&b',') || headers.contains_key(TRANSFER_ENCODING)
 }
 
-/// For people and logs alone: what it proves was decided by the attempt.
+/// For people and logs only. The attempt decides what the error proves.
 fn kind_of(error: &ureq::Error, attempt: &Attempt) -> TransportErrorKind {
-    match (error, attempt.stage()) {
+    match (error, attempt.progress()) {
         _ if attempt.is_expired() => TransportErrorKind::Timeout,
-        (ureq::Error::Io(_), Stage::Resolving) => TransportErrorKind::Resolve,
-        (ureq::Error::Io(_), Stage::Connecting) => TransportErrorKind::Connect,
-        (ureq::Error::Io(_), Stage::Handshaking) => TransportErrorKind::Tls,
-        (ureq::Error::Io(_), Stage::MayBeSent) => TransportErrorKind::Closed,
+        (ureq::Error::Io(_), Progress::Resolving) => TransportErrorKind::Resolve,
+        (ureq::Error::Io(_), Progress::Connecting) => TransportErrorKind::Connect,
+        (ureq::Error::Io(_), Progress::Handshaking) => TransportErrorKind::Tls,
+        (ureq::Error::Io(_), Progress::MayBeSent) => TransportErrorKind::Closed,
         (ureq::Error::Protocol(_) | ureq::Error::Http(_) | ureq::Error::LargeResponseHeader(..), _) => {
             TransportErrorKind::Protocol
         }

@@ -1,6 +1,6 @@
-//! Whom does a transport trust, and does one that cannot be built say what to change?
+//! Tests which servers a transport trusts, and the errors of one that cannot be built.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::error::Error as StdError;
 
@@ -21,7 +21,7 @@ fn charge(sandbox: &BlockingSandbox, builder: UreqTransportBuilder) -> Result<()
 }
 
 #[test]
-fn a_server_is_trusted_by_the_roots_that_are_given() {
+fn a_server_is_trusted_through_the_added_roots() {
     let sandbox = Sandbox::builder().tls().start_blocking().unwrap();
     let pem = sandbox.ca_certificate_pem().unwrap();
     let der = CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
@@ -53,13 +53,13 @@ fn text(error: &dyn StdError) -> String {
 }
 
 #[test]
-fn a_root_certificate_that_is_none_is_refused() {
+fn an_invalid_root_certificate_is_refused() {
     let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
     let damaged = key.replace("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN ");
     for pem in ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n", key.as_str(), damaged.as_str()] {
         let error = UreqTransport::builder().root_certificates_pem(pem).build().unwrap_err();
         assert!(error.is_root_certificate(), "{error:?}");
-        // A key file that is given by mistake must not be in a log: neither as text nor as the numbers of its bytes.
+        // A key file that is passed by mistake must not be in a log, neither as text nor as byte values.
         let shown = format!("{error:?} {error:#?} {}", text(&error));
         assert!(!shown.contains("BEGIN") && !shown.contains("66, 69, 71"), "{shown}");
     }
@@ -70,13 +70,13 @@ fn a_root_certificate_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_root_certificate_whose_der_is_none_is_refused() {
+fn an_invalid_der_root_certificate_is_refused() {
     let error = UreqTransport::builder().root_certificate_der(*b"nonsense").build().unwrap_err();
     assert!(error.is_root_certificate(), "{error:?}");
 }
 
 #[test]
-fn nothing_is_shown_but_the_pool() {
+fn debug_shows_only_the_pool() {
     let builder = UreqTransport::builder();
     let shown = "UreqTransportBuilder { pool: Pool { idle_timeout: 20s, max_idle: 512 }, failure: None, .. }";
     assert_eq!(format!("{builder:?}"), shown);

@@ -1,4 +1,4 @@
-//! Does the transport keep the contract of every transport, over http and over https?
+//! Tests that the transport keeps the contract of every transport, over http and https.
 
 use payments_conformance::{BlockingStack, Setup};
 use payments_ureq::UreqTransport;

@@ -1,6 +1,6 @@
-//! Does a long silence end with the deadline, though the timeout of a socket ends late?
+//! Tests that a long silence ends at the deadline, although a socket timeout ends late.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::net::TcpListener;
 use std::thread;
@@ -11,7 +11,7 @@ use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{ApiKey, Endpoint, Outcome};
 use payments_ureq::UreqTransport;
 
-/// On Linux the timeout of a socket may end later by an eighth of its length.
+/// On Linux a socket timeout may end late by an eighth of its length.
 #[test]
 fn a_silence_ends_within_a_thirtieth_of_the_deadline_d23() {
     const TOTAL: Duration = Duration::from_secs(3);
@@ -29,7 +29,7 @@ fn a_silence_ends_within_a_thirtieth_of_the_deadline_d23() {
         assert_eq!((error.outcome(), error.is_timeout()), (Outcome::Unknown, true));
         started.elapsed().checked_sub(TOTAL).expect("not before the deadline")
     };
-    // A busy machine makes some of them late, a timeout that is too long all of them.
+    // On a busy machine some calls end late. With a timeout that is too long, all of them do.
     let late = thread::scope(|scope| {
         let calls = [(); 8].map(|()| scope.spawn(call));
         calls.map(|call| call.join().unwrap())

@@ -1,6 +1,6 @@
-//! ureq's log up to DEBUG, and no secret in it. The logger belongs to the whole process, so this file has one test.
+//! Tests that ureq's log up to DEBUG has no secret. A process has one logger, so this file has one test.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::sync::Mutex;
 
@@ -18,7 +18,7 @@ impl Log for Recorder {
     }
 
     fn log(&self, record: &Record<'_>) {
-        self.0.lock().expect("no test panics here").push(record.args().to_string());
+        self.0.lock().expect("no holder of the lock panics").push(record.args().to_string());
     }
 
     fn flush(&self) {}
@@ -38,7 +38,7 @@ fn the_log_has_neither_the_key_nor_the_body_of_a_request() {
 
     let lines = RECORDER.0.lock().unwrap();
     assert!(!lines.is_empty(), "ureq logs something at DEBUG");
-    // It would be written in rows of some bytes each.
+    // ureq would write the bytes in rows, so this searches for pieces.
     for secret in [sandbox.api_key().as_str(), TOKEN] {
         for piece in secret.as_bytes().windows(6) {
             let piece = str::from_utf8(piece).unwrap();

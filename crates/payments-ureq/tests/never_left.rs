@@ -1,6 +1,6 @@
-//! Does a request that never left always come back as "not processed"?
+//! Tests that a request of which nothing was sent is always "not processed".
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -21,10 +21,10 @@ fn failure_of(url: &str) -> (Delivery, TransportErrorKind) {
 }
 
 #[test]
-fn refused_is_not_processed_d02() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", nobody.local_addr().unwrap());
-    drop(nobody);
+fn a_refused_connection_is_not_processed_d02() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", closed.local_addr().unwrap());
+    drop(closed);
     assert_eq!(failure_of(&url), (Delivery::NotProcessed, TransportErrorKind::Connect));
 }
 
@@ -35,24 +35,24 @@ fn a_name_that_does_not_resolve_is_not_processed_d02() {
 }
 
 #[test]
-fn a_uri_that_names_no_server_is_not_processed_d01() {
+fn a_url_without_a_usable_server_is_not_processed_d01() {
     for url in ["/transaction", "ftp://127.0.0.1/", "socks5://127.0.0.1/", "http://user:word@127.0.0.1/"] {
         assert_eq!(failure_of(url), (Delivery::NotProcessed, TransportErrorKind::Other), "{url}");
     }
 }
 
-/// A port that cannot be read must not become the scheme's own: somebody else may listen there.
+/// An invalid port must not become the scheme's default, where another server may listen.
 #[test]
-fn a_port_that_cannot_be_read_sends_nothing_anywhere_d01() {
-    // Where tests may not listen at this port, the kind of the error shows that no connection was tried.
-    let fall_back = TcpListener::bind("127.0.0.1:80").ok();
+fn nothing_is_sent_for_an_invalid_port_d01() {
+    // If tests may not listen on this port, the kind of the error shows that no connection was tried.
+    let default_port = TcpListener::bind("127.0.0.1:80").ok();
     for port in ["", "0", "+80", "65616", "99999"] {
         let failure = failure_of(&format!("http://127.0.0.1:{port}/transaction"));
         assert_eq!(failure, (Delivery::NotProcessed, TransportErrorKind::Other), "{port:?}");
     }
-    if let Some(listener) = fall_back {
+    if let Some(listener) = default_port {
         listener.set_nonblocking(true).unwrap();
-        let nobody = listener.accept().unwrap_err();
-        assert_eq!(nobody.kind(), ErrorKind::WouldBlock);
+        let error = listener.accept().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
     }
 }

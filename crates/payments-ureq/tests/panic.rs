@@ -1,7 +1,7 @@
-//! Is a panic within a call reported with the evidence of how far the request got? The logger that panics belongs to the
-//! whole process, so this file has one test.
+//! Tests that a panic within a call is reported with the evidence of how far the request got. The panic comes from the logger, and
+//! a process has one logger, so this file has one test.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::sync::Mutex;
 
@@ -10,18 +10,18 @@ use payments_core::Outcome;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_sandbox::BlockingSandbox;
 
-/// Panics at the first line of the log that begins with this.
-struct Panicking(Mutex<Option<&'static str>>);
+/// Panics at the first log line that begins with this text.
+struct PanickingLogger(Mutex<Option<&'static str>>);
 
-impl Log for Panicking {
+impl Log for PanickingLogger {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
 
     fn log(&self, record: &Record<'_>) {
         let line = record.args().to_string();
-        let met = self.0.lock().unwrap().take_if(|start| line.starts_with(*start));
-        assert_eq!(met, None, "on purpose");
+        let found = self.0.lock().unwrap().take_if(|start| line.starts_with(*start));
+        assert_eq!(found, None, "on purpose");
     }
 
     fn flush(&self) {}
@@ -29,7 +29,7 @@ impl Log for Panicking {
 
 #[test]
 fn a_panic_is_an_error_with_the_evidence_d03() {
-    static LOGGER: Panicking = Panicking(Mutex::new(None));
+    static LOGGER: PanickingLogger = PanickingLogger(Mutex::new(None));
     log::set_logger(&LOGGER).unwrap();
     log::set_max_level(LevelFilter::Debug);
     let sandbox = BlockingSandbox::start().unwrap();

@@ -1,6 +1,6 @@
-//! Which calls share a connection?
+//! Tests which calls share a connection.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,7 +13,7 @@ use payments_core::blocking::Client;
 use payments_core::{ApiKey, Endpoint};
 use payments_ureq::{UreqTransport, UreqTransportBuilder};
 
-/// Serves lookups, and counts connections.
+/// Starts a server that serves lookups and counts connections.
 fn server() -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -49,12 +49,12 @@ fn connections_of_three_calls(builder: UreqTransportBuilder) -> usize {
 }
 
 #[test]
-fn a_connection_is_used_again() {
+fn a_connection_is_reused() {
     assert_eq!(connections_of_three_calls(UreqTransport::builder()), 1);
 }
 
 #[test]
-fn without_idle_time_or_idle_connections_each_call_has_its_own() {
+fn without_idle_time_or_idle_connections_each_call_opens_its_own() {
     let builder = UreqTransport::builder();
     assert_eq!(connections_of_three_calls(builder.pool_idle_timeout(Duration::ZERO)), 3);
     let builder = UreqTransport::builder();

@@ -1,6 +1,6 @@
-//! Does a call work wherever it is made: without a runtime, and on the threads of one?
+//! Tests that a call works without a runtime and on the threads of one.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use payments_core::Outcome;
 use payments_core::blocking::Client;
@@ -14,16 +14,16 @@ fn payment() -> TokenTransaction {
     TokenTransaction::builder("tok_approved", AMOUNT, ConvenienceFee::Inactive).build().unwrap()
 }
 
-/// Makes a client, two payments over one connection, and a call to a server that is not there.
+/// Makes two payments over one connection, and one to a server that does not exist.
 fn make_payments(sandbox: &BlockingSandbox) {
     let client: Client = payments_ureq::client(sandbox.endpoint()).unwrap();
     for _ in 0..2 {
         client.process_token(&payment()).unwrap();
     }
-    let nobody = "http://127.0.0.1:1/api/v1/public";
-    let nobody =
-        payments_core::Endpoint::new(nobody, payments_core::ApiKey::new("sk_test").unwrap()).unwrap();
-    let error = payments_ureq::client(nobody).unwrap().process_token(&payment()).unwrap_err();
+    let unreachable = "http://127.0.0.1:1/api/v1/public";
+    let unreachable =
+        payments_core::Endpoint::new(unreachable, payments_core::ApiKey::new("sk_test").unwrap()).unwrap();
+    let error = payments_ureq::client(unreachable).unwrap().process_token(&payment()).unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotProcessed);
 }
 
@@ -34,14 +34,14 @@ fn a_call_works_without_a_runtime() {
 
 #[tokio::test(flavor = "current_thread")]
 async fn a_call_works_on_the_thread_of_a_current_thread_runtime() {
-    // Started on a thread of its own, because a blocking sandbox has a runtime in it.
+    // Started on another thread, because a blocking sandbox contains a runtime.
     let sandbox = spawn_blocking(|| BlockingSandbox::start().unwrap()).await.unwrap();
     make_payments(&sandbox);
     spawn_blocking(move || drop(sandbox)).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn a_call_works_on_a_worker_and_beside_async_code() {
+async fn a_call_works_on_a_worker_thread() {
     let sandbox = spawn_blocking(|| BlockingSandbox::start().unwrap()).await.unwrap();
     let sandbox = tokio::spawn(async move {
         make_payments(&sandbox);
@@ -52,8 +52,8 @@ async fn a_call_works_on_a_worker_and_beside_async_code() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_call_within_spawn_blocking_leaves_the_runtime_free() {
-    // This sandbox serves on the runtime's only thread: a call made on that thread would never end.
+async fn a_call_in_spawn_blocking_does_not_block_the_runtime() {
+    // This sandbox runs on the runtime's only thread, so a call on that thread would not get a response.
     let sandbox = Sandbox::start().await.unwrap();
     let client = payments_ureq::client(sandbox.endpoint()).unwrap();
     spawn_blocking(move || client.process_token(&payment())).await.unwrap().unwrap();

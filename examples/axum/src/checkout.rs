@@ -1,4 +1,4 @@
-//! The routes, and what each outcome of a charge is to a browser.
+//! The routes, and the response for each outcome of a charge.
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -14,25 +14,25 @@ use serde_json::{Value, json};
 
 use crate::telemetry;
 
-/// Everything this service can be asked for.
+/// All routes of this service.
 pub(crate) fn routes(payments: JournaledClient) -> Router {
     Router::new()
         .route("/orders/{order}/pay", post(pay))
         .route("/orders/{order}/pay-with-another-card", post(pay_with_another_card))
         .route("/orders/{order}", get(order))
         .layer(middleware::from_fn(telemetry::in_span))
-        // A balancer asks often, and that is nothing to trace.
+        // Not traced, because load balancers call it often.
         .route("/health", get(health))
         .with_state(payments)
 }
 
-/// What the browser has: the token that the service's own form made of the card. The price is the shop's to know.
+/// The browser sends the token that the payment service's form created from the card. The price comes from the shop.
 #[derive(Deserialize)]
 struct Card {
     token: String,
 }
 
-/// Charges the order. Sent again, after a lost response for one, it is answered with what became of the first try.
+/// Charges the order. A repeated request, for example after a lost response, gets the result of the first attempt.
 async fn pay(
     State(payments): State<JournaledClient>,
     Path(order): Path<String>,
@@ -40,11 +40,11 @@ async fn pay(
     Json(card): Json<Card>,
 ) -> Result<Response, Refused> {
     let (key, payment) = charge(&order, &card)?;
-    Ok(answer(payments.with_headers(passed_on(&headers)).process_token(&key, &payment).await))
+    Ok(respond(payments.with_headers(forwarded(&headers)).process_token(&key, &payment).await))
 }
 
-/// Charges an order whose card was declined. It is a request of its own, for somebody must have decided it: a retry of the
-/// first one must never try another card.
+/// Charges an order whose card was declined. A separate request, because the customer must decide it: a retry of the first
+/// one must never try another card.
 async fn pay_with_another_card(
     State(payments): State<JournaledClient>,
     Path(order): Path<String>,
@@ -52,11 +52,11 @@ async fn pay_with_another_card(
     Json(card): Json<Card>,
 ) -> Result<Response, Refused> {
     let (key, payment) = charge(&order, &card)?;
-    let payments = payments.with_headers(passed_on(&headers));
-    Ok(answer(payments.after_rejection(&key).process_token(&payment).await))
+    let payments = payments.with_headers(forwarded(&headers));
+    Ok(respond(payments.after_rejection(&key).process_token(&payment).await))
 }
 
-/// What the journal has of the order.
+/// The order's state in the journal.
 async fn order(
     State(payments): State<JournaledClient>,
     Path(order): Path<String>,
@@ -71,7 +71,7 @@ async fn order(
     })))
 }
 
-/// Without its journal this service charges nothing, so it is not healthy.
+/// Unhealthy without the journal, because nothing is charged without it.
 async fn health(State(payments): State<JournaledClient>) -> StatusCode {
     match payments.journal().list(&[StateName::Sending], None, 1).await {
         Ok(_) => StatusCode::OK,
@@ -79,7 +79,7 @@ async fn health(State(payments): State<JournaledClient>) -> StatusCode {
     }
 }
 
-/// One key for an order, whatever it is paid with: that is what lets a retry be recognised.
+/// One key for each order, whatever the card, so that a retry is recognized.
 fn key_of(order: &str) -> Result<IntentKey, Refused> {
     IntentKey::new(format!("order-{order}")).map_err(|_| Refused(StatusCode::NOT_FOUND))
 }
@@ -90,23 +90,23 @@ fn charge(order: &str, card: &Card) -> Result<(IntentKey, TokenTransaction), Ref
     Ok((key_of(order)?, payment.map_err(|_| Refused(StatusCode::UNPROCESSABLE_ENTITY))?))
 }
 
-/// A shop would look it up.
+/// A real shop looks the price up.
 fn price_of(_order: &str) -> Amount {
     Amount::from_cents(10_50)
 }
 
-/// The id by which the logs of every service that a request passes can be found.
-fn passed_on(headers: &HeaderMap) -> CallerHeaders {
-    let mut passed_on = CallerHeaders::new();
+/// Forwards the request id, so that the logs of all services can be correlated.
+fn forwarded(headers: &HeaderMap) -> CallerHeaders {
+    let mut forwarded = CallerHeaders::new();
     if let Some(id) = headers.get("x-request-id") {
-        // An id that is no header of ours to send is not worth the payment.
-        let _ = passed_on.insert("x-request-id", id.clone());
+        // An id that cannot be sent must not stop the payment.
+        let _ = forwarded.insert("x-request-id", id.clone());
     }
-    passed_on
+    forwarded
 }
 
-/// Each outcome says to the browser's program what it may do next.
-fn answer(charged: Result<Journaled<TransactionReceipt>, Error>) -> Response {
+/// Tells the client for each outcome what to do next.
+fn respond(charged: Result<Journaled<TransactionReceipt>, Error>) -> Response {
     let (status, body) = match charged {
         Ok(charged) => (
             StatusCode::OK,
@@ -114,7 +114,7 @@ fn answer(charged: Result<Journaled<TransactionReceipt>, Error>) -> Response {
         ),
         Err(error) if error.is_in_progress() => (
             StatusCode::CONFLICT,
-            json!({"order": "in progress", "next": "send the same request again in a moment"}),
+            json!({"order": "in progress", "next": "repeat the same request after a moment"}),
         ),
         Err(error) => match error.outcome() {
             Outcome::Rejected => (
@@ -123,18 +123,18 @@ fn answer(charged: Result<Journaled<TransactionReceipt>, Error>) -> Response {
             ),
             Outcome::NotProcessed => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                json!({"order": "not paid", "next": "send the same request again"}),
+                json!({"order": "not paid", "next": "repeat the same request"}),
             ),
             Outcome::Unknown => (
                 StatusCode::ACCEPTED,
-                json!({"order": "unknown", "next": "do not pay again: somebody looks into it"}),
+                json!({"order": "unknown", "next": "do not pay again: the payment is being checked"}),
             ),
         },
     };
     (status, Json(body)).into_response()
 }
 
-/// A request that is not even tried.
+/// A request that is refused without a charge.
 struct Refused(StatusCode);
 
 impl IntoResponse for Refused {

@@ -1,13 +1,13 @@
-//! A checkout as a web service. Each order is charged at most once, whatever happens to the browser or to this process.
+//! A checkout as a web service that charges each order at most once, even if the browser or this process fails.
 //!
 //! | variable | |
 //! |---|---|
 //! | `PAYMENTS_BASE_URL`, `PAYMENTS_API_KEY` | the payment service |
 //! | `PAYMENTS_JOURNAL` | a file, or `postgres://…` for several instances |
-//! | `LISTEN` | where to listen, `127.0.0.1:8080` if it is not set |
-//! | `OTEL_EXPORTER_OTLP_ENDPOINT` | a collector; without it nothing is exported |
+//! | `LISTEN` | the address to listen on, `127.0.0.1:8080` by default |
+//! | `OTEL_EXPORTER_OTLP_ENDPOINT` | a collector; nothing is exported without it |
 
-#![allow(clippy::print_stdout, reason = "whoever starts it is told where it listens")]
+#![allow(clippy::print_stdout, reason = "it prints its address")]
 
 mod checkout;
 mod telemetry;
@@ -47,7 +47,7 @@ async fn main() -> anyhow::Result<()> {
             terminated.recv().await;
         })
         .await?;
-    // Browsers that have hung up left charges behind, which are waited for and written down.
+    // Waits for the charges of browsers that have disconnected, and records them.
     payments.drain().await;
     payments.journal().close().await;
     telemetry.shutdown()

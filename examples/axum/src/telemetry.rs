@@ -1,4 +1,4 @@
-//! Traces and metrics to a collector by OTLP, and log lines to stderr.
+//! Exports traces and metrics by OTLP, and logs to stderr.
 
 use std::{env, io};
 
@@ -20,7 +20,7 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// What has to be shut down, so that the last spans and figures get out.
+/// Shut this down to export the last spans and metrics.
 pub(crate) struct Telemetry(Option<(SdkTracerProvider, SdkMeterProvider)>);
 
 /// Logs to stderr, and exports to the collector that `OTEL_EXPORTER_OTLP_ENDPOINT` names.
@@ -31,7 +31,7 @@ pub(crate) fn install() -> anyhow::Result<Telemetry> {
         registry.init();
         return Ok(Telemetry(None));
     }
-    // The exporters use reqwest, which may need a TLS provider for the whole process. Err: there is one already.
+    // The exporters use reqwest, which may need a TLS provider for the whole process. Fails only if there is one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     // The exporters read the variable themselves.
     let spans = SpanExporter::builder().with_http().with_protocol(Protocol::HttpJson).build()?;
@@ -54,7 +54,7 @@ impl Telemetry {
     }
 }
 
-/// A span for each request, in the trace of whoever sent it.
+/// Creates a span for each request, in the sender's trace.
 pub(crate) async fn in_span(request: Request, next: Next) -> Response {
     struct Headers<'a>(&'a HeaderMap);
 
@@ -79,7 +79,7 @@ pub(crate) async fn in_span(request: Request, next: Next) -> Response {
     );
     let sender =
         global::get_text_map_propagator(|propagator| propagator.extract(&Headers(request.headers())));
-    // Without a collector there is no span to set it on.
+    // Fails without a collector, because the span is not exported then.
     let _ = span.set_parent(sender);
     let response = next.run(request).instrument(span.clone()).await;
     span.record("http.response.status_code", response.status().as_u16());

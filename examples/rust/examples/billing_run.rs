@@ -1,10 +1,10 @@
-//! A billing run that may be killed at any moment and started again, and charges nobody twice.
+//! A billing run that can be killed at any moment and started again without charging anyone twice.
 //!
-//! Copy `program`: each charge is written down in a journal before it is sent, under a key that comes from the invoice.
-//! This example loses one answer and kills the program in the middle, and then runs it again. What the person at the end
-//! does is in `docs/reconciling.md`.
+//! Copy `program`. It records each charge in a journal before sending it, under a key derived from the invoice. This
+//! example loses one response, kills the program in the middle, and runs it again. `docs/reconciling.md` describes how a
+//! person resolves what is left.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints what it does")]
 
 use std::{env, fs};
 
@@ -20,61 +20,61 @@ async fn program() -> anyhow::Result<()> {
     let endpoint = Endpoint::new(&setting("PAYMENTS_BASE_URL")?, key)?;
     let client = Client::builder(endpoint, HyperTransport::builder().build()?, TokioTimer::new()).build();
 
-    // A file on a local disk, the same one for every run. Several machines share a `PostgresStore` in its place.
+    // A file on a local disk, the same for every run. Several machines share a `PostgresStore` instead.
     let journal = Journal::open(SqliteStore::open(setting("PAYMENTS_JOURNAL")?)?).await?;
     let client = JournaledClient::new(client, journal);
 
     let invoices = fs::read_to_string(setting("INVOICES")?)?;
     for line in invoices.lines() {
         let Some((invoice, token, amount)) = fields(line) else {
-            bail!("this is no invoice: {line}");
+            bail!("not an invoice: {line}");
         };
         charge(&client, invoice, token, amount.parse()?).await?;
     }
-    show_what_a_person_must_look_at(client.journal()).await?;
-    // So that the file alone is the journal once this program has ended.
+    list_unresolved(client.journal()).await?;
+    // After this, the file alone is the complete journal.
     client.journal().close().await;
     Ok(())
 }
 
 async fn charge(client: &JournaledClient, invoice: &str, token: &str, amount: Amount) -> anyhow::Result<()> {
-    // From what is being paid, never from a clock or a random number: a new key would be a new charge.
+    // Derive the key from what is paid, never from a clock or a random number: a new key is a new charge.
     let key = IntentKey::new(invoice)?;
     let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive).reference_no(invoice);
     match client.process_token(&key, &payment.build()?).await {
-        Ok(charged) if charged.is_from_the_journal() => println!("{invoice}: was paid by an earlier run"),
+        Ok(charged) if charged.is_from_the_journal() => println!("{invoice}: paid by an earlier run"),
         Ok(charged) => {
             println!("{invoice}: paid, transaction {}", charged.transaction_id);
-            // It is paid all the same. Keep the line above: with its id a person resolves the key.
+            // It is paid even if the journal could not record it. Keep the line above: a person needs its id to resolve the key.
             if let Some(error) = charged.not_recorded {
                 return Err(error.into());
             }
         }
         Err(error) => match error.outcome() {
-            // This says something about us and nothing about the invoice, and would refuse every other one too. Once it is
-            // mended, `Journal::reopen` lets the key be sent again.
-            Outcome::Rejected if is_about_us(&error) => return Err(error.into()),
-            // The key stands for another request: this one is never sent under it. The text says what became of that one.
+            // Such a refusal is about the caller, not the invoice, and would refuse every other invoice too. After the fix,
+            // `Journal::reopen` allows sending the key again.
+            Outcome::Rejected if is_about_the_caller(&error) => return Err(error.into()),
+            // The key belongs to another request, so this one is never sent under it. The error reports the other one's outcome.
             _ if error.is_key_reused() => println!("{invoice}: not sent: {error}"),
             // The next run sends it.
             Outcome::NotProcessed => println!("{invoice}: not sent: {error}"),
-            // The next run says the same. Another card is one explicit call with the same key: `after_rejection`.
+            // The next run reports the same. To try another card, call `after_rejection` with the same key.
             Outcome::Rejected => println!("{invoice}: refused: {error}"),
-            // No run sends it again, until a person has resolved it. If only the journal could not be asked, nothing was sent
-            // now, and the next run with the same key tells.
+            // No run sends it again until a person has resolved it. If only the journal was unavailable, nothing was sent now,
+            // and the next run reports the outcome.
             Outcome::Unknown => println!("{invoice}: UNKNOWN: {error}"),
         },
     }
     Ok(())
 }
 
-/// A key that is wrong, a right that is missing, or too many requests.
-fn is_about_us(error: &payments_journal::Error) -> bool {
+/// A wrong API key, a missing permission, or too many requests.
+fn is_about_the_caller(error: &payments_journal::Error) -> bool {
     let status = error.call_error().and_then(payments_core::Error::http_status);
     status.is_some_and(|status| matches!(status.as_u16(), 401 | 403 | 429))
 }
 
-async fn show_what_a_person_must_look_at(journal: &Journal) -> anyhow::Result<()> {
+async fn list_unresolved(journal: &Journal) -> anyhow::Result<()> {
     let mut after = None;
     loop {
         let page = journal.list(StateName::UNRESOLVED, after, 100).await?;
@@ -83,7 +83,7 @@ async fn show_what_a_person_must_look_at(journal: &Journal) -> anyhow::Result<()
             let sent_at = humantime::format_rfc3339_seconds(intent.begun_at);
             let why = match &intent.state {
                 IntentState::Unknown(failure) => &*failure.kind,
-                _ => "another run is sending it at this moment",
+                _ => "another run is sending it now",
             };
             println!("for a person: {}{amount}, sent at {sent_at} ({why})", intent.key);
         }
@@ -104,17 +104,17 @@ fn setting(name: &'static str) -> anyhow::Result<String> {
     env::var(name).context(name)
 }
 
-/// Only for the example: a sandbox in the service's place, and the program above in a process of its own, twice.
+/// Only for the example: starts a sandbox, and runs the program above in another process, twice.
 fn main() -> anyhow::Result<()> {
     use std::sync::mpsc;
     use std::time::Duration;
 
     use payments_core::OperationName;
-    use payments_examples::{Program, assert_nothing_wrong_was_said, show_books};
+    use payments_examples::{Program, assert_reports_match, show_ledger};
     use payments_fake::Fault;
     use payments_sandbox::{Exchange, Sandbox};
 
-    /// What the run is to charge: the key, the token and the amount of each invoice.
+    /// The key, token and amount of each invoice.
     const INVOICES: &str = "\
 invoice-1,tok_approved,10.00
 invoice-2,tok_approved,20.00
@@ -126,9 +126,9 @@ invoice-5,tok_approved,50.00
     if Program::is_this_process() {
         return program();
     }
-    let (tell, charges_that_came) = mpsc::channel();
-    let tell = move |_: &Exchange| tell.send(()).expect("who is told lives longer than the sandbox");
-    let sandbox = Sandbox::builder().seed(7).on_exchange(tell).start_blocking()?;
+    let (sender, received_charges) = mpsc::channel();
+    let notify = move |_: &Exchange| sender.send(()).expect("the receiver outlives the sandbox");
+    let sandbox = Sandbox::builder().seed(7).on_exchange(notify).start_blocking()?;
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("invoices.csv"), INVOICES)?;
     let billing_run = || -> anyhow::Result<Program> {
@@ -137,31 +137,27 @@ invoice-5,tok_approved,50.00
     };
     let charged = || -> Vec<_> { sandbox.gateway().ledger().charged().map(|entry| entry.amount).collect() };
 
-    println!("-- the first run, killed while invoice-4 is under way:");
+    println!("-- the first run, killed while invoice-4 is in flight:");
     let token_payment = Fault::on(OperationName::TokenTransaction);
     sandbox.gateway().arm(token_payment.after_commit().close().nth(2));
     sandbox.gateway().arm(token_payment.after_commit().stall().nth(4));
     let mut first_run = billing_run()?.start()?;
     for _ in 0..4 {
-        charges_that_came.recv_timeout(Duration::from_mins(1))?;
+        received_charges.recv_timeout(Duration::from_mins(1))?;
     }
     first_run.kill()?;
     first_run.wait()?;
-    assert_eq!(
-        charged(),
-        [10_00, 20_00, 40_00].map(Amount::from_cents),
-        "and two of them it does not know of"
-    );
+    assert_eq!(charged(), [10_00, 20_00, 40_00].map(Amount::from_cents), "wrong charges after the first run");
 
     println!("-- the second run, with the same journal:");
-    let said = billing_run()?.run()?;
+    let output = billing_run()?.run()?;
 
-    show_books(&sandbox.gateway().ledger());
-    assert_nothing_wrong_was_said(&said, &["paid", "was paid", "UNKNOWN"], &sandbox.gateway().ledger());
+    show_ledger(&sandbox.gateway().ledger());
+    assert_reports_match(&output, &["paid", "UNKNOWN"], &sandbox.gateway().ledger());
     assert_eq!(
         charged(),
         [10_00, 20_00, 40_00, 50_00].map(Amount::from_cents),
-        "somebody was charged wrongly"
+        "wrong charges after the second run"
     );
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! What a business does after each outcome: ship, send again, ask the customer, stop, or park and reconcile.
+//! What to do after each outcome: ship, send again, ask the customer, stop, or park and reconcile.
 //!
-//! Copy `next_step`: it has the decisions. The rest shows a morning on which everything goes wrong once.
+//! Copy `next_step`, which decides. The rest shows a program in which everything goes wrong once.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints what it does")]
 
 use std::env;
 use std::time::{Duration, SystemTime};
@@ -13,69 +13,69 @@ use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Transaction
 use payments_core::{ApiKey, Client, Endpoint, Outcome, RetryAfter};
 use payments_hyper::{HyperTransport, TokioTimer};
 
-/// What is to be done about an order that was to be paid.
+/// What to do about an order after its payment.
 enum NextStep {
     Ship(TransactionId),
-    /// Nothing was charged, and nothing is wrong with the order.
+    /// Nothing was charged, and the order is fine.
     SendAgain {
         after: Duration,
     },
-    /// Nothing was charged, and will not be before the customer takes another card or corrects what was typed.
+    /// Nothing was charged. The customer must use another card or correct the input.
     AskTheCustomer(String),
-    /// Nothing was charged, and nothing will be before somebody has mended the program or its settings.
+    /// Nothing was charged, and no payment can succeed until someone fixes the program or its settings.
     StopAndCallTheEngineer(String),
-    /// It may be charged. A person finds out, by the transaction if there is one, else by amount, time and reference.
+    /// It may be charged. A person must find out: by the transaction, if there is one, or by amount, time and reference.
     Park {
         transaction_id: Option<TransactionId>,
         why: String,
     },
 }
 
-/// Sends the payment once, and decides by the outcome alone what may be done next.
+/// Sends the payment once, and decides by the outcome alone what to do next.
 async fn next_step(client: &Client, payment: &TokenTransaction) -> NextStep {
     let error = match client.process_token(payment).await {
         Ok(charged) => return NextStep::Ship(charged.into_data().transaction_id),
         Err(error) => error,
     };
     match error.outcome() {
-        // Provably nothing was acted upon: sending it again is safe, now or in an hour.
+        // The service provably did nothing: it is safe to send it again, now or later.
         Outcome::NotProcessed if error.is_configuration() => {
             NextStep::StopAndCallTheEngineer(error.to_string())
         }
         Outcome::NotProcessed => NextStep::SendAgain { after: Duration::from_secs(5) },
 
-        // The answer is no. Who has to change something?
+        // The service refused. Who must change something?
         Outcome::Rejected => match error.http_status() {
-            // Nobody: it was refused for coming too soon. It comes again, and not sooner than asked.
+            // Nobody: there were too many requests. Send it again, but not before the requested time.
             Some(StatusCode::TOO_MANY_REQUESTS) => {
                 NextStep::SendAgain { after: error.retry_after().map_or(Duration::from_mins(1), pause) }
             }
-            // We: the key is wrong, or a proxy or firewall of ours said no in the service's place.
+            // We: the API key is wrong, or our own proxy or firewall refused the request.
             Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
                 NextStep::StopAndCallTheEngineer(error.to_string())
             }
             _ if error.is_intermediary() => NextStep::StopAndCallTheEngineer(error.to_string()),
-            // The customer. The reason is the service's own text: for people, never for an `if`.
+            // The customer. The reason is the service's text: show it to people, never test it in code.
             _ => NextStep::AskTheCustomer(error.reason().unwrap_or("no reason given").to_owned()),
         },
 
-        // It may be charged. Not sent again, not called failed, not paid in another way.
+        // It may be charged. Do not send it again, do not call it failed, do not pay it another way.
         Outcome::Unknown => {
             NextStep::Park { transaction_id: error.transaction_id().cloned(), why: error.to_string() }
         }
     }
 }
 
-fn pause(asked: RetryAfter) -> Duration {
-    match asked {
+fn pause(retry_after: RetryAfter) -> Duration {
+    match retry_after {
         RetryAfter::Delay(pause) => pause,
         RetryAfter::Date(date) => date.duration_since(SystemTime::now()).unwrap_or_default(),
         _ => Duration::from_mins(1),
     }
 }
 
-/// Takes the payment of one order as far as it can be taken without a person.
-async fn settle(client: &Client, reference: &str, payment: &TokenTransaction) {
+/// Pays one order and prints the next step.
+async fn pay(client: &Client, reference: &str, payment: &TokenTransaction) {
     let started = SystemTime::now();
     match next_step(client, payment).await {
         NextStep::Ship(id) => println!("{reference}: paid as {id}, ship it"),
@@ -86,7 +86,7 @@ async fn settle(client: &Client, reference: &str, payment: &TokenTransaction) {
             println!("{reference}: nothing was charged, ask the customer for another card ({reason})");
         }
         NextStep::StopAndCallTheEngineer(error) => {
-            println!("{reference}: STOP, no payment can work before this is mended\n    {error}");
+            println!("{reference}: STOP, no payment can work before this is fixed\n    {error}");
         }
         NextStep::Park { transaction_id, why } => {
             println!("{reference}: PARKED, may be charged\n    {why}");
@@ -102,17 +102,19 @@ async fn settle(client: &Client, reference: &str, payment: &TokenTransaction) {
     }
 }
 
-/// Shows a parked payment's transaction to the person who decides.
+/// Prints a parked payment's transaction for the person who decides.
 async fn look_up(client: &Client, id: &TransactionId) {
     match client.transaction(id).await {
         Ok(record) => {
-            // The meaning of a Status code is not published, so no program can say "charged" from it.
+            // The meaning of a Status code is not published, so a program cannot conclude that it is charged.
             let status = record.status.value().map_or("none", String::as_str);
-            println!("    {id} is there, Status {status}: a person compares it with a good one");
+            println!("    {id} exists, Status {status}: a person must compare it with a good one");
         }
-        // Not even "not found" is proof: the payment may still be on its way.
+        // Even "not found" proves nothing: the payment may still arrive.
         Err(error) => {
-            println!("    {id} cannot be shown, which does not mean that it was not charged\n    {error}");
+            println!(
+                "    {id} could not be looked up, which does not mean that it was not charged\n    {error}"
+            );
         }
     }
 }
@@ -121,30 +123,30 @@ async fn look_up(client: &Client, id: &TransactionId) {
 async fn program() -> anyhow::Result<()> {
     let client = connect(&setting("PAYMENTS_BASE_URL")?, &setting("PAYMENTS_API_KEY")?)?;
 
-    // What a customer typed is checked before anything is sent, and every violation is named at once.
+    // The customer's input is checked before anything is sent, and every violation is reported at once.
     let typed = TokenTransaction::builder("", Amount::from_cents(0), ConvenienceFee::Inactive).build();
-    let error = typed.err().context("a token without a letter was taken for one")?;
-    println!("order 1: nothing was sent, the form shows what to mend");
+    let error = typed.err().context("an empty token was accepted")?;
+    println!("order 1: nothing was sent, the form shows what to fix");
     for violation in error.violations() {
         println!("    {}", as_text(violation));
     }
 
-    // Nobody can be reached. Nothing left this machine, so the same order may be sent again, and is.
-    let nowhere = setting("UNPLUGGED_BASE_URL")?;
+    // The connection is refused. Nothing was sent, so the same order may be sent again.
+    let unreachable = setting("UNREACHABLE_BASE_URL")?;
     let order = payment("tok_approved", 20_00, "order 2")?;
-    settle(&connect(&nowhere, &setting("PAYMENTS_API_KEY")?)?, "order 2", &order).await;
-    settle(&client, "order 2", &order).await;
+    pay(&connect(&unreachable, &setting("PAYMENTS_API_KEY")?)?, "order 2", &order).await;
+    pay(&client, "order 2", &order).await;
 
     let declined = payment("tok_declined", 30_00, "order 3")?;
-    settle(&client, "order 3", &declined).await;
+    pay(&client, "order 3", &declined).await;
 
-    // The service has a bad morning: `main` below says what it does to the next ones.
+    // The service fails for the next orders: `main` below arms the faults.
     for (reference, cents) in [("order 4", 40_00), ("order 5", 50_00), ("order 6", 60_00)] {
-        settle(&client, reference, &payment("tok_approved", cents, reference)?).await;
+        pay(&client, reference, &payment("tok_approved", cents, reference)?).await;
     }
 
-    let with_an_old_key = connect(&setting("PAYMENTS_BASE_URL")?, "a_key_that_was_withdrawn")?;
-    settle(&with_an_old_key, "order 7", &payment("tok_approved", 70_00, "order 7")?).await;
+    let with_revoked_key = connect(&setting("PAYMENTS_BASE_URL")?, "a_revoked_key")?;
+    pay(&with_revoked_key, "order 7", &payment("tok_approved", 70_00, "order 7")?).await;
     Ok(())
 }
 
@@ -167,10 +169,10 @@ fn setting(name: &'static str) -> anyhow::Result<String> {
     env::var(name).context(name)
 }
 
-/// Only for the example: a sandbox in the service's place, and the program above in a process of its own.
+/// Only for the example: starts a sandbox, and runs the program above in another process.
 fn main() -> anyhow::Result<()> {
     use payments_core::OperationName;
-    use payments_examples::{Program, Unplugged, assert_nothing_wrong_was_said, show_books};
+    use payments_examples::{ClosedPort, Program, assert_reports_match, show_ledger};
     use payments_fake::Fault;
     use payments_sandbox::Sandbox;
 
@@ -178,21 +180,21 @@ fn main() -> anyhow::Result<()> {
         return program();
     }
     let sandbox = Sandbox::builder().seed(7).start_blocking()?;
-    let nowhere = Unplugged::new()?;
+    let closed_port = ClosedPort::new()?;
     let token_payment = Fault::on(OperationName::TokenTransaction);
-    // The third that it sees is order 4: order 1 was never sent, and order 2 came once.
+    // The third request is order 4: order 1 was never sent, and order 2 arrived once.
     let busy = token_payment.before_commit().status(StatusCode::TOO_MANY_REQUESTS).retry_after("30");
     sandbox.gateway().arm(busy.nth(3));
     sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(4));
-    // The whole answer but its last byte.
+    // The whole response except its last byte.
     sandbox.gateway().arm(token_payment.after_commit().truncate(usize::MAX).nth(5));
-    let said = Program::with(&sandbox)?.env("UNPLUGGED_BASE_URL", nowhere.base_url()).run()?;
+    let output = Program::with(&sandbox)?.env("UNREACHABLE_BASE_URL", closed_port.base_url()).run()?;
 
     let ledger = sandbox.gateway().ledger();
-    show_books(&ledger);
-    assert_nothing_wrong_was_said(&said, &["paid", "PARKED"], &ledger);
-    // Order 2 once, although it was sent twice; and both parked ones, which the program could not know.
+    show_ledger(&ledger);
+    assert_reports_match(&output, &["paid", "PARKED"], &ledger);
+    // Order 2 was charged once, although it was sent twice. So were both parked orders, which the program cannot know.
     let charged: Vec<_> = ledger.charged().map(|entry| entry.amount).collect();
-    assert_eq!(charged, [20_00, 50_00, 60_00].map(Amount::from_cents), "somebody was charged wrongly");
+    assert_eq!(charged, [20_00, 50_00, 60_00].map(Amount::from_cents), "wrong charges");
     Ok(())
 }

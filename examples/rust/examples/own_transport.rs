@@ -1,13 +1,13 @@
-//! A transport of one's own: around any other one, a switch that stops all payments, and a count of what became of each.
+//! A transport around another one, with a switch that stops all payments and a count of the results.
 //!
-//! Copy `Guarded` and fill in what you want around every call, and the module `tests` with it: it finds out whether the
-//! result still keeps the contract that every transport must keep.
+//! Copy `Guarded` and add what you want around every call. Copy the module `tests` too: it checks the contract that every
+//! transport must keep.
 //!
 //! ```console
 //! $ cargo test -p payments-examples --example own_transport
 //! ```
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints what it does")]
 
 use std::env;
 use std::sync::Arc;
@@ -21,45 +21,44 @@ use payments_core::{
 };
 use payments_hyper::{HyperTransport, TokioTimer};
 
-/// Any transport, which sends payments only while they are not stopped.
+/// Wraps any transport and refuses payments while they are stopped.
 ///
-/// What it must not do, and neither must yours: send twice, follow a redirect, add to a request or change it, make an
-/// error of a status, claim more than the transport below can prove, go on when its future is dropped, or print a request,
-/// whose body has the card.
+/// A transport must not send twice, follow a redirect, change a request, turn a status into an error, claim more than the
+/// inner transport can prove, continue when its future is dropped, or print a request, whose body contains the card.
 #[derive(Debug)]
 struct Guarded<T> {
     inner: T,
-    desk: Arc<Desk>,
+    controls: Arc<Controls>,
 }
 
-/// What the people who operate the program see and may do.
+/// The operator's switch and counters.
 #[derive(Debug, Default)]
-struct Desk {
-    payments_are_stopped: AtomicBool,
-    handed_on: AtomicU64,
+struct Controls {
+    payments_stopped: AtomicBool,
+    passed_on: AtomicU64,
     answered: AtomicU64,
-    never_left: AtomicU64,
-    may_have_left: AtomicU64,
+    not_processed: AtomicU64,
+    unknown: AtomicU64,
 }
 
 impl<T: Transport> Transport for Guarded<T> {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        let desk = &*self.desk;
-        if request.operation().moves_money() && desk.payments_are_stopped.load(Ordering::SeqCst) {
-            // The request is still in our hands, which is proof that not one byte of it has left.
+        let controls = &*self.controls;
+        if request.operation().moves_money() && controls.payments_stopped.load(Ordering::SeqCst) {
+            // The request was not passed on, which proves that no byte of it was sent.
             let stopped = TransportError::not_processed(TransportErrorKind::Cancelled);
             return Err(stopped.with_source("payments are stopped by the operator"));
         }
 
-        // Once, as it is, with its deadlines and its cap. If this future is dropped the one below is, and that ends the
-        // attempt; it then counts as handed on and nothing more.
-        desk.handed_on.fetch_add(1, Ordering::SeqCst);
+        // Once, unchanged, with its deadlines and its size limit. Dropping this future drops the inner one, which ends the
+        // attempt. Such a call counts only as passed on.
+        controls.passed_on.fetch_add(1, Ordering::SeqCst);
         let result = self.inner.send(request).await;
 
         let count = match result.as_ref().map_err(TransportError::delivery) {
-            Ok(_) | Err(Delivery::Answered(_)) => &desk.answered,
-            Err(Delivery::NotProcessed) => &desk.never_left,
-            Err(Delivery::Unknown) => &desk.may_have_left,
+            Ok(_) | Err(Delivery::Answered(_)) => &controls.answered,
+            Err(Delivery::NotProcessed) => &controls.not_processed,
+            Err(Delivery::Unknown) => &controls.unknown,
         };
         count.fetch_add(1, Ordering::SeqCst);
         result
@@ -68,8 +67,8 @@ impl<T: Transport> Transport for Guarded<T> {
 
 #[tokio::main]
 async fn program() -> anyhow::Result<()> {
-    let desk = Arc::new(Desk::default());
-    let transport = Guarded { inner: HyperTransport::builder().build()?, desk: Arc::clone(&desk) };
+    let controls = Arc::new(Controls::default());
+    let transport = Guarded { inner: HyperTransport::builder().build()?, controls: Arc::clone(&controls) };
     let key = ApiKey::new(&setting("PAYMENTS_API_KEY")?)?;
     let endpoint = Endpoint::new(&setting("PAYMENTS_BASE_URL")?, key)?;
     let client = Client::builder(endpoint, transport, TokioTimer::new()).build();
@@ -78,20 +77,20 @@ async fn program() -> anyhow::Result<()> {
     pay(&client, "invoice 2").await?;
 
     println!("the operator stops payments");
-    desk.payments_are_stopped.store(true, Ordering::SeqCst);
+    controls.payments_stopped.store(true, Ordering::SeqCst);
     pay(&client, "invoice 3").await?;
 
-    println!("and lets them go on");
-    desk.payments_are_stopped.store(false, Ordering::SeqCst);
+    println!("the operator resumes payments");
+    controls.payments_stopped.store(false, Ordering::SeqCst);
     pay(&client, "invoice 3").await?;
 
     let read = |count: &AtomicU64| count.load(Ordering::SeqCst);
     println!(
-        "{} handed on: {} answered, {} never left, {} may have left",
-        read(&desk.handed_on),
-        read(&desk.answered),
-        read(&desk.never_left),
-        read(&desk.may_have_left)
+        "{} passed on: {} answered, {} not processed, {} unknown",
+        read(&controls.passed_on),
+        read(&controls.answered),
+        read(&controls.not_processed),
+        read(&controls.unknown)
     );
     Ok(())
 }
@@ -110,10 +109,10 @@ fn setting(name: &'static str) -> anyhow::Result<String> {
     env::var(name).context(name)
 }
 
-/// Only for the example: a sandbox in the service's place, and the program above in a process of its own.
+/// Only for the example: starts a sandbox, and runs the program above in another process.
 fn main() -> anyhow::Result<()> {
     use payments_core::OperationName;
-    use payments_examples::{Program, assert_nothing_wrong_was_said, show_books};
+    use payments_examples::{Program, assert_reports_match, show_ledger};
     use payments_fake::Fault;
     use payments_sandbox::Sandbox;
 
@@ -122,14 +121,14 @@ fn main() -> anyhow::Result<()> {
     }
     let sandbox = Sandbox::builder().seed(7).start_blocking()?;
     sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(2));
-    let said = Program::with(&sandbox)?.run()?;
+    let output = Program::with(&sandbox)?.run()?;
 
     let ledger = sandbox.gateway().ledger();
-    show_books(&ledger);
-    assert_nothing_wrong_was_said(&said, &["processed", "unknown"], &ledger);
+    show_ledger(&ledger);
+    assert_reports_match(&output, &["processed", "unknown"], &ledger);
     let charged: Vec<_> = ledger.charged().filter_map(|entry| entry.reference_no.as_deref()).collect();
-    assert_eq!(charged, ["invoice 1", "invoice 2", "invoice 3"], "one charge for each invoice");
-    assert_eq!(sandbox.gateway().requests().len(), 3, "and nothing was sent while payments were stopped");
+    assert_eq!(charged, ["invoice 1", "invoice 2", "invoice 3"], "not one charge per invoice");
+    assert_eq!(sandbox.gateway().requests().len(), 3, "a request was sent while payments were stopped");
     Ok(())
 }
 
@@ -148,7 +147,7 @@ mod tests {
         type Transport = Guarded<HyperTransport>;
 
         fn transport(&self, _: &Setup) -> Self::Transport {
-            Guarded { inner: HyperTransport::builder().build().unwrap(), desk: Arc::default() }
+            Guarded { inner: HyperTransport::builder().build().unwrap(), controls: Arc::default() }
         }
 
         fn block_on<F>(&self, future: F) -> F::Output
@@ -159,9 +158,9 @@ mod tests {
             self.runtime.block_on(future)
         }
 
-        // A transport with TLS of its own leaves this out, and trusts `Setup::authority_pem`.
+        // A transport with its own TLS omits this, and trusts `Setup::authority_pem`.
         fn abilities(&self) -> Abilities {
-            Abilities::default().without(Ability::Https, "TLS is the affair of the transport below")
+            Abilities::default().without(Ability::Https, "the inner transport does TLS")
         }
 
         fn debug(&self, transport: &Self::Transport) -> Option<String> {
@@ -169,6 +168,6 @@ mod tests {
         }
     }
 
-    // One named test for each contract.
+    // Generates one test for each contract.
     payments_conformance::contract_tests!(GuardedStack { runtime: Runtime::new().unwrap() });
 }

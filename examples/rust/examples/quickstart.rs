@@ -1,8 +1,8 @@
 //! A first payment: charge a card, and look the transaction up.
 //!
-//! Copy `program`; its environment has the service's address and your key.
+//! Copy `program`. It reads the service's address and your API key from the environment.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints what it does")]
 
 use std::env;
 
@@ -13,12 +13,12 @@ use payments_hyper::{HyperTransport, TokioTimer};
 
 #[tokio::main]
 async fn program() -> anyhow::Result<()> {
-    // One client for the whole program: it keeps its connections, and clones of it share them.
+    // Use one client for the whole program: it pools connections, and its clones share them.
     let key = ApiKey::new(&setting("PAYMENTS_API_KEY")?)?;
     let endpoint = Endpoint::new(&setting("PAYMENTS_BASE_URL")?, key)?;
     let client = Client::builder(endpoint, HyperTransport::builder().build()?, TokioTimer::new()).build();
 
-    // Texts as a form has them. `build` refuses what cannot be right, before anything is sent.
+    // Strings as typed in a form. `build` refuses invalid values before anything is sent.
     let card = Card { number: "4242 4242 4242 4242", cvv: "123", expiry: "12/30" };
     let payer = Payer {
         customer_name: "Ada Lovelace",
@@ -38,7 +38,7 @@ async fn program() -> anyhow::Result<()> {
         Err(error) => {
             match error.outcome() {
                 Outcome::NotProcessed => println!("nothing was charged, it may be sent again"),
-                Outcome::Rejected => println!("the answer is no, nothing was charged"),
+                Outcome::Rejected => println!("the payment was rejected, nothing was charged"),
                 Outcome::Unknown => println!("it may be charged, do NOT send it again"),
             }
             return Err(error.into());
@@ -47,7 +47,7 @@ async fn program() -> anyhow::Result<()> {
     println!("charged {amount}: transaction {}", charged.transaction_id);
 
     let found = client.transaction(&charged.transaction_id).await?;
-    // A record's fields are read one by one: what is missing or unreadable makes no error of a payment.
+    // A record's fields are read separately: a missing or unreadable field does not fail the lookup.
     if let (Some(amount), Some(card)) = (found.amount.value(), found.card_number.value()) {
         println!("looked up: {amount} of card {card}");
     }
@@ -58,9 +58,9 @@ fn setting(name: &'static str) -> anyhow::Result<String> {
     env::var(name).context(name)
 }
 
-/// Only for the example: a sandbox in the service's place, and the program above in a process of its own.
+/// Only for the example: starts a sandbox, and runs the program above in another process.
 fn main() -> anyhow::Result<()> {
-    use payments_examples::{Program, show_books};
+    use payments_examples::{Program, show_ledger};
     use payments_sandbox::Sandbox;
 
     if Program::is_this_process() {
@@ -70,7 +70,7 @@ fn main() -> anyhow::Result<()> {
     Program::with(&sandbox)?.run()?;
 
     let ledger = sandbox.gateway().ledger();
-    show_books(&ledger);
+    show_ledger(&ledger);
     ledger.assert_charged_once(Amount::from_cents(10_50));
     Ok(())
 }

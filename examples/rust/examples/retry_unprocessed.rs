@@ -1,8 +1,8 @@
-//! Charge, look up, and retry only a charge that was not processed. A lookup that fails charges nobody twice.
+//! Charge, look up, and retry only a charge that was not processed. A failed lookup never causes a second charge.
 //!
-//! Copy `program`; its environment has the service's address and your key.
+//! Copy `program`. It reads the service's address and your API key from the environment.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints what it does")]
 
 use std::env;
 
@@ -22,15 +22,15 @@ async fn program() -> anyhow::Result<()> {
     let charged = charge(&client, &payment).await?;
     println!("charged {amount}");
 
-    // A `LookupError` has no outcome: whatever went wrong here says nothing about the charge.
+    // A `LookupError` has no outcome, because a failed lookup says nothing about the charge.
     match client.transaction(&charged.transaction_id).await {
         Ok(_) => println!("looked up"),
-        Err(error) => println!("the lookup failed ({}), and the charge stands", error.code()),
+        Err(error) => println!("the lookup failed ({}), but the charge succeeded", error.code()),
     }
     Ok(())
 }
 
-/// Three attempts at most, and another one only where nothing can have been charged.
+/// Makes up to three attempts, and retries only if nothing can have been charged.
 async fn charge(client: &Client, payment: &TokenTransaction) -> Result<Success<TransactionReceipt>, Error> {
     let mut attempt = 1;
     loop {
@@ -45,11 +45,11 @@ fn setting(name: &'static str) -> anyhow::Result<String> {
     env::var(name).context(name)
 }
 
-/// Only for the example: a sandbox in the service's place whose lookups fail, and the program above in a process of its own.
+/// Only for the example: starts a sandbox whose lookups fail, and runs the program above in another process.
 fn main() -> anyhow::Result<()> {
     use http::StatusCode;
     use payments_core::OperationName;
-    use payments_examples::{Program, show_books};
+    use payments_examples::{Program, show_ledger};
     use payments_fake::Fault;
     use payments_sandbox::Sandbox;
 
@@ -62,7 +62,7 @@ fn main() -> anyhow::Result<()> {
     Program::with(&sandbox)?.run()?;
 
     let ledger = sandbox.gateway().ledger();
-    show_books(&ledger);
+    show_ledger(&ledger);
     ledger.assert_charged_once(Amount::from_cents(10_50));
     Ok(())
 }

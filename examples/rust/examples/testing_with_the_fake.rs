@@ -1,33 +1,33 @@
-//! Tests of your own code against the fake: the cases that cost money, each in microseconds, without a port or a runtime.
+//! Tests of your own code against the fake: the cases that cost money, in microseconds each, without a port or a runtime.
 //!
-//! Copy the module `tests`, which puts `check_out` to the proof, and put your own function in its place.
+//! Copy the module `tests`, which tests `check_out`, and replace that with your own function.
 //!
 //! ```console
 //! $ cargo test -p payments-examples --example testing_with_the_fake
 //! ```
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints what it does")]
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{Client, Outcome};
 
-/// A shop's code: takes the payment of an order, and says what the customer is shown.
+/// A shop's code: charges an order, and returns the page for the customer.
 async fn check_out(client: &Client, order: &mut Order) -> anyhow::Result<Page> {
-    // What may be charged already is not charged again, whatever the customer clicks.
+    // An order that may already be charged is never charged again.
     if order.state != OrderState::Open {
         return Ok(order.page());
     }
     let payment = TokenTransaction::builder(&order.token, order.price, ConvenienceFee::Inactive)
         .reference_no(&*order.reference)
         .build()?;
-    // Before the call: the customer may close the page while it is under way, and this future with it.
-    order.state = OrderState::InDoubt;
+    // Set before the call, because the customer may close the page during it, which drops this future.
+    order.state = OrderState::Unknown;
     order.state = match client.process_token(&payment).await {
         Ok(_) => OrderState::Paid,
         Err(error) => match error.outcome() {
             Outcome::NotProcessed => OrderState::Open,
             Outcome::Rejected => OrderState::Refused,
-            Outcome::Unknown => OrderState::InDoubt,
+            Outcome::Unknown => OrderState::Unknown,
         },
     };
     Ok(order.page())
@@ -46,7 +46,7 @@ enum OrderState {
     Open,
     Paid,
     Refused,
-    InDoubt,
+    Unknown,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,12 +68,12 @@ impl Order {
             OrderState::Open => Page::PleaseTryAgain,
             OrderState::Paid => Page::ThankYou,
             OrderState::Refused => Page::PleaseUseAnotherCard,
-            OrderState::InDoubt => Page::WeAreCheckingYourPayment,
+            OrderState::Unknown => Page::WeAreCheckingYourPayment,
         }
     }
 }
 
-/// Only for the example: one case, and where the others are.
+/// Only for the example: shows one case. The others are in the tests.
 fn main() -> anyhow::Result<()> {
     use payments_core::OperationName;
     use payments_fake::{FakeGateway, Fault, block_on};
@@ -81,11 +81,11 @@ fn main() -> anyhow::Result<()> {
     let (gateway, mut order) = (FakeGateway::new(), Order::new("tok_approved"));
     gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
     let page = block_on(check_out(&gateway.client(), &mut order))?;
-    println!("the answer is lost: the shop shows {page:?}, and the order is {:?}", order.state);
+    println!("the response is lost: the shop shows {page:?}, and the order is {:?}", order.state);
     let page = block_on(check_out(&gateway.client(), &mut order))?;
     println!("the customer clicks again: the shop shows {page:?}");
     println!("the fake's ledger: {}", gateway.ledger().assert_charged_once(order.price));
-    println!("this and more as tests: cargo test -p payments-examples --example testing_with_the_fake");
+    println!("more cases as tests: cargo test -p payments-examples --example testing_with_the_fake");
     Ok(())
 }
 
@@ -106,22 +106,22 @@ mod tests {
     }
 
     #[test]
-    fn a_payment_that_is_made_is_thanked_for() {
+    fn successful_payment_shows_the_thank_you_page() {
         let (gateway, mut order) = (FakeGateway::new(), Order::new("tok_approved"));
         assert_eq!(page(&gateway, &mut order), Page::ThankYou);
         let charge = gateway.ledger().assert_charged_once(order.price).clone();
-        assert_eq!(charge.reference_no.as_deref(), Some("order 17"), "it can be found by hand");
+        assert_eq!(charge.reference_no.as_deref(), Some("order 17"), "no reference to find it by");
     }
 
     #[test]
-    fn a_card_that_is_declined_is_not_charged() {
+    fn declined_card_is_not_charged() {
         let (gateway, mut order) = (FakeGateway::new(), Order::new("tok_insufficient_funds"));
         assert_eq!(page(&gateway, &mut order), Page::PleaseUseAnotherCard);
         gateway.ledger().assert_nothing_charged();
     }
 
     #[test]
-    fn what_was_never_sent_may_be_sent_again() {
+    fn unsent_payment_may_be_sent_again() {
         let (gateway, mut order) = (FakeGateway::new(), Order::new("tok_approved"));
         gateway.arm(Fault::on(TOKEN_PAYMENT).before_commit().refuse());
         assert_eq!(page(&gateway, &mut order), Page::PleaseTryAgain);
@@ -129,9 +129,9 @@ mod tests {
         gateway.ledger().assert_charged_once(order.price);
     }
 
-    /// The test that pays for all the others: the same closed connection, and once the money has moved.
+    /// The most important test: both cases look the same to the client, but in one of them the money has moved.
     #[test]
-    fn a_lost_answer_never_leads_to_a_second_charge() {
+    fn lost_response_never_causes_a_second_charge() {
         for (fault, charges) in
             [(Fault::request_lost(TOKEN_PAYMENT), 0), (Fault::response_lost(TOKEN_PAYMENT), 1)]
         {
@@ -145,19 +145,22 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_never_answers_ends_with_the_deadline_and_costs_the_test_no_time() {
+    fn unresponsive_service_ends_with_the_deadline_in_virtual_time() {
         let (gateway, mut order) = (FakeGateway::new(), Order::new("tok_approved"));
         gateway.arm(Fault::on(TOKEN_PAYMENT).after_commit().stall());
         assert_eq!(page(&gateway, &mut order), Page::WeAreCheckingYourPayment);
-        assert!(gateway.clock().elapsed() >= Duration::from_mins(1), "a minute of the fake's own clock");
+        assert!(
+            gateway.clock().elapsed() >= Duration::from_mins(1),
+            "less than a minute on the fake's clock"
+        );
         gateway.ledger().assert_charged_once(order.price);
     }
 
-    /// The customer closes the page while the payment is under way: the future is dropped, and the charge is made.
+    /// The customer closes the page during the payment: the future is dropped, but the charge succeeds.
     #[test]
-    fn a_customer_who_goes_away_is_not_charged_again_on_coming_back() {
+    fn returning_customer_is_not_charged_again() {
         let (gateway, mut order) = (FakeGateway::new(), Order::new("tok_approved"));
-        let under_way = gateway.gate_after_commit(TOKEN_PAYMENT);
+        let gate = gateway.gate_after_commit(TOKEN_PAYMENT);
         let client = gateway.client();
         let mut visit = Box::pin(check_out(&client, &mut order));
         block_on(future::poll_fn(|context| {
@@ -165,7 +168,7 @@ mod tests {
             task::Poll::Ready(())
         }));
         drop(visit);
-        under_way.release();
+        gate.release();
 
         assert_eq!(page(&gateway, &mut order), Page::WeAreCheckingYourPayment);
         gateway.ledger().assert_charged_once(order.price);

@@ -1,8 +1,8 @@
-//! A service whose certificate comes from the company's own authority: trust that one alone, or beside the public ones.
+//! A service with a certificate from a private authority: trust only that authority, or the public ones too.
 //!
-//! Copy `program`, with one of the two ways. There is no setting that switches the verification off.
+//! Copy `program` with one of the two ways. No setting switches certificate verification off.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints what it does")]
 
 use std::{env, fs};
 
@@ -14,21 +14,21 @@ use payments_hyper::{HyperTransport, HyperTransportBuilder, TokioTimer};
 #[tokio::main]
 async fn program() -> anyhow::Result<()> {
     let base_url = setting("PAYMENTS_BASE_URL")?;
-    // The certificate of the authority, or several of them, in PEM; a wrong file is an error of `build`.
+    // One or more authority certificates in PEM. With a wrong file, `build` fails.
     let authority = fs::read(setting("PAYMENTS_CA_CERT")?)?;
 
-    println!("the public authorities alone:");
+    println!("only the public authorities:");
     pay(&base_url, HyperTransport::builder()).await?;
 
-    println!("this authority and no public one, the narrowest:");
+    println!("only the private authority, which is the strictest:");
     pay(&base_url, HyperTransport::builder().only_root_certificates_pem(&authority)).await?;
 
-    println!("this authority beside the public ones:");
+    println!("the private authority and the public ones:");
     pay(&base_url, HyperTransport::builder().root_certificates_pem(&authority)).await?;
 
-    // Another server, whose certificate another private authority made.
+    // Another server, with a certificate from another private authority.
     let elsewhere = setting("ANOTHER_BASE_URL")?;
-    println!("this authority, and a server of another one:");
+    println!("only the private authority, and a server of another authority:");
     pay(&elsewhere, HyperTransport::builder().only_root_certificates_pem(&authority)).await
 }
 
@@ -39,7 +39,7 @@ async fn pay(base_url: &str, transport: HyperTransportBuilder) -> anyhow::Result
     let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build()?;
     match client.process_token(&payment).await {
         Ok(charged) => println!("  processed: transaction {}", charged.transaction_id),
-        // The handshake comes before the request: not even the API key has left.
+        // The handshake comes before the request, so not even the API key was sent.
         Err(error) if error.outcome() == Outcome::NotProcessed => println!("  NOT PROCESSED: {error:#}"),
         Err(error) => return Err(error.into()),
     }
@@ -50,10 +50,10 @@ fn setting(name: &'static str) -> anyhow::Result<String> {
     env::var(name).context(name)
 }
 
-/// Only for the example: two sandboxes with TLS, each with an authority of its own, and the program above in a process of
-/// its own.
+/// Only for the example: starts two sandboxes with TLS, each with its own authority, and runs the program above in another
+/// process.
 fn main() -> anyhow::Result<()> {
-    use payments_examples::{Program, show_books};
+    use payments_examples::{Program, show_ledger};
     use payments_sandbox::Sandbox;
 
     if Program::is_this_process() {
@@ -70,8 +70,8 @@ fn main() -> anyhow::Result<()> {
         .run()?;
 
     let ledger = sandbox.gateway().ledger();
-    show_books(&ledger);
-    assert_eq!(ledger.charged().count(), 2, "a payment was made without trust, or was not made with it");
-    assert!(elsewhere.gateway().requests().is_empty(), "a server that is not trusted was sent a request");
+    show_ledger(&ledger);
+    assert_eq!(ledger.charged().count(), 2, "not one payment for each trusted connection");
+    assert!(elsewhere.gateway().requests().is_empty(), "an untrusted server received a request");
     Ok(())
 }

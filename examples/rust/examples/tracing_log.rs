@@ -1,7 +1,7 @@
-//! What a log says of each payment, with `tracing`: one line for each attempt, at the level that its outcome deserves.
+//! A log of each payment with `tracing`: one line for each attempt, at a level that depends on its outcome.
 //!
-//! Copy `program`. In `Cargo.toml`: `payments-core` with its feature `tracing`, and any subscriber that you like. With a journal,
-//! `payments-journal` with its feature `tracing`: then each line has the key, too.
+//! Copy `program`. In `Cargo.toml`, enable the feature `tracing` of `payments-core`, and add any subscriber. With a journal,
+//! also enable the feature `tracing` of `payments-journal`, so that each line has the key.
 
 use std::env;
 
@@ -13,7 +13,7 @@ use tracing::{Instrument, error, info, info_span, warn};
 
 #[tokio::main]
 async fn program() -> anyhow::Result<()> {
-    // Raise an alarm on ERROR of the target `payments`: it is an outcome that only a person can find out.
+    // Alert on ERROR of the target `payments`: it is an unknown outcome, which a person must resolve.
     tracing_subscriber::fmt().with_max_level(tracing::Level::INFO).init();
 
     let key = ApiKey::new(&setting("PAYMENTS_API_KEY")?)?;
@@ -22,7 +22,7 @@ async fn program() -> anyhow::Result<()> {
         .observer(TracingObserver::new())
         .build();
 
-    // The span gives each line the order that it is about.
+    // The span adds the order's number to each line.
     for (order, token) in [(1, "tok_approved"), (2, "tok_declined"), (3, "tok_approved")] {
         pay(&client, token).instrument(info_span!("order", number = order)).await?;
     }
@@ -32,11 +32,11 @@ async fn program() -> anyhow::Result<()> {
 async fn pay(client: &Client, token: &str) -> anyhow::Result<()> {
     let amount = Amount::from_cents(10_50);
     let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive).build()?;
-    // The attempt is logged by the observer. These lines are the program's own: what it does about it.
+    // The observer logs the attempt. These lines log the program's own actions.
     match client.process_token(&payment).await {
         Ok(_) => info!("shipped"),
         Err(error) if error.outcome() == Outcome::Unknown => error!("parked for a person"),
-        Err(_) => warn!("the customer is asked for another card"),
+        Err(_) => warn!("asking the customer for another card"),
     }
     Ok(())
 }
@@ -45,7 +45,7 @@ fn setting(name: &'static str) -> anyhow::Result<String> {
     env::var(name).context(name)
 }
 
-/// Only for the example: a sandbox in the service's place, and the program above in a process of its own.
+/// Only for the example: starts a sandbox, and runs the program above in another process.
 fn main() -> anyhow::Result<()> {
     use payments_core::OperationName;
     use payments_examples::Program;
@@ -57,11 +57,11 @@ fn main() -> anyhow::Result<()> {
     }
     let sandbox = Sandbox::builder().seed(7).start_blocking()?;
     sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(3));
-    let said = Program::with(&sandbox)?.run()?;
+    let output = Program::with(&sandbox)?.run()?;
 
-    // Somebody was charged of whom the program does not know, and the log raises the alarm.
+    // The program does not know that the last order was charged, and the log has one alert.
     assert_eq!(sandbox.gateway().ledger().charged().count(), 2);
-    let alarms = said.iter().filter(|line| line.contains("ERROR") && line.contains(" payments: "));
-    assert_eq!(alarms.count(), 1, "one of the two charges is of unknown outcome");
+    let alerts = output.iter().filter(|line| line.contains("ERROR") && line.contains(" payments: "));
+    assert_eq!(alerts.count(), 1, "one of the two charges has an unknown outcome");
     Ok(())
 }

@@ -1,14 +1,13 @@
-//! The stage on which the examples run: the service that they call, and the process that a program of yours would be.
+//! Helpers that run the examples. Your own program needs none of them.
 //!
-//! An example is a program that finds the service's address and its key in its environment, as yours does. Its `main`
-//! starts a sandbox, and then the same example again, as a [`Program`] of its own whose environment names the sandbox.
-//! Nothing of this is needed outside the examples.
+//! Each example is a program that reads the service's address and the API key from its environment, as yours does. Its
+//! `main` starts a sandbox, and then runs the same example again as a [`Program`], with the sandbox in its environment.
 //!
 //! # The retry loop that does not compile
 //!
-//! `retry_unprocessed` retries the charge alone. A loop around the charge *and* the lookup would charge twice as soon as a
-//! lookup fails, if a lookup failed with the charge's error type. It does not, so this is refused (`?` finds no conversion
-//! from `LookupError` into `Error`):
+//! `retry_unprocessed` retries only the charge. A loop around the charge *and* the lookup would charge twice when a lookup
+//! fails, if lookups failed with the charge's error type. They do not, so this does not compile (`?` finds no conversion
+//! from `LookupError` to `Error`):
 //!
 //! ```compile_fail,E0277
 //! use payments_core::model::TokenTransaction;
@@ -30,7 +29,7 @@
 //! }
 //! ```
 //!
-//! With the lookup's error handled where it is made, it compiles:
+//! It compiles once the lookup's error is handled at the lookup:
 //!
 //! ```
 //! use payments_core::model::TokenTransaction;
@@ -52,10 +51,10 @@
 //! }
 //! ```
 
-mod books;
+mod closed_port;
+mod ledger;
 mod program;
-mod unplugged;
 
-pub use books::{assert_nothing_wrong_was_said, show_books};
+pub use closed_port::ClosedPort;
+pub use ledger::{assert_reports_match, show_ledger};
 pub use program::Program;
-pub use unplugged::Unplugged;

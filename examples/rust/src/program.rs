@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use payments_sandbox::BlockingSandbox;
 
-/// This example once more, in a process of its own, with a sandbox's address and key in its environment.
+/// The same example in another process, with a sandbox's address and API key in its environment.
 #[derive(Debug)]
 #[must_use = "a program does nothing until it is run"]
 pub struct Program {
@@ -13,16 +13,16 @@ pub struct Program {
 }
 
 impl Program {
-    /// Whether this process is the program, and not the stage that it is run on.
+    /// Whether this process is the program, and not the one that starts the sandbox.
     pub fn is_this_process() -> bool {
         env::var_os(MARK).is_some()
     }
 
-    /// The program, which is to pay to this sandbox.
+    /// A program that pays at this sandbox.
     ///
     /// # Errors
     ///
-    /// If the operating system does not say where the example's own file is.
+    /// If the path of the example's own file is not available.
     pub fn with(sandbox: &BlockingSandbox) -> io::Result<Self> {
         let mut command = Command::new(env::current_exe()?);
         command.env(MARK, "1");
@@ -37,7 +37,7 @@ impl Program {
         self
     }
 
-    /// Starts it, and does not wait for it.
+    /// Starts the program without waiting for it.
     ///
     /// # Errors
     ///
@@ -46,18 +46,18 @@ impl Program {
         self.command.spawn()
     }
 
-    /// Runs it to its end, shows what it says, and gives that back line by line.
+    /// Runs the program, prints its output, and returns it line by line.
     ///
     /// # Errors
     ///
-    /// If it cannot be started, or if it fails: it has said why itself.
-    #[allow(clippy::print_stdout, reason = "what a program says is for the reader")]
+    /// If it cannot be started, or if it fails. A program that fails has printed why.
+    #[allow(clippy::print_stdout, reason = "the reader sees the program's output")]
     pub fn run(mut self) -> io::Result<Vec<String>> {
         self.command.stdout(Stdio::piped());
         let mut program = self.command.spawn()?;
-        let said = program.stdout.take().ok_or_else(|| io::Error::other("a pipe has an end to read from"))?;
+        let stdout = program.stdout.take().ok_or_else(|| io::Error::other("stdout is not a pipe"))?;
         let mut lines = Vec::new();
-        for line in BufReader::new(said).lines() {
+        for line in BufReader::new(stdout).lines() {
             let line = line?;
             println!("{line}");
             lines.push(line);
@@ -70,5 +70,5 @@ impl Program {
     }
 }
 
-/// The variable that is set for the program alone.
+/// Set in the program's environment only.
 const MARK: &str = "PAYMENTS_EXAMPLE_PROGRAM";

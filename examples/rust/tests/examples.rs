@@ -1,4 +1,4 @@
-//! Every example is run as a reader would run it, shows what `output/` says, and has a line in the README.
+//! Runs every example, compares its output with `output/`, and checks that the README lists it.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
@@ -12,7 +12,7 @@ macro_rules! examples {
         $(
             #[test]
             fn $name() {
-                shows_what_a_reader_is_promised(stringify!($name));
+                check_output(stringify!($name));
             }
         )*
     };
@@ -30,29 +30,29 @@ examples! {
 }
 
 #[test]
-fn every_example_is_run_here_and_has_a_line_in_the_readme() {
-    assert_eq!(names_in("examples", "rs"), EXAMPLES, "run each example here, in alphabetical order");
-    assert_eq!(names_in("output", "txt"), EXAMPLES, "each example shows something, and nothing else is kept");
+fn every_example_is_tested_and_listed_in_the_readme() {
+    assert_eq!(names_in("examples", "rs"), EXAMPLES, "list each example here, in alphabetical order");
+    assert_eq!(names_in("output", "txt"), EXAMPLES, "`output/` needs one file per example and no other");
 
     let readme = fs::read_to_string(folder().join("README.md")).unwrap();
     let mut listed: Vec<_> = readme.lines().filter_map(example_of).collect();
     listed.sort_unstable();
-    assert_eq!(listed, EXAMPLES, "give each example one line in the table of examples/rust/README.md");
+    assert_eq!(listed, EXAMPLES, "list each example once in the table of examples/rust/README.md");
 }
 
 #[test]
-fn everything_but_main_is_a_readers_program() {
+fn only_main_uses_test_tools() {
     for example in EXAMPLES {
         let path = folder().join("examples").join(example).with_extension("rs");
         let code = fs::read_to_string(path).unwrap();
         let (program, rest) = code.split_once("\nfn main() ").unwrap();
         let (_, tests) = rest.split_once("\n}\n").unwrap();
-        for stage in
+        for import in
             ["use payments_examples", "use payments_sandbox", "use payments_fake", "use payments_conformance"]
         {
             assert!(
-                !program.contains(stage),
-                "{example}: `{stage}` belongs into `main`, which nobody copies"
+                !program.contains(import),
+                "{example}: `{import}` belongs in `main`, which readers do not copy"
             );
         }
         assert!(tests.is_empty() || tests.trim_start().starts_with("#[cfg(test)]\nmod tests"), "{example}");
@@ -60,9 +60,9 @@ fn everything_but_main_is_a_readers_program() {
 }
 
 #[test]
-fn a_program_that_fails_says_why_and_dumps_nothing() {
-    let nowhere = payments_examples::Unplugged::new().unwrap();
-    let complaint = |settings: &[(&str, &str)]| {
+fn failed_program_prints_its_error_only() {
+    let closed_port = payments_examples::ClosedPort::new().unwrap();
+    let error_output = |settings: &[(&str, &str)]| {
         let mut program = Command::new(built("quickstart"));
         program.env("PAYMENTS_EXAMPLE_PROGRAM", "1").env("RUST_BACKTRACE", "0");
         program.env_remove("PAYMENTS_API_KEY").env_remove("PAYMENTS_BASE_URL");
@@ -71,34 +71,37 @@ fn a_program_that_fails_says_why_and_dumps_nothing() {
         String::from_utf8(run.stderr).unwrap()
     };
 
-    let no_key = complaint(&[]);
+    let no_key = error_output(&[]);
     assert_eq!(no_key, "Error: PAYMENTS_API_KEY\n\nCaused by:\n    environment variable not found\n");
-    let unplugged = complaint(&[("PAYMENTS_API_KEY", "key"), ("PAYMENTS_BASE_URL", nowhere.base_url())]);
-    assert!(unplugged.contains("nothing was processed") && !unplugged.contains('{'), "{unplugged}");
+    let refused = error_output(&[("PAYMENTS_API_KEY", "key"), ("PAYMENTS_BASE_URL", closed_port.base_url())]);
+    assert!(refused.contains("nothing was processed") && !refused.contains('{'), "{refused}");
 }
 
-/// The example that a line of the table is about.
+/// The example in a line of the table.
 fn example_of(line: &str) -> Option<&str> {
     let (_, command) = line.strip_prefix('|')?.split_once("--example ")?;
     command.split('`').next()
 }
 
-/// Run with `UPDATE_DOCS=1` to write the outputs anew.
-fn shows_what_a_reader_is_promised(example: &str) {
+/// Run with `UPDATE_DOCS=1` to rewrite the outputs.
+fn check_output(example: &str) {
     let run = Command::new(built(example)).output().unwrap();
-    let (shown, complaint) = (String::from_utf8(run.stdout).unwrap(), String::from_utf8(run.stderr).unwrap());
-    assert!(run.status.success() && complaint.is_empty(), "{}\n{shown}\n{complaint}", run.status);
+    let (shown, errors) = (String::from_utf8(run.stdout).unwrap(), String::from_utf8(run.stderr).unwrap());
+    assert!(run.status.success() && errors.is_empty(), "{}\n{shown}\n{errors}", run.status);
 
-    let shown = without_chance(&shown);
+    let shown = normalized(&shown);
     let path = folder().join("output").join(example).with_extension("txt");
     if env::var_os("UPDATE_DOCS").is_some() {
         fs::write(&path, &shown).unwrap();
     }
-    let promised = fs::read_to_string(&path).unwrap_or_default();
-    assert!(shown == promised, "run this test with UPDATE_DOCS=1 and read the change; it shows\n\n{shown}");
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        shown == expected,
+        "run this test with UPDATE_DOCS=1 and review the change; the output is\n\n{shown}"
+    );
 }
 
-/// Cargo builds the examples of a package with its tests, unless it is told which targets to build.
+/// Cargo builds a package's examples with its tests, unless the command selects targets.
 fn built(example: &str) -> PathBuf {
     let test = env::current_exe().unwrap();
     let folder = test.ancestors().nth(2).unwrap().join("examples");
@@ -107,8 +110,8 @@ fn built(example: &str) -> PathBuf {
     path
 }
 
-/// Without what differs in each run: the time, how long something took, a port, and the random id of a call.
-fn without_chance(shown: &str) -> String {
+/// Replaces what differs in each run: times, durations, ports and random ids.
+fn normalized(shown: &str) -> String {
     let words = shown.split_inclusive(char::is_whitespace).map(|piece| {
         let word = piece.trim_end();
         let is_time = word.len() >= 20 && word.starts_with("20") && word.ends_with('Z');
@@ -124,7 +127,7 @@ fn without_chance(shown: &str) -> String {
     words.collect()
 }
 
-/// The files of a folder with this extension, without it, in alphabetical order.
+/// The names, without extension, of a folder's files with this extension, in alphabetical order.
 fn names_in(name: &str, extension: &str) -> Vec<String> {
     let files = fs::read_dir(folder().join(name)).unwrap().map(|file| file.unwrap().path());
     let files = files.filter(|path| path.extension().is_some_and(|it| it == extension));

@@ -1,5 +1,5 @@
-//! The tests of the example, among those of the workspace: its transport keeps the contract of every transport.
+//! Runs the example's tests with those of the workspace: its transport keeps the contract of every transport.
 
 #[path = "../examples/own_transport.rs"]
-#[allow(dead_code, reason = "its `main` is run by `examples.rs`")]
+#[allow(dead_code, reason = "`examples.rs` runs its `main`")]
 mod own_transport;

@@ -1,5 +1,5 @@
-//! The tests of the example, among those of the workspace.
+//! Runs the example's tests with those of the workspace.
 
 #[path = "../examples/testing_with_the_fake.rs"]
-#[allow(dead_code, reason = "its `main` is run by `examples.rs`")]
+#[allow(dead_code, reason = "`examples.rs` runs its `main`")]
 mod testing_with_the_fake;

@@ -1,6 +1,6 @@
 //! Every amount of cents below a million, and as many random ones: `cargo xtask exhaustive-money`.
 
-#![allow(clippy::print_stdout, reason = "a task speaks to the person who ran it")]
+#![allow(clippy::print_stdout, reason = "the program reports its progress to the user")]
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread;
@@ -15,10 +15,10 @@ fn main() {
         let (seed, count) = (from.unsigned_abs(), PART.unsigned_abs());
         check_random(seed, count);
     });
-    println!("every one arrived digit for digit");
+    println!("every amount kept all its digits");
 }
 
-/// Shares the parts among the threads; a thread that panics ends the program.
+/// Divides the parts among the threads. If a thread panics, the program ends.
 fn each_part(name: &str, threads: usize, check: impl Fn(i64) + Sync) {
     let started = Instant::now();
     let next = AtomicI64::new(0);

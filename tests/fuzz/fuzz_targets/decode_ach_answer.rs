@@ -1,4 +1,4 @@
-//! The answer to an ACH payment.
+//! The response to an ACH payment.
 
 #![cfg_attr(fuzzing, no_main)]
 

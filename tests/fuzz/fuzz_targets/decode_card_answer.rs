@@ -1,4 +1,4 @@
-//! The answer to a card payment.
+//! The response to a card payment.
 
 #![cfg_attr(fuzzing, no_main)]
 

@@ -1,4 +1,4 @@
-//! The answer to the look-up of a customer.
+//! The response to a lookup of a customer.
 
 #![cfg_attr(fuzzing, no_main)]
 

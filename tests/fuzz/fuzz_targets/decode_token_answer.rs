@@ -1,4 +1,4 @@
-//! The answer to a payment by token.
+//! The response to a token payment.
 
 #![cfg_attr(fuzzing, no_main)]
 

@@ -1,4 +1,4 @@
-//! The answer to the look-up of a transaction.
+//! The response to a lookup of a transaction.
 
 #![cfg_attr(fuzzing, no_main)]
 

@@ -1,4 +1,4 @@
-//! The answer to a void.
+//! The response to a void.
 
 #![cfg_attr(fuzzing, no_main)]
 

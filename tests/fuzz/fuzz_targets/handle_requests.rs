@@ -1,4 +1,4 @@
-//! A conversation with the fake service.
+//! A sequence of requests to the fake service.
 
 #![cfg_attr(fuzzing, no_main)]
 

@@ -1,4 +1,4 @@
-//! What a fake gateway begins with.
+//! The initial state of a fake gateway.
 
 #![cfg_attr(fuzzing, no_main)]
 

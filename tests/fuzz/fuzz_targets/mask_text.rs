@@ -1,4 +1,4 @@
-//! Secrets and a text that may hold them.
+//! Secrets, and a text that may contain them.
 
 #![cfg_attr(fuzzing, no_main)]
 

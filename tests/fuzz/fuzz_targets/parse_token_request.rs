@@ -1,4 +1,4 @@
-//! A payment by token as a JSON document.
+//! A token payment as a JSON document.
 
 #![cfg_attr(fuzzing, no_main)]
 

@@ -1,4 +1,4 @@
-//! A key and a base address.
+//! An API key and a base URL.
 
 #![cfg_attr(fuzzing, no_main)]
 

@@ -3,14 +3,14 @@ use std::path::{Path, PathBuf};
 
 use crate::Target;
 
-/// The committed inputs of a target, with their paths, in the order of these.
+/// The committed inputs of a target with their paths, sorted by path.
 pub fn inputs(target: &Target) -> Vec<(PathBuf, Vec<u8>)> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let folders = std::iter::once(target.name).chain(target.also.iter().copied());
     let mut paths: Vec<PathBuf> = folders
         .flat_map(|folder| {
-            let files = fs::read_dir(corpus.join(folder)).expect("every target has a folder");
-            files.map(|file| file.expect("a folder can be listed").path())
+            let files = fs::read_dir(corpus.join(folder)).expect("every target has a corpus folder");
+            files.map(|file| file.expect("the folder can be listed").path())
         })
         .collect();
     paths.sort_unstable();
@@ -28,8 +28,8 @@ mod tests {
     use super::*;
     use crate::Mutation;
 
-    /// Changed inputs for each target: as many as a second or so has room for in a build that is not optimised.
-    const CHANGED: usize = 400;
+    /// The number of mutated inputs for each target. They take about a second in an unoptimized build.
+    const MUTATED: usize = 400;
 
     macro_rules! corpus {
         ($($target:ident)*) => {
@@ -74,27 +74,27 @@ mod tests {
         read_retry_after
     }
 
-    /// Every input as it is, and then changed ones that are the same in every run.
+    /// Runs the target on every input, then on mutated inputs that are the same in every run.
     fn check(name: &str) {
         let target = Target::ALL.into_iter().find(|target| target.name == name).unwrap();
         let inputs = inputs(&target);
         for (path, input) in &inputs {
             run(&target, input, || path.display().to_string());
         }
-        for seed in 0..CHANGED {
+        for seed in 0..MUTATED {
             let mut mutation = Mutation::new(seed as u64);
             let (path, input) = &inputs[seed % inputs.len()];
             let other = &inputs[mutation.below(inputs.len())].1;
-            let changed = mutation.mutate(input, other);
-            run(&target, &changed, || {
-                format!("{} changed by seed {seed}: \"{}\"", path.display(), changed.escape_ascii())
+            let mutated = mutation.mutate(input, other);
+            run(&target, &mutated, || {
+                format!("{} mutated with seed {seed}: \"{}\"", path.display(), mutated.escape_ascii())
             });
         }
     }
 
     fn run(target: &Target, input: &[u8], name: impl FnOnce() -> String) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (target.run)(input))) {
-            eprintln!("{} does not hold for {}", target.name, name());
+            eprintln!("a property of {} does not hold for {}", target.name, name());
             resume_unwind(panic);
         }
     }

@@ -2,20 +2,20 @@ use std::cmp::Ordering;
 
 use crate::json::is_number;
 
-/// A decimal number of any length as its digits, compared and added as one does on paper.
+/// A decimal number of any length, compared and added digit by digit.
 ///
-/// There is one form for each value: no leading and no trailing zeros, and zero has no digits at all.
+/// Each value has one form: no leading or trailing zeros. Zero has no digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decimal {
     is_negative: bool,
-    /// The most significant first.
+    /// The most significant digit first.
     digits: Vec<u8>,
     /// The power of ten of the last digit.
     exponent: i64,
 }
 
 impl Decimal {
-    /// The value of a number as JSON writes numbers; `None` for any other text, and for an exponent beyond ±10^15.
+    /// The value of a number in JSON syntax. `None` for any other text, and for an exponent beyond ±10^15.
     pub fn read(text: &str) -> Option<Self> {
         if !is_number(text) {
             return None;
@@ -41,7 +41,7 @@ impl Decimal {
         Self { is_negative: is_negative && !is_zero, digits, exponent: if is_zero { 0 } else { exponent } }
     }
 
-    /// How many digits the value needs, leading and trailing zeros left out.
+    /// The number of digits without leading and trailing zeros.
     pub fn significant_digits(&self) -> usize {
         self.digits.len()
     }
@@ -51,12 +51,12 @@ impl Decimal {
         self.exponent
     }
 
-    /// Whether it is above zero.
+    /// Whether the value is above zero.
     pub fn is_positive(&self) -> bool {
         !self.is_negative && !self.digits.is_empty()
     }
 
-    /// The value in hundredths, if that is a whole number and fits.
+    /// The value in hundredths, if it is a whole number and fits.
     pub fn cents(&self) -> Option<i64> {
         let zeros = usize::try_from(self.exponent + 2).ok()?;
         if !self.digits.is_empty() && self.digits.len() + zeros > 20 {
@@ -67,7 +67,7 @@ impl Decimal {
         i64::try_from(if self.is_negative { -size } else { size }).ok()
     }
 
-    /// The exact sum, if the two are near enough to each other to be written out.
+    /// The exact sum. `None` if the exponents are too far apart to write out the digits.
     pub fn plus(&self, other: &Self) -> Option<Self> {
         let (left, right, exponent) = aligned(self, other)?;
         if self.is_negative == other.is_negative {
@@ -81,7 +81,7 @@ impl Decimal {
         })
     }
 
-    /// Which is larger, if the two are near enough to each other to be written out.
+    /// Compares the values. `None` if the exponents are too far apart to write out the digits.
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         let (left, right, _) = aligned(self, other)?;
         Some(match (self.is_negative, other.is_negative) {
@@ -93,7 +93,7 @@ impl Decimal {
     }
 }
 
-/// The digits of both with one scale and one length, so that they can be compared as they stand.
+/// The digits of both with the same exponent and the same length, and that exponent.
 fn aligned(left: &Decimal, right: &Decimal) -> Option<(Vec<u8>, Vec<u8>, i64)> {
     let exponent = match (left.digits.is_empty(), right.digits.is_empty()) {
         (true, _) => right.exponent,
@@ -126,14 +126,14 @@ fn sum(left: &[u8], right: &[u8]) -> Vec<u8> {
     digits
 }
 
-/// `left` is not the smaller one.
+/// `left` must not be smaller than `right`.
 fn difference(left: &[u8], right: &[u8]) -> Vec<u8> {
     let mut borrowed = 0;
     let mut digits: Vec<u8> = Vec::with_capacity(left.len());
     for (left, right) in left.iter().zip(right).rev() {
-        let taken = right + borrowed;
-        borrowed = u8::from(*left < taken);
-        digits.push(left + 10 * borrowed - taken);
+        let subtrahend = right + borrowed;
+        borrowed = u8::from(*left < subtrahend);
+        digits.push(left + 10 * borrowed - subtrahend);
     }
     digits.reverse();
     digits
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_has_one_form() {
+    fn equal_values_have_one_form() {
         assert_eq!(decimal("1.50e2"), decimal("150"));
         assert_eq!(decimal("-0.00"), decimal("0e9"));
         assert_ne!(decimal("-1"), decimal("1"));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_is_that_of_paper() {
+    fn sums_comparisons_and_cents_are_exact() {
         for (left, right, sum) in [
             ("999.9", "0.1", "1000"),
             ("-5", "3.25", "-1.75"),

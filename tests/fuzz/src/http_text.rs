@@ -1,26 +1,26 @@
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 
-/// An answer out of any bytes: a status line, headers, an empty line and the body, or the body alone, with status 200.
+/// A response from any bytes: a status line, headers, an empty line and the body, or only the body, with status 200.
 ///
-/// Nothing is refused, because what is refused teaches a fuzzer nothing: a header that is none is left out.
-pub(crate) fn answer(data: &[u8]) -> Response<Bytes> {
+/// No input is rejected, because a fuzzer learns nothing from a rejected input. Invalid headers are skipped.
+pub(crate) fn response(data: &[u8]) -> Response<Bytes> {
     let Some(rest) = data.strip_prefix(b"HTTP/1.1 ") else {
         return Response::new(Bytes::copy_from_slice(data));
     };
     let (first_line, rest) = line(rest);
     let status = first_line.get(..3).and_then(|digits| StatusCode::from_bytes(digits).ok());
     let (headers, body) = headers(rest);
-    let mut answer = Response::new(Bytes::copy_from_slice(body));
-    *answer.status_mut() = status.unwrap_or_default();
+    let mut response = Response::new(Bytes::copy_from_slice(body));
+    *response.status_mut() = status.unwrap_or_default();
     for (name, value) in headers {
-        answer.headers_mut().append(name, value);
+        response.headers_mut().append(name, value);
     }
-    answer
+    response
 }
 
-/// A request out of a request line, headers, an empty line and the body. `None` if method or target is none that any
-/// server would hand on.
+/// A request from a request line, headers, an empty line and the body. `None` if the method or the target is invalid, which
+/// an HTTP server would reject.
 pub(crate) fn request(data: &[u8]) -> Option<Request<Bytes>> {
     let (first_line, rest) = line(data);
     let mut words = first_line.split(|byte| *byte == b' ');
@@ -67,17 +67,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_read_out_of_anything() {
-        let answer = answer(b"HTTP/1.1 429 Slow\r\nRetry-After: 3\r\nbad\r\nx y: z\r\n\r\n{}\n");
-        assert_eq!(answer.status(), 429);
-        assert_eq!(answer.headers()["retry-after"], "3");
-        assert_eq!(answer.headers().len(), 1);
-        assert_eq!(&**answer.body(), b"{}\n");
-        assert_eq!(&**super::answer(b"{}").body(), b"{}");
+    fn response_is_read_from_any_bytes() {
+        let response = response(b"HTTP/1.1 429 Slow\r\nRetry-After: 3\r\nbad\r\nx y: z\r\n\r\n{}\n");
+        assert_eq!(response.status(), 429);
+        assert_eq!(response.headers()["retry-after"], "3");
+        assert_eq!(response.headers().len(), 1);
+        assert_eq!(&**response.body(), b"{}\n");
+        assert_eq!(&**super::response(b"{}").body(), b"{}");
     }
 
     #[test]
-    fn a_request_needs_a_method_and_a_target() {
+    fn request_needs_a_method_and_a_target() {
         let request = request(b"POST /api/v1/public/void HTTP/1.1\nAuthorization: k\n\n{}").unwrap();
         assert_eq!((request.method().as_str(), request.uri().path()), ("POST", "/api/v1/public/void"));
         assert_eq!(&**request.body(), b"{}");

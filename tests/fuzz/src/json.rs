@@ -1,6 +1,6 @@
-/// A JSON value, read by nobody else's code: what the SDK understood is compared with this.
+/// A JSON value from an independent reader, for comparison with what the SDK reads.
 ///
-/// Numbers stay text. An object keeps its members in order, repeated names included.
+/// Numbers stay text. An object keeps its members in order, including repeated names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Json {
@@ -8,9 +8,9 @@ pub enum Json {
     Null,
     /// `true` or `false`.
     Flag(bool),
-    /// The number as it is written.
+    /// The number as text.
     Number(String),
-    /// What the string stands for; `None` if it stands for no Unicode, such as `"\ud800"`.
+    /// The unescaped string. `None` if it is not valid Unicode, such as `"\ud800"`.
     Text(Option<String>),
     /// The elements.
     List(Vec<Self>),
@@ -18,13 +18,13 @@ pub enum Json {
     Object(Vec<(Option<String>, Self)>),
 }
 
-/// Why there is no value.
+/// Why a text could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotRead {
-    /// The text is not JSON as RFC 8259 has it.
+    /// The text is not JSON as RFC 8259 defines it.
     NotJson,
-    /// It is nested deeper than this reader goes, which says nothing about the text.
+    /// The text is nested deeper than this reader supports. It may be JSON or not.
     TooDeep,
 }
 
@@ -33,7 +33,7 @@ impl Json {
     ///
     /// # Errors
     ///
-    /// If it is no JSON, or is nested deeper than 200 levels.
+    /// If it is not JSON, or is nested deeper than 200 levels.
     pub fn read(text: &str) -> Result<Self, NotRead> {
         let mut reader = Reader { rest: text };
         let value = reader.value(0)?;
@@ -41,7 +41,7 @@ impl Json {
         if reader.rest.is_empty() { Ok(value) } else { Err(NotRead::NotJson) }
     }
 
-    /// The text, if it is one that stands for Unicode.
+    /// The text, if the value is a string of valid Unicode.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => text.as_deref(),
@@ -49,7 +49,7 @@ impl Json {
         }
     }
 
-    /// The members, if it is an object whose names all stand for Unicode.
+    /// The members, if the value is an object and all names are valid Unicode.
     pub fn members(&self) -> Option<Vec<(&str, &Self)>> {
         match self {
             Self::Object(members) => {
@@ -59,13 +59,13 @@ impl Json {
         }
     }
 
-    /// Every value of this name in an object.
+    /// The values of every member with this name.
     pub fn all(&self, name: &str) -> Vec<&Self> {
         let members = self.members().unwrap_or_default();
-        members.into_iter().filter(|(own, _)| *own == name).map(|(_, value)| value).collect()
+        members.into_iter().filter(|member| member.0 == name).map(|(_, value)| value).collect()
     }
 
-    /// The value of this name, if the object has it once.
+    /// The value of the member with this name, if there is exactly one.
     pub fn once(&self, name: &str) -> Option<&Self> {
         match *self.all(name) {
             [value] => Some(value),
@@ -210,13 +210,13 @@ pub(crate) fn is_number(text: &str) -> bool {
     digits(integer) && (integer == "0" || !integer.starts_with('0')) && digits(fraction) && digits(exponent)
 }
 
-/// The bytes as the text that a body is: one byte order mark skipped, `None` if it is not UTF-8.
+/// The text of a body, without a leading byte order mark. `None` if it is not UTF-8.
 pub(crate) fn body_text(bytes: &[u8]) -> Option<&str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     str::from_utf8(bytes).ok()
 }
 
-/// Far above what any document of the service has, and small enough for the stack of a test.
+/// Far above the depth of any document of the service, and small enough for the stack of a test.
 const DEEPEST: usize = 200;
 
 #[cfg(test)]
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_json_is_read_and_nothing_else() {
+    fn only_json_is_read() {
         let text = |text: &str| Json::Text(Some(text.to_owned()));
         let read = Json::read(r#" {"a":[1.50e+2 ,null],"\u0061":"\ud83d\ude00\n","b":"\ud800"} "#).unwrap();
         assert_eq!(read.all("a").len(), 2);

@@ -1,7 +1,7 @@
-//! Amounts from text to [`Amount`] to JSON and back, against arithmetic on whole numbers.
+//! Round trips of amounts: from text to [`Amount`] to JSON and back, compared with integer arithmetic.
 //!
-//! `cargo xtask exhaustive-money` takes them all; the tests of this package take a sample, under every combination
-//! of `serde_json`'s number features. Every function panics at the first amount that does not arrive.
+//! `cargo xtask exhaustive-money` checks all of them. The tests of this package check a sample, with every combination of
+//! `serde_json`'s number features. Every function panics at the first amount that changes.
 
 use std::fmt::Write as _;
 
@@ -9,25 +9,26 @@ use payments_core::model::{Amount, ConvenienceFee, Field, TokenTransaction, Tran
 
 use crate::Mutation;
 
-/// Takes each of these amounts of cents, none of them negative, through a request and through a record.
+/// Checks each of these amounts of cents in a request and in a record. None may be negative.
 pub fn check_cents(cents: impl Iterator<Item = i64>) {
-    let (mut trip, mut text) = (Trip::new(), String::new());
+    let (mut buffers, mut text) = (Buffers::new(), String::new());
     for cents in cents {
         text.clear();
         write!(text, "{}.{:02}", cents / 100, cents % 100).expect("a string takes any text");
-        let amount = trip.through_record(&text, &text);
+        let amount = buffers.check_record(&text, &text);
         assert_eq!(amount.to_cents(), Some(cents), "{text}");
         assert_eq!(amount, Amount::from_cents(cents), "{text}");
         if cents > 0 {
-            trip.through_request(amount, &text);
+            buffers.check_request(amount, &text);
         }
     }
 }
 
-/// Takes so many random amounts through a record: up to 18 digits with any number of decimals, either sign, with an
-/// exponent, and as texts. Those that may be sent go through a request too. The same seed makes the same amounts.
+/// Checks `count` random amounts in a record: up to 18 digits with any number of decimal places, either sign, with an
+/// exponent, and as strings. Amounts that are valid in a request are also checked in a request. The same seed makes the same
+/// amounts.
 pub fn check_random(seed: u64, count: u64) {
-    let (mut trip, mut random) = (Trip::new(), Mutation::new(seed));
+    let (mut buffers, mut random) = (Buffers::new(), Mutation::new(seed));
     for _ in 0..count {
         let bits = random.bits();
         let length = 1 + u32::try_from(bits % 18).unwrap_or_default();
@@ -39,20 +40,20 @@ pub fn check_random(seed: u64, count: u64) {
         };
         let plain = value.plain();
         let amount = match (bits >> 24) % 4 {
-            0 => trip.through_record(&plain, &plain),
-            1 => trip.through_record(&format!("\"{plain}\""), &plain),
-            2 => trip.through_record(&value.as_whole_with_exponent(), &plain),
-            _ => trip.through_record(&value.times_power_of_ten(), &value.as_whole()),
+            0 => buffers.check_record(&plain, &plain),
+            1 => buffers.check_record(&format!("\"{plain}\""), &plain),
+            2 => buffers.check_record(&value.as_whole_with_exponent(), &plain),
+            _ => buffers.check_record(&value.times_power_of_ten(), &value.as_whole()),
         };
         assert_eq!(amount.is_positive(), digits > 0 && !value.is_negative, "{plain}");
         if amount.is_positive() && amount.decimal_places() <= 2 {
             let shown = amount.to_string();
-            trip.through_request(amount, &shown);
+            buffers.check_request(amount, &shown);
         }
     }
 }
 
-/// A number as whole digits and how many of them are decimals.
+/// A number as its digits and the number of decimal places.
 struct Exact {
     digits: i64,
     is_negative: bool,
@@ -60,7 +61,7 @@ struct Exact {
 }
 
 impl Exact {
-    /// `-0.0123`: every decimal written, also those that are zero.
+    /// `-0.0123`, with every decimal place, including zeros.
     fn plain(&self) -> String {
         let digits = format!("{:0>1$}", self.digits, self.decimals + 1);
         let (whole, fraction) = digits.split_at(digits.len() - self.decimals);
@@ -68,17 +69,17 @@ impl Exact {
         format!("{}{whole}{point}{fraction}", self.sign())
     }
 
-    /// `-123e-4`, which is the same number.
+    /// `-123e-4`, the same number.
     fn as_whole_with_exponent(&self) -> String {
         format!("{}{}e-{}", self.sign(), self.digits, self.decimals)
     }
 
-    /// `-123e4`: as many zeros as there were decimals.
+    /// `-123E+4`: the digits, with one zero for each decimal place.
     fn times_power_of_ten(&self) -> String {
         format!("{}{}E+{}", self.sign(), self.digits, self.decimals)
     }
 
-    /// `-1230000`, which is that number; zero stays one digit.
+    /// `-1230000`, the same number as [`times_power_of_ten`](Self::times_power_of_ten). Zero is `0`.
     fn as_whole(&self) -> String {
         if self.digits == 0 {
             return "0".to_owned();
@@ -91,43 +92,43 @@ impl Exact {
     }
 }
 
-/// Texts that are written again and again.
-struct Trip {
+/// Buffers that are reused for every amount.
+struct Buffers {
     record: String,
     request: String,
 }
 
-impl Trip {
+impl Buffers {
     fn new() -> Self {
         Self { record: String::new(), request: String::new() }
     }
 
-    /// Reads `json` as the amount of a record, which must then show and write itself as `shown`, and be what the text is.
-    fn through_record(&mut self, json: &str, shown: &str) -> Amount {
+    /// Reads `json` as the amount of a record. It must display and serialize as `shown`, and equal the parsed `shown`.
+    fn check_record(&mut self, json: &str, shown: &str) -> Amount {
         self.record.clear();
         write!(self.record, r#"{{"TransactionId":"t","Amount":{json}}}"#).expect("a string takes any text");
         let record: TransactionRecord = serde_json::from_str(&self.record).expect("a record is read");
-        let Field::Value(amount) = record.amount else { panic!("{json} is not read as an amount") };
+        let Field::Value(amount) = record.amount else { panic!("{json} cannot be read as an amount") };
         self.check_shown(amount, shown);
         let written = record.to_json();
         let amount_as_written = written.strip_prefix(r#"{"TransactionId":"t","Amount":"#);
         assert_eq!(amount_as_written.and_then(|rest| rest.strip_suffix('}')), Some(shown), "{json}");
-        let parsed: Amount = shown.parse().expect("what is shown can be read");
+        let parsed: Amount = shown.parse().expect("a displayed amount can be parsed");
         assert_eq!(parsed, amount, "{json}");
         amount
     }
 
-    /// Sends the amount and reads what was sent.
-    fn through_request(&mut self, amount: Amount, shown: &str) {
+    /// Encodes the amount in a request and reads it back.
+    fn check_request(&mut self, amount: Amount, shown: &str) {
         let request = TokenTransaction::builder("t", amount, ConvenienceFee::Inactive).build();
-        let encoded = request.expect("it may be sent").encode();
+        let encoded = request.expect("a valid amount").encode();
         self.request.clear();
         let written =
             write!(self.request, r#"{{"TokenId":"t","Amount":{shown},"ConvenienceFeeActive":false}}"#);
         written.expect("a string takes any text");
         assert_eq!(encoded.as_ref(), self.request.as_bytes(), "{shown}");
         let received =
-            TokenTransaction::from_json(encoded.as_ref()).expect("what was sent can be read").amount();
+            TokenTransaction::from_json(encoded.as_ref()).expect("an encoded request can be read").amount();
         assert_eq!(received, amount, "{shown}");
         self.check_shown(received, shown);
     }

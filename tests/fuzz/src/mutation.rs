@@ -1,23 +1,23 @@
-/// A source of small changes to inputs, the same for the same seed on every machine.
+/// Makes small random changes to inputs. The same seed makes the same changes on every machine.
 #[derive(Debug)]
 pub struct Mutation {
     state: u64,
 }
 
 impl Mutation {
-    /// Begins at the seed.
+    /// Starts with this seed.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// The input with one to four changes: bytes flipped, cut, repeated or replaced by words that parsers trip over, or a
-    /// piece of another input put in.
+    /// The input with one to four changes: bytes are flipped, removed, repeated, or replaced by special words or by a piece of
+    /// another input.
     pub fn mutate(&mut self, input: &[u8], other: &[u8]) -> Vec<u8> {
         let mut output = input.to_vec();
         for _ in 0..=self.below(4) {
             self.change(&mut output, other);
         }
-        output.truncate(LONGEST);
+        output.truncate(MAX_LENGTH);
         output
     }
 
@@ -50,13 +50,13 @@ impl Mutation {
         }
     }
 
-    /// A number below `bound`, or zero if there is none.
+    /// A number below `bound`, or zero if `bound` is zero.
     pub fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound.max(1)).unwrap_or(u64::MAX);
         usize::try_from(self.bits() % bound).unwrap_or_default()
     }
 
-    /// The next 64 bits: `SplitMix64`, which needs no table and passes the usual tests of randomness.
+    /// The next 64 random bits, from `SplitMix64`. It needs no table and passes the usual tests of randomness.
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -65,7 +65,7 @@ impl Mutation {
     }
 }
 
-/// What parsers trip over, and what this interface gives a meaning to.
+/// Words that parsers often mishandle, and words with a meaning in this interface.
 const WORDS: [&[u8]; 56] = [
     b"\"",
     b"\\",
@@ -125,4 +125,4 @@ const WORDS: [&[u8]; 56] = [
     b"****",
 ];
 
-const LONGEST: usize = 64 * 1024;
+const MAX_LENGTH: usize = 64 * 1024;

@@ -1,27 +1,31 @@
-use crate::targets::{amounts, answers, endpoints, faults, fixtures, gateway, masking, path_ids, records};
-use crate::targets::{requests, retry_after};
+use crate::targets::{amounts, endpoints, faults, fixtures, gateway, masking, path_ids, records};
+use crate::targets::{requests, responses, retry_after};
 
-/// A function that takes any bytes, and panics if what must hold does not.
+/// A function that takes any bytes and panics if a property does not hold.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Target {
-    /// The name of its program, and of its folder in the corpus.
+    /// The name of its program and of its corpus folder.
     pub name: &'static str,
-    /// What must hold for any bytes.
+    /// Checks the properties for these bytes.
     pub run: fn(&[u8]),
-    /// Folders of the corpus whose inputs it takes too.
+    /// Other corpus folders whose inputs it also uses.
     pub also: &'static [&'static str],
 }
 
 impl Target {
-    /// Every target there is.
+    /// Every target.
     pub const ALL: [Self; 19] = [
-        Self { name: "decode_ach_answer", run: answers::decode_ach_answer, also: ANSWERS },
-        Self { name: "decode_card_answer", run: answers::decode_card_answer, also: ANSWERS },
-        Self { name: "decode_customer_answer", run: answers::decode_customer_answer, also: ANSWERS },
-        Self { name: "decode_token_answer", run: answers::decode_token_answer, also: ANSWERS },
-        Self { name: "decode_transaction_answer", run: answers::decode_transaction_answer, also: ANSWERS },
-        Self { name: "decode_void_answer", run: answers::decode_void_answer, also: ANSWERS },
+        Self { name: "decode_ach_answer", run: responses::decode_ach_answer, also: RESPONSES },
+        Self { name: "decode_card_answer", run: responses::decode_card_answer, also: RESPONSES },
+        Self { name: "decode_customer_answer", run: responses::decode_customer_answer, also: RESPONSES },
+        Self { name: "decode_token_answer", run: responses::decode_token_answer, also: RESPONSES },
+        Self {
+            name: "decode_transaction_answer",
+            run: responses::decode_transaction_answer,
+            also: RESPONSES,
+        },
+        Self { name: "decode_void_answer", run: responses::decode_void_answer, also: RESPONSES },
         Self { name: "handle_requests", run: gateway::handle_requests, also: &[] },
         Self { name: "load_fixtures", run: fixtures::load_fixtures, also: JSON },
         Self { name: "mask_text", run: masking::mask_text, also: JSON },
@@ -38,6 +42,6 @@ impl Target {
     ];
 }
 
-/// Whole answers, and what JSON can look like.
-const ANSWERS: &[&str] = &["answers", "json"];
+/// Whole responses, and JSON documents of every form.
+const RESPONSES: &[&str] = &["answers", "json"];
 const JSON: &[&str] = &["json"];

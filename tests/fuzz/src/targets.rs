@@ -1,7 +1,7 @@
-//! One function for each target: what must hold for any bytes at all.
+//! One function for each target. It checks the properties that hold for any bytes.
 
 pub(crate) mod amounts;
-pub(crate) mod answers;
+
 pub(crate) mod endpoints;
 pub(crate) mod faults;
 pub(crate) mod fixtures;
@@ -10,4 +10,5 @@ pub(crate) mod masking;
 pub(crate) mod path_ids;
 pub(crate) mod records;
 pub(crate) mod requests;
+pub(crate) mod responses;
 pub(crate) mod retry_after;

@@ -1,4 +1,4 @@
-//! The first reading of a billing run's file: every row is judged, and nothing is sent.
+//! The checks of a billing file before anything is sent.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
@@ -10,7 +10,7 @@ use crate::support::{Ended, Peer, TemporaryFile, Then, payments_at};
 
 const HEADER: &str = "Key,TokenId,GatewayCustomerId,Amount,ConvenienceFeeActive,Description,ReferenceNo\n";
 
-/// A dry run of a file with this name and content, at a service that must hear nothing of it.
+/// A dry run of a file with this name and content. Checks that it contacts nobody and creates no journal.
 fn dry_run(name: &str, content: impl AsRef<[u8]>) -> Ended {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -26,11 +26,11 @@ fn dry_run_of(path: &str) -> Ended {
         ["batch", "run", path, "--journal", journal.to_str().unwrap(), "--dry-run", "--output", "json"];
     let ended = payments_at(&peer.base_url, arguments).end();
     assert_eq!(peer.connections(), 0);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "no journal is made");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "a journal was created");
     ended
 }
 
-/// What is wrong with such a file, as `line field rule`.
+/// The problems of such a file, as `line field rule`.
 #[track_caller]
 fn problems(name: &str, content: impl AsRef<[u8]>) -> Vec<String> {
     listed(&dry_run(name, content))
@@ -49,7 +49,7 @@ fn listed(ended: &Ended) -> Vec<String> {
         .collect()
 }
 
-/// How many rows would be sent, and their sum.
+/// The number and sum of the rows to send, as JSON.
 #[track_caller]
 fn to_send(name: &str, content: impl AsRef<[u8]>) -> String {
     let ended = dry_run(name, content);
@@ -61,12 +61,12 @@ fn to_send(name: &str, content: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
-fn a_good_file_is_counted_and_summed_exactly() {
+fn valid_file_is_counted_and_summed_exactly() {
     let rows = "a,tok_approved,gc_1,0.10,false,\"tea, 500 g\",\nb,tok_approved,,0.20,TRUE,,order 2\n\
                 ,tok_approved,,90071992547409.93,False,,c\n";
     let expected = r#"{"count":3,"sum":90071992547410.23}"#;
     assert_eq!(to_send("rows.csv", format!("{HEADER}{rows}")), expected);
-    // Told by the first byte.
+    // Without an extension, the first byte decides the format.
     assert_eq!(to_send("rows", format!("{HEADER}{rows}")), expected);
     let json = r#"{"Key":"a","TokenId":"tok_approved","Amount":0.10,"ConvenienceFeeActive":false}
 {"TokenId":"tok_approved","Amount":0.2,"ConvenienceFeeActive":true,"ReferenceNo":"b"}"#;
@@ -76,7 +76,7 @@ fn a_good_file_is_counted_and_summed_exactly() {
 }
 
 #[test]
-fn what_programs_leave_in_files_is_taken() {
+fn common_file_variations_are_accepted() {
     let expected = r#"{"count":2,"sum":2.00}"#;
     let header = "Key,TokenId,Amount,ConvenienceFeeActive";
     for (what, content) in [
@@ -85,7 +85,7 @@ fn what_programs_leave_in_files_is_taken() {
         ("empty lines", format!("\n\n{header}\n\na,t,1,false\n\r\n\nb,t,1,false\n\n\n")),
         ("trailing commas", format!("{header},,\na,t,1,false,,\nb,t,1,false,,\n")),
         ("commas beyond the header", format!("{header}\na,t,1,false,,\nb,t,1,false\n")),
-        ("rows in which nothing stands", format!("{header}\na,t,1,false\n,,,\nb,t,1,false\n,,,\n")),
+        ("rows with empty cells", format!("{header}\na,t,1,false\n,,,\nb,t,1,false\n,,,\n")),
         ("another order", "ConvenienceFeeActive,Amount,Key,TokenId\nfalse,1,a,t\nfalse,1,b,t\n".to_owned()),
         (
             "quotation marks",
@@ -106,7 +106,7 @@ fn what_programs_leave_in_files_is_taken() {
 }
 
 #[test]
-fn a_file_without_rows_is_an_export_that_went_wrong() {
+fn file_without_rows_is_refused() {
     let header = "Key,TokenId,Amount,ConvenienceFeeActive";
     for (name, content) in [
         ("rows.csv", header.to_owned()),
@@ -118,7 +118,7 @@ fn a_file_without_rows_is_an_export_that_went_wrong() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once_with_its_line() {
+fn every_problem_is_reported_with_its_line() {
     let rows = "\
 a,tok,gc_1,10.50,false,,
 b,,,0,yes,,
@@ -138,14 +138,14 @@ b,tok,,92233720368547758.07,true,,
             "3 TokenId is required",
             "3 Amount must be above zero",
             "3 ConvenienceFeeActive must be true or false",
-            "4 Amount must have at most two decimals",
+            "4 Amount must have at most two decimal places",
             "4 Key is the same as in line 2",
             "6 Key is required where there is no ReferenceNo",
-            "6 Amount must have at most 18 significant digits and a moderate exponent",
+            "6 Amount must have at most 18 digits when written without an exponent",
             "6 ConvenienceFeeActive is required",
             "7 Key must consist of visible ASCII characters, without spaces",
             "7 Amount must be a number such as 10.50",
-            "8 ReferenceNo must not hold a card number, because without a Key it is the key",
+            "8 ReferenceNo must not contain a card number, because without a Key it is the key",
             "9 row has 6 cells, and the header has 7",
             "10 row has 8 cells, and the header has 7; a comma inside a value, such as 12,50, needs quotes, and in an \
              amount a point in its place",
@@ -157,7 +157,7 @@ b,tok,,92233720368547758.07,true,,
 }
 
 #[test]
-fn a_card_number_is_no_token() {
+fn card_number_as_token_is_refused() {
     let rule = "must be a token of the service, and never a card number";
     let rows =
         "a,4111111111111111,,1,true,,\nb,4111 1111 1111 1111,,1,true,,\nc,tok_4111111111111112,,1,true,,\n";
@@ -172,7 +172,7 @@ fn a_card_number_is_no_token() {
 }
 
 #[test]
-fn json_lines_are_judged_by_the_same_rules() {
+fn json_lines_have_the_same_rules() {
     let rows = r#"{"Key":"a","TokenId":"t","Amount":1,"ConvenienceFeeActive":false}
 
 {"Key":"a","TokenId":"t","Amount":"1","ConvenienceFeeActive":"no"}
@@ -186,15 +186,15 @@ fn json_lines_are_judged_by_the_same_rules() {
     assert_eq!(
         problems("rows.jsonl", rows),
         [
-            "3 Amount must be a JSON number, not a text",
+            "3 Amount must be a JSON number, not a string",
             "3 ConvenienceFeeActive must be true or false",
             "3 Key is the same as in line 1",
             "4 Key must be a string",
-            "4 CardNumber is not a field of this request",
+            "4 CardNumber is not a field of this request: fix the name or remove the field",
             "5 Key appears more than once",
             "6 Key is required where there is no ReferenceNo",
             "7 row must be a JSON object",
-            "8 row must be JSON; it stops being so at column 65",
+            "8 row must be JSON: syntax error at column 65",
             "9 Key must not be empty",
             "10 Key is the same as in line 1",
         ]
@@ -202,7 +202,7 @@ fn json_lines_are_judged_by_the_same_rules() {
 }
 
 #[test]
-fn a_header_is_judged_too() {
+fn header_is_checked() {
     let body = "\na,t,1,false\n";
     assert_eq!(
         problems("rows.csv", format!("Key,TokenId,Amount,amount,TokenId{body}")),
@@ -219,7 +219,7 @@ fn a_header_is_judged_too() {
             "1 Key or ReferenceNo is missing in the header",
         ]
     );
-    // A column that is unknown hides nothing of the rows.
+    // The rows are checked even if a column is unknown.
     assert_eq!(
         problems("rows.csv", "Key,TokenId,Amount,ConvenienceFeeActive,Note\na,t,0,false,x\n"),
         ["1 Note is no column of a token transaction", "2 Amount must be above zero"]
@@ -233,7 +233,7 @@ fn a_header_is_judged_too() {
         let rule = format!("1 header has its columns separated by {name}; they must be by commas");
         assert_eq!(problems("rows.csv", content), [rule]);
     }
-    // The cells of such a row are not judged, because nobody knows which is which.
+    // The cells of such a row are not checked, because their columns are unclear.
     assert_eq!(
         problems("rows.csv", "Key,TokenId,Amount,ConvenienceFeeActive\na,t,12,50,false\n"),
         [
@@ -245,7 +245,7 @@ fn a_header_is_judged_too() {
 }
 
 #[test]
-fn what_is_no_text_is_told_and_never_shown() {
+fn invalid_text_is_reported_but_not_shown() {
     let content = [
         &b"Key,TokenId,Amount,ConvenienceFeeActive,Description\na,t,1,false,\xff\n"[..],
         b"b,t\0,1,false,\n\"c\n\",t,1,false,\n",
@@ -263,8 +263,8 @@ fn what_is_no_text_is_told_and_never_shown() {
     assert_eq!(problems("rows.jsonl", b"{\"Key\":\"\xff\"}"), ["1 row must be UTF-8"]);
     assert_eq!(
         problems("rows.jsonl", b"{\"Key\":\"\0\"}"),
-        // serde_json counts a control character within a text as the character before it.
-        ["1 row must be JSON; it stops being so at column 8"]
+        // serde_json reports the column before a control character in a string.
+        ["1 row must be JSON: syntax error at column 8"]
     );
     for beginning in [&b"\xff\xfeK\0"[..], b"\xfe\xff\0K"] {
         let error = dry_run("rows.csv", beginning).failed(2, "invalid");
@@ -273,7 +273,7 @@ fn what_is_no_text_is_told_and_never_shown() {
 }
 
 #[test]
-fn a_row_that_is_too_large_is_skipped_and_the_next_one_read() {
+fn oversized_row_is_skipped() {
     let large = "x".repeat(10 << 20);
     let csv = format!("{HEADER}a,t,,1,false,\"{large}\n{large}\",\nb,t,,0,false,,\n");
     assert_eq!(
@@ -287,14 +287,14 @@ fn a_row_that_is_too_large_is_skipped_and_the_next_one_read() {
     );
     let json = format!("{{\"Key\":\"{large}\"}}\n{{}}\n");
     assert_eq!(problems("rows.jsonl", json)[0], "1 row must be at most 128 KiB");
-    // What JSON may be written as longer than it is sent, and what is too long to be sent.
+    // A row within the limit of a row, but longer than the limit of a request.
     let description = "x".repeat(70_000);
     let content = format!("{HEADER}a,t,,1,false,{description},\n");
     assert_eq!(problems("rows.csv", content), ["2 body must be at most 65536 bytes of JSON"]);
 }
 
 #[test]
-fn a_quotation_mark_that_nothing_closes_swallows_no_rows() {
+fn unclosed_quote_is_reported() {
     let content = "Key,TokenId,Amount,ConvenienceFeeActive,Description\na,t,1,false,\"tea\nb,t,1,false,\n";
     assert_eq!(
         problems("rows.csv", content),
@@ -307,7 +307,7 @@ fn a_quotation_mark_that_nothing_closes_swallows_no_rows() {
 }
 
 #[test]
-fn only_a_regular_file_that_holds_something_is_read() {
+fn only_a_nonempty_regular_file_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     std::fs::write(path("empty.csv"), "").unwrap();
@@ -327,7 +327,7 @@ fn only_a_regular_file_that_holds_something_is_read() {
 }
 
 #[test]
-fn people_see_the_first_hundred_problems() {
+fn text_shows_the_first_hundred_problems() {
     let rows = "a,t,,0,false,,\n".repeat(150);
     let file = TemporaryFile::new(format!("{HEADER}{rows}"));
     let peer = Peer::new(Then::Close);
@@ -344,7 +344,7 @@ fn people_see_the_first_hundred_problems() {
 }
 
 #[test]
-fn a_dry_run_of_a_file_is_told_as_one() {
+fn batch_dry_run_has_its_own_help() {
     let help = payments_at("http://127.0.0.1:9", ["batch", "run", "--help"]).end();
     assert_eq!(help.code, Some(0), "{help:?}");
     assert!(help.stdout.contains("Check and count every row, and send nothing"), "{}", help.stdout);
@@ -352,7 +352,7 @@ fn a_dry_run_of_a_file_is_told_as_one() {
     assert!(help.stdout.contains("The journal is the account"), "{}", help.stdout);
     assert!(help.stdout.lines().all(|line| line.chars().count() <= 100), "{}", help.stdout);
 
-    // It may stand before the command too, as every option of the whole.
+    // The option may also come before the command.
     let file = TemporaryFile::new(format!("{HEADER}a,t,,1,false,,\n"));
     let peer = Peer::new(Then::Close);
     let arguments = ["--dry-run", "batch", "run", file.path(), "--journal", "none.db"];

@@ -1,4 +1,4 @@
-//! `payments batch run` of one file by several processes over one journal in PostgreSQL, as on several machines.
+//! `payments batch run` of one file in several processes with one journal in PostgreSQL, as on several machines.
 #![cfg(unix)]
 
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use crate::support::Running;
 const PROCESSES: usize = 4;
 const IN_FLIGHT: usize = 4;
 
-/// Starts the run of the same file in as many processes.
+/// Starts a run of the same file in each of [`PROCESSES`] processes.
 fn fleet(billing: &Billing, server: &Server) -> Vec<Running> {
     let run = || {
         let options = ["--concurrency", "4", "--journal", &server.url()];
@@ -25,17 +25,17 @@ fn fleet(billing: &Billing, server: &Server) -> Vec<Running> {
     (0..PROCESSES).map(|_| run()).collect()
 }
 
-/// How many rows were sent to the service, none of them twice.
+/// The number of requests at the service. Checks that no row was sent twice.
 fn sent(billing: &Billing) -> usize {
     let requests = billing.office.sandbox.gateway().requests();
     let references: Vec<_> = requests.iter().filter_map(|request| request.field("ReferenceNo")).collect();
     let distinct: HashSet<_> = references.iter().collect();
-    assert_eq!((references.len(), distinct.len()), (requests.len(), requests.len()), "nothing is sent twice");
+    assert_eq!((references.len(), distinct.len()), (requests.len(), requests.len()), "a row was sent twice");
     requests.len()
 }
 
 #[test]
-fn processes_share_the_rows_out_and_each_ends_with_the_outcome_of_the_whole_file() {
+fn processes_share_the_rows_and_report_the_whole_file() {
     let Some(server) = Server::start() else { return };
     let billing = Billing::open();
     billing.good(200);
@@ -48,12 +48,12 @@ fn processes_share_the_rows_out_and_each_ends_with_the_outcome_of_the_whole_file
         assert_eq!(count("processed") + count("processed_earlier"), 200, "{ended:?}");
         sent_here += count("processed");
     }
-    assert_eq!(sent_here, 200, "each row is processed by one of them");
+    assert_eq!(sent_here, 200, "not every row was processed by one process");
     assert_eq!((sent(&billing), billing.charged().len()), (200, 200));
 }
 
 #[test]
-fn what_a_killed_process_had_in_flight_is_unknown_to_the_others_and_never_sent_again() {
+fn rows_in_flight_in_a_killed_process_are_unknown_and_never_sent_again() {
     let Some(server) = Server::start() else { return };
     let billing = Billing::open();
     billing.good(60);
@@ -76,11 +76,11 @@ fn what_a_killed_process_had_in_flight_is_unknown_to_the_others_and_never_sent_a
         assert_eq!(count("unknown") + count("unknown_earlier"), 4, "{ended:?}");
         assert_eq!(document["unresolved"].as_array().map(Vec::len), Some(4), "{document}");
     }
-    // What the killed process had sent may have got lost on its way, or not.
+    // Each request of the killed process may or may not have arrived.
     let sent_before = sent(&billing);
     assert!((56..=60).contains(&sent_before) && billing.charged().len() <= sent_before, "{sent_before}");
 
     let again = self::fleet(&billing, &server).remove(0).end();
     assert_eq!((again.code, counts(&again)["unknown_earlier"].clone()), (Some(5), json!(4)));
-    assert_eq!(sent(&billing), sent_before, "the same command again sends nothing");
+    assert_eq!(sent(&billing), sent_before, "the same command sent something again");
 }

@@ -1,4 +1,4 @@
-//! `payments batch run` against a sandbox: every way in which a run can end, and what the same command does after it.
+//! `payments batch run` against a sandbox: every way a run can end, and what the same command does afterwards.
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::collections::BTreeSet;
@@ -19,13 +19,13 @@ use crate::support::{Ended, KEY, Peer, Run, answers, payments_at};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
-/// An office with files for its billing runs.
+/// A sandbox with a journal, and a folder for the files of billing runs.
 pub(crate) struct Billing {
     pub(crate) office: Office,
     folder: tempfile::TempDir,
 }
 
-/// How many rows stand where, without those places where none does.
+/// The count of rows for each outcome that has any. Checks that every row is counted once.
 #[track_caller]
 pub(crate) fn counts(ended: &Ended) -> Value {
     let document = ended.json();
@@ -84,7 +84,7 @@ impl Billing {
         self.command(options).end()
     }
 
-    /// References and amounts of everything that was charged; none of them twice.
+    /// The references and amounts of all charges. Checks that none is there twice.
     #[track_caller]
     pub(crate) fn charged(&self) -> BTreeSet<(String, String)> {
         let ledger = self.office.sandbox.gateway().ledger();
@@ -93,7 +93,7 @@ impl Billing {
             .map(|entry| (entry.reference_no.clone().unwrap_or_default(), entry.amount.to_string()))
             .collect();
         let distinct: BTreeSet<_> = charged.iter().cloned().collect();
-        assert_eq!(distinct.len(), charged.len(), "nobody is charged twice: {charged:?}");
+        assert_eq!(distinct.len(), charged.len(), "charged twice: {charged:?}");
         distinct
     }
 
@@ -108,7 +108,7 @@ impl Billing {
 }
 
 #[test]
-fn every_row_is_charged_once_and_the_same_command_again_sends_nothing() {
+fn every_row_is_charged_once_over_repeated_runs() {
     let billing = Billing::open();
     billing.good(70);
     let ended = billing.run(&["--results", &billing.path("results.jsonl")]);
@@ -136,7 +136,7 @@ fn every_row_is_charged_once_and_the_same_command_again_sends_nothing() {
 }
 
 #[test]
-fn what_is_rejected_is_4_and_stays_rejected() {
+fn rejected_row_exits_4_and_stays_rejected() {
     let billing = Billing::open();
     billing.write(&["tok_approved", "tok_declined", "tok_approved"]);
     let ended = billing.run(&[]);
@@ -151,15 +151,15 @@ fn what_is_rejected_is_4_and_stays_rejected() {
 }
 
 #[test]
-fn what_is_unknown_is_5_is_listed_and_never_sent_again_d03() {
+fn unknown_row_exits_5_and_is_never_sent_again_d03() {
     let billing = Billing::open();
     billing.good(5);
     billing.arm(Fault::response_lost(TOKENS).skip(2));
     let ended = billing.run(&["--concurrency", "1", "--results", &billing.path("results.jsonl")]);
     ends(&ended, 5, "unknown", None);
     assert_eq!(counts(&ended), json!({"processed": 4, "unknown": 1, "total": 5}));
-    let doubt = json!({"line": 4, "key": "k3", "amount": 3.01, "transaction_id": null, "outcome": "unknown", "kind": "closed"});
-    assert_eq!(ended.json()["unresolved"], json!([doubt]));
+    let unresolved = json!({"line": 4, "key": "k3", "amount": 3.01, "transaction_id": null, "outcome": "unknown", "kind": "closed"});
+    assert_eq!(ended.json()["unresolved"], json!([unresolved]));
     let results = billing.results("results.jsonl");
     for (number, result) in (1..).zip(&results) {
         let (amount, reference) = (&result["amount"], &result["reference"]);
@@ -178,17 +178,17 @@ fn what_is_unknown_is_5_is_listed_and_never_sent_again_d03() {
     for part in ["OUTCOME UNKNOWN of 1 charge", "line 4: k3, 3.01", "payments journal list --unresolved"] {
         assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
     }
-    assert_eq!(billing.charged().len(), 5, "it was charged, which the client could not know");
+    assert_eq!(billing.charged().len(), 5, "the unknown row was charged");
 
-    // A person finds out.
+    // A person resolves it.
     let note = ["journal", "resolve", "k3", "--not-processed", "--note", "not in the books"];
     assert_eq!(billing.office.run(note).end().code, Some(0));
     assert_eq!(billing.run(&[]).code, Some(0));
-    assert_eq!(billing.office.requests(), before + 1, "what a person has reopened is sent");
+    assert_eq!(billing.office.requests(), before + 1, "the resolved row was not sent");
 }
 
 #[test]
-fn a_refused_key_stops_the_run_with_6_and_a_person_reopens_what_it_met() {
+fn http_401_stops_the_run_with_6_until_a_person_reopens_the_row() {
     let billing = Billing::open();
     billing.good(50);
     let ended = billing.command(&["--concurrency", "1"]).env("PAYMENTS_API_KEY", "another_key").end();
@@ -204,7 +204,7 @@ fn a_refused_key_stops_the_run_with_6_and_a_person_reopens_what_it_met() {
 }
 
 #[test]
-fn a_forbidden_charge_stops_the_run_too() {
+fn http_403_stops_the_run() {
     let billing = Billing::open();
     billing.good(20);
     billing.arm(Fault::on(TOKENS).before_commit().status(StatusCode::FORBIDDEN).skip(3));
@@ -214,10 +214,10 @@ fn a_forbidden_charge_stops_the_run_too() {
 }
 
 #[test]
-fn a_403_that_is_no_plain_no_stops_the_run_and_says_where_to_look_d10() {
+fn ambiguous_403_stops_the_run_with_advice_d10() {
     let billing = Billing::open();
     billing.good(20);
-    // It says two things, as what stands between may after the service has acted.
+    // The status and the body contradict each other, as a proxy's response after the service acted may.
     let peer = Peer::answering("403 Forbidden", answers::RECEIPT);
     let ended = billing.command_at(&peer.base_url, &["--concurrency", "1"]).end();
     ends(&ended, 5, "unknown", Some("forbidden"));
@@ -228,7 +228,7 @@ fn a_403_that_is_no_plain_no_stops_the_run_and_says_where_to_look_d10() {
     }
     assert!(!message.contains("journal retry"), "{message}");
 
-    // In the service's own words it is a no, which a person may have sent again.
+    // In the service's own format it is a rejection, which a person may reopen.
     billing.good(21);
     let refusal = r#"{"status":"failed","status_code":403,"msg":"not from here"}"#;
     let peer = Peer::answering("403 Forbidden", refusal);
@@ -240,7 +240,7 @@ fn a_403_that_is_no_plain_no_stops_the_run_and_says_where_to_look_d10() {
 }
 
 #[test]
-fn too_many_requests_are_answered_by_the_pause_that_is_asked_for() {
+fn http_429_pauses_the_run_as_requested() {
     let billing = Billing::open();
     billing.good(6);
     let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
@@ -249,9 +249,9 @@ fn too_many_requests_are_answered_by_the_pause_that_is_asked_for() {
     let ended = billing.run(&["--concurrency", "1"]);
     ends(&ended, 4, "rejected", None);
     assert_eq!(counts(&ended), json!({"processed": 5, "rejected": 1, "total": 6}));
-    assert!(begun.elapsed() >= Duration::from_secs(1), "the pause was kept");
+    assert!(begun.elapsed() >= Duration::from_secs(1), "the pause was too short");
 
-    // Longer than there is patience for: it ends at once and says so.
+    // A pause longer than the patience stops the run at once.
     billing.good(9);
     billing.arm(busy.retry_after("3600"));
     let ended = billing.run(&["--concurrency", "1"]);
@@ -264,7 +264,7 @@ fn too_many_requests_are_answered_by_the_pause_that_is_asked_for() {
 }
 
 #[test]
-fn rows_that_were_refused_for_the_caller_are_named_by_status_with_the_command_that_reopens_them() {
+fn refusals_unrelated_to_the_payment_are_listed_by_status() {
     let billing = Billing::open();
     billing.write(&["tok_approved", "tok_approved", "tok_declined", "tok_approved", "tok_approved"]);
     let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
@@ -279,7 +279,7 @@ fn rows_that_were_refused_for_the_caller_are_named_by_status_with_the_command_th
     ] {
         assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
     }
-    // Another row, which meets a refused key: both statuses are named from now on.
+    // One more row, which gets a 401: from now on both statuses are listed.
     billing.write(&[
         "tok_approved",
         "tok_approved",
@@ -310,7 +310,7 @@ fn rows_that_were_refused_for_the_caller_are_named_by_status_with_the_command_th
 }
 
 #[test]
-fn an_outage_leaves_everything_to_the_next_run_d02() {
+fn outage_leaves_the_rows_to_the_next_run_d02() {
     let billing = Billing::open();
     billing.good(100);
     let port = UnresponsivePort::refusing();
@@ -340,21 +340,21 @@ fn an_outage_leaves_everything_to_the_next_run_d02() {
 }
 
 #[test]
-fn a_run_that_is_going_wrong_is_stopped() {
+fn max_rejected_stops_the_run() {
     for (limit, rejected) in [("0", 1), ("2", 3)] {
         let billing = Billing::open();
         billing.write(&["tok_declined"; 20]);
         let ended = billing.run(&["--concurrency", "1", "--max-rejected", limit]);
         ends(&ended, 3, "unfinished", Some("max_rejected"));
         assert_eq!(counts(&ended), json!({"rejected": rejected, "not_started": 20 - rejected, "total": 20}));
-        // The limit is each run's own, as a person who starts it again wants to go on.
+        // The limit applies to each run alone, because a person who starts it again wants to continue.
         let ended = billing.run(&["--concurrency", "1", "--max-rejected", "20"]);
         ends(&ended, 4, "rejected", None);
     }
 }
 
 #[test]
-fn answers_that_are_all_unknown_stop_the_run_before_the_file_is_burnt() {
+fn only_unknown_responses_stop_the_run_early() {
     let billing = Billing::open();
     billing.good(100);
     billing.arm(Fault::on(TOKENS).before_commit().status(StatusCode::BAD_GATEWAY).times(100));
@@ -365,7 +365,7 @@ fn answers_that_are_all_unknown_stop_the_run_before_the_file_is_burnt() {
 }
 
 #[test]
-fn one_signal_lets_what_is_in_flight_end() {
+fn first_signal_waits_for_charges_in_flight() {
     for signal in ["INT", "TERM"] {
         let billing = Billing::open();
         billing.good(20);
@@ -386,7 +386,7 @@ fn one_signal_lets_what_is_in_flight_end() {
 }
 
 #[test]
-fn two_signals_end_at_once_and_what_was_in_flight_is_unknown_and_never_sent_again_d22() {
+fn second_signal_exits_at_once_with_charges_in_flight_unknown_d22() {
     let billing = Billing::open();
     billing.good(20);
     let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
@@ -411,7 +411,7 @@ fn two_signals_end_at_once_and_what_was_in_flight_is_unknown_and_never_sent_agai
 }
 
 #[test]
-fn a_key_that_stands_for_another_request_is_refused_before_anything_is_sent_d43() {
+fn key_of_another_request_is_refused_before_sending_d43() {
     let billing = Billing::open();
     billing.good(2);
     ends(&billing.run(&[]), 0, "processed", None);
@@ -439,7 +439,7 @@ fn a_key_that_stands_for_another_request_is_refused_before_anything_is_sent_d43(
 }
 
 #[test]
-fn a_key_that_stands_for_another_request_of_unknown_outcome_is_never_to_be_paid_under_another_key_d43() {
+fn key_of_an_unknown_request_must_not_be_paid_under_another_key_d43() {
     let billing = Billing::open();
     billing.write(&["tok_approved", "tok_declined"]);
     billing.arm(Fault::response_lost(TOKENS));
@@ -462,7 +462,7 @@ fn a_key_that_stands_for_another_request_of_unknown_outcome_is_never_to_be_paid_
 }
 
 #[test]
-fn a_dry_run_tells_what_is_left() {
+fn dry_run_counts_the_rows_left() {
     let billing = Billing::open();
     billing.good(3);
     ends(&billing.run(&[]), 0, "processed", None);
@@ -478,7 +478,7 @@ fn a_dry_run_tells_what_is_left() {
 }
 
 #[test]
-fn an_invalid_file_leaves_no_journal_and_no_results() {
+fn invalid_file_creates_no_journal_and_no_results() {
     let billing = Billing::open();
     billing.write(&["tok_approved", ""]);
     let error = billing.run(&["--results", &billing.path("results.jsonl")]).failed(2, "invalid");
@@ -489,7 +489,7 @@ fn an_invalid_file_leaves_no_journal_and_no_results() {
 }
 
 #[test]
-fn the_api_key_is_no_key_of_a_row() {
+fn row_key_with_the_api_key_is_refused() {
     let billing = Billing::open();
     let text = format!("Key,TokenId,Amount,ConvenienceFeeActive\nk-{KEY},tok_approved,1,false\n");
     fs::write(billing.path("rows.csv"), text).unwrap();
@@ -500,7 +500,7 @@ fn the_api_key_is_no_key_of_a_row() {
 }
 
 #[test]
-fn results_are_appended_on_a_line_of_their_own_and_are_nobody_elses_to_read() {
+fn results_are_appended_on_a_new_line_and_private() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let billing = Billing::open();
@@ -508,7 +508,7 @@ fn results_are_appended_on_a_line_of_their_own_and_are_nobody_elses_to_read() {
     let results = billing.path("results.jsonl");
     ends(&billing.run(&["--results", &results]), 0, "processed", None);
     assert_eq!(fs::metadata(&results).unwrap().permissions().mode() & 0o777, 0o600);
-    // A killed run has left half a line.
+    // As a killed run leaves it: with half a line.
     let whole = fs::read_to_string(&results).unwrap();
     fs::write(&results, format!("{whole}{{\"line\":3,\"outco")).unwrap();
     billing.good(2);
@@ -539,7 +539,7 @@ fn results_may_be_csv() {
 }
 
 #[test]
-fn results_that_cannot_be_written_stop_the_run_before_it_begins() {
+fn unwritable_results_are_refused_before_sending() {
     let billing = Billing::open();
     billing.good(1);
     let journal = billing.office.journal();
@@ -559,13 +559,13 @@ fn results_that_cannot_be_written_stop_the_run_before_it_begins() {
 }
 
 #[test]
-fn a_file_that_changes_under_a_run_stops_it() {
+fn file_change_stops_the_run() {
     let billing = Billing::open();
     billing.good(300);
     let gate = billing.office.sandbox.gateway().gate(TOKENS);
     let running = billing.command(&["--concurrency", "1"]).stdout(Stdio::piped()).spawn();
     block_on(gate.arrived());
-    // Somebody saves the file again with other amounts, in place.
+    // The file is overwritten in place with other amounts.
     let text = fs::read_to_string(billing.path("rows.csv")).unwrap();
     fs::write(billing.path("rows.csv"), text.replace(".01,", ".99,")).unwrap();
     gate.release();
@@ -576,7 +576,7 @@ fn a_file_that_changes_under_a_run_stops_it() {
 }
 
 #[test]
-fn two_runs_at_once_charge_nobody_twice() {
+fn concurrent_runs_charge_nobody_twice() {
     let billing = Billing::open();
     billing.good(60);
     let ended: Vec<Ended> = thread::scope(|scope| {
@@ -584,7 +584,7 @@ fn two_runs_at_once_charge_nobody_twice() {
         runs.into_iter().map(|run| run.join().unwrap()).collect()
     });
     for ended in &ended {
-        // What another run is sending is not known to have ended.
+        // A run that ends while another one is still sending is unfinished.
         assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");
         counts(ended);
     }
@@ -594,7 +594,7 @@ fn two_runs_at_once_charge_nobody_twice() {
 }
 
 #[test]
-fn a_rate_is_not_exceeded() {
+fn rate_is_not_exceeded() {
     let billing = Billing::open();
     billing.good(6);
     let begun = Instant::now();
@@ -603,7 +603,7 @@ fn a_rate_is_not_exceeded() {
 }
 
 #[test]
-fn a_terminal_shows_a_table_and_no_document() {
+fn terminal_gets_a_table() {
     let billing = Billing::open();
     billing.good(40);
     let shown = billing.command(&[]).on_a_terminal();

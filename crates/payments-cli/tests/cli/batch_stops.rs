@@ -1,4 +1,4 @@
-//! A billing run is told to stop, or finds that it should, while nobody reads or answers.
+//! A billing run that stops, at a signal or by its own rules, while its output is unread or the service does not respond.
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::fs::{self, File, OpenOptions};
@@ -19,14 +19,14 @@ use crate::support::{TOKEN_PAYMENT, answer, answers, full_pipe, payments_at, rea
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
 #[test]
-fn a_stderr_that_nobody_reads_holds_up_neither_the_run_nor_a_signal() {
+fn unread_stderr_blocks_neither_the_run_nor_a_signal() {
     let billing = Billing::open();
     billing.good(20);
     let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
     let (_reader, stderr) = full_pipe();
     let running = billing.command(&["--concurrency", "3"]).stdout(Stdio::piped()).spawn_telling(stderr);
     block_on(gate.arrivals(3));
-    // Two that differ, because two alike that arrive together are one.
+    // Two different signals, because two equal ones may be merged.
     running.signal("INT");
     running.signal("TERM");
     let ended = running.end();
@@ -41,8 +41,8 @@ fn a_stderr_that_nobody_reads_holds_up_neither_the_run_nor_a_signal() {
 }
 
 #[test]
-fn a_trace_that_nobody_reads_holds_up_no_charge_and_no_record() {
-    // More than a pipe holds, of a parent that reads stdout to its end first.
+fn unread_trace_blocks_neither_charges_nor_records() {
+    // A trace larger than a pipe's buffer, with a parent that first reads stdout to its end.
     let billing = Billing::open();
     billing.good(700);
     let (mut reader, stderr) = io::pipe().unwrap();
@@ -52,13 +52,13 @@ fn a_trace_that_nobody_reads_holds_up_no_charge_and_no_record() {
     assert_eq!(billing.charged().len(), 700);
     let recorded = billing.office.run(["journal", "export"]).end().stdout;
     assert_eq!(recorded.lines().filter(|line| line.contains(r#""state":"processed""#)).count(), 700);
-    let mut told = String::new();
-    reader.read_to_string(&mut told).unwrap();
-    assert!(told.len() > 60 * 1024, "the pipe was full: {}", told.len());
+    let mut trace = String::new();
+    reader.read_to_string(&mut trace).unwrap();
+    assert!(trace.len() > 60 * 1024, "the pipe was not full: {}", trace.len());
 }
 
 #[test]
-fn a_signal_is_heard_though_nobody_reads_the_trace() {
+fn signal_works_with_an_unread_trace() {
     let billing = Billing::open();
     billing.good(20);
     let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
@@ -75,7 +75,7 @@ fn a_signal_is_heard_though_nobody_reads_the_trace() {
 }
 
 #[test]
-fn a_trace_of_a_single_charge_that_nobody_reads_holds_it_up_for_a_second_at_most() {
+fn unread_trace_delays_a_single_charge_by_a_second_at_most() {
     let billing = Billing::open();
     for key in ["invoice-17", "invoice-18"] {
         let (_reader, stderr) = full_pipe();
@@ -88,18 +88,18 @@ fn a_trace_of_a_single_charge_that_nobody_reads_holds_it_up_for_a_second_at_most
     }
 }
 
-/// A service that answers the first request with 401, and the others never. It tells of each.
+/// A service that responds to the first request with 401 and never to the others. The receiver gets a message per request.
 fn refusing_one() -> (String, Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base_url = format!("http://{}/api/v1/public", listener.local_addr().unwrap());
-    let (tell, told) = channel();
+    let (sender, received) = channel();
     thread::spawn(move || {
         for (number, stream) in listener.incoming().enumerate() {
-            let (tell, mut stream) = (tell.clone(), stream.unwrap());
+            let (sender, mut stream) = (sender.clone(), stream.unwrap());
             thread::spawn(move || {
                 let mut refused = number > 0;
                 while read_request(&mut stream).is_some() {
-                    tell.send(()).unwrap();
+                    sender.send(()).unwrap();
                     if !std::mem::replace(&mut refused, true) {
                         stream.write_all(&answer("401 Unauthorized", answers::UNAUTHORIZED)).unwrap();
                     }
@@ -107,21 +107,21 @@ fn refusing_one() -> (String, Receiver<()>) {
             });
         }
     });
-    (base_url, told)
+    (base_url, received)
 }
 
 #[test]
-fn one_signal_after_a_refused_key_ends_at_once_with_5() {
+fn first_signal_after_a_401_exits_at_once_with_5() {
     let billing = Billing::open();
     billing.good(20);
-    let (base_url, told) = refusing_one();
+    let (base_url, received) = refusing_one();
     let mut running = billing.command_at(&base_url, &["--concurrency", "3"]).stdout(Stdio::piped()).spawn();
     let line = running.error_line();
     assert!(line.starts_with("stopped (unauthorized): no new charge is begun; waiting for "), "{line}");
     running.signal("INT");
     let ended = running.end();
     ends(&ended, 5, "unknown", Some("unauthorized"));
-    let in_flight = told.try_iter().count() - 1;
+    let in_flight = received.try_iter().count() - 1;
     let seen = counts(&ended);
     assert_eq!(seen["rejected"], 1, "{seen}");
     assert!(in_flight as u64 <= seen["unknown"].as_u64().unwrap(), "{in_flight}: {seen}");
@@ -130,7 +130,7 @@ fn one_signal_after_a_refused_key_ends_at_once_with_5() {
 }
 
 #[test]
-fn a_journal_that_another_process_has_keeps_the_end_of_a_run_waiting_for_no_second_signal() {
+fn locked_journal_does_not_delay_the_second_signal() {
     let billing = Billing::open();
     billing.good(20);
     let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
@@ -148,13 +148,13 @@ fn a_journal_that_another_process_has_keeps_the_end_of_a_run_waiting_for_no_seco
 }
 
 #[test]
-fn a_journal_that_cannot_be_closed_keeps_no_run_from_its_end() {
+fn journal_that_cannot_be_closed_does_not_block_the_exit() {
     let billing = Billing::open();
     billing.good(3);
     let gate = billing.office.sandbox.gateway().gate(TOKENS);
     let running = billing.command(&[]).stdout(Stdio::piped()).spawn();
     block_on(gate.arrivals(3));
-    // Another process opens or closes it, and does not come to its end.
+    // As if another process were opening or closing the journal and hung.
     let journal = billing.office.journal();
     let owners = File::open(journal.with_file_name("billing.db-owners")).unwrap();
     owners.lock().unwrap();
@@ -169,7 +169,7 @@ fn a_journal_that_cannot_be_closed_keeps_no_run_from_its_end() {
 }
 
 #[test]
-fn a_charge_with_a_key_hears_the_second_signal_though_nobody_reads_stderr() {
+fn second_signal_ends_a_charge_with_unread_stderr() {
     let billing = Billing::open();
     let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
     let (_reader, stderr) = full_pipe();
@@ -182,23 +182,23 @@ fn a_charge_with_a_key_hears_the_second_signal_though_nobody_reads_stderr() {
     block_on(gate.arrived());
     running.signal("INT");
     running.signal("TERM");
-    // What it has to say on stderr waits, until a signal ends the wait.
+    // Writing to stderr blocks until a signal ends the wait.
     assert_eq!(running.ends_signalled("TERM"), Some(5));
     gate.release();
 }
 
 #[test]
-fn a_stdout_that_nobody_reads_holds_the_end_up_until_a_signal() {
+fn unread_stdout_blocks_the_exit_until_a_signal() {
     let billing = Billing::open();
     billing.good(1);
     let results = billing.path("results.jsonl");
     let (_reader, stdout) = full_pipe();
     let running = billing.command(&["--results", &results]).stdout(stdout).spawn();
     wait_until(|| fs::read_to_string(&results).is_ok_and(|text| text.ends_with('\n')));
-    // The summary of a success was not written, so nobody may take it for one.
+    // The summary was not written, so the run must not exit with 0.
     assert_eq!(running.ends_signalled("INT"), Some(1));
 
-    // A run that is given up does not wait for who does not read.
+    // After two signals, a run does not wait for a reader.
     billing.good(4);
     let gate = billing.office.sandbox.gateway().gate(TOKENS);
     let (_reader, stdout) = full_pipe();
@@ -211,10 +211,10 @@ fn a_stdout_that_nobody_reads_holds_the_end_up_until_a_signal() {
 }
 
 #[test]
-fn a_journal_that_never_answers_keeps_no_signal_waiting() {
+fn unresponsive_journal_does_not_block_a_signal() {
     let billing = Billing::open();
     billing.good(1);
-    // It takes connections and says nothing.
+    // A database that accepts connections and never responds.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = format!("postgres://{}/books", silent.local_addr().unwrap());
     let arguments = ["batch", "run", &billing.path("rows.csv"), "--journal", &place];
@@ -227,8 +227,8 @@ fn a_journal_that_never_answers_keeps_no_signal_waiting() {
 }
 
 #[test]
-fn rows_that_are_added_under_a_run_are_never_passed_over_with_0() {
-    // While rows are left to be read, and after the last one was.
+fn rows_added_during_a_run_never_exit_0() {
+    // While rows are left to read, and after the last one.
     for rows in [60, 1] {
         let billing = Billing::open();
         billing.good(rows);
@@ -248,7 +248,7 @@ fn rows_that_are_added_under_a_run_are_never_passed_over_with_0() {
 }
 
 #[test]
-fn neither_file_of_a_run_may_be_the_journal_under_another_name() {
+fn journal_under_another_name_is_refused_as_input_or_results() {
     let billing = Billing::open();
     billing.good(1);
     let journal = billing.office.journal();
@@ -266,11 +266,11 @@ fn neither_file_of_a_run_may_be_the_journal_under_another_name() {
         assert_eq!(error["kind"], "results", "{results}: {error}");
         assert!(error["message"].as_str().unwrap().contains("is the journal"), "{error}");
     };
-    // Where nothing is yet.
+    // Before the journal exists.
     for name in ["billing.db", "./billing.db", "billing.db-wal", "./billing.db-shm", &round, &link] {
         refuses(name);
     }
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing was made");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "a file was created");
 
     ends(&billing.run(&[]), 0, "processed", None);
     std::os::unix::fs::symlink(&journal, at("other")).unwrap();
@@ -284,7 +284,7 @@ fn neither_file_of_a_run_may_be_the_journal_under_another_name() {
 }
 
 #[test]
-fn a_quotation_mark_that_a_killed_run_has_left_open_swallows_no_results() {
+fn unclosed_quote_of_a_killed_run_hides_no_results() {
     let billing = Billing::open();
     billing.good(1);
     let results = billing.path("results.csv");
@@ -294,7 +294,7 @@ fn a_quotation_mark_that_a_killed_run_has_left_open_swallows_no_results() {
         ["3,k2,rejected,1.00,\"tea, and", "3,k2,rejected,1.00,\"tea, \"\"and", "3,k2,rejected,1.00,tea"]
     {
         fs::write(&results, format!("{whole}{torn}")).unwrap();
-        // Each time another journal, so that the row is sent and written again.
+        // A new journal each time, so that the row is sent and written again.
         fs::remove_file(billing.office.journal()).unwrap();
         ends(&billing.run(&["--results", &results]), 0, "processed", None);
         let text = fs::read_to_string(&results).unwrap();
@@ -302,16 +302,16 @@ fn a_quotation_mark_that_a_killed_run_has_left_open_swallows_no_results() {
         let records: Vec<_> = reader.records().map(Result::unwrap).collect();
         assert_eq!(records.len(), 3, "{text}");
         assert_eq!((&records[1][1], &records[2][1]), ("k2", "k1"), "{text}");
-        assert!(text.starts_with(&format!("{whole}{torn}")), "nothing is taken out: {text}");
+        assert!(text.starts_with(&format!("{whole}{torn}")), "the torn line was removed: {text}");
     }
 }
 
-/// A bound against a hang, which nothing but a hang comes near.
+/// Waits until the condition holds. Only a hang takes a minute.
 #[track_caller]
-fn wait_until(is_so: impl Fn() -> bool) {
+fn wait_until(condition: impl Fn() -> bool) {
     let last = Instant::now() + Duration::from_mins(1);
-    while !is_so() {
-        assert!(Instant::now() < last, "it comes to be so");
+    while !condition() {
+        assert!(Instant::now() < last, "timed out");
         thread::sleep(Duration::from_millis(5));
     }
 }

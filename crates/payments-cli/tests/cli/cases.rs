@@ -1,4 +1,4 @@
-//! One valid call of each kind, as a command that needs no file or reads one from stdin.
+//! One valid call of each kind. A command that needs a file reads it from stdin.
 
 use payments_core::OperationName;
 
@@ -10,7 +10,7 @@ pub(crate) struct Case {
     pub(crate) operation: OperationName,
 }
 
-/// The transaction `txn_1` and the customer `cus_1` are what they are about.
+/// The commands refer to the transaction `txn_1` and the customer `cus_1`.
 pub(crate) fn every_command() -> [Case; 6] {
     use OperationName::{GetCustomer, GetTransaction, TokenTransaction, Transaction, Void};
     let case = |arguments, stdin: &str, operation| Case { arguments, stdin: stdin.to_owned(), operation };

@@ -1,4 +1,4 @@
-//! `payments check`: each step's verdict, and a sentence of its own for whatever answers.
+//! `payments check`: the state of each step, and a specific message for each kind of response.
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, answer, answers, payments, payments_at};
 use crate::tls::https;
 
-/// The states of connection, TLS and key after good settings, and the failed step's sentence.
+/// The states of the steps connection, TLS and key, and the message of the failed step.
 fn verdicts(ended: &Ended) -> ([String; 3], String) {
     let document = ended.json();
     let steps = document["data"]["steps"].as_array().expect("a list").clone();
@@ -22,19 +22,19 @@ fn verdicts(ended: &Ended) -> ([String; 3], String) {
     let sentence = match &*failed {
         [] => String::new(),
         [step] => step["message"].as_str().expect("a text").to_owned(),
-        _ => panic!("one step fails at most: {document}"),
+        _ => panic!("several steps failed: {document}"),
     };
     ([state(1), state(2), state(3)], sentence)
 }
 
-/// Checks a failure's exit code, outcome and states, and gives its sentence.
+/// Checks a failure's exit code, outcome and states, and returns its message.
 #[track_caller]
 fn failed(run: Run, code: i32, outcome: &str, states: [&str; 3]) -> String {
     let ended = run.end();
     let error = ended.failed(code, outcome);
     let (actual, sentence) = verdicts(&ended);
     assert_eq!(actual, states, "{ended:?}");
-    assert_eq!(error["message"], sentence, "the document's message is the failed step's");
+    assert_eq!(error["message"], sentence, "not the message of the failed step");
     assert_eq!(ended.stderr, "");
     sentence
 }
@@ -42,7 +42,7 @@ fn failed(run: Run, code: i32, outcome: &str, states: [&str; 3]) -> String {
 const NO_KEY: [&str; 3] = ["passed", "skipped", "failed"];
 
 #[test]
-fn the_services_404_proves_the_key_and_nothing_but_one_look_up_is_sent() {
+fn service_404_proves_the_key_with_one_lookup() {
     let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
     let ended = payments_at(&peer.base_url, ["check"]).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
@@ -56,7 +56,7 @@ fn the_services_404_proves_the_key_and_nothing_but_one_look_up_is_sent() {
 }
 
 #[test]
-fn every_setting_is_shown_with_its_source_and_the_key_is_not() {
+fn settings_are_shown_with_their_sources_without_the_key() {
     let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
     let key = TemporaryFile::new(KEY);
     let ended = payments(["check", "--timeout", "2.5", "--base-url", &peer.base_url])
@@ -80,7 +80,7 @@ fn every_setting_is_shown_with_its_source_and_the_key_is_not() {
 }
 
 #[test]
-fn text_is_one_line_for_each_step() {
+fn text_has_one_line_per_step() {
     let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
     let ended = payments_at(&peer.base_url, ["check", "--output", "text"]).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
@@ -103,7 +103,7 @@ fn text_is_one_line_for_each_step() {
 }
 
 #[test]
-fn each_answer_that_does_not_prove_the_key_has_a_sentence_and_a_code_of_its_own() {
+fn each_inconclusive_response_has_its_own_message_and_code() {
     let redirect = b"HTTP/1.1 302 Found\r\nlocation: https://elsewhere.invalid/\r\ncontent-length: 0\r\n\r\n";
     let elsewhere = r#"{"status":"failed","status_code":404,"msg":"Path not found"}"#;
     let forbidden = r#"{"status":"failed","status_code":403,"msg":"not from here"}"#;
@@ -145,24 +145,24 @@ fn each_answer_that_does_not_prove_the_key_has_a_sentence_and_a_code_of_its_own(
         let peer = Peer::new(Then::AnswerAndClose(bytes));
         let sentence = failed(payments_at(&peer.base_url, ["check"]), code, outcome, NO_KEY);
         assert!(sentence.starts_with(start), "{start}: {sentence}");
-        let says_what_to_do = ["check ", "give ", "ask ", "try again", "set "];
-        assert!(says_what_to_do.iter().any(|advice| sentence.contains(advice)), "{sentence}");
+        let advice = ["check ", "give ", "ask ", "try again", "set "];
+        assert!(advice.iter().any(|words| sentence.contains(words)), "{sentence}");
         sentences.push(sentence);
         peer.request();
-        assert_eq!(peer.requests_left(), 0, "it is sent once");
+        assert_eq!(peer.requests_left(), 0, "sent again");
     }
-    // The right words in another's mouth prove nothing.
+    // The right message in another format proves nothing.
     let peer = Peer::answering("404 Not Found", r#"{"message":"Transaction not found"}"#);
     let sentence = failed(payments_at(&peer.base_url, ["check"]), 7, "rejected", NO_KEY);
     assert!(sentence.starts_with("HTTP 404, but not in the service's words"), "{sentence}");
 
     sentences.sort();
     sentences.dedup();
-    assert_eq!(sentences.len(), 14, "no two alike");
+    assert_eq!(sentences.len(), 14, "some messages are the same");
 }
 
 #[test]
-fn a_refused_key_is_told_with_its_source() {
+fn refused_key_is_reported_with_its_source() {
     let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
     let run = payments_at(&peer.base_url, ["check"]);
     let sentence = failed(run, 6, "rejected", NO_KEY);
@@ -170,7 +170,7 @@ fn a_refused_key_is_told_with_its_source() {
 }
 
 #[test]
-fn silence_is_no_proof_of_the_key() {
+fn missing_response_does_not_prove_the_key() {
     for (then, start) in [
         (Then::Close, "closed the connection without an answer: is it the service, or does it expect https?"),
         (Then::Answer(b"SSH-2.0-server\r\n\r\n".to_vec()), "answers is no HTTP"),
@@ -184,7 +184,7 @@ fn silence_is_no_proof_of_the_key() {
 }
 
 #[test]
-fn nobody_listens_so_the_connection_fails_and_nothing_else_is_tried() {
+fn connection_failure_skips_the_later_steps() {
     let port = UnresponsivePort::refusing();
     let nobody = port.address();
     let states = ["failed", "skipped", "skipped"];
@@ -192,14 +192,14 @@ fn nobody_listens_so_the_connection_fails_and_nothing_else_is_tried() {
     assert!(sentence.starts_with(&format!("{nobody} takes no connection")), "{sentence}");
     assert!(sentence.contains("check the base address (PAYMENTS_BASE_URL)"), "{sentence}");
 
-    // Reserved, so that it never resolves, at once or in time.
+    // A reserved name, which never resolves.
     let run = payments_at("https://pay.invalid", ["check", "--timeout", "4"]);
     let sentence = failed(run, 3, "not_processed", states);
     assert!(sentence.starts_with("the name pay.invalid does not resolve"), "{sentence}");
 }
 
 #[test]
-fn a_good_certificate_is_a_verdict_of_its_own() {
+fn valid_certificate_passes_the_tls_step() {
     let (base_url, pem) = https(answer("404 Not Found", answers::NOT_FOUND));
     let file = TemporaryFile::new(&pem);
     let ended = payments_at(&base_url, ["check", "--ca-cert", file.path()]).end();
@@ -210,7 +210,7 @@ fn a_good_certificate_is_a_verdict_of_its_own() {
     let authority = json!({"value": file.path(), "from": "--ca-cert"});
     assert_eq!(document["data"]["settings"]["ca_cert"], authority);
 
-    // A refused key says nothing against the certificate.
+    // A refused key does not affect the TLS step.
     let (base_url, pem) = https(answer("401 Unauthorized", answers::UNAUTHORIZED));
     let file = TemporaryFile::new(&pem);
     let run = payments_at(&base_url, ["check", "--ca-cert", file.path()]);
@@ -218,7 +218,7 @@ fn a_good_certificate_is_a_verdict_of_its_own() {
 }
 
 #[test]
-fn a_server_that_is_reached_and_has_no_good_certificate_fails_at_tls() {
+fn invalid_certificate_fails_the_tls_step() {
     let states = ["passed", "failed", "skipped"];
     let (base_url, pem) = https(answer("404 Not Found", answers::NOT_FOUND));
     let sentence = failed(payments_at(&base_url, ["check"]), 3, "not_processed", states);
@@ -235,7 +235,7 @@ fn a_server_that_is_reached_and_has_no_good_certificate_fails_at_tls() {
     let base_url = format!("https://{}/x", plain.local_addr().unwrap());
     thread::spawn(move || {
         for stream in plain.incoming() {
-            // As servers answer what is no HTTP.
+            // As servers respond to what is not HTTP.
             let _ = stream.and_then(|mut stream| stream.write_all(&answer("400 Bad Request", "")));
         }
     });
@@ -244,8 +244,8 @@ fn a_server_that_is_reached_and_has_no_good_certificate_fails_at_tls() {
 }
 
 #[test]
-fn a_server_that_takes_connections_and_says_nothing_is_reached_and_has_no_tls() {
-    // The operating system takes connections for a listener that nobody serves.
+fn silent_server_fails_the_tls_step() {
+    // The operating system accepts connections for a listener without a server.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base_url = format!("https://{}/x", listener.local_addr().unwrap());
     let run = payments_at(&base_url, ["check", "--timeout", "6"]);
@@ -254,7 +254,7 @@ fn a_server_that_takes_connections_and_says_nothing_is_reached_and_has_no_tls() 
 }
 
 #[test]
-fn wrong_settings_fail_the_first_step_and_nothing_is_tried() {
+fn wrong_settings_skip_the_later_steps() {
     for (run, part) in [
         (payments(["check"]), "no base address is set"),
         (payments_at("http://192.0.2.1", ["check"]), "is not https"),
@@ -277,7 +277,7 @@ fn wrong_settings_fail_the_first_step_and_nothing_is_tried() {
 }
 
 #[test]
-fn a_check_that_nobody_can_read_keeps_its_code_or_says_so() {
+fn check_with_closed_stdout_exits_1_or_keeps_its_code() {
     use crate::support::broken_pipe;
 
     let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
@@ -291,7 +291,7 @@ fn a_check_that_nobody_can_read_keeps_its_code_or_says_so() {
 
 #[cfg(unix)]
 #[test]
-fn a_signal_ends_a_check_as_a_look_up() {
+fn signal_interrupts_a_check() {
     use std::process::Stdio;
 
     let peer = Peer::new(Then::Wait);
@@ -307,7 +307,7 @@ fn a_signal_ends_a_check_as_a_look_up() {
 
 #[cfg(unix)]
 #[test]
-fn a_sandbox_passes_and_moves_nothing() {
+fn sandbox_passes_the_check() {
     use std::process::Stdio;
 
     let mut sandbox = payments(["sandbox"]).stdout(Stdio::piped()).spawn();
@@ -319,7 +319,7 @@ fn a_sandbox_passes_and_moves_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn the_settings_step_tells_who_else_can_read_or_write_the_keys_file() {
+fn settings_step_checks_the_key_files_permissions() {
     use std::fs::{Permissions, set_permissions};
     use std::os::unix::fs::PermissionsExt as _;
 

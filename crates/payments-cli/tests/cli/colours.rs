@@ -1,11 +1,11 @@
-//! Colours are for terminals, and for nobody who objects.
+//! Terminals get colours, unless `NO_COLOR` or `TERM=dumb` is set.
 #![cfg(unix)]
 
 use crate::support::{CARD_PAYMENT, KEY, Peer, Run, answers, payments, payments_at};
 
 const ESCAPE: char = '\u{1b}';
 
-/// One run of each kind of output: help, wrong use, a result, a failure, steps, a request, a trace, a page.
+/// One run of each kind of output.
 fn runs(peer: &Peer) -> Vec<Run> {
     let at = |arguments: &[&str]| payments_at(&peer.base_url, arguments.iter().copied());
     let create = ["transaction", "create", "--file", "-"];
@@ -26,19 +26,19 @@ fn runs(peer: &Peer) -> Vec<Run> {
 }
 
 #[test]
-fn a_terminal_without_no_color_has_colours_where_they_mean_something() {
+fn terminal_gets_colours() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     let coloured = |run: Run| run.env("TERM", "xterm").on_a_terminal().contains(ESCAPE);
     let colours: Vec<_> = runs(&peer).into_iter().map(coloured).collect();
     let expected = [false, false, false, true, true, true, true, true, true, true, false, true];
     assert_eq!(colours, expected);
-    // An empty variable is no objection, as its standard has it.
+    // The standard for `NO_COLOR` ignores an empty value.
     let run = payments_at(&peer.base_url, ["check"]).env("TERM", "xterm").env("NO_COLOR", "");
     assert!(run.on_a_terminal().contains(ESCAPE));
 }
 
 #[test]
-fn no_color_and_dumb_terminals_are_obeyed_by_everything() {
+fn no_color_and_dumb_terminals_are_respected() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     for (name, value) in [("NO_COLOR", "1"), ("NO_COLOR", "0"), ("TERM", "dumb")] {
         for run in runs(&peer) {
@@ -50,7 +50,7 @@ fn no_color_and_dumb_terminals_are_obeyed_by_everything() {
 }
 
 #[test]
-fn what_is_no_terminal_has_no_colours() {
+fn pipes_get_no_colours() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     for run in runs(&peer) {
         let ended = run.env("TERM", "xterm").env("CLICOLOR_FORCE", "1").env("FORCE_COLOR", "1").end();

@@ -5,7 +5,7 @@ use crate::support::{broken_pipe, payments};
 const SHELLS: [&str; 5] = ["bash", "zsh", "fish", "elvish", "powershell"];
 
 #[test]
-fn every_shell_gets_a_script_with_every_command_and_option() {
+fn every_shell_gets_every_command_and_option() {
     for shell in SHELLS {
         let ended = payments(["completions", shell]).end();
         assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{shell}");
@@ -38,7 +38,7 @@ fn every_shell_gets_a_script_with_every_command_and_option() {
 }
 
 #[test]
-fn another_shell_is_refused_with_the_names_of_those_there_are() {
+fn unknown_shell_is_refused_with_the_known_names() {
     let error = payments(["completions", "tcsh"]).end().failed(2, "invalid");
     let message = error["message"].as_str().unwrap();
     for shell in SHELLS {
@@ -50,14 +50,14 @@ fn another_shell_is_refused_with_the_names_of_those_there_are() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_panic() {
+fn closed_pipe_does_not_panic() {
     let ended = payments(["completions", "bash"]).stdout(broken_pipe()).end_unheard();
     assert_eq!((ended.code, &*ended.stderr), (Some(1), ""));
 }
 
 #[cfg(unix)]
 #[test]
-fn bash_completes_a_command_and_its_option() {
+fn bash_completes_commands_and_options() {
     use std::process::Command;
 
     if Command::new("bash").arg("--version").output().is_err() {

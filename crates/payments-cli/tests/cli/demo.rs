@@ -1,11 +1,11 @@
-//! The demonstration: a newcomer's first minute.
+//! `payments demo`.
 
 use serde_json::Value;
 
 use crate::support::payments;
 
 #[test]
-fn it_shows_every_call_and_that_both_sides_agree() {
+fn demo_shows_every_call_and_that_both_sides_agree() {
     let ended = payments(["demo"]).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{}", ended.stdout);
     let text = &ended.stdout;
@@ -29,7 +29,7 @@ fn it_shows_every_call_and_that_both_sides_agree() {
         "card sale, answer lost 77.00 UNKNOWN the connection was closed",
         "it may have been charged: do not send it again",
         "reconcile by amount, last four digits, payer's name and time",
-        // The ledger beside it.
+        // The comparison with the ledger.
         "card sale 10.50 processed sale approved yes",
         "card authorisation 25.00 processed authorisation, voided later yes",
         "card sale, wrong API key 10.50 rejected nothing charged yes",
@@ -41,11 +41,11 @@ fn it_shows_every_call_and_that_both_sides_agree() {
         assert!(lines.iter().any(|line| line.starts_with(expected)), "{expected}\n{text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    assert!(text.is_ascii() && !text.contains('\u{1b}'), "plain text in a pipe");
+    assert!(text.is_ascii() && !text.contains('\u{1b}'), "not plain text in a pipe");
 }
 
 #[test]
-fn asked_for_json_it_is_one_document() {
+fn demo_in_json_is_one_document() {
     let ended = payments(["demo", "--output", "json"]).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
     let document = ended.json();
@@ -54,7 +54,7 @@ fn asked_for_json_it_is_one_document() {
 }
 
 #[test]
-fn it_needs_no_setting_and_minds_none() {
+fn demo_ignores_settings() {
     let run = payments(["demo"])
         .env("PAYMENTS_BASE_URL", "https://pay.invalid")
         .env("PAYMENTS_API_KEY", "not a key");

@@ -1,4 +1,4 @@
-//! Sessions that the documents show, run as they stand there.
+//! The console sessions in the docs, run as shown.
 #![cfg(unix)]
 
 use std::env;
@@ -11,10 +11,11 @@ use crate::support::payments;
 const BILLING: &str = include_str!("../../../../docs/billing-runs.md");
 const SANDBOX: &str = include_str!("../../../../docs/sandbox.md");
 const RECONCILING: &str = include_str!("../../../../docs/reconciling.md");
+const EXAMPLE: &str = include_str!("../../../../docs/reconciling-example.md");
 
 #[test]
 #[ignore = "needs bash and curl: cargo xtask test runs it where they are"]
-fn the_session_with_curl_prints_what_the_sandbox_guide_shows() {
+fn curl_session_matches_the_sandbox_guide() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let session = blocks(SANDBOX, "console").next().expect("a session is there");
     assert_session(session.lines(), "127.0.0.1:8437", folder.path());
@@ -22,12 +23,12 @@ fn the_session_with_curl_prints_what_the_sandbox_guide_shows() {
 
 #[test]
 #[ignore = "needs bash and curl: cargo xtask test runs it where they are"]
-fn the_lost_response_is_answered_and_logged_as_the_sandbox_guide_shows() {
+fn lost_response_session_matches_the_sandbox_guide() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let session = blocks(SANDBOX, "console").nth(1).expect("a session is there");
     let log = assert_session(session.lines(), "127.0.0.1:8441", folder.path());
     let shown = blocks(SANDBOX, "text").next().expect("a log is there");
-    // Without the time at the beginning and the latency.
+    // Without the time at the start and the latency.
     let parts = |log: &str| {
         let lines = log.lines().filter(|line| line.contains("  saw "));
         let parts = lines.map(|line| format!("{}{}", &line[8..73], &line[84..]));
@@ -38,28 +39,28 @@ fn the_lost_response_is_answered_and_logged_as_the_sandbox_guide_shows() {
 
 #[test]
 #[ignore = "needs bash and curl: cargo xtask test runs it where they are"]
-fn the_billing_run_prints_what_its_guide_shows() {
+fn billing_run_matches_its_guide() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let session = blocks(BILLING, "console").next().expect("a session is there");
     assert_session(session.lines(), "127.0.0.1:8439", folder.path());
 }
 
 #[test]
-fn the_session_of_reconciling_says_what_the_chapter_shows() {
-    assert_reconciling("## The whole of it, to try", "127.0.0.1:8438", 40);
+fn reconciling_example_matches_its_session() {
+    assert_reconciling(EXAMPLE, "127.0.0.1:8438", 40);
 }
 
 #[test]
-fn the_session_of_many_at_once_says_what_the_chapter_shows() {
-    assert_reconciling("## Many at once", "127.0.0.1:8440", 25);
+fn reconciling_many_session_matches_the_guide() {
+    let (_, chapter) = RECONCILING.split_once("## Many at once").expect("the chapter is there");
+    let (chapter, _) = chapter.split_once("\n## ").expect("another follows");
+    assert_reconciling(chapter, "127.0.0.1:8440", 25);
 }
 
-/// Runs the sessions of a chapter as one, with the faults that are shown.
-fn assert_reconciling(heading: &str, shown_address: &str, lines: usize) {
-    let (_, chapter) = RECONCILING.split_once(heading).expect("the chapter is there");
-    let (chapter, _) = chapter.split_once("\n## ").expect("another follows");
+/// Runs all sessions of a chapter as one, with the faults file that the example shows.
+fn assert_reconciling(chapter: &str, shown_address: &str, lines: usize) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let faults = blocks(RECONCILING, "json").next().expect("the faults are there");
+    let faults = blocks(EXAMPLE, "json").next().expect("the faults are there");
     fs::write(folder.path().join("faults.json"), faults).expect("it is writable");
     let session: Vec<_> = blocks(chapter, "console").flat_map(str::lines).collect();
     assert!(session.len() > lines, "{session:?}");
@@ -67,11 +68,11 @@ fn assert_reconciling(heading: &str, shown_address: &str, lines: usize) {
 }
 
 #[test]
-fn every_word_in_brackets_is_explained() {
+fn every_failure_kind_is_explained() {
     use payments_core::TransportErrorKind as Kind;
     use payments_journal::Failure;
 
-    let (_, chapter) = RECONCILING.split_once("## The words in brackets").expect("the chapter is there");
+    let (_, chapter) = RECONCILING.split_once("## Reasons in brackets").expect("the chapter is there");
     let (chapter, _) = chapter.split_once("\n## ").expect("another follows");
     let (unknown, others) = chapter.split_once("| `rejected (…)`").expect("two tables");
     let transport = [
@@ -96,9 +97,9 @@ fn every_word_in_brackets_is_explained() {
     }
 }
 
-/// A script whose `payments` is the one under test.
+/// A script in which `payments` is the command under test.
 fn bash(script: &str, folder: &Path) -> Command {
-    let commands = Path::new(env!("CARGO_BIN_EXE_payments")).parent().expect("it stands in a folder");
+    let commands = Path::new(env!("CARGO_BIN_EXE_payments")).parent().expect("it is in a folder");
     let others = env::var_os("PATH").unwrap_or_default();
     let path = env::join_paths([commands.to_owned()].into_iter().chain(env::split_paths(&others)));
     let mut bash = Command::new("bash");
@@ -106,15 +107,15 @@ fn bash(script: &str, folder: &Path) -> Command {
     bash
 }
 
-/// The blocks of this language in a document.
+/// A document's code blocks in this language.
 fn blocks<'a>(document: &'a str, language: &str) -> impl Iterator<Item = &'a str> {
     let start = format!("```{language}\n");
     let starts: Vec<_> = document.match_indices(&start).map(|(at, _)| at + start.len()).collect();
     starts.into_iter().map(|at| document[at..].split("```").next().expect("there is a first piece"))
 }
 
-/// Runs the commands in `folder` and compares what they say. The first starts a sandbox; the test's takes a free port in
-/// place of `shown_address`. Returns what the sandbox has logged.
+/// Runs the commands in `folder` and compares their output. The first command starts a sandbox, here on a free port instead
+/// of `shown_address`. Returns the sandbox's log.
 fn assert_session<'a>(
     mut lines: impl Iterator<Item = &'a str>,
     shown_address: &str,
@@ -133,7 +134,7 @@ fn assert_session<'a>(
     let mut shown = String::new();
     for line in lines {
         if let Some(command) = line.strip_prefix("$ ") {
-            // An error of the command is part of what is shown; a line ends where the next command begins.
+            // The output includes errors. The empty line separates it from the next command.
             script.extend(["echo '$'\n", command, "\necho\n"]);
             shown.push_str("$\n");
         } else {
@@ -142,13 +143,13 @@ fn assert_session<'a>(
     }
     let script = format!("exec 2>&1\n{}", script.replace(shown_address, &address));
     let output = bash(&script, folder).output().expect("bash runs");
-    let said = String::from_utf8(output.stdout).expect("text").replace(&address, shown_address);
-    assert_eq!(lines_without_times(&said), lines_without_times(&shown));
+    let printed = String::from_utf8(output.stdout).expect("text").replace(&address, shown_address);
+    assert_eq!(lines_without_times(&printed), lines_without_times(&shown));
     running.signal("TERM");
     running.end().stderr
 }
 
-/// The lines that are not empty, with the same time in place of every time.
+/// The non-empty lines, with a fixed time in place of every time.
 fn lines_without_times(text: &str) -> String {
     let lines: Vec<_> = text.lines().filter(|line| !line.is_empty()).collect();
     let mut text = lines.join("\n");

@@ -1,4 +1,4 @@
-//! `--dry-run`: the whole way up to the sending, and nobody is contacted.
+//! `--dry-run`: everything but the sending.
 
 use serde_json::{Value, json};
 
@@ -9,23 +9,23 @@ use crate::support::{
 
 const CARD_NUMBER: &str = "378282246310005";
 
-/// A dry run against a peer that must hear nothing; gives the request it shows.
+/// Returns the request that a dry run shows, and checks that it contacts nobody.
 #[track_caller]
 fn rehearsed(arguments: &[&str], stdin: &str) -> Value {
     let peer = Peer::new(Then::Close);
     let run = payments_at(&peer.base_url, arguments.iter().copied()).arguments(["--dry-run"]);
     let ended = run.stdin(stdin).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
-    assert_eq!(peer.connections(), 0, "nobody is contacted");
+    assert_eq!(peer.connections(), 0, "the dry run contacted the service");
     let document = ended.json();
-    assert_eq!(document["outcome"], "dry_run", "a program must not take it for a payment");
+    assert_eq!(document["outcome"], "dry_run", "a program could take it for a payment");
     let request = document["request"].clone();
     let url = request["url"].as_str().expect("a text");
     assert!(url.starts_with(&peer.base_url), "{url}");
     request
 }
 
-/// What really arrives, to compare with.
+/// The request that arrives without `--dry-run`.
 fn sent(arguments: &[&str], stdin: &str) -> String {
     let peer = Peer::answering("200 OK", answers::RECORD);
     payments_at(&peer.base_url, arguments.iter().copied()).stdin(stdin).end();
@@ -33,7 +33,7 @@ fn sent(arguments: &[&str], stdin: &str) -> String {
 }
 
 #[test]
-fn a_card_payment_is_shown_whole_but_for_its_secrets() {
+fn card_payment_is_shown_without_its_secrets() {
     let create = ["transaction", "create", "--file", "-"];
     let request = rehearsed(&create, CARD_PAYMENT);
     assert_eq!(request["method"], "POST");
@@ -69,7 +69,7 @@ fn every_header_that_would_be_sent_is_shown() {
     let sent = sent(&create, TOKEN_PAYMENT);
     let head = sent.split_once("\r\n\r\n").expect("a head").0;
     let names = head.lines().skip(1).map(|line| line.split(':').next().unwrap_or_default().to_owned());
-    // These two belong to the connection.
+    // The transport adds these two.
     let mut sent: Vec<_> = names.filter(|name| name != "host" && name != "content-length").collect();
     shown.sort();
     sent.sort();
@@ -77,7 +77,7 @@ fn every_header_that_would_be_sent_is_shown() {
 }
 
 #[test]
-fn look_ups_and_voids_and_the_check_are_rehearsed_too() {
+fn lookups_voids_and_check_have_a_dry_run() {
     let get = rehearsed(&["transaction", "get", "txn_1"], "");
     assert_eq!((&get["method"], &get["body"]), (&json!("GET"), &Value::Null));
     assert!(get["url"].as_str().unwrap().ends_with("/transaction/txn_1"));
@@ -91,7 +91,7 @@ fn look_ups_and_voids_and_the_check_are_rehearsed_too() {
 }
 
 #[test]
-fn an_account_is_not_shown_under_whatever_name_it_stands_d39() {
+fn account_number_is_redacted_in_any_field_d39() {
     let payment = ach_payment().replace(
         r#""AccountNumber":"000123456789","#,
         r#""Konto":"000123456789","Pin":"4711","21098765 a":"x","21098765 b":"y","Description":"000123456789","#,
@@ -106,11 +106,11 @@ fn an_account_is_not_shown_under_whatever_name_it_stands_d39() {
 }
 
 #[test]
-fn secrets_in_the_wrong_place_are_not_shown_either() {
+fn misplaced_secrets_are_not_shown() {
     let reason = format!("card {CARD_NUMBER} key {KEY}");
     let void = rehearsed(&["void", "txn_1", "--reason", &reason], "");
     assert_eq!(void["body"]["Reason"], "card ***********0005 key [redacted]");
-    // However short the key is, and wherever somebody put it.
+    // The key in a URL. A key of one letter is only hidden in its header.
     let url = format!("http://127.0.0.1:1/{KEY}/x");
     for key in ["k", KEY] {
         let run = payments_at(&url, ["void", "txn_1", "--dry-run", "--verbose"]).env("PAYMENTS_API_KEY", key);
@@ -125,7 +125,7 @@ fn secrets_in_the_wrong_place_are_not_shown_either() {
 }
 
 #[test]
-fn text_shows_the_same_in_lines() {
+fn text_shows_the_request_in_lines() {
     let run = payments_at("http://127.0.0.1:1/x", ["void", "txn_1", "--dry-run", "--output", "text"]);
     let ended = run.end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
@@ -146,9 +146,8 @@ fn text_shows_the_same_in_lines() {
     );
 }
 
-/// What a dry run takes, the run takes; so it refuses what the run would.
 #[test]
-fn what_the_run_would_refuse_the_dry_run_refuses() {
+fn dry_run_refuses_what_the_run_would_refuse() {
     let dry = |arguments: &[&str], stdin: &str| -> Ended {
         payments_at("http://127.0.0.1:1", arguments.iter().copied())
             .arguments(["--dry-run"])
@@ -165,7 +164,7 @@ fn what_the_run_would_refuse_the_dry_run_refuses() {
 }
 
 #[test]
-fn a_dry_run_that_nobody_can_read_says_that_nothing_was_sent() {
+fn dry_run_with_closed_stdout_says_nothing_was_sent() {
     let run = payments_at("http://127.0.0.1:1", ["void", "txn_1", "--dry-run"]);
     let ended = run.stdout(broken_pipe()).end_unheard();
     assert_eq!(ended.code, Some(1));

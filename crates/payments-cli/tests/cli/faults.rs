@@ -1,6 +1,4 @@
-//! Does the command tell of every fault in every phase what the table says, and does the sandbox's ledger bear it out?
-//!
-//! A real process, its exit code, its document and its text for people.
+//! The exit code, JSON and text for every fault in every phase match the fault table and the sandbox's ledger.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -15,36 +13,36 @@ use crate::cases::{Case, every_command};
 use crate::support::{Ended, KEY};
 
 #[test]
-fn every_fault_of_a_card_payment_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11() {
+fn card_payment_faults_match_the_table_d02_d03_d08_d09_d10_d11() {
     every_fault(0);
 }
 
 #[test]
-fn every_fault_of_an_ach_payment_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11_d39() {
+fn ach_payment_faults_match_the_table_d02_d03_d08_d09_d10_d11_d39() {
     every_fault(1);
 }
 
 #[test]
-fn every_fault_of_a_token_payment_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11_d40() {
+fn token_payment_faults_match_the_table_d02_d03_d08_d09_d10_d11_d40() {
     every_fault(2);
 }
 
 #[test]
-fn every_fault_of_a_void_is_told_as_the_table_says_d02_d03_d08_d09_d10_d11() {
+fn void_faults_match_the_table_d02_d03_d08_d09_d10_d11() {
     every_fault(3);
 }
 
 #[test]
-fn every_fault_of_a_look_up_of_a_transaction_is_told_as_the_table_says_d12() {
+fn transaction_lookup_faults_match_the_table_d12() {
     every_fault(4);
 }
 
 #[test]
-fn every_fault_of_a_look_up_of_a_customer_is_told_as_the_table_says_d12() {
+fn customer_lookup_faults_match_the_table_d12() {
     every_fault(5);
 }
 
-/// Several at a time, because most of the time a deadline or a pause is waited for.
+/// Several faults in parallel, because they mostly wait for a deadline or a pause.
 fn every_fault(command: usize) {
     let kinds = fault_kinds();
     let next = AtomicUsize::new(0);
@@ -67,12 +65,12 @@ fn every_phase(sandbox: &BlockingSandbox, case: &Case, kind: FaultKind) {
     let told_before = one_fault(sandbox, case, kind, Phase::BeforeCommit, before);
     let told_after = one_fault(sandbox, case, kind, Phase::AfterCommit, after);
     if before.result == after.result && before.result != CallResult::PROCESSED {
-        assert_eq!(told_before, told_after, "{kind:?}: whether the service acted or not, it cannot be seen");
+        assert_eq!(told_before, told_after, "{kind:?}: the output depends on whether the service acted");
     }
     one_fault(sandbox, case, kind, Phase::Late, late);
 }
 
-/// Gives the document but for what is another at every call.
+/// Returns the document without what differs in every call.
 fn one_fault(
     sandbox: &BlockingSandbox,
     case: &Case,
@@ -82,7 +80,7 @@ fn one_fault(
 ) -> Value {
     let gateway = sandbox.gateway();
     gateway.reset_to(&fixtures());
-    // A look-up is repeated twice, unless it is asked to wait for longer than its deadline.
+    // A lookup is repeated twice, unless the requested pause exceeds its deadline.
     let fault = Fault::on(case.operation).at(phase).show(kind).times(3).retry_after("120");
     let what = format!("{fault:?}");
     gateway.arm(fault);
@@ -109,7 +107,7 @@ fn fixtures() -> Fixtures {
     Fixtures::from_json(json).expect("a good fixture")
 }
 
-/// What a program reads.
+/// Checks the JSON output.
 fn checked_document(
     ended: &Ended,
     operation: OperationName,
@@ -153,7 +151,7 @@ fn checked_document(
     }
 }
 
-/// What a person reads first.
+/// Checks the text output.
 fn assert_text(ended: &Ended, operation: OperationName, told: CallResult, what: &str) {
     let is_look_up_of_a_transaction = operation == OperationName::GetTransaction;
     let heading = match (told.outcome, operation.moves_money()) {
@@ -173,12 +171,9 @@ fn assert_text(ended: &Ended, operation: OperationName, told: CallResult, what: 
     assert!(text.starts_with(heading), "{what}: {text}");
     if told == CallResult::UNKNOWN {
         assert!(text.contains("\n  sent at "), "{what}: {text}");
-        assert!(!text.contains("retry after"), "no pause after which it might be sent again: {what}: {text}");
+        assert!(!text.contains("retry after"), "suggests a retry: {what}: {text}");
         let is_void = operation == OperationName::Void;
-        assert!(
-            !is_void || !text.contains("\n  TransactionId "),
-            "the line of the look-up has it: {what}: {text}"
-        );
+        assert!(!is_void || !text.contains("\n  TransactionId "), "the id is there twice: {what}: {text}");
         let step = if is_void || text.contains("\n  TransactionId ") {
             "payments transaction get txn_"
         } else {

@@ -1,4 +1,4 @@
-//! The long help: what a newcomer reads before the README.
+//! The long help.
 
 use payments_fake::test_values;
 
@@ -18,7 +18,7 @@ fn has_exit_codes(text: &str, codes: &[&str]) {
 }
 
 #[test]
-fn the_help_of_what_calls_the_service_explains_the_exit_codes() {
+fn help_explains_the_exit_codes() {
     let all = ["0  ", "1  ", "2  ", "3  ", "4  ", "5  OUTCOME UNKNOWN", "6  ", "7  "];
     has_exit_codes(&help(&[]), &all);
     for command in [&["transaction", "create"][..], &["token-transaction", "create"], &["void"]] {
@@ -31,7 +31,7 @@ fn the_help_of_what_calls_the_service_explains_the_exit_codes() {
         let text = help(&command);
         has_exit_codes(&text, &all[..5]);
         assert!(text.contains("rejected; 6 with HTTP 401, 7 with HTTP 404"), "{text}");
-        assert!(!text.contains("OUTCOME UNKNOWN"), "a look-up has no such end: {text}");
+        assert!(!text.contains("OUTCOME UNKNOWN"), "a lookup moves no money: {text}");
     }
     for command in ["demo", "sandbox", "completions"] {
         has_exit_codes(&help(&[command]), &["0  ", "1  ", "2  "]);
@@ -42,11 +42,11 @@ fn the_help_of_what_calls_the_service_explains_the_exit_codes() {
     has_exit_codes(&help(&["journal", "resolve"]), &["0  ", "1  ", "2  ", "3  ", "4  "]);
 }
 
-/// Those that talk to no service.
+/// The journal's subcommands that never call the service.
 const JOURNAL_COMMANDS: [&str; 5] = ["list", "show", "export", "retry", "purge"];
 
 #[test]
-fn the_settings_are_explained_once() {
+fn settings_are_explained_once() {
     let settings = payments(["help", "settings"]).end().stdout;
     assert!(settings.starts_with("Settings:\n"), "{settings}");
     assert_eq!(payments(["settings"]).end().stdout.trim_end(), settings.trim_end());
@@ -57,7 +57,7 @@ fn the_settings_are_explained_once() {
 }
 
 #[test]
-fn a_command_does_not_offer_what_it_refuses() {
+fn help_omits_refused_options() {
     let of_the_journal = JOURNAL_COMMANDS.map(|command| vec!["journal", command]);
     let others = ["demo", "sandbox", "completions"].map(|command| vec![command]);
     for command in others.into_iter().chain(of_the_journal) {
@@ -67,14 +67,14 @@ fn a_command_does_not_offer_what_it_refuses() {
         {
             assert!(!text.contains(option), "{command:?} {option}: {text}");
         }
-        // A command of the journal says with it which journal that is.
+        // With `--verbose` a journal command names its journal.
         assert_eq!(text.contains("--verbose"), command[0] == "journal", "{command:?}: {text}");
         assert!(text.contains("--output"), "{command:?}: {text}");
     }
 }
 
 #[test]
-fn an_id_is_called_by_the_interfaces_name() {
+fn ids_have_the_interfaces_names() {
     for (command, name) in [
         (&["transaction", "get"][..], "TransactionId of"),
         (&["void"], "TransactionId of"),
@@ -86,7 +86,7 @@ fn an_id_is_called_by_the_interfaces_name() {
 }
 
 #[test]
-fn the_sandboxs_help_has_the_main_test_values() {
+fn sandbox_help_has_the_main_test_values() {
     let text = help(&["sandbox"]);
     for (value, result) in [
         (test_values::VISA, "approved"),
@@ -105,7 +105,7 @@ fn the_sandboxs_help_has_the_main_test_values() {
 
 #[cfg(unix)]
 #[test]
-fn the_examples_are_processed_by_the_sandbox_as_they_stand() {
+fn help_examples_are_processed_by_the_sandbox() {
     use std::process::Stdio;
 
     let mut sandbox = payments(["sandbox"]).stdout(Stdio::piped()).spawn();

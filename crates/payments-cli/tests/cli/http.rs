@@ -1,4 +1,4 @@
-//! Just enough of HTTP to call a sandbox without the command.
+//! A minimal HTTP client, to call a sandbox without the command.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
@@ -16,14 +16,13 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    /// To a base address or the admin interface's, with the headers that every request is to have, each ended by a line
-    /// break.
+    /// Connects to a base URL. `headers` are sent with every request; each ends with a line break.
     pub(crate) fn connect(url: &str, headers: &str) -> io::Result<Self> {
         let rest = url.strip_prefix("http://").expect("a plain address");
         let (address, path) = rest.split_once('/').expect("an address with a path");
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        // A test that would hang fails instead; none depends on how long it is.
+        // Makes a test fail instead of hang. No test depends on its length.
         stream.set_read_timeout(Some(Duration::from_mins(1)))?;
         let headers = format!("host: {address}\r\n{headers}");
         Ok(Self { stream: BufReader::new(stream), path: format!("/{path}"), headers })
@@ -37,7 +36,7 @@ impl Http {
         self.call("POST", path, body)
     }
 
-    /// An error is a connection that ended before the whole answer was there.
+    /// Fails if the connection ends before the complete response.
     fn call(&mut self, method: &str, path: &str, body: &str) -> io::Result<(u16, Value)> {
         let Self { stream, path: base, headers } = self;
         let request = format!(
@@ -60,7 +59,7 @@ impl Http {
         }
         let mut body = vec![0; length];
         stream.read_exact(&mut body)?;
-        Ok((status, serde_json::from_slice(&body).expect("an answer is JSON")))
+        Ok((status, serde_json::from_slice(&body).expect("the response is JSON")))
     }
 }
 

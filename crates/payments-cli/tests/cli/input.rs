@@ -13,7 +13,7 @@ fn fields(error: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn every_violation_is_named_and_no_value_shown_d01() {
+fn every_violation_is_named_without_its_value_d01() {
     let peer = Peer::new(Then::Close);
     let request = CARD_PAYMENT
         .replace("378282246310005", CARD)
@@ -38,7 +38,7 @@ fn every_violation_is_named_and_no_value_shown_d01() {
 }
 
 #[test]
-fn text_lists_the_violations_too() {
+fn text_lists_the_violations() {
     let run = payments_at("http://127.0.0.1:1", ["transaction", "create", "--file", "-", "--output", "text"]);
     let ended = run.stdin(CARD_PAYMENT.replace("7391", "12").replace("1233", "1333")).end();
     assert_eq!((ended.code, &*ended.stdout), (Some(2), ""));
@@ -50,7 +50,7 @@ fn text_lists_the_violations_too() {
 }
 
 #[test]
-fn what_is_no_json_object_is_refused_without_quoting_it() {
+fn non_object_is_refused_without_quoting_it() {
     for text in
         ["", "[]", "null", "{\"CardNumber\": 4111111111111111", "\u{feff}\u{feff}{}", "4111111111111111"]
     {
@@ -70,7 +70,7 @@ fn what_is_no_json_object_is_refused_without_quoting_it() {
 }
 
 #[test]
-fn a_repeated_key_is_a_violation_d30() {
+fn repeated_member_is_a_violation_d30() {
     let twice = TOKEN_PAYMENT.replace(r#""Amount":45.00"#, r#""Amount":45.00,"Amount":1.00"#);
     let ended =
         payments_at("http://127.0.0.1:1", ["token-transaction", "create", "--file", "-"]).stdin(twice).end();
@@ -78,10 +78,10 @@ fn a_repeated_key_is_a_violation_d30() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_invalid_and_named_unless_it_may_be_card_data() {
+fn unreadable_file_is_named_unless_it_may_be_card_data() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().to_str().unwrap();
-    // Whoever forgets what --file takes may put the request itself there.
+    // Someone may pass the request itself to --file.
     let request = r#"{"Cvv":"123"}"#;
     for (path, is_named) in
         [("/nonexistent/sale.json", true), (folder, true), (request, false), (CARD, false)]
@@ -100,7 +100,7 @@ fn a_file_that_cannot_be_read_is_invalid_and_named_unless_it_may_be_card_data() 
 }
 
 #[test]
-fn a_request_over_64_kib_is_refused_unparsed_and_one_of_64_kib_is_not_d37() {
+fn request_over_64_kib_is_refused_unparsed_d37() {
     let filled = |length: usize| {
         let start = TOKEN_PAYMENT.strip_suffix('}').expect("an object");
         format!("{start}{:width$}}}", "", width = length - start.len() - 1)
@@ -117,7 +117,7 @@ fn a_request_over_64_kib_is_refused_unparsed_and_one_of_64_kib_is_not_d37() {
 }
 
 #[test]
-fn an_endless_file_is_no_endless_wait() {
+fn endless_file_is_refused() {
     let ended = payments_at("http://127.0.0.1:1", ["transaction", "create", "--file", "/dev/zero"]).end();
     assert_eq!(ended.failed(2, "invalid")["kind"], "input");
 }
@@ -137,7 +137,7 @@ fn ids_that_could_leave_their_path_are_refused_d41() {
 }
 
 #[test]
-fn a_reason_too_long_for_any_request_is_refused_d37() {
+fn reason_too_long_for_any_request_is_refused_d37() {
     let reason = "x".repeat(64 * 1024);
     let ended = payments_at("http://127.0.0.1:1", ["void", "txn_1", "--reason", &reason]).end();
     assert_eq!(fields(&ended.failed(2, "invalid")), ["body"]);
@@ -145,7 +145,7 @@ fn a_reason_too_long_for_any_request_is_refused_d37() {
 }
 
 #[test]
-fn a_request_that_is_not_whole_is_told_so_in_text() {
+fn text_hints_at_a_truncated_request() {
     let run = |stdin: &str| {
         let arguments = ["token-transaction", "create", "--file", "-", "--output", "text"];
         payments_at("http://127.0.0.1:1", arguments).stdin(stdin).end().stderr
@@ -168,7 +168,7 @@ fn a_request_that_is_not_whole_is_told_so_in_text() {
 
 #[cfg(unix)]
 #[test]
-fn a_request_from_a_terminal_is_waited_for_aloud() {
+fn reading_from_a_terminal_is_announced() {
     let peer = Peer::answering("200 OK", answers::RECEIPT);
     let run = || payments_at(&peer.base_url, ["token-transaction", "create", "--file", "-"]);
     let aloud = "reading the request from the terminal; end it with Ctrl-D";

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM at every stage of a call.
+//! SIGINT and SIGTERM during a call.
 #![cfg(unix)]
 
 use std::fs::OpenOptions;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::{CARD_PAYMENT, Peer, TOKEN_PAYMENT, Then, payments_at};
 
 #[test]
-fn a_signal_during_a_charge_or_a_void_leaves_its_outcome_unknown_d22() {
+fn signal_during_a_charge_or_void_is_unknown_d22() {
     let create = ["transaction", "create", "--file", "-"];
     let create_by_token = ["token-transaction", "create", "--file", "-"];
     let cases = [
@@ -43,14 +43,14 @@ fn a_signal_during_a_charge_or_a_void_leaves_its_outcome_unknown_d22() {
         for part in [&*format!("SIG{signal}"), "the outcome is unknown", &*advice] {
             assert!(message.contains(part), "{part}: {message}");
         }
-        // The person at the keyboard sees it too, wherever stdout goes.
+        // A person sees it on stderr even if stdout is redirected.
         assert!(ended.stderr.starts_with("OUTCOME UNKNOWN"), "{}", ended.stderr);
         assert_eq!(peer.requests_left(), 0);
     }
 }
 
 #[test]
-fn a_signal_during_a_look_up_leaves_it_not_processed() {
+fn signal_during_a_lookup_is_not_processed() {
     for arguments in [["transaction", "get", "txn_1"], ["customer", "get", "cus_1"]] {
         let peer = Peer::new(Then::Wait);
         let running = payments_at(&peer.base_url, arguments).stdout(Stdio::piped()).spawn();
@@ -61,14 +61,14 @@ fn a_signal_during_a_look_up_leaves_it_not_processed() {
 }
 
 #[test]
-fn a_signal_while_the_request_is_still_being_read_leaves_it_not_processed() {
+fn signal_while_reading_the_request_is_not_processed() {
     let peer = Peer::new(Then::Close);
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("request");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let arguments = ["transaction", "create", "--file", fifo.to_str().unwrap()];
     let running = payments_at(&peer.base_url, arguments).stdout(Stdio::piped()).spawn();
-    // Opens once the command has opened the other end, so the command is reading now.
+    // Opening succeeds once the command has opened the other end, so the command is reading now.
     let _writer = OpenOptions::new().write(true).open(&fifo).unwrap();
     running.signal("INT");
     let error = running.end().failed(3, "not_processed");

@@ -1,4 +1,4 @@
-//! `payments journal`: what a person sees of it, and how they resolve what nobody knows.
+//! `payments journal`: listing, exporting, resolving, reopening and purging intents.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -24,7 +24,7 @@ impl Office {
         serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
     }
 
-    /// One of each state but sending.
+    /// With one intent in each state except sending.
     fn of_every_state() -> Self {
         let office = Self::open();
         office.charge("paid").processed();
@@ -53,7 +53,7 @@ fn keys(list: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn the_list_has_every_intent_in_its_order_or_those_of_some_states() {
+fn list_has_every_intent_in_order_or_those_in_some_states() {
     let office = Office::of_every_state();
     assert_eq!(keys(&office.list(&[])), STATES);
     assert_eq!(keys(&office.list(&["--unresolved"])), ["lost"]);
@@ -95,7 +95,7 @@ fn the_list_has_every_intent_in_its_order_or_those_of_some_states() {
 }
 
 #[test]
-fn the_text_for_people_is_a_table_with_sums_and_without_tokens() {
+fn text_list_is_a_table_with_sums_and_without_tokens() {
     let office = Office::of_every_state();
     let text = office.journal_command(&["list", "--output", "text"]).stdout;
     let first = text.lines().next().unwrap();
@@ -122,7 +122,7 @@ fn the_text_for_people_is_a_table_with_sums_and_without_tokens() {
 }
 
 #[test]
-fn a_list_of_more_than_a_page_is_one_array_with_each_once() {
+fn list_of_several_pages_is_one_array() {
     use payments_journal::{AttemptId, Change, Ending, Failure, IntentKey, IntentStore as _, SqliteStore};
 
     let office = Office::open();
@@ -131,7 +131,7 @@ fn a_list_of_more_than_a_page_is_one_array_with_each_once() {
     let store = SqliteStore::open(office.journal()).unwrap();
     let count = 1100;
     let numbers: Vec<_> = (0..count).collect();
-    // Many at a time, because a store commits together what waits together.
+    // Many threads, because a store commits changes together that wait together.
     thread::scope(|scope| {
         for numbers in numbers.chunks(count / 50) {
             let (store, payment) = (&store, &payment);
@@ -160,7 +160,7 @@ fn a_list_of_more_than_a_page_is_one_array_with_each_once() {
 }
 
 #[test]
-fn an_export_has_everything_in_both_formats() {
+fn export_has_everything_in_both_formats() {
     let office = Office::of_every_state();
     let lines = office.journal_command(&["export"]);
     assert_eq!(lines.code, Some(0), "{lines:?}");
@@ -179,7 +179,7 @@ fn an_export_has_everything_in_both_formats() {
             let shown = match value {
                 Value::Null => String::new(),
                 Value::String(text) => text.clone(),
-                // Exact in CSV, and here read into a binary number.
+                // Exact in CSV, but parsed as a float here.
                 Value::Number(_) if name == "amount" => continue,
                 other => other.to_string(),
             };
@@ -192,7 +192,7 @@ fn an_export_has_everything_in_both_formats() {
 }
 
 #[test]
-fn what_reads_makes_no_journal() {
+fn reading_commands_do_not_create_a_journal() {
     let office = Office::open();
     for arguments in [
         &["list"][..],
@@ -214,7 +214,7 @@ fn what_reads_makes_no_journal() {
 }
 
 #[test]
-fn what_talks_to_no_service_takes_no_settings_of_one() {
+fn local_commands_refuse_service_settings() {
     for arguments in [&["list"][..], &["show", "k"], &["export"], &["retry", "--status", "401"]] {
         let run = payments(["journal"]).arguments(arguments.iter().copied());
         let error = run.arguments(["--profile", "production"]).end().failed(2, "invalid");
@@ -223,7 +223,7 @@ fn what_talks_to_no_service_takes_no_settings_of_one() {
 }
 
 #[test]
-fn what_never_sends_says_that_nothing_was_changed() {
+fn refused_journal_commands_say_nothing_was_changed() {
     let office = Office::of_every_state();
     let nowhere = ["list", "--journal", ""];
     for arguments in [
@@ -248,7 +248,7 @@ fn what_never_sends_says_that_nothing_was_changed() {
 }
 
 #[test]
-fn a_key_that_was_never_used_is_not_there() {
+fn unused_key_is_not_found() {
     let office = Office::of_every_state();
     for arguments in [
         &["show", "nobody"][..],
@@ -262,7 +262,7 @@ fn a_key_that_was_never_used_is_not_there() {
 }
 
 #[test]
-fn resolved_as_processed_only_after_a_look_up_that_does_not_contradict() {
+fn resolving_as_processed_needs_a_matching_lookup() {
     let office = Office::open();
     office.lose_the_answer("lost");
     let id = office.last_id();
@@ -306,16 +306,16 @@ fn resolved_as_processed_only_after_a_look_up_that_does_not_contradict() {
     assert_eq!((&again["outcome"], &again["recorded"]), (&"processed".into(), &true.into()));
     assert_eq!(again["data"]["TransactionId"], id);
 
-    // A transaction belongs to one intent.
+    // A transaction belongs to one intent only.
     office.lose_the_answer("lost-too");
     let error = office.journal_command(&["resolve", "lost-too", "--processed", &id]).failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("already belongs to lost"), "{error}");
 }
 
 #[test]
-fn the_record_that_was_looked_up_is_shown_because_only_a_person_can_compare_it() {
+fn resolving_as_processed_shows_the_record() {
     let office = Office::open();
-    // Another invoice's payment of the same amount, which this journal does not know: nothing in it contradicts.
+    // Another invoice's payment of the same amount, unknown to this journal, so nothing contradicts it.
     let other = office.charge("other").processed()["TransactionId"].as_str().unwrap().to_owned();
     let looked_up = office.run(["transaction", "get", &other]).end().json()["data"].clone();
     std::fs::remove_file(office.journal()).unwrap();
@@ -338,7 +338,7 @@ fn the_record_that_was_looked_up_is_shown_because_only_a_person_can_compare_it()
 }
 
 #[test]
-fn resolved_as_not_processed_the_key_is_sent_again() {
+fn key_resolved_as_not_processed_is_sent_again() {
     let office = Office::open();
     office.lose_the_answer("lost");
     office.journal_command(&["resolve", "lost", "--not-processed"]).failed(2, "invalid");
@@ -361,11 +361,11 @@ fn resolved_as_not_processed_the_key_is_sent_again() {
     office.charge("lost").processed();
     assert_eq!(office.requests(), 2);
     let error = office.journal_command(&resolve).failed(2, "invalid");
-    assert_eq!(error["kind"], "not_unknown", "what is known cannot be resolved: {error}");
+    assert_eq!(error["kind"], "not_unknown", "a known outcome was resolved: {error}");
 }
 
 #[test]
-fn a_note_keeps_no_card_number_and_no_api_key() {
+fn note_keeps_no_card_number_and_no_api_key() {
     let office = Office::open();
     office.lose_the_answer("lost");
     let note = format!("the card was 4111 1111 1111 1111, I think, and {KEY}");
@@ -380,7 +380,7 @@ fn a_note_keeps_no_card_number_and_no_api_key() {
 }
 
 #[test]
-fn a_lost_void_is_resolved_with_the_transaction_that_it_voids() {
+fn unknown_void_is_resolved_with_the_transaction_it_voids() {
     use payments_core::OperationName;
     use payments_fake::Fault;
 
@@ -393,12 +393,12 @@ fn a_lost_void_is_resolved_with_the_transaction_that_it_voids() {
     let error = office.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
     assert_eq!(error["transaction_id"], *id);
     let resolved = office.journal_command(&["resolve", "void", "--processed", &id]);
-    assert_eq!(resolved.code, Some(0), "the payment has the same id, and is no other charge: {resolved:?}");
+    assert_eq!(resolved.code, Some(0), "the payment's id counts as another charge's: {resolved:?}");
     office.sandbox.gateway().ledger().assert_voided(&TransactionId::new(&*id).unwrap());
 }
 
 #[test]
-fn only_what_was_rejected_with_such_a_status_is_reopened() {
+fn only_rejections_with_the_status_are_reopened() {
     let office = Office::of_every_state();
     for key in ["unauthorised-1", "unauthorised-2"] {
         let run = office.charging(key, TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong");
@@ -427,7 +427,7 @@ fn only_what_was_rejected_with_such_a_status_is_reopened() {
 }
 
 #[test]
-fn verbose_names_the_journal_and_where_that_came_from() {
+fn verbose_names_the_journal_and_its_source() {
     let office = Office::of_every_state();
     let (journal, from_an_option) = (office.journal(), office.journal().with_file_name("billing.db"));
     let journal = journal.display();
@@ -453,7 +453,7 @@ fn verbose_names_the_journal_and_where_that_came_from() {
 }
 
 #[test]
-fn a_purge_leaves_what_is_young_and_says_what_it_means() {
+fn purge_keeps_recent_intents_and_warns() {
     let office = Office::of_every_state();
     for bad in ["23h", "0s", "30", "soon", ""] {
         let error = office.journal_command(&["purge", "--older-than", bad]).failed(2, "invalid");
@@ -462,7 +462,7 @@ fn a_purge_leaves_what_is_young_and_says_what_it_means() {
     let purged = office.journal_command(&["purge", "--older-than", "30d"]).json();
     assert_eq!(purged["purged"], 0);
     assert!(purged["warning"].as_str().unwrap().contains("new again"), "{purged}");
-    // What was given is what is said: nobody has to reckon in months.
+    // The output repeats the age as the user wrote it.
     for age in ["24h", "400d", "1year 5days"] {
         let text = office.journal_command(&["purge", "--older-than", age, "--output", "text"]);
         assert_eq!(text.stdout, format!("purged 0 intents that ended more than {age} ago\n"));
@@ -473,7 +473,7 @@ fn a_purge_leaves_what_is_young_and_says_what_it_means() {
 }
 
 #[test]
-fn a_purge_tells_the_newest_time_that_it_removes_d45() {
+fn purge_reports_the_newest_removed_time_d45() {
     let office = Office::of_every_state();
     let age = |key: &str, days: u32| {
         let journal = rusqlite::Connection::open(office.journal()).unwrap();
@@ -497,7 +497,7 @@ fn a_purge_tells_the_newest_time_that_it_removes_d45() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_panic() {
+fn closed_pipe_does_not_panic() {
     let office = Office::of_every_state();
     for arguments in [&["list"][..], &["list", "--output", "text"], &["show", "paid"], &["export"]] {
         let run = office.run(["journal"]).arguments(arguments.iter().copied());
@@ -508,7 +508,7 @@ fn a_closed_pipe_is_no_panic() {
 }
 
 #[test]
-fn what_a_terminal_could_obey_is_written_out() {
+fn control_characters_of_a_reference_are_escaped() {
     let office = Office::open();
     let request = TOKEN_PAYMENT.replace('}', ",\"ReferenceNo\":\"\\u001b[2J\\u202epaid\"}");
     office.charging("k", &request).end().processed();
@@ -524,9 +524,9 @@ fn what_a_terminal_could_obey_is_written_out() {
     }
 }
 
-/// Two sandboxes that count alike stand for a service that gives an id twice.
+/// Two sandboxes with the same seed simulate a service that returns an id twice.
 #[test]
-fn a_charge_whose_transaction_another_key_has_says_both_keys() {
+fn duplicate_transaction_id_is_reported_with_both_keys() {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("billing.db");
     let charge = |key: &str| {
@@ -548,9 +548,9 @@ fn a_charge_whose_transaction_another_key_has_says_both_keys() {
     );
 }
 
-/// A backup that copies the file after a command has the whole journal.
+/// So a backup of that file after a command has the whole journal.
 #[test]
-fn a_command_leaves_the_journal_as_one_file() {
+fn journal_is_one_file_after_each_command() {
     let office = Office::of_every_state();
     let log = office.journal().with_extension("db-wal");
     for arguments in [&["list"][..], &["show", "paid"], &["purge", "--older-than", "30d"]] {

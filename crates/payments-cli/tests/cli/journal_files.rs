@@ -1,4 +1,4 @@
-//! `payments journal export` of some intents, and `payments journal resolve --from`, which takes such a file back.
+//! `payments journal export` with filters, and `payments journal resolve --from` with a completed export.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
@@ -23,7 +23,7 @@ impl Office {
         path
     }
 
-    /// Whose answers are lost, each with its transaction.
+    /// Makes one charge with a lost response for each key. Returns their transaction ids.
     fn lost<const N: usize>(&self, keys: [&str; N]) -> [String; N] {
         keys.map(|key| {
             self.lose_the_answer(key);
@@ -36,7 +36,7 @@ impl Office {
         self.run(["journal", "resolve", "--by", "Grace", "--from", &path])
     }
 
-    /// Everything that the journal has.
+    /// An export of the whole journal.
     fn everything(&self) -> String {
         self.journal_command(&["export"]).stdout
     }
@@ -52,7 +52,7 @@ impl Office {
     }
 }
 
-/// What is wrong with a file, as `line key: field rule`.
+/// The violations of a refused file, as `line key: field rule`.
 #[track_caller]
 fn wrong_rows(ended: &Ended) -> Vec<String> {
     let error = ended.failed(2, "invalid");
@@ -71,7 +71,7 @@ fn wrong_rows(ended: &Ended) -> Vec<String> {
 const BILLING: &str = "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n";
 
 #[test]
-fn an_export_has_the_states_the_time_and_the_run_that_are_asked_for() {
+fn export_filters_by_state_time_and_run() {
     let office = Office::open();
     office.charge("by-hand").processed();
     let first = format!(
@@ -103,7 +103,7 @@ fn an_export_has_the_states_the_time_and_the_run_that_are_asked_for() {
     assert_eq!(office.exported(&["--since", "2999-01-01T00:00:00+01:00"]), [""; 0]);
     assert_eq!(office.journal_command(&["export", "--since", "2999-01-01"]).stdout, "");
 
-    // No spreadsheet takes a key or an order for a formula, in a file of results as in an export.
+    // Results and exports both keep a spreadsheet from reading a key as a formula.
     let csv = office.journal_command(&["export", "--run", &first, "--format", "csv"]).stdout;
     assert!(csv.starts_with("key,state,") && csv.contains("\n'=1+1,processed,"), "{csv}");
     assert!(fs::read_to_string(&results[0]).unwrap().contains(",'=1+1,processed,"));
@@ -124,12 +124,12 @@ fn an_export_has_the_states_the_time_and_the_run_that_are_asked_for() {
 }
 
 #[test]
-fn an_exported_file_is_filled_in_and_given_back() {
+fn completed_export_resolves_its_rows() {
     let office = Office::open();
     let [one, two, _] = office.lost(["=1+1", "two", "not-there"]);
     office.charge("paid").processed();
     let export = office.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
-    // As a spreadsheet saves it: CRLF, a byte order mark, an empty line at the end.
+    // As a spreadsheet saves it: with CRLF, a byte order mark and an empty last line.
     let mut rows: Vec<Vec<_>> =
         export.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
     let column = |name: &str| rows[0].iter().position(|it| it == name).unwrap();
@@ -163,7 +163,7 @@ fn an_exported_file_is_filled_in_and_given_back() {
         assert_eq!(record.map(|record| record["TransactionId"].clone()), id.map(|id| json!(id)));
     }
 
-    // After a crash in the middle the same file says which rows are done.
+    // With the same file again, for example after a crash, each row that is done is named.
     let again = wrong_rows(&office.resolving(&filled).end());
     assert_eq!(
         again[0],
@@ -177,7 +177,7 @@ fn an_exported_file_is_filled_in_and_given_back() {
 }
 
 #[test]
-fn only_an_export_loses_the_apostrophes_that_defuse_it() {
+fn apostrophes_are_stripped_from_exports_only() {
     let office = Office::open();
     office.lost(["=1", "'=1"]);
     assert_eq!(office.resolving("Key,TransactionId,Note\n'=1,,'- not there\n").end().code, Some(0));
@@ -186,9 +186,9 @@ fn only_an_export_loses_the_apostrophes_that_defuse_it() {
     assert_eq!(office.show("=1")["note"], "- not there");
 }
 
-/// The id that a void sent itself is no evidence.
+/// The id in the void's own request is not evidence.
 #[test]
-fn the_export_of_a_lost_void_given_back_as_it_is_resolves_nothing_d10() {
+fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
     let office = Office::open();
     let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
     let create = ["transaction", "create", "--file", "-", "--key", "payment"];
@@ -211,7 +211,7 @@ fn the_export_of_a_lost_void_given_back_as_it_is_resolves_nothing_d10() {
 }
 
 #[test]
-fn an_exported_file_whose_rows_were_mixed_up_is_refused() {
+fn export_with_mixed_up_rows_is_refused() {
     let office = Office::open();
     office.lost(["one"]);
     let file = |amount: &str| format!("key,amount,transaction_id,note\none,{amount},,in no report\n");
@@ -223,7 +223,7 @@ fn an_exported_file_whose_rows_were_mixed_up_is_refused() {
 }
 
 #[test]
-fn people_see_each_record_beside_its_intent_and_what_it_comes_to() {
+fn text_shows_each_record_with_its_intent_and_the_sums() {
     let office = Office::open();
     let [one, two, _] = office.lost(["one", "two", "three"]);
     let file = format!("Key,TransactionId,Note\none,{one},\ntwo,{two},\nthree,,in no report\n");
@@ -243,13 +243,13 @@ fn people_see_each_record_beside_its_intent_and_what_it_comes_to() {
 }
 
 #[test]
-fn every_wrong_row_is_named_at_once_and_nothing_is_written() {
+fn every_wrong_row_is_named_and_nothing_is_written() {
     let office = Office::open();
     let paid = office.charge("paid").processed()["TransactionId"].as_str().unwrap().to_owned();
     let [one, two, three, _, _, _, _, before] =
         office.lost(["one", "two", "three", "four", "five", "six", "seven", "before"]);
     assert_eq!(office.journal_command(&["resolve", "before", "--processed", &before]).code, Some(0));
-    // In another journal.
+    // Not in this journal.
     let larger = payments_at(office.sandbox.base_url(), ["token-transaction", "create", "--file", "-"])
         .stdin(TOKEN_PAYMENT.replace("45.00", "46.00"))
         .end();
@@ -274,7 +274,7 @@ fn every_wrong_row_is_named_at_once_and_nothing_is_written() {
         "10 paid: Key is not unknown but processed: take this row out of the file".to_owned(),
         "11 before: Key was resolved the same way before, by ada: take this row out of the file".to_owned(),
         "12 ?: Key must consist of visible ASCII characters, without spaces".to_owned(),
-        "13 seven: TransactionId must consist of ASCII letters, digits and the characters - . _ ~ : @ + = , only".to_owned(),
+        "13 seven: TransactionId must contain only ASCII letters, digits and the characters - . _ ~ : @ + = ,".to_owned(),
         "14 ?: row has 3 cells, and the header has 4".to_owned(),
     ];
     let seen = wrong_rows(&office.resolving(&content).end());
@@ -289,7 +289,7 @@ fn every_wrong_row_is_named_at_once_and_nothing_is_written() {
 }
 
 #[test]
-fn a_file_without_its_columns_or_rows_is_refused() {
+fn file_without_columns_or_rows_is_refused() {
     let office = Office::open();
     let [one] = office.lost(["one"]);
     let before = office.everything();
@@ -338,7 +338,7 @@ fn a_file_without_its_columns_or_rows_is_refused() {
 }
 
 #[test]
-fn a_file_with_the_api_key_does_not_bring_it_into_the_journal_or_onto_the_screen() {
+fn api_key_in_a_file_is_neither_stored_nor_shown() {
     let office = Office::open();
     office.lost(["one"]);
     let refused =
@@ -349,9 +349,9 @@ fn a_file_with_the_api_key_does_not_bring_it_into_the_journal_or_onto_the_screen
     assert!(!format!("{refused:?}{resolved:?}").contains(KEY));
 }
 
-/// Also where the rows that were looked up before are good, and others are wrong.
+/// Even if earlier lookups succeeded and other rows are wrong.
 #[test]
-fn a_look_up_without_a_clear_end_stops_all_with_3() {
+fn failed_lookup_stops_the_resolution_with_3() {
     let office = Office::open();
     let [one, _] = office.lost(["one", "two"]);
     let content = format!("Key,TransactionId,Note\none,{one},\ntwo,,in no report\nnobody,,n\n");
@@ -367,13 +367,13 @@ fn a_look_up_without_a_clear_end_stops_all_with_3() {
     };
     stops(office.resolving(&content).env("PAYMENTS_API_KEY", "wrong"), "unauthorized");
     let at = |peer: &Peer| office.resolving(&content).env("PAYMENTS_BASE_URL", &peer.base_url);
-    // A proxy's 404 says nothing of the transaction.
+    // A proxy's 404 says nothing about the transaction.
     stops(at(&Peer::answering("404 Not Found", "<html>")), "intermediary");
     stops(at(&Peer::answering("403 Forbidden", answers::POSTAL_CODE)), "rejected");
     let nowhere = office.resolving(&content).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1");
     stops(nowhere.arguments(["--timeout", "0.5"]), "connect");
 
-    // A record of another transaction than the one that was asked for proves nothing.
+    // A record of another transaction than the requested one proves nothing.
     let other = answers::TRANSACTION_FOUND.replace("10.50", "45.00");
     let content = format!("Key,TransactionId,Note\none,{one},\n");
     let run = office.resolving(content).env("PAYMENTS_BASE_URL", &Peer::answering("200 OK", &other).base_url);
@@ -382,7 +382,7 @@ fn a_look_up_without_a_clear_end_stops_all_with_3() {
     assert_eq!(office.everything(), before);
 }
 
-/// How a file of three rows ends if somebody else resolves the second meanwhile, and the ids of the others.
+/// Resolves a file of three rows while someone else resolves the second. Also returns the ids of the other two.
 fn changed_meanwhile(office: &Office, shape: &str, stdout: impl Into<Stdio>) -> (Ended, [String; 2]) {
     let [one, _, three] = office.lost(["one", "two", "three"]);
     let content = format!("Key,TransactionId,Note\none,{one},\ntwo,,in no report\nthree,{three},\n");
@@ -396,7 +396,7 @@ fn changed_meanwhile(office: &Office, shape: &str, stdout: impl Into<Stdio>) -> 
 }
 
 #[test]
-fn a_key_that_changes_between_check_and_write_keeps_what_was_said_meanwhile() {
+fn key_resolved_by_someone_else_meanwhile_is_kept() {
     let office = Office::open();
     let (ended, [_, three]) = changed_meanwhile(&office, "json", Stdio::piped());
     let error = ended.failed(3, "not_processed");
@@ -416,7 +416,7 @@ fn a_key_that_changes_between_check_and_write_keeps_what_was_said_meanwhile() {
 }
 
 #[test]
-fn what_was_not_resolved_is_told_though_nobody_reads_stdout() {
+fn unresolved_rows_are_reported_when_stdout_is_closed() {
     for shape in ["text", "json"] {
         let (ended, _) = changed_meanwhile(&Office::open(), shape, broken_pipe());
         assert_eq!(ended.code, Some(3), "{ended:?}");
@@ -426,7 +426,7 @@ fn what_was_not_resolved_is_told_though_nobody_reads_stdout() {
 }
 
 #[test]
-fn a_void_may_have_the_transaction_of_its_payment_and_no_other_void() {
+fn void_shares_its_transaction_with_the_payment_only() {
     let office = Office::open();
     let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
     let authorise = |key: &str| {

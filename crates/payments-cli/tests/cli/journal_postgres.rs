@@ -1,4 +1,4 @@
-//! The same commands over a journal in PostgreSQL, which several machines can share.
+//! The same commands with a journal in PostgreSQL.
 #![cfg(unix)]
 
 use payments_core::OperationName;
@@ -16,13 +16,13 @@ fn run(office: &Office, server: &Server, arguments: &[&str]) -> Ended {
 }
 
 #[test]
-fn a_journal_in_postgresql_does_what_a_file_does() {
+fn postgresql_journal_behaves_like_a_file() {
     let Some(server) = Server::start() else { return };
     let office = Office::open();
     let payments = |arguments: &[&str]| run(&office, &server, arguments);
     let charge = |key: &str| payments(&["token-transaction", "create", "--file", "-", "--key", key]);
 
-    // Twice, because what only looks must not make one.
+    // Twice, because listing must not create a journal.
     for _ in 0..2 {
         let error = payments(&["journal", "list"]).failed(2, "invalid");
         assert_eq!(error["kind"], "no_journal", "{error}");

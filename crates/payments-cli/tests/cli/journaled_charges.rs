@@ -1,4 +1,4 @@
-//! `--journal PLACE --key KEY` on what moves money: each key is sent at most once, whatever happens.
+//! `--journal PLACE --key KEY` on the commands that move money: each key is sent at most once.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::{CARD_PAYMENT, Ended, KEY, Run, TOKEN_PAYMENT, ach_payment, payments, payments_at};
 
-/// A sandbox, and a folder in which a journal can be made.
+/// A sandbox, and a folder for a journal.
 pub(crate) struct Office {
     pub(crate) sandbox: BlockingSandbox,
     folder: tempfile::TempDir,
@@ -28,7 +28,7 @@ impl Office {
         self.folder.path().join("billing.db")
     }
 
-    /// The command at the sandbox, with this journal in its environment.
+    /// The command with the sandbox and this journal in its environment.
     pub(crate) fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Run {
         let journal = self.journal();
         payments_at(self.sandbox.base_url(), arguments)
@@ -44,14 +44,14 @@ impl Office {
         self.run(["token-transaction", "create", "--file", "-", "--key", key]).stdin(request)
     }
 
-    /// What the journal says of this key.
+    /// The output of `journal show` for this key.
     pub(crate) fn show(&self, key: &str) -> Value {
         let ended = self.run(["journal", "show", key]).end();
         assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
         ended.json()
     }
 
-    /// A charge whose answer is lost after the commit.
+    /// A charge whose response is lost after the commit.
     pub(crate) fn lose_the_answer(&self, key: &str) {
         self.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
         let ended = self.charge(key);
@@ -68,7 +68,7 @@ impl Office {
 }
 
 #[test]
-fn a_key_is_charged_once_however_often_it_is_given() {
+fn repeated_key_is_charged_once() {
     let office = Office::open();
     let first = office.charge("invoice-17");
     let id = first.processed()["TransactionId"].clone();
@@ -95,7 +95,7 @@ fn a_key_is_charged_once_however_often_it_is_given() {
 }
 
 #[test]
-fn every_operation_that_moves_money_can_have_a_key() {
+fn every_operation_that_moves_money_takes_a_key() {
     let office = Office::open();
     let ach = ach_payment();
     for (key, arguments, stdin) in [
@@ -124,7 +124,7 @@ fn every_operation_that_moves_money_can_have_a_key() {
     let folder = fs::read_dir(office.journal().parent().unwrap()).unwrap();
     for entry in folder.map(|entry| entry.unwrap()).filter(|entry| entry.file_type().unwrap().is_file()) {
         let bytes = fs::read(entry.path()).unwrap();
-        // `secrets::journal` looks for codes and expiries, which it tells from the digits of times and identifiers.
+        // `secrets::journal` searches for codes and expiry dates, which other digits can match by chance.
         for secret in ["378282246310005", "000123456789", KEY] {
             let has_it = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
             assert!(!has_it, "{secret} in {}", entry.path().display());
@@ -133,7 +133,7 @@ fn every_operation_that_moves_money_can_have_a_key() {
 }
 
 #[test]
-fn a_paid_key_that_stands_for_another_request_is_unknown_and_names_what_paid_it_d43() {
+fn paid_key_with_another_request_is_unknown_and_names_the_transaction_d43() {
     let office = Office::open();
     let id = office.charge("invoice-17").processed()["TransactionId"].clone();
     for other in
@@ -144,7 +144,7 @@ fn a_paid_key_that_stands_for_another_request_is_unknown_and_names_what_paid_it_
         assert_eq!((&error["kind"], &error["transaction_id"]), (&"key_reused".into(), &id));
         let message = error["message"].as_str().unwrap();
         let paid =
-            format!("nothing was sent now: it is already paid as transaction {}", id.as_str().unwrap());
+            format!("nothing was sent now: that one is already paid as transaction {}", id.as_str().unwrap());
         assert!(message.contains(&paid), "{error}");
         assert_eq!(ended.json()["key"], "invoice-17");
         assert_eq!(error["sent_at"], office.show("invoice-17")["begun_at"]);
@@ -152,7 +152,7 @@ fn a_paid_key_that_stands_for_another_request_is_unknown_and_names_what_paid_it_
         let heading =
             "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way (exit code 5)\n";
         assert!(text.starts_with(heading), "{text}");
-        // Nor by the explicit call.
+        // The explicit call for a new attempt does not help either.
         let again = office.charging("invoice-17", &other).arguments(["--after-rejection"]).end();
         assert_eq!(again.failed(5, "unknown")["kind"], "key_reused");
     }
@@ -161,7 +161,7 @@ fn a_paid_key_that_stands_for_another_request_is_unknown_and_names_what_paid_it_
 }
 
 #[test]
-fn a_second_card_after_a_decline_is_one_explicit_call_with_the_same_key_d44() {
+fn second_card_after_a_decline_needs_after_rejection_d44() {
     let office = Office::open();
     let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
     office.charging("order-4711", &declined).end().failed(4, "rejected");
@@ -189,7 +189,7 @@ fn a_second_card_after_a_decline_is_one_explicit_call_with_the_same_key_d44() {
 }
 
 #[test]
-fn a_new_attempt_needs_a_key_that_the_journal_knows_d44() {
+fn new_attempt_needs_a_known_key_d44() {
     let office = Office::open();
     let error = office.charging("order-1", TOKEN_PAYMENT).arguments(["--after-rejection"]).end();
     let error = error.failed(2, "invalid");
@@ -202,7 +202,7 @@ fn a_new_attempt_needs_a_key_that_the_journal_knows_d44() {
 }
 
 #[test]
-fn every_operation_can_have_a_new_attempt_after_a_rejection_d44() {
+fn every_operation_takes_a_new_attempt_after_a_rejection_d44() {
     let office = Office::open();
     let declined = CARD_PAYMENT.replace("378282246310005", "4000000000000002").replace("7391", "739");
     let create = ["transaction", "create", "--file", "-", "--key", "card"];
@@ -216,7 +216,7 @@ fn every_operation_can_have_a_new_attempt_after_a_rejection_d44() {
 }
 
 #[test]
-fn a_key_and_a_journal_belong_together() {
+fn key_and_journal_need_each_other() {
     let office = Office::open();
     let journal = office.journal();
     let journal = journal.to_str().unwrap();
@@ -238,9 +238,9 @@ fn a_key_and_a_journal_belong_together() {
         assert!(message.contains(advice) && message.contains("nothing was sent"), "{advice}: {message}");
     }
     assert_eq!(office.requests(), 0);
-    assert!(!office.journal().exists(), "what is refused makes no journal");
+    assert!(!office.journal().exists(), "a refused command created a journal");
 
-    // The option goes before the variable, and an empty variable is none.
+    // The option overrides the variable, and an empty variable counts as unset.
     at_the_sandbox().env("PAYMENTS_JOURNAL", "").end().processed();
     let ended = office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", "/nowhere/at/all");
     ended.arguments(["--journal", journal]).end().processed();
@@ -248,7 +248,7 @@ fn a_key_and_a_journal_belong_together() {
 }
 
 #[test]
-fn a_key_that_is_a_secret_is_refused_and_not_repeated() {
+fn secret_key_is_refused_and_not_repeated() {
     let office = Office::open();
     for (secret, exit) in [(KEY, "secret_in_key"), ("4111111111111111", "usage")] {
         let ended = office.charge(&format!("invoice-{secret}"));
@@ -259,18 +259,18 @@ fn a_key_that_is_a_secret_is_refused_and_not_repeated() {
 }
 
 #[test]
-fn a_rehearsal_makes_no_journal() {
+fn dry_run_creates_no_journal() {
     let office = Office::open();
     let ended = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--dry-run"]).end();
     assert_eq!(ended.json()["outcome"], "dry_run");
     assert!(!office.journal().exists());
-    // Nor does a request that is refused.
+    // A refused request does not create one either.
     office.charging("invoice-17", "{}").end().failed(2, "invalid");
     assert!(!office.journal().exists());
 }
 
 #[test]
-fn an_unknown_outcome_stays_unknown_and_is_not_sent_again() {
+fn unknown_outcome_stays_unknown_and_is_not_sent_again() {
     let office = Office::open();
     office.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
     let request = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"invoice 17"}"#);
@@ -287,7 +287,7 @@ fn an_unknown_outcome_stays_unknown_and_is_not_sent_again() {
     for (member, value) in [("amount", "45.00"), ("reference", "\"invoice 17\"")] {
         assert!(again.stdout.contains(&format!("\"{member}\":{value}")), "{}", again.stdout);
     }
-    assert_eq!(error["sent_at"], shown["begun_at"], "the time to look for is that of the first call");
+    assert_eq!(error["sent_at"], shown["begun_at"], "not the time of the first call");
     let text = office.charging("invoice-17", &request).arguments(["--output", "text"]).end();
     for part in ["OUTCOME UNKNOWN, do not pay it another way", "then resolve the key", "invoice-17"] {
         assert!(text.stderr.contains(part), "{part}: {}", text.stderr);
@@ -296,7 +296,7 @@ fn an_unknown_outcome_stays_unknown_and_is_not_sent_again() {
 }
 
 #[test]
-fn a_rejection_is_repeated_with_its_exit_code_and_reopened_only_by_a_person() {
+fn rejection_keeps_its_exit_code_until_a_person_reopens_it() {
     let office = Office::open();
     let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
     let codes = [0, 1].map(|_| office.charging("invoice-17", &declined).end());
@@ -311,7 +311,7 @@ fn a_rejection_is_repeated_with_its_exit_code_and_reopened_only_by_a_person() {
         let error = wrong_key().failed(6, "rejected");
         assert_eq!(error["http_status"], 401, "{error}");
     }
-    // The right key does not help: the answer was no.
+    // With the right API key it stays rejected.
     office.charge("invoice-18").failed(6, "rejected");
     let text = office.charging("invoice-18", TOKEN_PAYMENT).arguments(["--output", "text"]).end();
     assert!(text.stderr.contains("payments journal retry --status 401"), "{}", text.stderr);
@@ -325,7 +325,7 @@ fn a_rejection_is_repeated_with_its_exit_code_and_reopened_only_by_a_person() {
 }
 
 #[test]
-fn a_refusal_that_says_nothing_of_the_payment_never_asks_for_a_new_key() {
+fn refusal_unrelated_to_the_payment_never_suggests_a_new_key() {
     let office = Office::open();
     let busy =
         Fault::on(OperationName::TokenTransaction).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
@@ -335,14 +335,14 @@ fn a_refusal_that_says_nothing_of_the_payment_never_asks_for_a_new_key() {
         let text = run.end().stderr;
         assert!(text.starts_with(heading), "{text}");
         assert!(text.contains("payments journal retry --status 429"), "{text}");
-        assert!(text.contains("correct the cause, then let a person reopen the key\n"), "{text}");
+        assert!(text.contains("fix the cause, then let a person reopen the key\n"), "{text}");
         assert!(!text.contains("new key") && !text.contains("new request"), "{text}");
     }
     assert_eq!(office.requests(), 1);
 }
 
 #[test]
-fn what_was_not_processed_is_sent_under_the_same_key() {
+fn not_processed_key_is_sent_again() {
     let office = Office::open();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nowhere = format!("http://{closed}/api/v1/public");
@@ -353,7 +353,7 @@ fn what_was_not_processed_is_sent_under_the_same_key() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_made_sends_nothing_d43() {
+fn journal_that_cannot_be_created_sends_nothing_d43() {
     let office = Office::open();
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "no folder").unwrap();
@@ -372,7 +372,7 @@ fn a_journal_that_cannot_be_made_sends_nothing_d43() {
 
 #[cfg(unix)]
 #[test]
-fn without_its_journal_a_call_is_unknown_because_an_earlier_one_may_have_paid_d43() {
+fn unavailable_journal_is_unknown_because_an_earlier_call_may_have_paid_d43() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let office = Office::open();
@@ -391,7 +391,7 @@ fn without_its_journal_a_call_is_unknown_because_an_earlier_one_may_have_paid_d4
     mode(0o600);
     office.charge("invoice-17").failed(5, "unknown");
 
-    // A database that does not answer is no other matter.
+    // The same with an unreachable database.
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("postgres://ada@{closed}/books");
     let run = || office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &url);
@@ -403,7 +403,7 @@ fn without_its_journal_a_call_is_unknown_because_an_earlier_one_may_have_paid_d4
 }
 
 #[test]
-fn a_password_in_the_address_of_a_journal_is_never_shown() {
+fn journal_password_is_never_shown() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let office = Office::open();
     for url in [
@@ -440,7 +440,7 @@ fn verbose_names_the_journal() {
 }
 
 #[test]
-fn one_key_in_two_processes_is_in_progress_for_the_second() {
+fn key_in_flight_is_in_progress_for_another_process() {
     let office = Office::open();
     let gate = office.held();
     let first = office.charging("invoice-17", TOKEN_PAYMENT).stdout(std::process::Stdio::piped()).spawn();
@@ -460,7 +460,7 @@ fn one_key_in_two_processes_is_in_progress_for_the_second() {
 
 #[cfg(unix)]
 #[test]
-fn an_end_that_cannot_be_written_down_is_shown_and_marked() {
+fn outcome_that_cannot_be_recorded_is_reported_with_a_warning() {
     let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
     for (request, code, outcome) in [(TOKEN_PAYMENT, 0, "processed"), (&*declined, 4, "rejected")] {
         for shape in ["json", "text"] {
@@ -494,16 +494,16 @@ mod interrupted {
     use super::*;
 
     #[test]
-    fn one_signal_waits_for_the_answer_and_records_it() {
+    fn first_signal_waits_for_the_response_and_records_it() {
         for signal in ["INT", "TERM"] {
             let office = Office::open();
             let gate = office.held();
             let running = office.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
             block_on(gate.arrived());
             running.signal(signal);
-            // What is heard before the answer: the line on stderr, which this waits for.
+            // The line on stderr comes before the response.
             let mut running = running;
-            assert!(running.first_error_line().starts_with(&format!("SIG{signal}: waiting for the answer")));
+            assert!(running.error_line().starts_with(&format!("SIG{signal}: waiting for the answer")));
             gate.release();
             let ended = running.end();
             assert_eq!((ended.code, &ended.json()["outcome"]), (Some(0), &"processed".into()), "{ended:?}");
@@ -511,9 +511,9 @@ mod interrupted {
         }
     }
 
-    /// A database that takes connections and says nothing.
+    /// The database accepts connections and never responds.
     #[test]
-    fn a_signal_while_the_journal_is_opened_leaves_it_open_what_an_earlier_call_paid_d43() {
+    fn signal_while_the_journal_opens_is_unknown_d43() {
         let office = Office::open();
         let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("postgres://ada@{}/books?sslmode=disable", deaf.local_addr().unwrap());
@@ -530,13 +530,13 @@ mod interrupted {
     }
 
     #[test]
-    fn two_signals_end_at_once_and_the_key_stays_listed() {
+    fn second_signal_exits_at_once_and_the_key_stays_unresolved() {
         let office = Office::open();
         let gate = office.held();
         let mut running = office.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
         block_on(gate.arrived());
         running.signal("INT");
-        running.first_error_line();
+        running.error_line();
         running.signal("INT");
         let ended = running.end();
         let error = ended.failed(5, "unknown");
@@ -550,7 +550,7 @@ mod interrupted {
     }
 
     #[test]
-    fn a_killed_call_leaves_an_unknown_key() {
+    fn killed_call_leaves_an_unknown_key() {
         let office = Office::open();
         let gate = office.held();
         let running = office.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();

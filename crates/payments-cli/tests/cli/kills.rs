@@ -1,4 +1,4 @@
-//! A sandbox with a data file that is killed in the middle of its work, two hundred times.
+//! A sandbox with a data file, killed two hundred times while it works.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::http::Http;
 use crate::support::{Running, payments};
 
-/// A sandbox over `data`, and its ready line.
+/// Starts a sandbox on `data`, and returns its ready line.
 fn start(data: &str) -> (Running, Value) {
     let mut running = payments(["sandbox", "--data", data, "--log", "off"]).stdout(Stdio::piped()).spawn();
     let ready = running.first_line();
@@ -27,7 +27,8 @@ fn connect(ready: &Value, url: &str) -> Http {
     Http::connect(ready[url].as_str().unwrap(), &format!("authorization: {key}\r\n")).unwrap()
 }
 
-/// Pays, by turns of the payers with a token and with a card that is made a token, with ever new references until the connection ends, and says which were answered.
+/// Pays with new references until the connection ends, and reports each response. Even payers use a token, odd ones a card
+/// that is tokenized. Returns the number of attempts.
 fn pay(
     mut service: Http,
     round: usize,
@@ -44,7 +45,7 @@ fn pay(
             );
             service.post("/token-transaction", &body)
         } else {
-            // A card payment has no reference of the caller's.
+            // A card payment has no reference field.
             let body = format!(
                 r#"{{"TransactionType":"1","Amount":{}.50,"ConvenienceFeeActive":false,"SuggestedMode":"Card",
                     "CardNumber":"4242424242424242","Cvv":"987","ExpiryDate":"1233","BillingCustomerName":"{reference}",
@@ -61,7 +62,7 @@ fn pay(
         answered.send(Answered { id, reference }).unwrap();
         count.fetch_add(1, Ordering::Release);
     }
-    unreachable!("it pays until it is let down")
+    unreachable!("the sandbox is killed")
 }
 
 #[derive(Clone, Debug)]
@@ -70,8 +71,7 @@ struct Answered {
     reference: String,
 }
 
-/// Every transaction that is kept, by its id. Each card payment has the token that it made, and no token is without its
-/// payment.
+/// The reference of every stored transaction, by id. Checks that each card payment has its token, and each token its payment.
 fn kept(ready: &Value) -> BTreeMap<String, String> {
     let (status, state) = connect(ready, "admin_url").get("/state").unwrap();
     assert_eq!(status, 200);
@@ -81,12 +81,12 @@ fn kept(ready: &Value) -> BTreeMap<String, String> {
         .iter()
         .map(|entry| (text(&entry["TransactionId"]), text(&entry[reference_field(entry)])))
         .collect();
-    assert_eq!(kept.len(), transactions.len(), "no id stands twice");
+    assert_eq!(kept.len(), transactions.len(), "duplicate id");
     let by_card = transactions.iter().filter(|entry| entry["Operation"] == "transaction");
     let by_card: BTreeSet<_> = by_card.map(|entry| text(&entry["TransactionId"])).collect();
     let tokens = state["tokens"].as_array().unwrap().iter();
     let tokenised: BTreeSet<_> = tokens.map(|token| text(&token["TransactionId"])).collect();
-    assert_eq!(tokenised, by_card, "a payment and its token are kept both or neither");
+    assert_eq!(tokenised, by_card, "a payment without its token, or the reverse");
     kept
 }
 
@@ -94,23 +94,23 @@ fn reference_field(entry: &Value) -> &'static str {
     if entry["Operation"] == "transaction" { "BillingCustomerName" } else { "ReferenceNo" }
 }
 
-/// Nothing that was answered is lost, and nothing is there that was not asked for, or twice.
+/// Checks that every acknowledged payment is there, and that nothing was invented or duplicated.
 fn check(ready: &Value, answered: &[Answered], sent: &HashSet<String>) {
     let kept = kept(ready);
     for Answered { id, reference } in answered {
-        assert_eq!(kept.get(id), Some(reference), "an answered payment is there");
+        assert_eq!(kept.get(id), Some(reference), "an acknowledged payment is lost");
     }
     let mut seen = HashSet::new();
     for reference in kept.values() {
         assert!(
             sent.contains(reference) && seen.insert(reference),
-            "{reference} was never asked for, or once"
+            "{reference} was not sent, or is there twice"
         );
     }
 }
 
 #[test]
-fn two_hundred_kills_lose_no_answered_payment_and_invent_none() {
+fn two_hundred_kills_lose_and_invent_no_payment() {
     const ROUNDS: usize = 200;
     const PAYERS: usize = 4;
     let folder = tempfile::tempdir().unwrap();
@@ -122,7 +122,7 @@ fn two_hundred_kills_lose_no_answered_payment_and_invent_none() {
 
     for round in 0..ROUNDS {
         let (running, ready) = start(data);
-        // Those of the round before one by one; reading everything each time would take longer than the killing.
+        // Only the newest payments: reading everything in each round would take too long.
         let mut service = connect(&ready, "base_url");
         let newest = answered.len().saturating_sub(PAYERS * 8);
         for Answered { id, .. } in &answered[newest..] {
@@ -150,7 +150,7 @@ fn two_hundred_kills_lose_no_answered_payment_and_invent_none() {
             while count.load(Ordering::Acquire) < enough {
                 thread::yield_now();
             }
-            // Somewhere between two answers.
+            // A random moment between two responses.
             (0..spins).for_each(|_| std::hint::spin_loop());
             running.signal("KILL");
             payers.into_iter().map(|payer| payer.join().unwrap()).collect()
@@ -162,7 +162,7 @@ fn two_hundred_kills_lose_no_answered_payment_and_invent_none() {
         }
     }
 
-    assert!(answered.len() > ROUNDS, "the sandbox worked between the kills: {} answers", answered.len());
+    assert!(answered.len() > ROUNDS, "too little work between the kills: {} responses", answered.len());
     let (running, ready) = start(data);
     check(&ready, &answered, &sent);
     running.signal("TERM");

@@ -1,6 +1,6 @@
-//! Does the command call what goes wrong before the first byte "not processed", each time and on every command?
+//! Every command reports a failure before the first byte as not processed.
 //!
-//! A command makes one call, so no payment ever meets a pooled connection here; the SDK's own tests ask about those.
+//! A command makes one call, so pooled connections do not occur here. The SDK's own tests cover them.
 
 use std::thread;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::cases::{Case, every_command};
 use crate::support::{CARD_PAYMENT, KEY, TOKEN_PAYMENT, TemporaryFile, ach_payment, payments_at};
 
-/// Both shapes of every command, side by side because most of the time a deadline or a pause is waited for.
+/// Every command in JSON and text, in parallel because they mostly wait for a deadline or a pause.
 fn every_command_is_not_processed(base_url: &str, options: &[&str], kind: &str, hint: &str) {
     thread::scope(|scope| {
         for case in every_command() {
@@ -28,7 +28,7 @@ fn is_not_processed(case: &Case, base_url: &str, options: &[&str], kind: &str) {
     let ended = case.run(base_url, options);
     let error = ended.failed(3, "not_processed");
     assert_eq!((&error["kind"], &error["http_status"]), (&json!(kind), &Value::Null), "{error}");
-    assert_eq!((error.get("sent_at"), error.get("amount")), (None, None), "there is nothing to reconcile");
+    assert_eq!((error.get("sent_at"), error.get("amount")), (None, None), "nothing to reconcile");
     let advice = if case.moves_money() {
         " before the request was sent; nothing was processed: it is safe to send it again"
     } else {
@@ -49,20 +49,20 @@ fn is_not_processed_in_text(case: &Case, base_url: &str, options: &[&str], hint:
 const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service there?";
 
 #[test]
-fn where_nobody_listens_nothing_is_processed_d02() {
+fn connection_refused_is_not_processed_d02() {
     let port = UnresponsivePort::refusing();
     let nobody = port.address();
     every_command_is_not_processed(&format!("http://{nobody}/api"), &[], "connect", IS_IT_THERE);
 }
 
 #[test]
-fn where_no_name_resolves_nothing_is_processed_d02() {
+fn unresolvable_name_is_not_processed_d02() {
     every_command_is_not_processed("https://no-such-host.invalid/api", &[], "resolve", IS_IT_THERE);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn where_no_connection_comes_about_nothing_is_processed_d02_d23() {
+fn connect_timeout_is_not_processed_d02_d23() {
     let port = UnresponsivePort::full();
     for scheme in ["http", "https"] {
         let base_url = format!("{scheme}://{}/api", port.address());
@@ -73,7 +73,7 @@ fn where_no_connection_comes_about_nothing_is_processed_d02_d23() {
 }
 
 #[test]
-fn where_no_tls_comes_about_nothing_is_processed_d02_d23() {
+fn tls_handshake_timeout_is_not_processed_d02_d23() {
     let port = UnresponsivePort::silent();
     let hint =
         "no connection stood within the whole call's 300ms: raise the deadline, which came from --timeout";
@@ -82,15 +82,15 @@ fn where_no_tls_comes_about_nothing_is_processed_d02_d23() {
     port.assert_no_request_came();
 }
 
-/// The command's connect deadline is 10 seconds, which pass once for all of them.
+/// The commands run in parallel, because the connect deadline is 10 seconds.
 #[cfg(target_os = "linux")]
 #[test]
-fn where_the_connect_deadline_ends_first_nothing_is_processed_d02_d23() {
+fn connect_deadline_is_not_processed_d02_d23() {
     let ports = [("http", UnresponsivePort::full()), ("https", UnresponsivePort::silent())];
     thread::scope(|scope| {
         for (scheme, port) in &ports {
             for case in every_command() {
-                // Too little is left of it to repeat a look-up.
+                // Leaves too little time to repeat a lookup.
                 scope.spawn(move || {
                     let base_url = format!("{scheme}://{}/api", port.address());
                     is_not_processed(&case, &base_url, &["--timeout", "10.1"], "timeout");
@@ -103,7 +103,7 @@ fn where_the_connect_deadline_ends_first_nothing_is_processed_d02_d23() {
     }
 }
 
-/// A sandbox with a certificate for this name, and the certificate.
+/// A sandbox with a certificate for this name, and that certificate.
 fn https_sandbox(name: &str) -> (BlockingSandbox, TemporaryFile) {
     let CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
@@ -118,7 +118,7 @@ fn assert_nothing_came(sandbox: &BlockingSandbox) {
 }
 
 #[test]
-fn where_the_certificate_is_of_an_unknown_authority_nothing_is_processed_d02() {
+fn unknown_certificate_authority_is_not_processed_d02() {
     let (sandbox, _) = https_sandbox("127.0.0.1");
     let hint = "the certificate is signed by no authority that is trusted here";
     every_command_is_not_processed(sandbox.base_url(), &[], "tls", hint);
@@ -126,7 +126,7 @@ fn where_the_certificate_is_of_an_unknown_authority_nothing_is_processed_d02() {
 }
 
 #[test]
-fn where_the_certificate_is_for_another_host_nothing_is_processed_d02() {
+fn certificate_for_another_host_is_not_processed_d02() {
     let (sandbox, certificate) = https_sandbox("pay.example");
     let hint = "check the host name in --base-url or PAYMENTS_BASE_URL";
     every_command_is_not_processed(sandbox.base_url(), &["--ca-cert", certificate.path()], "tls", hint);
@@ -134,7 +134,7 @@ fn where_the_certificate_is_for_another_host_nothing_is_processed_d02() {
 }
 
 #[test]
-fn where_the_server_speaks_no_tls_nothing_is_processed_d02() {
+fn server_without_tls_is_not_processed_d02() {
     let sandbox = Sandbox::builder().api_key(KEY).start_blocking().unwrap();
     let https = sandbox.base_url().replace("http://", "https://");
     every_command_is_not_processed(&https, &[], "tls", "does the server speak TLS there?");
@@ -142,7 +142,7 @@ fn where_the_server_speaks_no_tls_nothing_is_processed_d02() {
 }
 
 #[test]
-fn what_is_invalid_is_refused_before_anything_is_sent_d01() {
+fn invalid_request_is_not_sent_d01() {
     let sandbox = Sandbox::builder().api_key(KEY).start_blocking().unwrap();
     let create = ["transaction", "create", "--file", "-"];
     let without_amount = |payment: &str| payment.replace("\"Amount\":", "\"Amuont\":");

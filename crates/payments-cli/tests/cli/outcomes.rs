@@ -1,4 +1,4 @@
-//! Every outcome of every command: the exit code and both shapes.
+//! Every outcome of every command: the exit code, JSON and text.
 
 use std::thread;
 
@@ -14,7 +14,7 @@ fn body(request: &str) -> Value {
 }
 
 #[test]
-fn a_card_payment_is_processed_and_no_field_lost_d05_d60() {
+fn card_payment_is_processed_without_losing_fields_d05_d60() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     let file = TemporaryFile::new(CARD_PAYMENT);
     let ended = payments_at(&peer.base_url, ["transaction", "create", "--file", file.path()]).end();
@@ -24,7 +24,7 @@ fn a_card_payment_is_processed_and_no_field_lost_d05_d60() {
         "{\"outcome\":\"processed\",\"http_status\":200,\"data\":{\"TransactionId\":\"txn_1\",\"BaseAmount\":10.50,\
          \"Amount\":10.50,\"CardNumber\":\"***********0005\",\"BillingCity\":\"\",\"BillingState\":null,\
          \"TransactionType\":1,\"Status\":\"1\",\"NewField\":[1.0]}}\n",
-        "exact amounts, the interface's names, and no field lost"
+        "not the exact amounts, names and fields of the response"
     );
     let request = peer.request();
     assert!(request.starts_with("POST /api/v1/public/transaction HTTP/1.1\r\n"), "{request}");
@@ -34,7 +34,7 @@ fn a_card_payment_is_processed_and_no_field_lost_d05_d60() {
 }
 
 #[test]
-fn an_ach_payment_is_processed_with_its_account_fields_d39() {
+fn ach_payment_is_processed_with_its_account_fields_d39() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     let ended =
         payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(ach_payment()).end();
@@ -45,7 +45,7 @@ fn an_ach_payment_is_processed_with_its_account_fields_d39() {
 }
 
 #[test]
-fn a_token_payment_is_processed() {
+fn token_payment_is_processed() {
     let peer = Peer::answering("200 OK", answers::RECEIPT);
     let run =
         payments_at(&peer.base_url, ["token-transaction", "create", "--file", "-"]).stdin(TOKEN_PAYMENT);
@@ -54,7 +54,7 @@ fn a_token_payment_is_processed() {
 }
 
 #[test]
-fn a_void_is_processed_and_its_answer_may_name_another_transaction_d66() {
+fn void_response_may_name_another_transaction_d66() {
     let peer = Peer::answering("200 OK", answers::VOIDED);
     let ended = payments_at(&peer.base_url, ["void", "txn_1", "--reason", "ordered twice"]).end();
     assert_eq!(ended.processed(), json!({"TransactionId": "txn_3"}));
@@ -65,7 +65,7 @@ fn a_void_is_processed_and_its_answer_may_name_another_transaction_d66() {
 }
 
 #[test]
-fn look_ups_find() {
+fn lookups_find() {
     let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
     let ended = payments_at(&peer.base_url, ["transaction", "get", "txn_1"]).end();
     assert_eq!(ended.processed()["Status"], "1");
@@ -78,7 +78,7 @@ fn look_ups_find() {
 }
 
 #[test]
-fn a_lost_answer_leaves_a_charge_unknown_and_a_look_up_not_processed_d03_d12_d20() {
+fn lost_response_leaves_charge_unknown_and_lookup_not_processed_d03_d12_d20() {
     for case in every_command() {
         let peer = Peer::new(Then::Close);
         let ended = case.run(&peer.base_url, &[]);
@@ -94,8 +94,8 @@ fn a_lost_answer_leaves_a_charge_unknown_and_a_look_up_not_processed_d03_d12_d20
 }
 
 #[test]
-fn a_deadline_leaves_a_charge_unknown_and_a_look_up_not_processed_d03_d12_d23() {
-    // Side by side, because each must be given time enough to send on a busy machine.
+fn deadline_leaves_charge_unknown_and_lookup_not_processed_d03_d12_d23() {
+    // In parallel, because each needs a timeout that is long enough to send on a busy machine.
     let cases = every_command().into_iter().map(|case| {
         thread::spawn(move || {
             let peer = Peer::new(Then::Wait);
@@ -111,7 +111,7 @@ fn a_deadline_leaves_a_charge_unknown_and_a_look_up_not_processed_d03_d12_d23() 
 }
 
 #[test]
-fn a_proxys_502_leaves_a_charge_unknown_and_a_look_up_not_processed_d11_d12() {
+fn proxy_502_leaves_charge_unknown_and_lookup_not_processed_d11_d12() {
     for case in every_command() {
         let peer = Peer::answering("502 Bad Gateway", "<html><body>Bad Gateway</body></html>");
         let ended = case.run(&peer.base_url, &[]);
@@ -122,7 +122,7 @@ fn a_proxys_502_leaves_a_charge_unknown_and_a_look_up_not_processed_d11_d12() {
 }
 
 #[test]
-fn a_refused_key_is_6_on_every_command_d09() {
+fn http_401_exits_6_on_every_command_d09() {
     for case in every_command() {
         let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
         let error = case.run(&peer.base_url, &[]).failed(6, "rejected");
@@ -133,7 +133,7 @@ fn a_refused_key_is_6_on_every_command_d09() {
 }
 
 #[test]
-fn http_404_is_7_on_every_command_d09() {
+fn http_404_exits_7_on_every_command_d09() {
     for case in every_command() {
         let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
         let error = case.run(&peer.base_url, &[]).failed(7, "rejected");
@@ -142,7 +142,7 @@ fn http_404_is_7_on_every_command_d09() {
 }
 
 #[test]
-fn any_other_refusal_is_4_on_every_command_d09() {
+fn other_rejections_exit_4_on_every_command_d09() {
     for case in every_command() {
         let peer = Peer::answering("400 Bad Request", answers::POSTAL_CODE);
         let error = case.run(&peer.base_url, &[]).failed(4, "rejected");
@@ -152,7 +152,7 @@ fn any_other_refusal_is_4_on_every_command_d09() {
 }
 
 #[test]
-fn a_declined_card_is_rejected_with_its_transaction_d06() {
+fn declined_card_is_rejected_with_its_transaction_d06() {
     let declined =
         r#"{"status":"failed","status_code":200,"message":"declined","data":{"TransactionId":"txn_9"}}"#;
     let peer = Peer::answering("200 OK", declined);
@@ -162,7 +162,7 @@ fn a_declined_card_is_rejected_with_its_transaction_d06() {
 }
 
 #[test]
-fn a_401_that_claims_success_stays_unknown_d09() {
+fn http_401_that_claims_success_is_unknown_d09() {
     let peer = Peer::answering("401 Unauthorized", answers::RECORD);
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
     let error = run.end().failed(5, "unknown");
@@ -170,7 +170,7 @@ fn a_401_that_claims_success_stays_unknown_d09() {
 }
 
 #[test]
-fn a_status_code_is_given_as_a_number_if_it_is_one_d07() {
+fn numeric_status_code_is_a_number_d07() {
     for (written, given) in
         [("101", json!(101)), (r#""101""#, json!(101)), (r#""1e2x""#, json!("1e2x")), ("1.5", json!("1.5"))]
     {
@@ -183,7 +183,7 @@ fn a_status_code_is_given_as_a_number_if_it_is_one_d07() {
 }
 
 #[test]
-fn further_facts_are_given_where_they_are_known_d64() {
+fn retry_after_and_request_id_are_reported_d64() {
     let body = answers::POSTAL_CODE;
     let answer = format!(
         "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\nx-request-id: req_5\r\ncontent-length: {}\r\n\r\n{body}",
@@ -196,7 +196,7 @@ fn further_facts_are_given_where_they_are_known_d64() {
 }
 
 #[test]
-fn a_redirect_is_not_followed_d20() {
+fn redirect_is_not_followed_d20() {
     let elsewhere = Peer::answering("200 OK", answers::RECORD);
     for case in every_command() {
         let target = &elsewhere.base_url;
@@ -210,13 +210,13 @@ fn a_redirect_is_not_followed_d20() {
     assert_eq!(elsewhere.requests_left(), 0);
 }
 
-/// In UTC, as RFC 3339 has it.
+/// An RFC 3339 time in UTC.
 fn is_a_time(text: &Value) -> bool {
     text.as_str().is_some_and(|text| humantime::parse_rfc3339(text).is_ok() && text.ends_with('Z'))
 }
 
 #[test]
-fn an_unknown_outcome_gives_what_the_payment_is_found_by() {
+fn unknown_outcome_reports_amount_reference_and_time() {
     let token_payment = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"invoice 1843 sk_canary_8Zk3Qw"}"#);
     for (arguments, stdin, amount, reference) in [
         (["transaction", "create", "--file", "-"], CARD_PAYMENT, "10.50", Value::Null),
@@ -238,7 +238,7 @@ fn an_unknown_outcome_gives_what_the_payment_is_found_by() {
 }
 
 #[test]
-fn a_failure_of_known_outcome_names_no_time_to_reconcile_by() {
+fn known_outcome_omits_amount_and_time() {
     let peer = Peer::answering("400 Bad Request", answers::POSTAL_CODE);
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
     let error = run.end().failed(4, "rejected");
@@ -246,7 +246,7 @@ fn a_failure_of_known_outcome_names_no_time_to_reconcile_by() {
 }
 
 #[test]
-fn a_void_of_unknown_outcome_gives_the_transaction_to_look_up() {
+fn unknown_void_reports_the_transaction_to_look_up() {
     for then in [Then::Close, Then::Answer(answer("502 Bad Gateway", "<html>"))] {
         let peer = Peer::new(then);
         let error = payments_at(&peer.base_url, ["void", "txn_1"]).end().failed(5, "unknown");
@@ -257,5 +257,5 @@ fn a_void_of_unknown_outcome_gives_the_transaction_to_look_up() {
     }
     let peer = Peer::answering("400 Bad Request", answers::POSTAL_CODE);
     let error = payments_at(&peer.base_url, ["void", "txn_1"]).end().failed(4, "rejected");
-    assert_eq!(error["transaction_id"], Value::Null, "an answer that says no holds no transaction");
+    assert_eq!(error["transaction_id"], Value::Null, "a rejection has no transaction");
 }

@@ -1,9 +1,9 @@
-//! What stdout gets, and what happens when it takes nothing.
+//! What goes to stdout, and what happens when stdout is closed.
 
 use crate::support::{CARD_PAYMENT, Peer, answers, broken_pipe, payments, payments_at};
 
 #[test]
-fn a_payment_whose_result_is_lost_is_told_on_stderr_and_1() {
+fn payment_result_that_cannot_be_written_goes_to_stderr_and_exits_1() {
     for shape in ["json", "text"] {
         let peer = Peer::answering("200 OK", answers::RECORD);
         let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", shape]);
@@ -16,7 +16,7 @@ fn a_payment_whose_result_is_lost_is_told_on_stderr_and_1() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_panic() {
+fn closed_pipe_does_not_panic() {
     let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
     let ended =
         payments_at(&peer.base_url, ["transaction", "get", "txn_1"]).stdout(broken_pipe()).end_unheard();
@@ -30,14 +30,14 @@ fn a_closed_pipe_is_no_panic() {
 }
 
 #[test]
-fn a_failure_keeps_its_exit_code_when_it_cannot_be_written() {
+fn failure_keeps_its_exit_code_when_stdout_is_closed() {
     let peer = Peer::answering("502 Bad Gateway", "");
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]);
     assert_eq!(run.stdin(CARD_PAYMENT).stdout(broken_pipe()).end_unheard().code, Some(5));
 }
 
 #[test]
-fn no_control_character_of_the_service_reaches_stdout_or_stderr() {
+fn control_characters_of_the_service_are_not_printed() {
     let record = "{\"status_code\":200,\"message\":\"ok\",\"data\":{\"TransactionId\":\"txn_1\",\"Status\":\"\\u001b[2J\",\
                   \"BillingCity\":\"\u{9b}31mX\u{202e}\",\"New\\u001b\":\"\\r\\nPROCESSED\"}}";
     let refusal =

@@ -1,11 +1,11 @@
-//! Profiles: which is chosen, what it sets, and which file is not trusted.
+//! Profiles: which one applies, what it sets, and which files are refused.
 
 use std::fs;
 use std::path::PathBuf;
 
 use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, answers, payments};
 
-/// A folder of settings with one file of profiles.
+/// A configuration folder with a file of profiles.
 struct Configuration {
     folder: tempfile::TempDir,
 }
@@ -36,12 +36,12 @@ impl Configuration {
         fs::set_permissions(self.file(), fs::Permissions::from_mode(mode)).expect("it is the test's own");
     }
 
-    /// A look-up with this folder as the user's.
+    /// A lookup with this configuration folder.
     fn look_up<'a>(&'a self, more: impl IntoIterator<Item = &'a str>) -> Run {
         payments(["transaction", "get", "txn_1"]).env("XDG_CONFIG_HOME", self.home()).arguments(more)
     }
 
-    /// The message of a look-up that the file makes invalid; whatever it says, no value of the file is in it.
+    /// The message of a lookup that is refused because of the file. Checks that no value of the file is shown.
     #[track_caller]
     fn refused(&self, more: &[&str]) -> String {
         let ended = self.look_up(more.iter().copied()).end();
@@ -65,7 +65,7 @@ fn arrived_with(peer: &Peer, ended: &Ended, key: &str) {
 }
 
 #[test]
-fn a_profile_sets_address_and_key_and_is_chosen_by_option_or_variable() {
+fn profile_is_chosen_by_option_or_variable() {
     let (one, two) = (found(), found());
     let configuration = Configuration::new(format!(
         "[profiles.one]\nbase_url = '{}'\napi_key = 'key_one'\n\n\
@@ -74,7 +74,7 @@ fn a_profile_sets_address_and_key_and_is_chosen_by_option_or_variable() {
     ));
     arrived_with(&one, &configuration.look_up(["--profile", "one"]).end(), "key_one");
     arrived_with(&two, &configuration.look_up([]).env("PAYMENTS_PROFILE", "two").end(), "key_two");
-    // The option goes before the variable, and stands before or after the command.
+    // The option overrides the variable, before or after the command.
     let ended = configuration.look_up(["--profile", "one"]).env("PAYMENTS_PROFILE", "two").end();
     arrived_with(&one, &ended, "key_one");
     let ended = payments(["--profile", "one", "transaction", "get", "txn_1"])
@@ -84,7 +84,7 @@ fn a_profile_sets_address_and_key_and_is_chosen_by_option_or_variable() {
 }
 
 #[test]
-fn no_profile_is_chosen_by_itself_so_that_no_charge_goes_where_nobody_asked() {
+fn no_profile_is_chosen_by_default() {
     let peer = Peer::new(Then::Close);
     let configuration = Configuration::new(format!(
         "[profiles.default]\nbase_url = '{}'\napi_key = '{KEY}'\n",
@@ -95,14 +95,14 @@ fn no_profile_is_chosen_by_itself_so_that_no_charge_goes_where_nobody_asked() {
         assert!(error["message"].as_str().unwrap().contains("choose a --profile"), "{error}");
     }
     assert_eq!(peer.requests_left(), 0);
-    // Nor is a file looked at that nobody asked for.
+    // Without a chosen profile the file is not even read.
     let broken = Configuration::new("[[[");
     let run = broken.look_up([]).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1").env("PAYMENTS_API_KEY", KEY);
     run.end().failed(3, "not_processed");
 }
 
 #[test]
-fn each_setting_comes_from_its_option_else_the_environment_else_the_profile() {
+fn option_overrides_environment_overrides_profile() {
     let (right, wrong) = (found(), Peer::new(Then::Close));
     let key = TemporaryFile::new("key_of_flag");
     let configuration = Configuration::new(format!(
@@ -122,7 +122,7 @@ fn each_setting_comes_from_its_option_else_the_environment_else_the_profile() {
 }
 
 #[test]
-fn paths_of_a_profile_begin_at_its_file() {
+fn profile_paths_are_relative_to_its_file() {
     let peer = found();
     let configuration = Configuration::new(format!(
         "[profiles.relative]\nbase_url = '{0}'\napi_key_file = 'keys/one'\n\n\
@@ -134,7 +134,7 @@ fn paths_of_a_profile_begin_at_its_file() {
     fs::create_dir(&keys).unwrap();
     fs::write(keys.join("one"), "key_in_file\n").unwrap();
     arrived_with(&peer, &configuration.look_up(["--profile", "relative"]).end(), "key_in_file");
-    // A key in the place of its file is not repeated.
+    // A key where its file belongs is not repeated.
     let message = configuration.refused(&["--profile", "missing"]);
     assert!(message.starts_with("the file of api_key_file in profile missing of /"), "{message}");
     let message = configuration.refused(&["--profile", "authority"]);
@@ -143,7 +143,7 @@ fn paths_of_a_profile_begin_at_its_file() {
 }
 
 #[test]
-fn the_file_stands_in_home_where_no_other_folder_is_set() {
+fn config_file_falls_back_to_home() {
     let peer = found();
     let configuration = Configuration::new("");
     let content = format!("[profiles.p]\nbase_url = '{}'\napi_key = 'key_at_home'\n", peer.base_url);
@@ -157,7 +157,7 @@ fn the_file_stands_in_home_where_no_other_folder_is_set() {
         let mode = fs::Permissions::from_mode(0o600);
         fs::set_permissions(folder.join("config.toml"), mode).unwrap();
     }
-    // An empty folder, or one that depends on where a shell happens to be, counts as none.
+    // An empty or relative folder counts as unset.
     for other in ["", "relative/folder"] {
         let run = payments(["transaction", "get", "txn_1", "--profile", "p"])
             .env("XDG_CONFIG_HOME", other)
@@ -172,7 +172,7 @@ fn the_file_stands_in_home_where_no_other_folder_is_set() {
 }
 
 #[test]
-fn a_profiles_deadline_is_kept() {
+fn profile_deadline_is_kept() {
     let peer = Peer::new(Then::Wait);
     let configuration = Configuration::new(format!(
         "[profiles.p]\nbase_url = '{}'\napi_key = 'k'\ntimeout = 1.5\n",
@@ -184,15 +184,15 @@ fn a_profiles_deadline_is_kept() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_with_a_key_that_others_can_open_is_refused() {
+fn config_with_a_key_that_others_can_read_is_refused() {
     let with_key =
         Configuration::new(format!("[profiles.p]\nbase_url = 'http://127.0.0.1:1'\napi_key = '{KEY}'\n"));
-    // The key of any profile is as much at risk as the chosen one's.
-    let beside = Configuration::new(format!(
+    // The key of another profile is at risk too.
+    let other_profile = Configuration::new(format!(
         "[profiles.other]\napi_key = '{KEY}'\n[profiles.p]\nbase_url = 'http://127.0.0.1:1'\n"
     ));
     for mode in [0o640, 0o604, 0o660, 0o606, 0o644, 0o610] {
-        for configuration in [&with_key, &beside] {
+        for configuration in [&with_key, &other_profile] {
             configuration.permit(mode);
             let message = configuration.refused(&["--profile", "p"]);
             assert!(message.contains("chmod 600"), "{mode:o}: {message}");
@@ -204,12 +204,12 @@ fn a_file_with_a_key_that_others_can_open_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_without_a_key_may_be_read_but_not_written_by_others() {
+fn config_without_a_key_may_be_readable_but_not_writable_by_others() {
     let configuration = Configuration::new("[profiles.p]\nbase_url = 'http://127.0.0.1:1'\n");
     configuration.permit(0o644);
     let run = || configuration.look_up(["--profile", "p"]).env("PAYMENTS_API_KEY", KEY);
     run().end().failed(3, "not_processed");
-    // Whoever writes the address gets the key.
+    // Someone who can write the address can get the key.
     for mode in [0o664, 0o646] {
         configuration.permit(mode);
         let error = run().end().failed(2, "invalid");
@@ -218,7 +218,7 @@ fn a_file_without_a_key_may_be_read_but_not_written_by_others() {
 }
 
 #[test]
-fn what_is_wrong_in_the_file_is_told_by_line_and_name_and_no_value_shown() {
+fn config_errors_name_line_and_setting_but_no_value() {
     for (content, parts) in [
         ("[profiles.p]\napi_key = \"canary\nbase_url = 'x'", &["is no TOML at line 2"][..]),
         (
@@ -263,7 +263,7 @@ fn what_is_wrong_in_the_file_is_told_by_line_and_name_and_no_value_shown() {
 }
 
 #[test]
-fn a_name_that_no_profile_has_is_not_repeated() {
+fn unknown_profile_name_is_not_repeated() {
     let configuration = Configuration::new("[profiles.sandbox]\n");
     for name in [KEY, ""] {
         let message = configuration.refused(&["--profile", name]);
@@ -272,7 +272,7 @@ fn a_name_that_no_profile_has_is_not_repeated() {
 }
 
 #[test]
-fn a_chosen_profile_without_a_file_is_refused() {
+fn profile_without_a_config_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let run = payments(["transaction", "get", "txn_1", "--profile", "p"])
         .env("XDG_CONFIG_HOME", folder.path().to_str().unwrap());
@@ -282,7 +282,7 @@ fn a_chosen_profile_without_a_file_is_refused() {
 }
 
 #[test]
-fn a_variable_that_goes_before_the_profile_is_warned_of_in_text_alone() {
+fn variable_that_overrides_the_profile_gets_a_warning_in_text_only() {
     let peer = found();
     let configuration =
         Configuration::new("[profiles.p]\nbase_url = 'http://127.0.0.1:1'\napi_key = 'key_of_profile'\n");
@@ -301,11 +301,11 @@ fn a_variable_that_goes_before_the_profile_is_warned_of_in_text_alone() {
     run().end().processed();
     let chosen_by_hand = run().env("PAYMENTS_BASE_URL", "").env("PAYMENTS_API_KEY", "");
     let ended = chosen_by_hand.arguments(["--output", "text", "--base-url", &peer.base_url]).end();
-    assert_eq!(ended.stderr, "", "whoever types an option means it");
+    assert_eq!(ended.stderr, "", "an option needs no warning");
 }
 
 #[test]
-fn a_failure_names_the_profile_in_text() {
+fn text_failure_names_the_profile() {
     let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
     let configuration = Configuration::new(format!(
         "[profiles.refused]\nbase_url = '{}'\napi_key = '{KEY}'\n[profiles.nobody]\nbase_url = 'http://127.0.0.1:1'\napi_key = '{KEY}'\n",
@@ -323,7 +323,7 @@ fn a_failure_names_the_profile_in_text() {
 
 #[cfg(unix)]
 #[test]
-fn the_example_of_the_help_is_a_file_of_profiles() {
+fn config_example_in_the_help_is_valid() {
     let help = payments(["help", "settings"]).end().stdout;
     let example = help.split_once("chooses one:\n").and_then(|(_, rest)| rest.split_once("  All six"));
     let (example, _) = example.unwrap_or_else(|| panic!("an example in {help}"));

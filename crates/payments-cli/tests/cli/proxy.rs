@@ -1,4 +1,4 @@
-//! The egress proxy: which one is used, what is sent to it, and how a command ends when it does not let a call through.
+//! The egress proxy: which one is used, what is sent to it, and how a command fails when it refuses.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn shows_no_credentials(ended: &Ended) {
     }
 }
 
-/// A sandbox with TLS, and the file of its authority.
+/// A sandbox with TLS, and a file with its certificate authority.
 fn https_sandbox() -> (BlockingSandbox, TemporaryFile) {
     let sandbox = Sandbox::builder().api_key(KEY).tls().start_blocking().expect("a loopback port is free");
     let authority = TemporaryFile::new(sandbox.ca_certificate_pem().expect("it speaks TLS"));
@@ -36,7 +36,7 @@ fn look_up() -> [&'static str; 3] {
 }
 
 #[test]
-fn a_charge_through_the_proxy_is_end_to_end_and_shows_no_credentials() {
+fn charge_through_the_proxy_is_encrypted_end_to_end() {
     let (sandbox, authority) = https_sandbox();
     let proxy = ConnectProxy::tunnelling();
     let charge = ["transaction", "create", "--file", "-", "--verbose", "--ca-cert", authority.path()];
@@ -60,14 +60,14 @@ fn a_charge_through_the_proxy_is_end_to_end_and_shows_no_credentials() {
     assert!(!passed.windows(KEY.len()).any(|part| part == KEY.as_bytes()));
     assert_eq!(sandbox.gateway().ledger().entries().len(), 1);
 
-    let rehearsed = run().arguments(["--dry-run"]).end();
-    assert_eq!(rehearsed.json()["outcome"], "dry_run");
-    shows_no_credentials(&rehearsed);
-    assert_eq!(proxy.heads().len(), 1, "nobody is contacted");
+    let dry_run = run().arguments(["--dry-run"]).end();
+    assert_eq!(dry_run.json()["outcome"], "dry_run");
+    shows_no_credentials(&dry_run);
+    assert_eq!(proxy.heads().len(), 1, "the dry run contacted the proxy");
 }
 
 #[test]
-fn every_command_that_calls_the_service_takes_the_proxy() {
+fn every_command_uses_the_proxy() {
     let (sandbox, authority) = https_sandbox();
     let proxy = ConnectProxy::tunnelling();
     let address = with_credentials(proxy.address());
@@ -75,7 +75,7 @@ fn every_command_that_calls_the_service_takes_the_proxy() {
     let mut tunnels = 0;
     for case in every_command() {
         let ended = case.run(sandbox.base_url(), &options);
-        assert!(matches!(ended.code, Some(0 | 4 | 7)), "it was answered: {ended:?}");
+        assert!(matches!(ended.code, Some(0 | 4 | 7)), "no response: {ended:?}");
         tunnels += 1;
         assert_eq!((proxy.heads().len(), sandbox.gateway().requests().len()), (tunnels, tunnels));
     }
@@ -88,10 +88,10 @@ fn every_command_that_calls_the_service_takes_the_proxy() {
     assert_eq!(proxy.heads().len(), tunnels + 1);
 }
 
-/// In clear, which is taken for a service and a proxy on this machine.
+/// Without TLS, which is allowed if the service and the proxy are on this machine.
 #[cfg(unix)]
 #[test]
-fn a_billing_run_and_a_resolution_take_the_proxy() {
+fn billing_run_and_resolution_use_the_proxy() {
     let billing = Billing::open();
     let proxy = ConnectProxy::tunnelling();
     let address = with_credentials(proxy.address());
@@ -112,7 +112,7 @@ fn a_billing_run_and_a_resolution_take_the_proxy() {
 }
 
 #[test]
-fn a_proxy_that_lets_nothing_through_is_not_processed_d02() {
+fn refusing_proxy_is_not_processed_d02() {
     const PAGE: &str = "<html>your account txn_proxy was blocked";
     let (sandbox, authority) = https_sandbox();
     let page = |status: &str| {
@@ -143,14 +143,17 @@ fn a_proxy_that_lets_nothing_through_is_not_processed_d02() {
         for ended in [charged, in_text, checked] {
             assert_eq!(ended.code, Some(3), "{ended:?}");
             shows_no_credentials(&ended);
-            assert!(!format!("{ended:?}").contains("txn_proxy"), "the page is no response: {ended:?}");
+            assert!(
+                !format!("{ended:?}").contains("txn_proxy"),
+                "the proxy's page is not a response: {ended:?}"
+            );
         }
     }
     assert_eq!(sandbox.gateway().requests().len(), 0);
 }
 
 #[test]
-fn an_address_that_is_no_proxys_is_refused_and_not_shown_d25() {
+fn invalid_proxy_address_is_refused_and_not_shown_d25() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::create_dir(folder.path().join("payments")).expect("it is writable");
     let file = folder.path().join("payments/config.toml");
@@ -182,14 +185,14 @@ fn an_address_that_is_no_proxys_is_refused_and_not_shown_d25() {
             assert!(!format!("{ended:?}").contains("ary@"), "{ended:?}");
         }
     }
-    // An empty variable counts as unset, an empty option does not.
+    // An empty variable counts as unset; an empty option is refused.
     payments_at("https://localhost:1", look_up()).arguments(["--proxy", ""]).end().failed(2, "invalid");
     let run = payments_at("https://localhost:1", look_up()).env("PAYMENTS_PROXY", "");
     run.end().failed(3, "not_processed");
 }
 
 #[test]
-fn a_plain_address_with_a_proxy_on_another_machine_is_refused_d24() {
+fn plain_http_through_a_remote_proxy_is_refused_d24() {
     let peer = Peer::new(Then::Close);
     for command in [&look_up()[..], &["transaction", "get", "txn_1", "--dry-run"], &["check"]] {
         let run = payments_at(&peer.base_url, command.iter().copied());
@@ -205,7 +208,7 @@ fn a_plain_address_with_a_proxy_on_another_machine_is_refused_d24() {
 
 #[cfg(unix)]
 #[test]
-fn the_flag_goes_before_the_variable_and_that_before_the_profile_and_no_other_is_read() {
+fn proxy_option_overrides_variable_overrides_profile() {
     let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
     let [flag, variable, profile, other] = [(); 4].map(|()| ConnectProxy::tunnelling());
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -222,7 +225,7 @@ fn the_flag_goes_before_the_variable_and_that_before_the_profile_and_no_other_is
             let address = format!("http://{}", other.address());
             run = run.env(name, &address).env(&name.to_ascii_uppercase(), &address);
         }
-        // What keeps other programs from a proxy does not keep this one from its own.
+        // NO_PROXY does not apply to this setting either.
         if name == "p" { run.env("NO_PROXY", "*").env("no_proxy", "*") } else { run }
     };
     let url = |proxy: &ConnectProxy| format!("http://{}", proxy.address());
@@ -235,15 +238,16 @@ fn the_flag_goes_before_the_variable_and_that_before_the_profile_and_no_other_is
     assert_eq!(tunnels, [1, 1, 1, 0]);
     assert!(profile.heads()[0].contains(CREDENTIALS));
 
-    // A profile with a password is nobody else's to read, as one with a key is.
-    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).expect("it is mine");
+    // A config file with a password must be private, like one with a key.
+    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .expect("the test owns it");
     let error = run("none").end().failed(2, "invalid");
     let message = error["message"].as_str().expect("a text");
     assert!(message.contains("holds a password and can be opened by others"), "{message}");
 }
 
 #[test]
-fn the_help_says_where_a_password_belongs() {
+fn help_recommends_the_variable_for_a_proxy_password() {
     let help = payments(["help", "settings"]).end().stdout;
     assert!(help.contains("for a password, prefer PAYMENTS_PROXY"), "{help}");
 }
@@ -251,5 +255,5 @@ fn the_help_says_where_a_password_belongs() {
 #[cfg_attr(not(unix), allow(unused_variables))]
 fn permit_only_me(file: &std::path::Path) {
     #[cfg(unix)]
-    fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("it is mine");
+    fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("the test owns it");
 }

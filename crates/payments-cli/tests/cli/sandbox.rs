@@ -1,4 +1,4 @@
-//! `payments sandbox`, called by the same command's other half.
+//! `payments sandbox`, called with the other commands.
 #![cfg(unix)]
 
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{CARD_PAYMENT, Run, Running, TOKEN_PAYMENT, broken_pipe, payments};
 
-/// A sandbox under way, and its ready line.
+/// Starts a sandbox and returns its ready line.
 fn started(run: Run) -> (Running, Value) {
     let mut running = run.stdout(Stdio::piped()).spawn();
     let line = running.first_line();
@@ -22,7 +22,7 @@ fn text<'a>(ready: &'a Value, name: &str) -> &'a str {
 }
 
 #[test]
-fn it_serves_a_whole_session() {
+fn sandbox_serves_every_command() {
     let (running, ready) = started(payments(["sandbox", "--api-key", "key_1"]));
     let base_url = text(&ready, "base_url");
     assert!(base_url.starts_with("http://127.0.0.1:") && base_url.ends_with("/api/v1/public"), "{ready}");
@@ -47,11 +47,11 @@ fn it_serves_a_whole_session() {
 
     running.signal("TERM");
     let ended = running.end();
-    assert_eq!((ended.code, &*ended.stdout), (Some(0), ""), "the rest goes to stderr: {ended:?}");
+    assert_eq!((ended.code, &*ended.stdout), (Some(0), ""), "more than the ready line on stdout: {ended:?}");
 }
 
 #[test]
-fn both_signals_end_it_with_0() {
+fn sandbox_exits_0_on_either_signal() {
     for signal in ["INT", "TERM"] {
         let (running, ready) = started(payments(["sandbox"]));
         assert_ne!(text(&ready, "api_key"), "");
@@ -63,12 +63,9 @@ fn both_signals_end_it_with_0() {
 }
 
 #[test]
-fn it_listens_where_it_is_told_and_warns_of_other_addresses_than_loopback() {
+fn sandbox_warns_when_not_on_loopback() {
     let (running, ready) = started(payments(["sandbox", "--listen", "0.0.0.0:0"]));
-    assert!(
-        text(&ready, "base_url").starts_with("http://127.0.0.1:"),
-        "an address that a client takes: {ready}"
-    );
+    assert!(text(&ready, "base_url").starts_with("http://127.0.0.1:"), "not an address for clients: {ready}");
     running.signal("TERM");
     let ended = running.end();
     assert_eq!(ended.code, Some(0));
@@ -88,7 +85,7 @@ fn it_listens_where_it_is_told_and_warns_of_other_addresses_than_loopback() {
 }
 
 #[test]
-fn an_address_in_use_is_1_and_stdout_empty() {
+fn address_in_use_exits_1_with_empty_stdout() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let ended = payments(["sandbox", "--listen", &address]).end();
@@ -98,14 +95,14 @@ fn an_address_in_use_is_1_and_stdout_empty() {
 }
 
 #[test]
-fn a_key_that_no_client_could_send_is_refused() {
+fn unsendable_key_is_refused() {
     for key in ["", "two words"] {
         payments(["sandbox", "--api-key", key]).end().failed(2, "invalid");
     }
 }
 
 #[test]
-fn a_ready_line_that_nobody_can_read_ends_it_with_1() {
+fn closed_stdout_exits_1() {
     let ended = payments(["sandbox"]).stdout(broken_pipe()).end_unheard();
     assert_eq!(ended.code, Some(1), "{ended:?}");
 }

@@ -1,4 +1,4 @@
-//! What the options of `payments sandbox` do, seen from outside.
+//! The options of `payments sandbox`.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
@@ -49,7 +49,7 @@ fn transactions(sandbox: &Sandbox) -> Vec<Value> {
 }
 
 #[test]
-fn the_ready_line_says_everything_that_a_program_needs() {
+fn ready_line_has_everything_a_program_needs() {
     let sandbox = Sandbox::start(["--seed", "7"]);
     let (base, version) = (sandbox.text("base_url"), env!("CARGO_PKG_VERSION"));
     let origin = base.strip_suffix("/api/v1/public").unwrap();
@@ -61,7 +61,7 @@ fn the_ready_line_says_everything_that_a_program_needs() {
 }
 
 #[test]
-fn a_seed_gives_the_same_identifiers_again_and_none_gives_others() {
+fn seed_repeats_the_identifiers() {
     let first_id = |options: &[&str]| {
         let sandbox = Sandbox::start(options.iter().copied());
         let (status, answer) = sandbox.service("").post("/token-transaction", TOKEN_PAYMENT).unwrap();
@@ -70,13 +70,13 @@ fn a_seed_gives_the_same_identifiers_again_and_none_gives_others() {
         (seed, answer["data"]["TransactionId"].clone())
     };
     let (seed, id) = first_id(&[]);
-    assert!(seed < 1 << 53, "a number that every language reads exactly: {seed}");
+    assert!(seed < 1 << 53, "not an exact number in every language: {seed}");
     assert_eq!(first_id(&["--seed", &seed.to_string()]), (seed, id.clone()));
     assert_ne!(first_id(&[]).1, id);
 }
 
 #[test]
-fn each_key_has_books_of_its_own() {
+fn each_key_has_its_own_ledger() {
     let sandbox = Sandbox::start(["--api-key", "one", "--api-key", "two"]);
     assert_eq!(sandbox.text("api_key"), "one");
     sandbox.service("").post("/token-transaction", TOKEN_PAYMENT).unwrap();
@@ -88,7 +88,7 @@ fn each_key_has_books_of_its_own() {
 }
 
 #[test]
-fn the_admin_interface_may_have_a_port_of_its_own() {
+fn admin_interface_may_have_its_own_port() {
     let sandbox = Sandbox::start(["--admin-listen", "127.0.0.1:0"]);
     let base = sandbox.text("base_url");
     let on_service = base.replace("/api/v1/public", "/_sandbox");
@@ -98,7 +98,7 @@ fn the_admin_interface_may_have_a_port_of_its_own() {
 }
 
 #[test]
-fn what_is_kept_in_a_file_is_there_at_the_next_start_and_for_one_process_at_a_time() {
+fn data_file_survives_a_restart_and_is_locked() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("sandbox.db");
     let data = data.to_str().unwrap();
@@ -108,7 +108,7 @@ fn what_is_kept_in_a_file_is_there_at_the_next_start_and_for_one_process_at_a_ti
 
     let second = payments(["sandbox", "--data", data]).end();
     assert_eq!((second.code, &*second.stdout), (Some(1), ""), "{second:?}");
-    assert!(second.stderr.contains("another"), "it says who has the file: {}", second.stderr);
+    assert!(second.stderr.contains("another"), "no word on who has the file: {}", second.stderr);
     sandbox.end();
 
     let sandbox = Sandbox::start(["--data", data]);
@@ -120,7 +120,7 @@ fn what_is_kept_in_a_file_is_there_at_the_next_start_and_for_one_process_at_a_ti
 }
 
 #[test]
-fn fixtures_are_there_at_the_start_and_a_state_can_be_loaded_again() {
+fn fixtures_are_loaded_and_a_state_can_be_reloaded() {
     let sandbox = Sandbox::start([]);
     sandbox.service("").post("/transaction", CARD_PAYMENT).unwrap();
     let (_, state) = sandbox.admin().get("/state").unwrap();
@@ -133,7 +133,7 @@ fn fixtures_are_there_at_the_start_and_a_state_can_be_loaded_again() {
 }
 
 #[test]
-fn fixtures_are_refused_as_a_whole_and_the_first_error_is_named() {
+fn invalid_fixtures_are_refused_with_the_first_error() {
     for (place, wrong) in [
         ("customers[0]: CustomerId", r#"{"customers":[{"CustomerName":"Ada Example"}]}"#),
         ("tokens[0]: TokenId", r#"{"customers":[{"CustomerId":"cus_7"}],"tokens":[{"TokenId":7}]}"#),
@@ -152,7 +152,7 @@ fn fixtures_are_refused_as_a_whole_and_the_first_error_is_named() {
 }
 
 #[test]
-fn a_certificate_of_its_own_is_trusted_by_whoever_is_given_its_authority() {
+fn generated_certificate_is_trusted_with_its_authority() {
     let file = TemporaryFile::new("");
     let sandbox = Sandbox::start(["--tls", "--tls-ca-out", file.path()]);
     assert!(sandbox.text("base_url").starts_with("https://127.0.0.1:"));
@@ -171,7 +171,7 @@ fn a_certificate_of_its_own_is_trusted_by_whoever_is_given_its_authority() {
 }
 
 #[test]
-fn a_request_asks_for_its_own_fault_unless_that_is_switched_off() {
+fn fault_header_works_unless_switched_off() {
     let header = "sandbox-fault: after_commit=close\r\n";
     let sandbox = Sandbox::start([]);
     assert!(sandbox.service(header).post("/token-transaction", TOKEN_PAYMENT).is_err());
@@ -181,7 +181,7 @@ fn a_request_asks_for_its_own_fault_unless_that_is_switched_off() {
 }
 
 #[test]
-fn choices_change_what_the_interface_leaves_open() {
+fn options_choose_unspecified_behaviour() {
     let declined = CARD_PAYMENT.replace("378282246310005", "4000000000000002").replace("7391", "739");
     let shape = |shape: &str| {
         let sandbox = Sandbox::start(["--decline-shape", shape]);
@@ -213,7 +213,7 @@ fn choices_change_what_the_interface_leaves_open() {
 }
 
 #[test]
-fn the_log_has_a_line_for_each_request_and_nothing_secret() {
+fn log_has_a_line_per_request_and_no_secret() {
     for shape in ["text", "pretty", "json"] {
         let sandbox = Sandbox::start(["--log", shape, "--api-key", "sk_canary_of_the_log"]);
         sandbox.service("").post("/transaction", CARD_PAYMENT).unwrap();
@@ -232,7 +232,7 @@ fn the_log_has_a_line_for_each_request_and_nothing_secret() {
             let first: Value = serde_json::from_str(lines[0]).unwrap();
             assert_eq!((&first["status"], &first["method"]), (&200.into(), &"POST".into()), "{log}");
         }
-        // `secrets::sandbox` looks for codes and expiries, which it tells from the digits of times and ports.
+        // `secrets::sandbox` searches for codes and expiry dates, which other digits can match by chance.
         for secret in ["378282246310005", "sk_canary_of_the_log", "grace@example.com"] {
             assert!(!log.contains(secret), "{secret}: {log}");
         }
@@ -240,21 +240,21 @@ fn the_log_has_a_line_for_each_request_and_nothing_secret() {
 }
 
 #[test]
-fn a_log_that_nobody_reads_holds_up_neither_a_request_nor_a_signal() {
+fn unread_log_blocks_neither_requests_nor_a_signal() {
     for shape in ["text", "pretty", "json"] {
         let sandbox = Sandbox::start(["--log", shape]);
         let mut service = sandbox.service("");
-        // Their lines are more than a pipe holds and than wait to be written.
+        // More lines than the pipe and the log's queue hold.
         for _ in 0..3000 {
             assert_eq!(service.get("/customer/cus_1").unwrap().0, 200);
         }
         sandbox.running.signal("TERM");
-        assert_eq!(sandbox.running.ends_unread(), Some(0), "it ends though its stderr is full");
+        assert_eq!(sandbox.running.ends_unread(), Some(0), "it does not end with a full stderr");
     }
 }
 
 #[test]
-fn what_was_lost_of_a_log_is_counted_once_it_is_read_again() {
+fn lost_log_lines_are_counted() {
     let sandbox = Sandbox::start(["--log", "text"]);
     let mut service = sandbox.service("");
     for _ in 0..3000 {
@@ -262,7 +262,7 @@ fn what_was_lost_of_a_log_is_counted_once_it_is_read_again() {
     }
     let log = sandbox.end().stderr;
     let written = log.lines().filter(|line| line.contains("/customer/cus_1")).count();
-    // The lines about its end may be among the lost.
+    // The lines about the shutdown may be lost too.
     let lost: usize = log
         .lines()
         .filter_map(|line| line.strip_prefix("payments: ")?.split_once(" lines were lost"))
@@ -272,7 +272,7 @@ fn what_was_lost_of_a_log_is_counted_once_it_is_read_again() {
 }
 
 #[test]
-fn its_documents_are_printed_without_serving_anything() {
+fn openapi_and_magic_are_printed_without_serving() {
     let openapi = payments(["sandbox", "openapi"]).end();
     assert_eq!((openapi.code, &*openapi.stdout), (Some(0), payments_sandbox::OPENAPI));
     let json = payments(["sandbox", "magic"]).end();
@@ -280,20 +280,20 @@ fn its_documents_are_printed_without_serving_anything() {
     let text = payments(["sandbox", "magic", "--output", "text"]).end();
     for row in table["values"].as_array().unwrap() {
         let (value, result) = (row["value"].as_str().unwrap(), row["result"].as_str().unwrap());
-        let stands = |line: &str| line.contains(&format!(" {value} ")) && line.ends_with(result);
-        assert!(text.stdout.lines().any(stands), "{value}: {}", text.stdout);
+        let is_row = |line: &str| line.contains(&format!(" {value} ")) && line.ends_with(result);
+        assert!(text.stdout.lines().any(is_row), "{value}: {}", text.stdout);
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn endless_fixtures_are_no_endless_wait() {
+fn endless_fixtures_are_refused() {
     let error = payments(["sandbox", "--fixtures", "/dev/zero"]).end().failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("is larger than 64 MiB"), "{error}");
 }
 
 #[test]
-fn a_data_file_that_went_away_is_told_at_the_end() {
+fn deleted_data_file_is_reported_at_exit() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("sandbox.db");
     let sandbox = Sandbox::start(["--data", data.to_str().unwrap()]);
@@ -301,6 +301,6 @@ fn a_data_file_that_went_away_is_told_at_the_end() {
     std::fs::remove_file(&data).unwrap();
     sandbox.running.signal("TERM");
     let ended = sandbox.running.end();
-    assert_eq!(ended.code, Some(1), "what was answered is gone: {ended:?}");
-    assert!(ended.stderr.contains("sandbox.db"), "it says which file: {ended:?}");
+    assert_eq!(ended.code, Some(1), "acknowledged data is lost: {ended:?}");
+    assert!(ended.stderr.contains("sandbox.db"), "the file is not named: {ended:?}");
 }

@@ -1,4 +1,4 @@
-//! What a person sees, on a terminal, on a narrow one and in a pipe. `UPDATE_SCREENS=1` writes the files anew.
+//! The output on a wide terminal, a narrow one and in a pipe. `UPDATE_SCREENS=1` rewrites the files.
 #![cfg(unix)]
 
 use std::path::Path;
@@ -16,7 +16,7 @@ fn compare(name: &str, run: impl Fn() -> Run) {
     let ended = run().end();
     screens.push(format!("==== stdout in a pipe\n{}", steady(&ended.stdout)));
     screens.push(format!("==== stderr in a pipe\n{}", steady(&ended.stderr)));
-    screens.push(format!("==== exit code {}\n", ended.code.expect("it ended by itself")));
+    screens.push(format!("==== exit code {}\n", ended.code.expect("no signal ended it")));
     let screens = screens.concat();
 
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/screens").join(format!("{name}.txt"));
@@ -27,18 +27,18 @@ fn compare(name: &str, run: impl Fn() -> Run) {
     assert!(screens == expected, "not as in {}; UPDATE_SCREENS=1 writes it:\n{screens}", file.display());
 }
 
-/// The text without what differs from run to run, and with visible escapes.
+/// The text with placeholders for what differs between runs, and with visible escapes.
 fn steady(text: &str) -> String {
     let text = text.replace('\r', "").replace('\u{1b}', "^[");
     let text = with_placeholder(&text, "127.0.0.1:", "PORT", |letter| letter.is_ascii_digit());
     let text = with_placeholder(&text, "txn_", "ID", |letter| letter.is_ascii_alphanumeric());
     let text =
         with_placeholder(&text, "20", "TIME", |letter| letter.is_ascii_digit() || "-:TZ.".contains(letter));
-    // A table is as wide as the longest id.
+    // A table's trailing spaces depend on the longest id.
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// What follows `prefix` for as long as `is_part` holds, if that is at least four letters or digits long.
+/// Replaces what follows each `prefix`, as long as `is_part` holds, if it has at least four characters.
 fn with_placeholder(text: &str, prefix: &str, placeholder: &str, is_part: fn(char) -> bool) -> String {
     let mut steady = String::new();
     let mut rest = text;
@@ -54,20 +54,20 @@ fn with_placeholder(text: &str, prefix: &str, placeholder: &str, is_part: fn(cha
 }
 
 #[test]
-fn the_help_fits_a_screen() {
+fn help_fits_a_screen() {
     let help = payments(["--help"]).env("TERM", "xterm").on_a_terminal_of(80);
     assert!(help.lines().count() <= 40, "{help}");
     compare("help", || payments(["--help"]));
 }
 
 #[test]
-fn a_processed_charge() {
+fn processed_charge() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     compare("processed", || charge(&peer));
 }
 
 #[test]
-fn a_declined_charge() {
+fn declined_charge() {
     let declined =
         r#"{"status":"failed","status_code":402,"msg":"card declined","data":{"TransactionId":"txn_7"}}"#;
     let peer = Peer::new(Then::Answer(answer("402 Payment Required", declined)));
@@ -75,21 +75,21 @@ fn a_declined_charge() {
 }
 
 #[test]
-fn a_charge_of_unknown_outcome() {
+fn charge_with_unknown_outcome() {
     let pending = r#"{"status":"pending","status_code":101,"data":{"TransactionId":"txn_7"}}"#;
     let peer = Peer::answering("200 OK", pending);
     compare("unknown", || charge(&peer));
 }
 
 #[test]
-fn a_check() {
+fn check() {
     let unknown = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
     let peer = Peer::new(Then::Answer(answer("404 Not Found", unknown)));
     compare("check", || payments_at(&peer.base_url, ["check"]));
 }
 
 #[test]
-fn the_demonstration() {
+fn demo() {
     compare("demo", || payments(["demo"]));
 }
 

@@ -1,4 +1,4 @@
-//! Canaries: whatever the service says, no output holds the card, the code or the key.
+//! Test secrets: no output contains the card, the security code or the API key.
 
 #[cfg(target_os = "linux")]
 mod journal;
@@ -14,11 +14,11 @@ use crate::support::{
     CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, ach_payment, answers, payments, payments_at,
 };
 
-/// Where somebody may look, and what is there.
+/// The name of a place where a secret could leak, and its content.
 type Place = (&'static str, Vec<u8>);
 
-/// Has three sets of secrets go through the same: none leaks in any place. There are times, ports and process ids in them,
-/// among which a security code stands by chance.
+/// Checks that no secret leaks in any place. Repeats the run with three sets of secrets, because times, ports and process ids
+/// can contain a security code by chance.
 #[track_caller]
 fn assert_clean_places(run: impl Fn(&Canaries) -> Vec<Place>) {
     let sets = [0, 1, 2].map(Canaries::set);
@@ -33,7 +33,7 @@ fn assert_clean_places(run: impl Fn(&Canaries) -> Vec<Place>) {
     }
 }
 
-/// Valid, and full of canaries; it makes a token.
+/// A valid payment with test secrets. It creates a token.
 fn card_payment(canaries: &Canaries) -> String {
     let (card, cvv, expiry) = (canaries.card(), canaries.cvv(), canaries.expiry());
     format!(
@@ -55,7 +55,7 @@ fn account_payment(canaries: &Canaries) -> String {
     )
 }
 
-/// A security code counts as a whole word: the number of a port can hold its digits.
+/// A security code counts only as a whole word, because a port can contain its digits.
 #[track_caller]
 fn shows_nothing(ended: &Ended, canaries: &[&str]) {
     assert_ne!(ended.stdout.len() + ended.stderr.len(), 0);
@@ -68,7 +68,7 @@ fn shows_nothing(ended: &Ended, canaries: &[&str]) {
 }
 
 #[test]
-fn a_service_that_repeats_the_request_gives_nothing_away_d62() {
+fn service_that_repeats_the_request_reveals_no_secret_d62() {
     for (request, canaries) in [
         (CARD_PAYMENT.to_owned(), ["378282246310005", "7391", KEY]),
         (ach_payment(), ["000123456789", "378282246310005", KEY]),
@@ -92,7 +92,7 @@ fn a_service_that_repeats_the_request_gives_nothing_away_d62() {
 }
 
 #[test]
-fn no_ordinary_run_gives_anything_away() {
+fn ordinary_runs_reveal_no_secret() {
     for (status, body) in [
         ("200 OK", answers::RECORD),
         ("401 Unauthorized", answers::UNAUTHORIZED),
@@ -108,10 +108,10 @@ fn no_ordinary_run_gives_anything_away() {
     }
 }
 
-/// Every command with every way of showing something, against a service that repeats what it must not.
+/// Every command with every output option, against a service that repeats the secrets.
 #[cfg(unix)]
 #[test]
-fn no_command_with_no_flags_and_no_source_of_its_key_gives_anything_away_d62() {
+fn no_command_option_or_key_source_reveals_a_secret_d62() {
     use std::os::unix::fs::PermissionsExt as _;
     use std::{fs, iter};
 
@@ -125,11 +125,11 @@ fn no_command_with_no_flags_and_no_source_of_its_key_gives_anything_away_d62() {
         ),
         ("401 Unauthorized", format!(r#"{{"status":"failed","status_code":401,"msg":"{echo}"}}"#)),
         ("404 Not Found", format!(r#"{{"status":"failed","status_code":404,"msg":"{echo}"}}"#)),
-        // Not a 5xx, after which look-ups are repeated.
+        // Not a 5xx, because a lookup is repeated after one.
         ("403 Forbidden", format!("<html>{echo}</html>")),
     ];
     let ach = ach_payment().replace("555-0100", "000123456789");
-    // Nothing can recognise a code or an account that the request did not hold.
+    // A code or an account can be recognized only if the request contained it.
     let commands: [(&[&str], &str, &[&str]); 8] = [
         (&["transaction", "create", "--file", "-"], CARD_PAYMENT, &["7391"]),
         (&["transaction", "create", "--file", "-"], &ach, &["000123456789"]),
@@ -165,7 +165,7 @@ fn no_command_with_no_flags_and_no_source_of_its_key_gives_anything_away_d62() {
                     _ => run.arguments(["--profile", "p"]).env("XDG_CONFIG_HOME", home),
                 };
                 let mut ended = run.end();
-                // A port may be any number.
+                // A port can contain any digits.
                 for text in [&mut ended.stdout, &mut ended.stderr] {
                     *text = text.replace(authority, "");
                 }

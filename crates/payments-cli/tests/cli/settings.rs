@@ -1,4 +1,4 @@
-//! Where the base address and the key come from, and what is refused.
+//! Where the base address and the API key come from, and which settings are refused.
 
 use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, answers, payments, payments_at};
 
@@ -6,7 +6,7 @@ fn look_up() -> [&'static str; 3] {
     ["transaction", "get", "txn_1"]
 }
 
-/// Checks that the call arrived with `key`.
+/// Checks that the call succeeded and was sent with `key`.
 #[track_caller]
 fn arrived_with(peer: &Peer, ended: &Ended, key: &str) {
     ended.processed();
@@ -14,11 +14,11 @@ fn arrived_with(peer: &Peer, ended: &Ended, key: &str) {
 }
 
 #[test]
-fn the_base_address_of_the_flag_wins_over_the_environments() {
+fn base_url_option_overrides_the_variable() {
     let (right, wrong) = (Peer::answering("200 OK", answers::TRANSACTION_FOUND), Peer::new(Then::Close));
     let ended = payments_at(&wrong.base_url, look_up()).arguments(["--base-url", &right.base_url]).end();
     arrived_with(&right, &ended, KEY);
-    // Before the command as well as after it.
+    // The same before the command.
     let ended =
         payments_at(&wrong.base_url, ["--base-url", &right.base_url].into_iter().chain(look_up())).end();
     arrived_with(&right, &ended, KEY);
@@ -28,7 +28,7 @@ fn the_base_address_of_the_flag_wins_over_the_environments() {
 }
 
 #[test]
-fn the_key_comes_from_the_flags_file_then_the_variable_then_the_variables_file() {
+fn key_file_option_overrides_variable_overrides_variable_file() {
     let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
     let (flag, file) = (TemporaryFile::new("key_of_flag"), TemporaryFile::new("key_of_file"));
     let with_file = || {
@@ -39,7 +39,7 @@ fn the_key_comes_from_the_flags_file_then_the_variable_then_the_variables_file()
     arrived_with(&peer, &with_variable().end(), "key_of_variable");
     let with_flag = with_variable().arguments(["--api-key-file", flag.path()]);
     arrived_with(&peer, &with_flag.end(), "key_of_flag");
-    // An empty variable is no setting.
+    // An empty variable counts as unset.
     arrived_with(&peer, &with_file().env("PAYMENTS_API_KEY", "").end(), "key_of_file");
 }
 
@@ -55,7 +55,7 @@ fn one_newline_at_the_end_of_a_key_file_is_stripped() {
 }
 
 #[test]
-fn a_key_that_cannot_be_one_is_refused_and_not_shown_d25() {
+fn invalid_key_is_refused_and_not_shown_d25() {
     let peer = Peer::new(Then::Close);
     for content in ["", "\n", "canary key", "canary\n\n", "\u{feff}canary", &"canary".repeat(10_000)] {
         let file = TemporaryFile::new(content);
@@ -78,7 +78,7 @@ fn a_key_that_cannot_be_one_is_refused_and_not_shown_d25() {
 }
 
 #[test]
-fn neither_address_nor_key_has_a_default_and_what_is_not_set_is_named_d25() {
+fn missing_address_or_key_is_named_d25() {
     let error = payments(look_up()).env("PAYMENTS_API_KEY", KEY).end().failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("PAYMENTS_BASE_URL"), "{error}");
     let error = payments(look_up()).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1").end().failed(2, "invalid");
@@ -88,7 +88,7 @@ fn neither_address_nor_key_has_a_default_and_what_is_not_set_is_named_d25() {
 }
 
 #[test]
-fn everything_wrong_with_the_settings_is_told_at_once() {
+fn every_settings_error_is_reported_at_once() {
     let error = payments(look_up()).end().failed(2, "invalid");
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("PAYMENTS_BASE_URL; also: no API key is set"), "{message}");
@@ -102,7 +102,7 @@ fn everything_wrong_with_the_settings_is_told_at_once() {
 }
 
 #[test]
-fn a_refused_key_is_told_with_its_source_in_text_alone() {
+fn text_names_the_source_of_a_refused_key() {
     let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
     let file = TemporaryFile::new(KEY);
     let run = || payments(look_up()).env("PAYMENTS_BASE_URL", &peer.base_url);
@@ -111,7 +111,7 @@ fn a_refused_key_is_told_with_its_source_in_text_alone() {
         (in_text(run().arguments(["--api-key-file", file.path()])), "the file of --api-key-file"),
         (in_text(run().env("PAYMENTS_API_KEY", KEY)), "PAYMENTS_API_KEY"),
         (in_text(run().env("PAYMENTS_API_KEY_FILE", file.path())), "the file of PAYMENTS_API_KEY_FILE"),
-        // A key that no client could send never gets that far.
+        // An invalid key is refused before it is sent.
         (in_text(run().env("PAYMENTS_API_KEY", "two words")), "PAYMENTS_API_KEY"),
     ] {
         let hint = format!("the API key came from {source}\n");
@@ -123,7 +123,7 @@ fn a_refused_key_is_told_with_its_source_in_text_alone() {
 }
 
 #[test]
-fn a_base_address_that_may_not_be_used_is_refused_d24() {
+fn unsafe_base_address_is_refused_d24() {
     for url in [
         "http://192.0.2.1/api",
         "https://user:canary@127.0.0.1/",
@@ -138,7 +138,7 @@ fn a_base_address_that_may_not_be_used_is_refused_d24() {
 }
 
 #[test]
-fn files_of_settings_that_cannot_be_read_are_refused() {
+fn unreadable_settings_files_are_refused() {
     for arguments in [["--api-key-file", "/nonexistent/key"], ["--ca-cert", "/nonexistent/ca.pem"]] {
         let error =
             payments_at("https://127.0.0.1:1", look_up()).arguments(arguments).end().failed(2, "invalid");
@@ -158,7 +158,7 @@ fn files_of_settings_that_cannot_be_read_are_refused() {
 }
 
 #[test]
-fn a_certificate_file_that_holds_no_certificate_is_refused() {
+fn certificate_file_without_a_certificate_is_refused() {
     for content in ["", "not PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
         let file = TemporaryFile::new(content);
         let run = payments_at("https://127.0.0.1:1", look_up()).arguments(["--ca-cert", file.path()]);
@@ -170,13 +170,13 @@ fn a_certificate_file_that_holds_no_certificate_is_refused() {
 fn permit(file: &TemporaryFile, mode: u32) {
     use std::os::unix::fs::PermissionsExt as _;
 
-    std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).expect("it is mine");
+    std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).expect("the test owns it");
 }
 
-/// Whoever writes the key decides whose books the charge is in.
+/// Someone who can replace the key decides whose account receives the charge.
 #[cfg(unix)]
 #[test]
-fn a_key_file_that_others_can_write_is_refused_and_the_key_not_sent() {
+fn key_file_writable_by_others_is_refused() {
     let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
     let file = TemporaryFile::new(KEY);
     for mode in [0o620, 0o602, 0o664, 0o666] {
@@ -195,7 +195,7 @@ fn a_key_file_that_others_can_write_is_refused_and_the_key_not_sent() {
 
 #[cfg(unix)]
 #[test]
-fn a_key_file_that_others_can_read_is_used_and_warned_of_in_text_alone() {
+fn key_file_readable_by_others_gets_a_warning_in_text_only() {
     let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
     let file = TemporaryFile::new(KEY);
     let run = || {

@@ -1,4 +1,4 @@
-//! The command as a child process, and servers that do exactly one thing.
+//! The command as a child process, and servers that do one thing.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// The key of every test; it must never be seen in any output.
+/// The API key of every test. No output may contain it.
 pub(crate) const KEY: &str = "sk_canary_8Zk3Qw";
 pub(crate) const CARD: &str = "4111111111111111";
-/// Four digits where three are asked for, so that it is invalid and looks like nothing else.
+/// Four digits, so invalid for [`CARD`], which has a three-digit code, and unlike any other value.
 pub(crate) const CVV: &str = "7391";
 
-/// A card payment that passes every check; American Express, whose code has four digits.
+/// A valid card payment with an American Express card, whose code has four digits.
 pub(crate) const CARD_PAYMENT: &str = r#"{"Amount":10.50,"BillingCountry":"US","BillingCountryCode":"+1",
     "BillingCustomerName":"Grace Hopper","BillingEmail":"grace@example.com","BillingPhoneNumber":"555-0100",
     "BillingPostalCode":"10001","CardNumber":"378282246310005","Cvv":"7391","ExpiryDate":"1233",
@@ -25,7 +25,7 @@ pub(crate) const CARD_PAYMENT: &str = r#"{"Amount":10.50,"BillingCountry":"US","
 pub(crate) const TOKEN_PAYMENT: &str =
     r#"{"TokenId":"tok_approved","GatewayCustomerId":"gc_1","Amount":45.00,"ConvenienceFeeActive":false}"#;
 
-/// The card payment without its card, as an ACH payment.
+/// [`CARD_PAYMENT`] as an ACH payment.
 pub(crate) fn ach_payment() -> String {
     CARD_PAYMENT
         .replace(
@@ -35,7 +35,7 @@ pub(crate) fn ach_payment() -> String {
         .replace(r#""SuggestedMode":"Card""#, r#""SuggestedMode":"ach""#)
 }
 
-/// A run of the command, with none of this process's settings.
+/// A run of the command without the settings of this process.
 pub(crate) struct Run {
     command: Command,
     stdin: Option<Vec<u8>>,
@@ -43,7 +43,7 @@ pub(crate) struct Run {
     is_typed: bool,
 }
 
-/// What a run left behind.
+/// The exit code and output of a run.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -51,7 +51,7 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-/// The command with these arguments.
+/// The command with these arguments and without settings.
 pub(crate) fn payments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
     command.args(arguments);
@@ -96,30 +96,31 @@ impl Run {
         self
     }
 
-    /// Typed on the terminal, and ended with Ctrl-D.
+    /// Types this on the terminal and ends the input with Ctrl-D.
     #[cfg(unix)]
     pub(crate) fn typed(mut self, text: &str) -> Self {
         self.is_typed = true;
         self.stdin(format!("{text}\n\x04"))
     }
 
-    /// Stdout goes there instead of to the test.
+    /// Sends stdout there. Use [`Self::end_unheard`] or [`Self::spawn`] then.
     pub(crate) fn stdout(mut self, stdout: impl Into<Stdio>) -> Self {
         self.command.stdout(stdout);
         self
     }
 
+    /// Runs to completion, with stdout read by the test.
     pub(crate) fn end(mut self) -> Ended {
         self.command.stdout(Stdio::piped());
         self.spawn().end()
     }
 
-    /// As [`Self::end`], with the stdout that was set.
+    /// Like [`Self::end`], with the stdout set by [`Self::stdout`].
     pub(crate) fn end_unheard(self) -> Ended {
         self.spawn().end()
     }
 
-    /// Both streams on a terminal of their own; gives what it would show.
+    /// Runs with both streams on a new terminal, and returns what the terminal shows.
     #[cfg(unix)]
     pub(crate) fn on_a_terminal(self) -> String {
         self.on_a_terminal_of(100)
@@ -143,7 +144,7 @@ impl Run {
             None => self.command.stdin(Stdio::null()),
         };
         let mut child = self.command.spawn().expect("the command starts");
-        // It keeps its end of the terminal open.
+        // The command value holds the terminal's other end open.
         drop(self.command);
         let mut terminal = std::fs::File::from(terminal);
         if let Some(bytes) = self.stdin {
@@ -153,7 +154,7 @@ impl Run {
             };
         }
         let mut shown = Vec::new();
-        // A terminal whose other end is closed ends with an error on Linux.
+        // On Linux, reading a terminal whose other end is closed returns an error.
         let _ = terminal.read_to_end(&mut shown);
         child.wait().expect("the command ends");
         String::from_utf8(shown).expect("it shows text")
@@ -163,20 +164,20 @@ impl Run {
         self.spawn_telling(Stdio::piped())
     }
 
-    /// As [`Self::spawn`], with stderr going there.
+    /// Like [`Self::spawn`], with stderr sent there.
     pub(crate) fn spawn_telling(mut self, stderr: impl Into<Stdio>) -> Running {
         self.command.stderr(stderr);
         self.command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
         let mut child = self.command.spawn().expect("the command starts");
         if let (Some(bytes), Some(mut stdin)) = (self.stdin, child.stdin.take()) {
-            // A command that refuses its arguments closes stdin unread.
+            // A command that refuses its arguments exits without reading stdin.
             let _ = stdin.write_all(&bytes);
         }
         Running(child)
     }
 }
 
-/// A command under way; killed if its test fails.
+/// A running command, killed if its test fails.
 pub(crate) struct Running(Child);
 
 impl Running {
@@ -192,24 +193,16 @@ impl Running {
         assert!(status.success(), "the command is alive");
     }
 
-    /// The first line of stdout, which the command must still be writing to.
+    /// The next line of stdout.
     pub(crate) fn first_line(&mut self) -> String {
         let stdout = self.0.stdout.as_mut().expect("stdout is piped");
         let mut line = String::new();
-        // One byte at a time: what comes after the line must stay in the pipe.
+        // One byte at a time, because the rest must stay in the pipe.
         BufReader::with_capacity(1, stdout).read_line(&mut line).expect("stdout is text");
         line
     }
 
-    /// The first line of stderr, read so that what comes after it stays in the pipe.
-    pub(crate) fn first_error_line(&mut self) -> String {
-        let stderr = self.0.stderr.as_mut().expect("stderr is piped");
-        let mut line = String::new();
-        BufReader::with_capacity(1, stderr).read_line(&mut line).expect("stderr is text");
-        line
-    }
-
-    /// The next line of stderr, which the command must still be writing to.
+    /// The next line of stderr.
     pub(crate) fn error_line(&mut self) -> String {
         let stderr = self.0.stderr.as_mut().expect("stderr is piped");
         let mut line = String::new();
@@ -217,23 +210,23 @@ impl Running {
         line
     }
 
-    /// As [`Self::ends_unread`], with this signal again and again, since nobody can see when it is listened for.
+    /// Like [`Self::ends_unread`], and sends this signal repeatedly, because the test cannot see when the command listens.
     pub(crate) fn ends_signalled(mut self, name: &str) -> Option<i32> {
         let last = std::time::Instant::now() + Duration::from_mins(1);
         while std::time::Instant::now() < last {
             if let Some(status) = self.0.try_wait().expect("it can be waited for") {
                 return status.code();
             }
-            // Not waited for yet, it can be signalled even if it has ended.
+            // Until it has been waited for, a signal succeeds even if the process has ended.
             self.signal(name);
             thread::sleep(Duration::from_millis(20));
         }
         None
     }
 
-    /// Waits for the end while nobody reads its streams; none if it does not come.
+    /// Waits for the end without reading the streams. Returns no code if the command hangs.
     pub(crate) fn ends_unread(mut self) -> Option<i32> {
-        // A bound against a hang, which nothing but a hang comes near.
+        // Only a hang takes this long.
         let last = std::time::Instant::now() + Duration::from_mins(1);
         while std::time::Instant::now() < last {
             if let Some(status) = self.0.try_wait().expect("it can be waited for") {
@@ -244,7 +237,7 @@ impl Running {
         None
     }
 
-    /// As [`Self::ends_unread`], for a parent that reads stdout alone, and what stands there.
+    /// Like [`Self::ends_unread`], but reads stdout and returns it.
     pub(crate) fn ends_with_stdout_read(mut self) -> (Option<i32>, String) {
         let mut pipe = self.0.stdout.take().expect("stdout is piped");
         let stdout = thread::spawn(move || {
@@ -281,7 +274,7 @@ impl Drop for Running {
 }
 
 impl Ended {
-    /// The one JSON document that stdout is.
+    /// Parses stdout as one JSON document.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         assert!(self.stdout.ends_with("}\n"), "stdout ends with the document: {self:?}");
@@ -289,7 +282,7 @@ impl Ended {
             .unwrap_or_else(|error| panic!("stdout is one document: {error}: {self:?}"))
     }
 
-    /// Checks the exit code and the outcome of a failure in JSON, and gives its error object.
+    /// Checks the exit code and the outcome of a failure in JSON, and returns its error object.
     #[track_caller]
     pub(crate) fn failed(&self, code: i32, outcome: &str) -> Value {
         assert_eq!(self.code, Some(code), "{self:?}");
@@ -305,7 +298,7 @@ impl Ended {
         error.clone()
     }
 
-    /// Checks that a success is well formed, and gives its data.
+    /// Checks that a success is well formed, and returns its data.
     #[track_caller]
     pub(crate) fn processed(&self) -> Value {
         assert_eq!(self.code, Some(0), "{self:?}");
@@ -320,12 +313,12 @@ impl Ended {
     }
 }
 
-/// A server that treats every connection alike, and tells of every request.
+/// A server that treats every connection alike and records every request.
 pub(crate) struct Peer {
     pub(crate) base_url: String,
     requests: Receiver<String>,
     address: SocketAddr,
-    /// Who connected, in order.
+    /// The addresses of the connections, in order.
     arrivals: Receiver<SocketAddr>,
 }
 
@@ -358,18 +351,18 @@ impl Peer {
         Self { base_url, requests, address, arrivals }
     }
 
-    /// Answers with this status line's end and this body.
+    /// Responds with this status, such as `200 OK`, and this body.
     pub(crate) fn answering(status: &str, body: &str) -> Self {
         Self::new(Then::Answer(answer(status, body)))
     }
 
-    /// The next request, head and body, once it was read whole.
+    /// The next complete request, head and body.
     #[track_caller]
     pub(crate) fn request(&self) -> String {
         self.requests.recv_timeout(Duration::from_mins(1)).expect("a request arrives")
     }
 
-    /// How many connections were made so far: those that stand before one made now.
+    /// The number of connections so far. Opens one itself to find the end of the list.
     pub(crate) fn connections(&self) -> usize {
         let last = TcpStream::connect(self.address).expect("it listens");
         let last = last.local_addr().expect("it is connected");
@@ -377,7 +370,7 @@ impl Peer {
         std::iter::repeat_with(next).take_while(|peer| *peer != last).count()
     }
 
-    /// How many requests were read beyond those already taken.
+    /// The number of requests that [`Self::request`] has not returned.
     pub(crate) fn requests_left(&self) -> usize {
         self.requests.try_iter().count()
     }
@@ -412,7 +405,7 @@ fn serve(mut stream: TcpStream, tell: &Sender<String>, then: &Then) {
     }
 }
 
-/// One request with its body, `None` when the client is gone.
+/// Reads one request with its body. `None` if the client has left.
 pub(crate) fn read_request(stream: &mut impl Read) -> Option<String> {
     let mut bytes = Vec::new();
     while !bytes.ends_with(b"\r\n\r\n") {
@@ -434,14 +427,14 @@ pub(crate) fn read_request(stream: &mut impl Read) -> Option<String> {
     Some(head + &String::from_utf8(body).expect("a body is text"))
 }
 
-/// The writing end of a pipe that nobody reads.
+/// The writing end of a pipe whose reading end is closed.
 pub(crate) fn broken_pipe() -> io::PipeWriter {
     let (reader, writer) = io::pipe().expect("a pipe");
     drop(reader);
     writer
 }
 
-/// A pipe that takes nothing more; it is read only by dropping its other end.
+/// A pipe whose buffer is full. Keep its reader alive and unread.
 #[cfg(unix)]
 pub(crate) fn full_pipe() -> (io::PipeReader, io::PipeWriter) {
     use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -452,14 +445,13 @@ pub(crate) fn full_pipe() -> (io::PipeReader, io::PipeWriter) {
     for size in [1024, 1] {
         while writer.write(&vec![b'x'; size]).is_ok() {}
     }
-    // The other process shares the flags.
+    // Restored, because the child process shares the flags.
     fcntl_setfl(&writer, flags).expect("it may be set");
     (reader, writer)
 }
 
-/// A file that is gone after the test.
+/// A file that is removed when this is dropped.
 pub(crate) struct TemporaryFile {
-    // Dropped with its content.
     _folder: tempfile::TempDir,
     path: PathBuf,
 }
@@ -477,7 +469,7 @@ impl TemporaryFile {
     }
 }
 
-/// Answers of the service, as the interface shows them.
+/// Responses as the service's interface documents them.
 pub(crate) mod answers {
     pub(crate) const RECORD: &str = r#"{"status":"success","status_code":100,"message":"Transaction Processed Successfully","data":{"TransactionId":"txn_1","BaseAmount":10.50,"Amount":10.50,"CardNumber":"***********0005","BillingState":null,"BillingCity":"","TransactionType":1,"Status":"1","NewField":[1.0]}}"#;
     pub(crate) const RECEIPT: &str = r#"{"status":"success","status_code":100,"message":"Transaction Processed Successfully","data":{"TransactionId":"txn_2"}}"#;

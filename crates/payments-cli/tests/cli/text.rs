@@ -1,4 +1,4 @@
-//! What a person reads: the headline, and what to do.
+//! The text output: the headline, and what to do.
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -6,7 +6,7 @@ use std::thread;
 
 use crate::support::{CARD_PAYMENT, Ended, Peer, TOKEN_PAYMENT, Then, answer, answers, payments_at};
 
-/// A run in text against a server that does this.
+/// Runs the command with text output against this server.
 fn text(then: Then, arguments: &[&str]) -> Ended {
     let peer = Peer::new(then);
     let run = payments_at(&peer.base_url, arguments.iter().copied()).arguments(["--output", "text"]);
@@ -18,7 +18,7 @@ fn answering(status: &str, body: &str) -> Then {
 }
 
 #[test]
-fn text_shows_the_outcome_first_and_amounts_as_they_were_sent() {
+fn text_shows_the_outcome_first_and_exact_amounts() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", "text"]);
     let ended = run.stdin(CARD_PAYMENT).end();
@@ -39,7 +39,7 @@ fn text_shows_the_outcome_first_and_amounts_as_they_were_sent() {
 }
 
 #[test]
-fn a_failure_in_text_is_on_stderr_with_what_to_do() {
+fn text_failure_goes_to_stderr_with_advice() {
     let lost = r#"{"status":"pending","status_code":101,"data":{"TransactionId":"txn_7"}}"#;
     let peer = Peer::answering("200 OK", lost);
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", "text"]);
@@ -58,7 +58,7 @@ fn a_failure_in_text_is_on_stderr_with_what_to_do() {
 }
 
 #[test]
-fn a_found_record_is_called_found_and_no_proof_of_a_charge() {
+fn found_record_is_not_presented_as_proof_of_a_charge() {
     let ended = text(answering("200 OK", answers::TRANSACTION_FOUND), &["transaction", "get", "txn_1"]);
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
     let lines: Vec<_> = ended.stdout.lines().take(2).collect();
@@ -71,7 +71,7 @@ fn a_found_record_is_called_found_and_no_proof_of_a_charge() {
 }
 
 #[test]
-fn a_record_of_another_transaction_is_warned_of_in_text_alone() {
+fn record_of_another_transaction_gets_a_warning_in_text_only() {
     let ended = text(answering("200 OK", answers::TRANSACTION_FOUND), &["transaction", "get", "txn_2"]);
     assert_eq!(ended.code, Some(0));
     assert_eq!(ended.stderr, "WARNING: the record is of another transaction: asked for txn_2, given txn_1\n");
@@ -80,7 +80,7 @@ fn a_record_of_another_transaction_is_warned_of_in_text_alone() {
 }
 
 #[test]
-fn a_failed_look_up_says_nothing_about_the_payment() {
+fn failed_lookup_says_nothing_about_the_payment() {
     let get = ["transaction", "get", "txn_1"];
     let cases = [
         (answering("502 Bad Gateway", ""), &get, "NOT LOOKED UP, which says nothing about the payment; "),
@@ -94,7 +94,7 @@ fn a_failed_look_up_says_nothing_about_the_payment() {
             &get,
             "NOT FOUND, which is no proof that nothing was or will be charged (exit code 7)",
         ),
-        // A proxy has never heard of the transaction.
+        // Not in the service's format, so from a proxy.
         (
             answering("404 Not Found", "<html>"),
             &get,
@@ -116,7 +116,7 @@ fn a_failed_look_up_says_nothing_about_the_payment() {
 }
 
 #[test]
-fn an_unknown_outcome_says_to_look_up_only_where_an_id_is_known() {
+fn unknown_outcome_suggests_a_lookup_only_with_an_id() {
     let create = ["transaction", "create", "--file", "-"];
     let ended = text(Then::Close, &create);
     let headline = "OUTCOME UNKNOWN, do not run it again: reconcile by amount, last four digits, payer's name \
@@ -124,13 +124,13 @@ fn an_unknown_outcome_says_to_look_up_only_where_an_id_is_known() {
     assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
     assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
 
-    // An id that no look-up takes is no part of a command that somebody may paste.
+    // An id that a lookup refuses must not be part of a command to paste.
     let strange = r#"{"status":"pending","data":{"TransactionId":"$(reboot)"}}"#;
     let ended = text(answering("200 OK", strange), &create);
     assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
     assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
 
-    // A void names its transaction itself.
+    // A void's own request names the transaction.
     let ended = text(Then::Close, &["void", "txn_1"]);
     assert!(
         ended.stderr.starts_with("OUTCOME UNKNOWN, do not run it again: look it up ("),
@@ -141,17 +141,17 @@ fn an_unknown_outcome_says_to_look_up_only_where_an_id_is_known() {
 }
 
 #[test]
-fn a_connection_that_cannot_be_made_hints_at_the_setting() {
+fn failed_connection_hints_at_the_setting() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let free = listener.local_addr().unwrap();
     drop(listener);
-    // Reserved, so that it never resolves; where no name server answers at all, the deadline's hint is the same.
+    // A reserved name, which never resolves. If no name server responds, the hint for the timeout is the same.
     let nowhere = "https://pay.invalid".to_owned();
     let plain = TcpListener::bind("127.0.0.1:0").unwrap();
     let plain_as_https = format!("https://{}", plain.local_addr().unwrap());
     thread::spawn(move || {
         for stream in plain.incoming() {
-            // As servers answer what is no HTTP.
+            // As servers respond to what is not HTTP.
             let _ = stream.and_then(|mut stream| stream.write_all(&answer("400 Bad Request", "")));
         }
     });
@@ -169,7 +169,7 @@ fn a_connection_that_cannot_be_made_hints_at_the_setting() {
 }
 
 #[test]
-fn an_unknown_outcome_shows_what_to_reconcile_by_and_no_pause_before_a_second_try() {
+fn unknown_outcome_shows_reconciliation_data_and_no_retry_after() {
     let busy = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 7\r\ncontent-length: 0\r\n\r\n";
     let peer = Peer::new(Then::Answer(busy.to_vec()));
     let create = ["token-transaction", "create", "--file", "-", "--output", "text"];
@@ -186,7 +186,7 @@ fn an_unknown_outcome_shows_what_to_reconcile_by_and_no_pause_before_a_second_tr
 }
 
 #[test]
-fn a_404_for_a_payment_or_a_void_hints_at_the_path_of_the_base_address() {
+fn http_404_for_a_payment_or_void_hints_at_the_base_path() {
     let elsewhere = r#"{"status":"failed","status_code":404,"msg":"Path not found"}"#;
     let hint =
         "check the base address (PAYMENTS_BASE_URL), which must end in the service's path prefix, such as";
@@ -196,13 +196,13 @@ fn a_404_for_a_payment_or_a_void_hints_at_the_path_of_the_base_address() {
             assert!(ended.code == Some(7) && ended.stderr.contains(hint), "{}", ended.stderr);
         }
     }
-    // The service answers so where it does not know the transaction.
+    // This is how the service reports an unknown transaction.
     let ended = text(answering("404 Not Found", answers::NOT_FOUND), &["transaction", "get", "txn_1"]);
     assert!(!ended.stderr.contains("hint"), "{}", ended.stderr);
 }
 
 #[test]
-fn a_void_that_is_refused_is_told_what_can_be_voided() {
+fn rejected_void_hints_at_what_can_be_voided() {
     let refused =
         r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid transaction id"}"#;
     let hint = "only an authorisation that is not voided yet can be voided";
@@ -213,7 +213,7 @@ fn a_void_that_is_refused_is_told_what_can_be_voided() {
 }
 
 #[test]
-fn a_deadline_too_short_to_connect_is_told_as_such() {
+fn deadline_too_short_to_connect_is_reported() {
     let peer = Peer::answering("200 OK", answers::RECORD);
     let arguments = ["void", "txn_1", "--output", "text", "--timeout", "0.000001"];
     let ended = payments_at(&peer.base_url, arguments).end();

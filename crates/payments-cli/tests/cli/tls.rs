@@ -1,4 +1,4 @@
-//! https with an authority of one's own.
+//! HTTPS with a private certificate authority.
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -11,8 +11,8 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::support::{TemporaryFile, answer, answers, payments_at, read_request};
 
-/// A server with a certificate for `localhost` that it signed itself and with one answer to everything, and that
-/// certificate as PEM.
+/// A server with a self-signed certificate for `localhost` that returns one response to everything. Returns its address and
+/// the certificate as PEM.
 pub(crate) fn https(then: Vec<u8>) -> (String, String) {
     let key = KeyPair::generate().expect("a key");
     let certificate =
@@ -34,7 +34,7 @@ pub(crate) fn https(then: Vec<u8>) -> (String, String) {
         for stream in listener.incoming() {
             let connection = ServerConnection::new(Arc::clone(&config)).expect("a connection");
             let mut stream = StreamOwned::new(connection, stream.expect("a connection"));
-            // A client that does not trust the certificate leaves here.
+            // A client that does not trust the certificate disconnects here.
             if read_request(&mut stream).is_some() {
                 let _ = stream.write_all(&then);
                 let _ = stream.flush();
@@ -44,7 +44,7 @@ pub(crate) fn https(then: Vec<u8>) -> (String, String) {
     (base_url, certificate.pem())
 }
 
-/// A certificate that nobody uses.
+/// A certificate that no server uses.
 pub(crate) fn authority() -> String {
     let key = KeyPair::generate().expect("a key");
     let certificate = CertificateParams::new(["localhost".to_owned()]).and_then(|it| it.self_signed(&key));
@@ -52,7 +52,7 @@ pub(crate) fn authority() -> String {
 }
 
 #[test]
-fn a_given_authority_is_trusted_as_well() {
+fn ca_cert_is_trusted() {
     let (base_url, pem) = https(answer("200 OK", answers::TRANSACTION_FOUND));
     let file = TemporaryFile::new(pem);
     let run = payments_at(&base_url, ["transaction", "get", "txn_1", "--ca-cert", file.path()]);
@@ -60,7 +60,7 @@ fn a_given_authority_is_trusted_as_well() {
 }
 
 #[test]
-fn an_unknown_authority_is_not_processed_and_the_reason_given() {
+fn unknown_authority_is_not_processed_with_a_reason() {
     let (base_url, _) = https(answer("200 OK", answers::TRANSACTION_FOUND));
     let error = payments_at(&base_url, ["transaction", "get", "txn_1"]).end().failed(3, "not_processed");
     assert_eq!(error["kind"], "tls");

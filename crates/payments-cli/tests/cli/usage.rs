@@ -3,7 +3,7 @@
 use crate::support::{CARD, KEY, payments};
 
 #[test]
-fn every_wrong_command_line_is_one_document_and_2() {
+fn wrong_command_line_is_one_document_and_exits_2() {
     let cases: &[&[&str]] = &[
         &[],
         &["pay"],
@@ -46,7 +46,7 @@ fn every_wrong_command_line_is_one_document_and_2() {
 
 #[cfg(unix)]
 #[test]
-fn an_argument_that_is_no_text_is_one_document_and_2() {
+fn non_utf8_argument_is_one_document_and_exits_2() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
     use std::process::Command;
@@ -62,7 +62,7 @@ fn an_argument_that_is_no_text_is_one_document_and_2() {
 }
 
 #[test]
-fn a_wrong_command_line_is_said_in_text_where_text_is_asked_for() {
+fn wrong_command_line_is_text_with_output_text() {
     for arguments in [["--output", "text", "pay"], ["--output=json", "--output=text", "pay"]] {
         let ended = payments(arguments).end();
         assert_eq!((ended.code, &*ended.stdout), (Some(2), ""));
@@ -71,7 +71,7 @@ fn a_wrong_command_line_is_said_in_text_where_text_is_asked_for() {
 }
 
 #[test]
-fn a_misspelt_option_is_named_and_the_right_one_suggested() {
+fn misspelled_option_gets_a_suggestion() {
     let ended = payments(["transaction", "create", "--fil", "x"]).end();
     let error = ended.failed(2, "invalid");
     let message = error["message"].as_str().unwrap();
@@ -79,7 +79,7 @@ fn a_misspelt_option_is_named_and_the_right_one_suggested() {
 }
 
 #[test]
-fn help_and_version_are_text_and_0() {
+fn help_and_version_are_text_and_exit_0() {
     let ended = payments(["--version"]).end();
     assert_eq!(
         (ended.code, &*ended.stdout),
@@ -91,7 +91,7 @@ fn help_and_version_are_text_and_0() {
 }
 
 #[test]
-fn a_request_without_its_flag_is_told_the_flag_and_not_repeated() {
+fn file_without_its_option_gets_a_hint_and_is_not_repeated() {
     for command in ["transaction", "token-transaction"] {
         let error = payments([command, "create", "sale.json"]).end().failed(2, "invalid");
         let message = error["message"].as_str().unwrap();
@@ -102,13 +102,13 @@ fn a_request_without_its_flag_is_told_the_flag_and_not_repeated() {
 }
 
 #[test]
-fn a_negative_timeout_is_told_the_rule() {
+fn negative_timeout_is_refused_with_the_rule() {
     let error = payments(["transaction", "get", "txn_1", "--timeout", "-1"]).end().failed(2, "invalid");
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("must be a number of seconds above 0"), "{message}");
 }
 
-/// The message of a command line that is refused.
+/// The message for a refused command line.
 #[track_caller]
 fn refused(arguments: &[&str]) -> String {
     let error = payments(arguments.iter().copied()).end().failed(2, "invalid");
@@ -116,7 +116,7 @@ fn refused(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_nearest_help_is_named() {
+fn nearest_help_is_named() {
     for (arguments, help) in [
         (&["transaction", "create"][..], "payments transaction create --help"),
         (
@@ -128,7 +128,7 @@ fn the_nearest_help_is_named() {
         (&["void", "txn_1", "--because", "x"], "payments void --help"),
         (&["sandbox", "--listen", "nowhere"], "payments sandbox --help"),
         (&["sandbox", "magic", "x"], "payments sandbox magic --help"),
-        // What an option takes is no command.
+        // An option's value is not a command.
         (&["--profile", "transaction", "customer", "get"], "payments customer get --help"),
         (&["pay", "transaction"], "payments --help"),
         (&[], "payments --help"),
@@ -139,7 +139,7 @@ fn the_nearest_help_is_named() {
 }
 
 #[test]
-fn a_missing_or_unknown_command_is_told_those_there_are() {
+fn missing_or_unknown_command_lists_the_commands() {
     let top =
         "demo, sandbox, transaction, token-transaction, void, batch, journal, customer, check, completions";
     for (arguments, commands) in [
@@ -156,7 +156,7 @@ fn a_missing_or_unknown_command_is_told_those_there_are() {
 }
 
 #[test]
-fn a_key_that_is_given_as_an_argument_is_said_to_be_known_now_and_not_repeated() {
+fn key_as_an_argument_gets_a_warning_and_is_not_repeated() {
     for arguments in [
         &["transaction", "get", "txn_1", "--api-key", KEY][..],
         &["transaction", "get", "txn_1", &format!("--api-key={KEY}")],
@@ -170,7 +170,7 @@ fn a_key_that_is_given_as_an_argument_is_said_to_be_known_now_and_not_repeated()
 }
 
 #[test]
-fn an_address_without_its_port_is_told_how_to_write_it() {
+fn address_without_port_is_refused_with_an_example() {
     for option in ["--listen", "--admin-listen"] {
         let message = refused(&["sandbox", option, "8080"]);
         assert!(message.contains("write ADDR:PORT, such as 127.0.0.1:8080"), "{message}");

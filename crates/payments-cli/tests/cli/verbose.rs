@@ -1,9 +1,9 @@
-//! `--verbose`: a trace on stderr, and not a byte more or less on stdout.
+//! `--verbose`: a trace on stderr, and the same stdout.
 
 use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, answers, payments, payments_at};
 use crate::tls::authority;
 
-/// The trace of a run that ended with this code, without its durations.
+/// The lines of a run's trace without durations. Checks the exit code.
 #[track_caller]
 fn trace(ended: &Ended, code: i32) -> Vec<String> {
     assert_eq!(ended.code, Some(code), "{ended:?}");
@@ -41,7 +41,7 @@ fn settings_and_attempts_are_traced() {
 }
 
 #[test]
-fn the_source_of_every_setting_is_traced() {
+fn every_setting_is_traced_with_its_source() {
     let (key, authority) = (TemporaryFile::new(KEY), TemporaryFile::new(authority()));
     let run = payments(["--verbose", "transaction", "get", "txn_1", "--timeout", "2.5"])
         .arguments(["--base-url", "http://127.0.0.1:1", "--api-key-file", key.path()])
@@ -58,7 +58,7 @@ fn the_source_of_every_setting_is_traced() {
 }
 
 #[test]
-fn each_attempt_of_a_look_up_is_traced_with_its_failure() {
+fn each_lookup_attempt_is_traced_with_its_failure() {
     let peer = Peer::answering("502 Bad Gateway", "<html>");
     let ended = payments_at(&peer.base_url, ["transaction", "get", "txn_1", "--verbose"]).end();
     let attempts: Vec<_> = trace(&ended, 3).into_iter().skip(3).collect();
@@ -76,7 +76,7 @@ fn each_attempt_of_a_look_up_is_traced_with_its_failure() {
 }
 
 #[test]
-fn a_failure_without_an_answer_is_traced_with_its_kind() {
+fn failure_without_a_response_is_traced_with_its_kind() {
     let ended = payments_at("http://127.0.0.1:1", ["void", "txn_1", "--verbose"]).end();
     let last = trace(&ended, 3).pop().unwrap_or_default();
     assert_eq!(last, "void attempt 1 finished after … not_processed (connect)");
@@ -84,7 +84,7 @@ fn a_failure_without_an_answer_is_traced_with_its_kind() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_charge_is_traced_as_abandoned_with_an_unknown_outcome_d22() {
+fn interrupted_charge_is_traced_as_abandoned_and_unknown_d22() {
     use std::process::Stdio;
 
     let peer = Peer::new(Then::Wait);
@@ -101,14 +101,14 @@ fn an_interrupted_charge_is_traced_as_abandoned_with_an_unknown_outcome_d22() {
     }
 }
 
-/// Two charges are sent at two times.
+/// Replaces every time by a placeholder.
 fn without_times(text: &str) -> String {
     let is_a_time = |word: &&str| humantime::parse_rfc3339(word).is_ok();
     text.split(['"', ' ', '\n']).filter(is_a_time).fold(text.to_owned(), |text, time| text.replace(time, "…"))
 }
 
 #[test]
-fn stdout_and_the_exit_code_are_the_same_with_and_without_a_trace() {
+fn verbose_changes_neither_stdout_nor_the_exit_code() {
     for (status, body) in [
         ("200 OK", answers::RECORD),
         ("401 Unauthorized", answers::UNAUTHORIZED),
@@ -134,9 +134,12 @@ fn stdout_and_the_exit_code_are_the_same_with_and_without_a_trace() {
 }
 
 #[test]
-fn a_trace_shows_no_control_character_and_no_echoed_key() {
-    let answer =
-        format!("HTTP/1.1 200 OK\r\nx-request-id: {KEY}\r\ncontent-length: {}\r\n\r\n{}", ECHO.len(), ECHO);
+fn trace_shows_no_control_character_and_no_repeated_key() {
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nx-request-id: {KEY}\r\ncontent-length: {}\r\n\r\n{}",
+        RESPONSE.len(),
+        RESPONSE
+    );
     let peer = Peer::new(Then::Answer(answer.into_bytes()));
     let ended = payments_at(&peer.base_url, ["void", "txn_1", "--verbose"]).end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -149,5 +152,5 @@ fn a_trace_shows_no_control_character_and_no_echoed_key() {
     assert_eq!(ended.stderr.lines().count(), 5, "{}", ended.stderr);
 }
 
-const ECHO: &str =
+const RESPONSE: &str =
     r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn\u001b[2J\nPROCESSED"}}"#;

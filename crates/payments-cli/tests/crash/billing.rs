@@ -1,4 +1,4 @@
-//! The billing file: who is to be charged, and what the service will say to each if nothing goes wrong.
+//! The billing file.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,7 +6,6 @@ use std::path::Path;
 
 use fastrand::Rng;
 
-/// One row.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) key: String,
@@ -15,12 +14,12 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Whether the service charges it.
+    /// Whether the service charges this row.
     pub(crate) fn is_good(&self) -> bool {
         self.token == "tok_approved"
     }
 
-    /// The request that it is.
+    /// The row as a request.
     pub(crate) fn payment(&self) -> String {
         let Self { key, token, cents } = self;
         let (whole, cents) = (cents / 100, cents % 100);
@@ -30,7 +29,7 @@ impl Row {
     }
 }
 
-/// Rows with amounts that differ, some of them to be declined.
+/// Rows with different amounts; the service rejects some of them.
 pub(crate) fn rows(chance: &mut Rng) -> Vec<Row> {
     let first = chance.u64(1..50_000);
     (0..chance.u64(8..40))
@@ -47,11 +46,11 @@ pub(crate) fn rows(chance: &mut Rng) -> Vec<Row> {
         .collect()
 }
 
-/// Writes it in one of the forms that are taken.
+/// Writes the rows as CSV or JSON Lines, with or without keys.
 pub(crate) fn write(rows: &[Row], path: &Path, chance: &mut Rng) {
     let mut text = String::new();
     let is_csv = path.extension().is_some_and(|extension| extension == "csv");
-    // The key falls back to the reference.
+    // Without a key, the reference is the key.
     let has_key = chance.bool();
     if is_csv {
         text.push_str(if has_key { "Key," } else { "" });

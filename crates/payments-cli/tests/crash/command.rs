@@ -1,4 +1,4 @@
-//! The command as a child process: run to its end, or killed.
+//! The command as a child process: run to completion, or killed.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,24 +9,24 @@ use tempfile::TempDir;
 
 use crate::billing::Row;
 
-/// One folder with a billing file, a journal and a results file, and the way to a service.
-pub(crate) struct Desk {
+/// A folder with a billing file, a journal and a results file, and the address and key of a service.
+pub(crate) struct Workspace {
     folder: TempDir,
     pub(crate) base_url: String,
     api_key: String,
     pub(crate) file: PathBuf,
 }
 
-/// What a command that has ended said.
+/// The output of a finished command.
 #[derive(Debug)]
-#[allow(dead_code, reason = "all of it is shown when an expectation fails")]
+#[allow(dead_code, reason = "assertions print all of it")]
 pub(crate) struct Ended {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Desk {
+impl Workspace {
     pub(crate) fn new(base_url: &str, api_key: &str, file: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(file);
@@ -45,11 +45,11 @@ impl Desk {
         self.folder.path().join("results.jsonl")
     }
 
-    /// A copy of the journal as it lies there, while nobody has it open.
-    pub(crate) fn copy_of_the_journal(&self) -> (TempDir, PathBuf) {
+    /// Copies the journal with its log. No process may have it open.
+    pub(crate) fn copy_journal(&self) -> (TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
-        for end in ["", "-wal"] {
-            let name = format!("journal.db{end}");
+        for suffix in ["", "-wal"] {
+            let name = format!("journal.db{suffix}");
             if self.folder.path().join(&name).exists() {
                 fs::copy(self.folder.path().join(&name), folder.path().join(&name)).unwrap();
             }
@@ -69,7 +69,7 @@ impl Desk {
         command
     }
 
-    /// A command of `payments journal` or the like, to its end.
+    /// Runs a command with this journal to completion.
     pub(crate) fn payments(&self, arguments: &[&str]) -> Ended {
         let output = self.command(arguments).output().unwrap();
         Ended {
@@ -81,7 +81,7 @@ impl Desk {
 
     /// Starts `payments batch run`.
     pub(crate) fn batch(&self, concurrency: usize) -> Batch {
-        let said = tempfile::tempfile_in(self.folder.path()).unwrap();
+        let stderr = tempfile::tempfile_in(self.folder.path()).unwrap();
         let child = self
             .command(&["batch", "run"])
             .arg(&self.file)
@@ -98,21 +98,21 @@ impl Desk {
                 "json",
             ])
             .stdout(Stdio::piped())
-            .stderr(said.try_clone().unwrap())
+            .stderr(stderr.try_clone().unwrap())
             .spawn()
             .unwrap();
-        Batch { child, said }
+        Batch { child, stderr }
     }
 
-    /// Charges one row by itself, to its end.
-    pub(crate) fn charge_by_hand(&self, row: &Row) -> Ended {
+    /// Charges one row with `token-transaction create`.
+    pub(crate) fn charge_row(&self, row: &Row) -> Ended {
         let file = self.folder.path().join("payment.json");
         fs::write(&file, row.payment()).unwrap();
         let file = file.to_str().unwrap();
         self.payments(&["token-transaction", "create", "--file", file, "--key", &row.key])
     }
 
-    /// Starts a charge of this file with this key.
+    /// Starts charging the payment in [`Self::file`] with this key.
     pub(crate) fn charge(&self, key: &str) -> Child {
         self.command(&["token-transaction", "create"])
             .arg("--file")
@@ -125,13 +125,13 @@ impl Desk {
     }
 }
 
-/// Chosen for this test: a call whose answer never comes should not take long, and no other should take as long.
+/// In seconds. Chosen for this test: short, so that calls without a response end soon, and longer than every other call.
 const TIMEOUT: &str = "1";
 
-/// A billing run under way; killed if its test fails.
+/// A running `payments batch run`, killed if its test fails.
 pub(crate) struct Batch {
     child: Child,
-    said: File,
+    stderr: File,
 }
 
 impl Batch {
@@ -139,7 +139,7 @@ impl Batch {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Whether it was still alive.
+    /// Returns whether the run was still alive.
     pub(crate) fn kill(mut self) -> bool {
         self.child.kill().unwrap();
         self.child.wait().unwrap().code().is_none()
@@ -151,8 +151,8 @@ impl Batch {
         self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
         let code = self.child.wait().unwrap().code().unwrap();
         let mut stderr = String::new();
-        self.said.rewind().unwrap();
-        self.said.read_to_string(&mut stderr).unwrap();
+        self.stderr.rewind().unwrap();
+        self.stderr.read_to_string(&mut stderr).unwrap();
         Ended { code, stdout, stderr }
     }
 }
@@ -164,7 +164,7 @@ impl Drop for Batch {
     }
 }
 
-/// Every line of a results file that is whole, and how many are not.
+/// The complete lines of a results file, and the number of torn ones.
 pub(crate) fn results(path: &Path) -> (Vec<Value>, usize) {
     let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     let lines: Vec<_> = text.lines().filter(|line| !line.is_empty()).map(serde_json::from_str).collect();

@@ -1,27 +1,27 @@
-//! What a run of this test has seen.
+//! What the rounds of this test have seen.
 
 use std::fmt;
 
 /// Counts over all rounds.
 #[derive(Debug, Default)]
-#[allow(clippy::struct_field_names, reason = "they are what is printed")]
+#[allow(clippy::struct_field_names, reason = "the names match the printed ones")]
 pub(crate) struct Figures {
     pub(crate) rounds: u64,
     pub(crate) rows: u64,
     pub(crate) runs: u64,
     pub(crate) kills: u64,
-    /// Of them, with a second run at work on the same file.
-    pub(crate) kills_of_two: u64,
-    pub(crate) runs_without_a_service: u64,
+    /// The part of `kills` with two runs on the same file.
+    pub(crate) kills_in_pairs: u64,
+    pub(crate) runs_without_service: u64,
     pub(crate) transmissions: u64,
     pub(crate) faults: u64,
     pub(crate) late: u64,
-    /// Killed between the row and the service.
-    pub(crate) killed_before_it_arrived: u64,
-    pub(crate) killed_after_it_arrived: u64,
-    pub(crate) unknown_by_an_answer: u64,
-    /// Of them, by a good answer that came too late on a busy machine.
-    pub(crate) unknown_by_slowness: u64,
+    /// Killed after the row was written and before the service received the charge.
+    pub(crate) killed_before_arrival: u64,
+    pub(crate) killed_after_arrival: u64,
+    pub(crate) unknown_by_response: u64,
+    /// The part of `unknown_by_response` with a good response that came too late on a busy machine.
+    pub(crate) unknown_by_late_response: u64,
     pub(crate) unknown_and_charged: u64,
     pub(crate) unknown_and_not_charged: u64,
     pub(crate) reopened: u64,
@@ -31,16 +31,16 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// A run in which nothing happened proves nothing.
-    pub(crate) fn assert_meant_something(&self) {
-        assert!(self.kills >= 2 * self.rounds, "runs were killed: {self}");
+    /// A run that did not cover these cases proves nothing.
+    pub(crate) fn assert_every_case_occurred(&self) {
+        assert!(self.kills >= 2 * self.rounds, "too few kills: {self}");
+        assert!(self.killed_before_arrival > 0, "none killed between the row and the service: {self}");
+        assert!(self.killed_after_arrival > 0, "none killed between the charge and its end: {self}");
+        assert!(self.unknown_by_response > self.unknown_by_late_response, "no response was lost: {self}");
         assert!(
-            self.killed_before_it_arrived > 0,
-            "some were killed between the row and the service: {self}"
+            self.unknown_and_charged > 0 && self.unknown_and_not_charged > 0,
+            "not both occurred: {self}"
         );
-        assert!(self.killed_after_it_arrived > 0, "some were killed between the charge and its end: {self}");
-        assert!(self.unknown_by_an_answer > self.unknown_by_slowness, "answers were lost: {self}");
-        assert!(self.unknown_and_charged > 0 && self.unknown_and_not_charged > 0, "both happened: {self}");
         assert!(self.reopened > 0 && self.late > 0, "{self}");
     }
 }
@@ -52,15 +52,15 @@ impl fmt::Display for Figures {
             rows,
             runs,
             kills,
-            kills_of_two,
-            runs_without_a_service,
+            kills_in_pairs,
+            runs_without_service,
             transmissions,
             faults,
             late,
-            killed_before_it_arrived,
-            killed_after_it_arrived,
-            unknown_by_an_answer,
-            unknown_by_slowness,
+            killed_before_arrival,
+            killed_after_arrival,
+            unknown_by_response,
+            unknown_by_late_response,
             unknown_and_charged,
             unknown_and_not_charged,
             reopened,
@@ -74,23 +74,23 @@ impl fmt::Display for Figures {
             ("rows", rows),
             ("runs", runs),
             ("  killed", kills),
-            ("    two at work on one file", kills_of_two),
-            ("  with nobody to send to", runs_without_a_service),
+            ("    two runs on one file", kills_in_pairs),
+            ("  without a service", runs_without_service),
             ("transmissions", transmissions),
-            ("  that met a fault", faults),
+            ("  with a fault", faults),
             ("  that took effect late", late),
-            ("unknown: killed, never arrived", killed_before_it_arrived),
-            ("unknown: killed, arrived", killed_after_it_arrived),
-            ("unknown: by the answer", unknown_by_an_answer),
-            ("  a good one, too late", unknown_by_slowness),
+            ("unknown: killed, never arrived", killed_before_arrival),
+            ("unknown: killed, arrived", killed_after_arrival),
+            ("unknown: by the response", unknown_by_response),
+            ("  a good one, too late", unknown_by_late_response),
             ("unknown, and charged", unknown_and_charged),
             ("unknown, and not charged", unknown_and_not_charged),
             ("reopened by a person", reopened),
-            ("lines of results torn", torn_results),
+            ("torn lines of results", torn_results),
             ("charged", charged),
         ] {
             writeln!(f, "{name:<34} {count:>10}")?;
         }
-        write!(f, "{:<34} {charged_sum:>10}", "charged, in money")
+        write!(f, "{:<34} {charged_sum:>10}", "amount charged")
     }
 }

@@ -1,4 +1,4 @@
-//! One round: a billing file, a service on which anything may go wrong, runs that are killed, and a person who clears up.
+//! One round: a billing file, a service with faults, runs that are killed, and a person who reconciles.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -7,20 +7,20 @@ use fastrand::Rng;
 use serde_json::Value;
 
 use crate::billing::{self, Row};
-use crate::books::{self, Intent};
-use crate::command::{Desk, results};
+use crate::command::{Workspace, results};
+use crate::evidence::Evidence;
+use crate::fault_plan::FaultPlan;
 use crate::figures::Figures;
-use crate::gate::Gate;
+use crate::journal::{self, Intent};
+use crate::kill_point::KillPoint;
 use crate::service::Service;
-use crate::verdict::Evidence;
-use crate::weather::Weather;
 
-/// Runs it, and says its seed if it fails.
-#[allow(clippy::print_stderr, reason = "the seed is for the person who reads of the failure")]
+/// Runs a round, and prints its seed if it fails.
+#[allow(clippy::print_stderr, reason = "the seed repeats the failure")]
 pub(crate) fn run(seed: u64, figures: &mut Figures) {
     let round = AssertUnwindSafe(|| Round::new(seed).run(figures));
     if let Err(panic) = catch_unwind(round) {
-        eprintln!("CRASH_TEST_SEED={seed} begins with the round that failed");
+        eprintln!("CRASH_TEST_SEED={seed} starts with the round that failed");
         resume_unwind(panic);
     }
 }
@@ -28,12 +28,12 @@ pub(crate) fn run(seed: u64, figures: &mut Figures) {
 struct Round {
     chance: Rng,
     service: Service,
-    desk: Desk,
+    workspace: Workspace,
     rows: Vec<Row>,
-    weather: Weather,
-    /// What was being sent when a run was killed.
+    plan: FaultPlan,
+    /// The keys in flight when a run was killed.
     killed: BTreeSet<String>,
-    /// Of the keys of which a person said that they may be sent again, how often each had been received by then.
+    /// For each key that a person reopened, how often the service had received it by then.
     reopened: HashMap<String, usize>,
 }
 
@@ -42,95 +42,91 @@ impl Round {
         let mut chance = Rng::with_seed(seed);
         let mut service = Service::start();
         let rows = billing::rows(&mut chance);
-        let weather = Weather::of(rows.len(), &mut chance);
-        service.arm(&weather);
+        let plan = FaultPlan::random(rows.len(), &mut chance);
+        service.arm(&plan);
         let file = if chance.bool() { "billing.csv" } else { "billing.jsonl" };
-        let desk = Desk::new(&service.base_url, &service.api_key, file);
-        billing::write(&rows, &desk.file, &mut chance);
-        Self { chance, service, desk, rows, weather, killed: BTreeSet::new(), reopened: HashMap::new() }
+        let workspace = Workspace::new(&service.base_url, &service.api_key, file);
+        billing::write(&rows, &workspace.file, &mut chance);
+        Self { chance, service, workspace, rows, plan, killed: BTreeSet::new(), reopened: HashMap::new() }
     }
 
     fn run(mut self, figures: &mut Figures) {
         figures.rounds += 1;
         figures.rows += self.rows.len() as u64;
         let kills = self.chance.u32(2..6);
-        self.storm(kills, figures);
-        self.settle(figures);
+        self.run_and_kill(kills, figures);
+        self.run_to_completion(figures);
         self.check_results(figures);
-        // The person's work is interrupted by kills too, but not for ever.
-        for storm in 0.. {
-            if !self.clear_up(figures) {
+        // Kills interrupt the person's work too, but only twice.
+        for pass in 0.. {
+            if !self.reconcile(figures) {
                 break;
             }
-            if storm < 2 {
+            if pass < 2 {
                 let kills = self.chance.u32(0..3);
-                self.storm(kills, figures);
+                self.run_and_kill(kills, figures);
             }
-            self.settle(figures);
+            self.run_to_completion(figures);
         }
-        self.check_the_end(figures);
+        self.check_final_state(figures);
     }
 
-    /// Runs that are killed.
-    fn storm(&mut self, kills: u32, figures: &mut Figures) {
+    /// Starts runs and kills them.
+    fn run_and_kill(&mut self, kills: u32, figures: &mut Figures) {
         for _ in 0..kills {
-            // Two at work on one file, or nobody there to send to.
+            // Sometimes two runs on one file, or no service.
             let (is_pair, is_outage) = match self.chance.u8(..8) {
                 0 => (true, false),
                 1 => (false, true),
                 _ => (false, false),
             };
-            let nowhere = NOWHERE.to_owned();
-            let base_url = is_outage.then(|| std::mem::replace(&mut self.desk.base_url, nowhere));
+            let base_url =
+                is_outage.then(|| std::mem::replace(&mut self.workspace.base_url, UNREACHABLE.to_owned()));
             let count = if is_pair { 2 } else { 1 };
             let concurrency = *self.chance.choice(&[1, 1, 2, 4, 16, 64]).unwrap();
-            let mut batches: Vec<_> = (0..count).map(|_| self.desk.batch(concurrency)).collect();
-            let gate = if is_outage {
-                Gate::of_an_outage(&mut self.chance)
+            let mut batches: Vec<_> = (0..count).map(|_| self.workspace.batch(concurrency)).collect();
+            let kill_point = if is_outage {
+                KillPoint::during_outage(&mut self.chance)
             } else {
-                Gate::any(self.rows.len() / 3, &mut self.chance)
+                KillPoint::random(self.rows.len() / 3, &mut self.chance)
             };
-            gate.wait(&mut self.service, &self.desk, &mut batches);
+            kill_point.wait(&mut self.service, &self.workspace, &mut batches);
             let killed = batches.into_iter().map(|batch| u64::from(batch.kill())).sum::<u64>();
-            self.desk.base_url = base_url.unwrap_or_else(|| std::mem::take(&mut self.desk.base_url));
-            self.notice_what_was_killed(is_pair);
+            self.workspace.base_url =
+                base_url.unwrap_or_else(|| std::mem::take(&mut self.workspace.base_url));
+            // The second of a pair may have marked rows as crashed before it was killed itself.
+            self.killed.extend(journal::in_flight(&self.workspace, is_pair));
             figures.runs += count;
             figures.kills += killed;
-            figures.kills_of_two += if is_pair { killed } else { 0 };
-            figures.runs_without_a_service += u64::from(is_outage);
+            figures.kills_in_pairs += if is_pair { killed } else { 0 };
+            figures.runs_without_service += u64::from(is_outage);
             if self.chance.bool() {
                 figures.late += self.service.deliver_late();
             }
         }
     }
 
-    /// Whoever opens the journal next calls it unknown. The second of a pair may have noticed before it was killed itself.
-    fn notice_what_was_killed(&mut self, of_a_pair: bool) {
-        let in_flight = books::in_flight(&self.desk, of_a_pair);
-        self.killed.extend(in_flight);
-    }
-
-    /// Runs to the end, and holds the journal against the books.
-    fn settle(&mut self, figures: &mut Figures) {
-        // A run that is told 401 or 403 stops, and another goes on.
+    /// Runs until every row has ended, and compares the journal with the ledger.
+    fn run_to_completion(&mut self, figures: &mut Figures) {
+        // A run stops at a 401 or 403, and the next one continues.
         for _ in 0..8 {
             let concurrency = *self.chance.choice(&[1, 8, 64]).unwrap();
-            let ended = self.desk.batch(concurrency).end();
+            let ended = self.workspace.batch(concurrency).end();
             figures.runs += 1;
-            let journal = books::export(&self.desk);
-            if journal.len() == self.rows.len() && !is_left(&journal) {
+            let journal = journal::export(&self.workspace);
+            if journal.len() == self.rows.len() && !has_rows_to_send(&journal) {
                 let expected = match () {
                     () if journal.values().any(|intent| intent.state == "unknown") => 5,
                     () if journal.values().any(|intent| intent.state == "rejected") => 4,
                     () => 0,
                 };
-                // The last row may have been the one that was told to stop, which hides nothing that is unknown.
-                let is_told_to_stop = ended.code == 6 && expected != 5;
-                assert!(ended.code == expected || is_told_to_stop, "{ended:?}: {journal:?}");
-                let evidence = Evidence::take(
+                // The last row may have got the 401 that stops a run. An unknown row takes precedence over that.
+                let is_unauthorized = ended.code == 6 && expected != 5;
+                assert!(ended.code == expected || is_unauthorized, "{ended:?}: {journal:?}");
+                let evidence = Evidence::collect(
                     &mut self.service,
                     &self.rows,
-                    &self.weather,
+                    &self.plan,
                     journal,
                     &self.killed,
                     &self.reopened,
@@ -138,27 +134,27 @@ impl Round {
                 evidence.check(figures);
                 return;
             }
-            assert!([3, 4, 5, 6].contains(&ended.code), "it says that it is not finished: {ended:?}");
+            assert!([3, 4, 5, 6].contains(&ended.code), "not the code of an unfinished run: {ended:?}");
         }
-        panic!("no run comes to an end");
+        panic!("no run finished the file");
     }
 
-    /// What a person does: looks into the service's books for each unknown key, and lets refused ones be sent again. Says
+    /// What a person does: looks up each unknown key in the service's ledger, and reopens the refused ones. Returns
     /// whether there was anything to do.
-    fn clear_up(&mut self, figures: &mut Figures) -> bool {
+    fn reconcile(&mut self, figures: &mut Figures) -> bool {
         figures.late += self.service.deliver_late();
-        let journal = books::export(&self.desk);
-        // A billing run passes over what is unknown. Whoever asks for it by name is refused by the journal itself.
+        let journal = journal::export(&self.workspace);
+        // A billing run skips unknown rows. The journal itself must refuse a charge with the key of one.
         let unknown = self.rows.iter().find(|row| journal[&row.key].state == "unknown");
         if let Some(row) = unknown {
             let received = self.service.received();
-            let ended = self.desk.charge_by_hand(row);
+            let ended = self.workspace.charge_row(row);
             assert_eq!((ended.code, self.service.received()), (5, received), "{row:?}: {ended:?}");
         }
-        let evidence = Evidence::take(
+        let evidence = Evidence::collect(
             &mut self.service,
             &self.rows,
-            &self.weather,
+            &self.plan,
             journal,
             &self.killed,
             &self.reopened,
@@ -167,7 +163,7 @@ impl Round {
         for (key, _) in evidence.journal.iter().filter(|(_, intent)| intent.state == "unknown") {
             resolved.push(key.clone());
             let ended = if let Some(charge) = evidence.charge(key) {
-                self.desk.payments(&[
+                self.workspace.payments(&[
                     "journal",
                     "resolve",
                     key,
@@ -178,8 +174,9 @@ impl Round {
                 ])
             } else {
                 may_be_sent.push(key.clone());
-                let verdict = ["--not-processed", "--note", "not in the books"];
-                self.desk.payments(&[&["journal", "resolve", key, "--by", "ada"][..], &verdict].concat())
+                let resolution = ["--not-processed", "--note", "not in the ledger"];
+                self.workspace
+                    .payments(&[&["journal", "resolve", key, "--by", "ada"][..], &resolution].concat())
             };
             assert_eq!(ended.code, 0, "{key}: {ended:?}");
         }
@@ -189,9 +186,9 @@ impl Round {
         };
         let refused = evidence.journal.iter().filter(|(_, intent)| is_refused(intent));
         let refused: Vec<_> = refused.map(|(key, _)| key.clone()).collect();
-        let is_anything = !(refused.is_empty() && resolved.is_empty());
+        let has_work = !(refused.is_empty() && resolved.is_empty());
         if !refused.is_empty() {
-            let ended = self.desk.payments(&["journal", "retry", "--status", "401,403,429"]);
+            let ended = self.workspace.payments(&["journal", "retry", "--status", "401,403,429"]);
             assert_eq!(ended.code, 0, "{ended:?}");
         }
         figures.reopened += (refused.len() + may_be_sent.len()) as u64;
@@ -202,14 +199,14 @@ impl Round {
         for key in resolved {
             self.killed.remove(&key);
         }
-        is_anything
+        has_work
     }
 
-    /// No key has two results, a torn line is followed by whole ones, and they say what the journal says.
+    /// Each key has one result, which agrees with the journal, and complete lines follow a torn one.
     fn check_results(&self, figures: &mut Figures) {
-        let (lines, torn) = results(&self.desk.results());
+        let (lines, torn) = results(&self.workspace.results());
         figures.torn_results += torn as u64;
-        let journal = books::export(&self.desk);
+        let journal = journal::export(&self.workspace);
         let mut outcomes: HashMap<&str, BTreeSet<&str>> = HashMap::new();
         for line in &lines {
             let outcome = line["outcome"].as_str().unwrap_or_else(|| panic!("{line}"));
@@ -226,18 +223,18 @@ impl Round {
                 Vec::from_iter(outcomes),
                 [journal[key].state.as_str()],
                 "{key}: {}",
-                of_key(key, &lines)
+                lines_of_key(key, &lines)
             );
         }
     }
 
-    /// Every good row is charged once, the others not at all, and nothing is left to be found out.
-    fn check_the_end(&mut self, figures: &mut Figures) {
-        let journal = books::export(&self.desk);
-        let evidence = Evidence::take(
+    /// Every good row is charged once, the others are not charged, and nothing is unresolved.
+    fn check_final_state(&mut self, figures: &mut Figures) {
+        let journal = journal::export(&self.workspace);
+        let evidence = Evidence::collect(
             &mut self.service,
             &self.rows,
-            &self.weather,
+            &self.plan,
             journal,
             &self.killed,
             &self.reopened,
@@ -251,23 +248,23 @@ impl Round {
             figures.charged += u64::from(charge.is_some());
             figures.charged_cents += charge.map_or(0, |charge| charge.cents);
         }
-        let unresolved = self.desk.payments(&["journal", "list", "--unresolved", "--output", "json"]);
+        let unresolved = self.workspace.payments(&["journal", "list", "--unresolved", "--output", "json"]);
         assert_eq!((unresolved.code, unresolved.stdout.trim()), (0, "[]"), "{unresolved:?}");
         let numbers: Vec<_> = evidence.transmissions.values().flatten().copied().collect();
         figures.transmissions += numbers.len() as u64;
-        figures.faults += numbers.iter().filter(|number| self.weather.is_bad(**number)).count() as u64;
+        figures.faults += numbers.iter().filter(|number| self.plan.has_fault(**number)).count() as u64;
     }
 }
 
-/// Nobody listens there.
-const NOWHERE: &str = "http://127.0.0.1:1/api/v1/public";
+/// No service listens there.
+const UNREACHABLE: &str = "http://127.0.0.1:1/api/v1/public";
 
-/// Whether another run has something to send.
-fn is_left(journal: &BTreeMap<String, Intent>) -> bool {
+/// Whether another run has rows to send.
+fn has_rows_to_send(journal: &BTreeMap<String, Intent>) -> bool {
     journal.values().any(|intent| intent.may_be_sent() || intent.state == "sending")
 }
 
-fn of_key(key: &str, lines: &[Value]) -> String {
+fn lines_of_key(key: &str, lines: &[Value]) -> String {
     let lines = lines.iter().filter(|line| line["key"] == key).map(Value::to_string);
     lines.collect::<Vec<_>>().join("\n")
 }

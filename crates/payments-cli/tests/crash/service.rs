@@ -1,4 +1,4 @@
-//! The sandbox in another process, and what its admin interface knows.
+//! The sandbox in another process, and its admin interface.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead as _, BufReader};
@@ -6,10 +6,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::fault_plan::FaultPlan;
 use crate::http::Http;
-use crate::weather::Weather;
 
-/// A sandbox that ends with this value.
+/// A sandbox process, killed when this is dropped.
 pub(crate) struct Service {
     process: Child,
     _stdout: BufReader<ChildStdout>,
@@ -19,7 +19,7 @@ pub(crate) struct Service {
     pub(crate) api_key: String,
 }
 
-/// What the service did for one reference.
+/// A transaction in the service's ledger.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) transaction_id: String,
@@ -47,44 +47,44 @@ impl Service {
     }
 
     fn get(&mut self, path: &str) -> Value {
-        self.ask(path, |admin| admin.get(path))
+        self.call(path, |admin| admin.get(path))
     }
 
     fn post(&mut self, path: &str, body: &Value) -> Value {
-        self.ask(path, |admin| admin.post(path, &body.to_string()))
+        self.call(path, |admin| admin.post(path, &body.to_string()))
     }
 
-    fn ask(&mut self, path: &str, ask: impl Fn(&mut Http) -> io::Result<(u16, Value)>) -> Value {
-        let answered = ask(&mut self.admin).or_else(|_| {
-            // A connection on which nothing was asked for long is closed.
+    fn call(&mut self, path: &str, send: impl Fn(&mut Http) -> io::Result<(u16, Value)>) -> Value {
+        let result = send(&mut self.admin).or_else(|_| {
+            // The sandbox closes a connection that was idle for long.
             self.admin = Http::connect(&self.admin_url, "")?;
-            ask(&mut self.admin)
+            send(&mut self.admin)
         });
-        let (status, answer) = answered.unwrap();
-        assert_eq!(status, 200, "{path}: {answer}");
-        answer
+        let (status, response) = result.unwrap();
+        assert_eq!(status, 200, "{path}: {response}");
+        response
     }
 
-    /// Arms what is to go wrong, and one that never strikes and only counts.
-    pub(crate) fn arm(&mut self, weather: &Weather) {
+    /// Arms the plan's faults, and before them one that never fires and only counts.
+    pub(crate) fn arm(&mut self, plan: &FaultPlan) {
         let counter = json!({"operation": "token-transaction", "phase": "before_commit", "kind": "close", "skip": u32::MAX});
-        for fault in std::iter::once(counter).chain(weather.faults()) {
+        for fault in std::iter::once(counter).chain(plan.faults()) {
             self.post("/faults", &fault);
         }
     }
 
-    /// How many charges it has received.
+    /// The number of charges received.
     pub(crate) fn received(&mut self) -> usize {
         let seen = self.get("/faults")["faults"][0]["seen"].as_u64().unwrap();
         usize::try_from(seen).unwrap()
     }
 
-    /// Does what requests asked for whose senders were told nothing; says how many.
+    /// Lets the requests with a late fault take effect. Returns their number.
     pub(crate) fn deliver_late(&mut self) -> u64 {
         self.post("/deliver-late", &json!({}))["delivered"].as_u64().unwrap()
     }
 
-    /// For each reference the numbers of the requests in which it was received.
+    /// For each reference, the numbers of the requests that contained it.
     pub(crate) fn transmissions(&mut self) -> HashMap<String, Vec<usize>> {
         let mut transmissions: HashMap<String, Vec<usize>> = HashMap::new();
         let requests = self.get("/requests?operation=token-transaction");
@@ -95,7 +95,7 @@ impl Service {
         transmissions
     }
 
-    /// The books, by reference.
+    /// The ledger's transactions, by reference.
     pub(crate) fn ledger(&mut self) -> BTreeMap<String, Vec<Entry>> {
         let mut ledger: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
         for entry in self.get("/state")["transactions"].as_array().unwrap() {
@@ -117,10 +117,10 @@ impl Drop for Service {
     }
 }
 
-/// An amount as a document says it, a number or a text.
+/// Parses an amount that a document has as a number or a string.
 pub(crate) fn cents(amount: &Value) -> u64 {
     let text = amount.as_str().map_or_else(|| amount.to_string(), str::to_owned);
     let (whole, decimals) = text.split_once('.').unwrap_or((&text, ""));
     assert!(decimals.len() <= 2, "{text}");
-    format!("{whole}{decimals:0<2}").parse().unwrap_or_else(|_| panic!("no amount: {text}"))
+    format!("{whole}{decimals:0<2}").parse().unwrap_or_else(|_| panic!("not an amount: {text}"))
 }

@@ -1,28 +1,28 @@
-//! TLS fails after the request was read: the failure looks like one of the handshake and proves nothing.
+//! TLS fails after the request was read. It looks like a failed handshake, but proves nothing.
 
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use crate::breach::Breach;
-use crate::contract::{Contract, Stage};
-use crate::conversation::Conversation;
+use crate::completed_call::CompletedCall;
+use crate::connection::Connection;
+use crate::contract::{Contract, Harness};
 use crate::journal::Received;
-use crate::seen::Seen;
-use crate::server::Greeting;
+use crate::server::Security;
 use crate::situations::Counter;
-use crate::trial::Trial;
+use crate::test_run::TestRun;
+use crate::violation::Violation;
 use crate::{Ability, Stack, Verdict};
 
 use http::StatusCode;
 
-/// The server reads the whole request, sends a fatal TLS alert and closes: with each code that servers send, among them
-/// those that usually mean that the handshake failed.
+/// The server reads the whole request, sends a fatal TLS alert and closes. Among the alert codes are those that usually mean
+/// a failed handshake.
 ///
-/// The call is `Unknown`, on a new connection and on one that has served before, and the request arrives once.
+/// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
 pub fn an_alert_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("an_alert_after_the_request_is_unknown", MAY_BE_BOOKED);
-    contract.needs(Ability::Https).check(stack, |stage| {
+    let contract = Contract::new("an_alert_after_the_request_is_unknown", MAY_BE_CHARGED);
+    contract.needs(Ability::Https).check(stack, |harness| {
         for (name, code) in [
             ("bad_record_mac", 20),
             ("handshake_failure", 40),
@@ -34,84 +34,84 @@ pub fn an_alert_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
             ("certificate_required", 116),
             ("no_application_protocol", 120),
         ] {
-            let fate = move |connection: &mut Conversation, _: &Received| {
+            let action = move |connection: &mut Connection, _: &Received| {
                 connection.alert(code);
                 connection.close();
             };
             let what = format!("reads the whole request, sends the TLS alert {name} and closes");
-            new_and_reused(stage, &what, fate, unknown_and_once)?;
+            new_and_reused(harness, &what, action, unknown_and_once)?;
         }
         Ok(())
     })
 }
 
-/// The server reads the whole request. It responds with an invalid TLS record: the checksum is wrong, the record is in
-/// clear, or it breaks off.
+/// The server reads the whole request and responds with an invalid TLS record: with a wrong checksum, unencrypted, or
+/// truncated.
 ///
-/// The call is `Unknown`, on a new connection and on one that has served before, and the request arrives once.
+/// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
 pub fn a_bad_record_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("a_bad_record_after_the_request_is_unknown", MAY_BE_BOOKED);
-    contract.needs(Ability::Https).check(stack, |stage| {
+    let contract = Contract::new("a_bad_record_after_the_request_is_unknown", MAY_BE_CHARGED);
+    contract.needs(Ability::Https).check(stack, |harness| {
         for (name, record) in BAD_RECORDS {
-            let fate = move |connection: &mut Conversation, _: &Received| {
+            let action = move |connection: &mut Connection, _: &Received| {
                 connection.write_past_tls(record);
                 connection.cut();
             };
-            let what = format!("reads the whole request, sends {name}, and the line is cut");
-            new_and_reused(stage, &what, fate, unknown_and_once)?;
+            let what = format!("reads the whole request, sends {name}, then the connection is cut");
+            new_and_reused(harness, &what, action, unknown_and_once)?;
         }
         Ok(())
     })
 }
 
-/// The line is cut within the head of the response. TLS does not say that the connection ends.
+/// The connection is cut within the head of the response, without `close_notify`.
 ///
-/// The call is `Unknown`, on a new connection and on one that has served before, and the request arrives once.
+/// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
 pub fn a_line_cut_within_the_head_is_unknown(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("a_line_cut_within_the_head_is_unknown", MAY_BE_BOOKED);
-    contract.needs(Ability::Https).check(stack, |stage| {
+    let contract = Contract::new("a_line_cut_within_the_head_is_unknown", MAY_BE_CHARGED);
+    contract.needs(Ability::Https).check(stack, |harness| {
         for half in ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
-            let fate = move |connection: &mut Conversation, _: &Received| {
+            let action = move |connection: &mut Connection, _: &Received| {
                 connection.write(half);
                 connection.cut();
             };
-            let what = format!("reads the whole request, sends {half:?}, and the line is cut");
-            new_and_reused(stage, &what, fate, unknown_and_once)?;
+            let what = format!("reads the whole request, sends {half:?}, then the connection is cut");
+            new_and_reused(harness, &what, action, unknown_and_once)?;
         }
         Ok(())
     })
 }
 
-/// TLS fails within the body of the response: the line is cut, an alert comes, or a bad record.
+/// TLS fails within the body of the response: the connection is cut, or the server sends an alert or a bad record.
 ///
-/// After a cut the call is `Answered` and keeps what came. What came in the same moment as an alert or a bad record may
-/// be lost to the client, so `Unknown` is as good. The call is never a response, even where the body has no length, and
-/// never `NotProcessed`. The request arrives once.
+/// After a cut the call must fail with `Answered` and keep what arrived. With an alert or a bad record the client may lose
+/// the last bytes, so `Unknown` is also accepted. The call must not return a response, even if the body has no length, and
+/// must not be `NotProcessed`. The request arrives once.
 pub fn a_tls_failure_within_the_body_is_no_response(stack: &impl Stack) -> Verdict {
-    let why = "half a receipt that is taken for the whole books a payment that nobody confirmed; called NotProcessed, \
-               it makes the caller charge again";
+    let why = "half a receipt accepted as whole records a payment that was never confirmed. NotProcessed makes the caller \
+               charge again";
     let contract = Contract::new("a_tls_failure_within_the_body_is_no_response", why);
-    contract.needs(Ability::Https).check(stack, |stage| {
+    contract.needs(Ability::Https).check(stack, |harness| {
         for framing in ["Content-Length: 100\r\n", ""] {
             for (name, fail) in FAILURES {
-                let fate = move |connection: &mut Conversation, _: &Received| {
+                let action = move |connection: &mut Connection, _: &Received| {
                     connection.write(format!("HTTP/1.1 200 OK\r\n{framing}\r\n{HALF}"));
-                    // For the client to read it. If it is slower, it may lose what came.
+                    // So that the client can read it first. A slow client may lose it.
                     thread::sleep(Duration::from_millis(20));
                     fail(connection);
                 };
-                let length = if framing.is_empty() { "without a length" } else { "with its length" };
+                let length = if framing.is_empty() { "without a length" } else { "with a length" };
                 let what = format!("sends the beginning of a body {length}, then {name}");
-                new_and_reused(stage, &what, fate, |trial, seen| {
+                new_and_reused(harness, &what, action, |run, call| {
                     if name == CUT {
-                        let kept = seen.must_be_cut_off(StatusCode::OK)?.body();
+                        let kept = call.must_have_partial_response(StatusCode::OK)?.body();
                         if kept != HALF {
-                            return Err(seen.breach("what came of the body"));
+                            return Err(call.expected("the part of the body that arrived"));
                         }
                     }
-                    seen.must_fail()?;
-                    seen.must_not_be_not_processed()?;
-                    trial.must_have_arrived_once(&seen.id)
+                    call.must_fail()?;
+                    call.must_not_be_not_processed()?;
+                    run.must_have_arrived_once(&call.id)
                 })?;
             }
         }
@@ -121,16 +121,16 @@ pub fn a_tls_failure_within_the_body_is_no_response(stack: &impl Stack) -> Verdi
 
 /// The server offers 0-RTT: its session tickets allow early data, and it closes each connection after one response.
 ///
-/// No request is sent as early data, a lookup neither. Each arrives once and gets its own response.
+/// No request may be sent as early data, not even a lookup. Each arrives once and gets its own response.
 pub fn early_data_is_never_sent(stack: &impl Stack) -> Verdict {
-    let why = "whoever records early data can send it to the server again, and a payment in it is charged again. A \
-               server that rejects early data makes the client send the request a second time";
-    Contract::new("early_data_is_never_sent", why).needs(Ability::Https).check(stack, |stage| {
-        let mut config = Arc::unwrap_or_clone(stage.authority.server());
+    let why = "anyone who records early data can replay it and charge the card again. And a server that rejects early data \
+               makes the client send the request a second time. Disable early data in the TLS configuration";
+    Contract::new("early_data_is_never_sent", why).needs(Ability::Https).check(stack, |harness| {
+        let mut config = Arc::unwrap_or_clone(harness.authority.server());
         config.max_early_data_size = 16 * 1024;
         let (early, resumed) = (Counter::default(), Counter::default());
         let counters = (early.clone(), resumed.clone());
-        let script = move |connection: &mut Conversation| {
+        let script = move |connection: &mut Connection| {
             counters.0.add(connection.read_early_data());
             counters.1.add(usize::from(connection.is_resumed()));
             if let Some(request) = connection.read_request() {
@@ -141,46 +141,46 @@ pub fn early_data_is_never_sent(stack: &impl Stack) -> Verdict {
             }
         };
         let what = "offers early data, and closes each connection after one response";
-        stage.served_with(Greeting::Tls(Arc::new(config)), what, script, |trial| {
-            for charge in [trial.charge(), trial.charge(), trial.look_up(), trial.charge(), trial.look_up()] {
-                let seen = trial.send(charge)?;
+        harness.with_server_over(Security::Tls(Arc::new(config)), what, script, |run| {
+            for charge in [run.charge(), run.charge(), run.lookup(), run.charge(), run.lookup()] {
+                let call = run.send(charge)?;
                 if early.get() > 0 {
-                    return Err(Breach::new(format!(
-                        "{} was sent as early data, which anybody who sees it can send again; it should have been sent \
-                         after the handshake",
-                        seen.id
+                    return Err(Violation::new(format!(
+                        "{} was sent as early data, which can be replayed; send requests only after the handshake \
+                         completes",
+                        call.id
                     )));
                 }
-                seen.must_be_its_own()?;
-                trial.must_have_arrived_once(&seen.id)?;
+                call.must_get_own_response()?;
+                run.must_have_arrived_once(&call.id)?;
             }
-            stage.figure(format!("{} of 5 sessions were resumed, none with early data", resumed.get()));
+            harness.figure(format!("{} of 5 sessions were resumed, without early data", resumed.get()));
             Ok(())
         })
     })
 }
 
-/// Checks what a payment gives whose request meets this fate, on a new connection and on one that has served before.
+/// Checks the result of a payment for which the server runs `action`, on a new and on a reused connection.
 fn new_and_reused<S: Stack>(
-    stage: &Stage<'_, S>,
+    harness: &Harness<'_, S>,
     what: &str,
-    fate: impl Fn(&mut Conversation, &Received) + Copy + Send + Sync + 'static,
-    judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
-) -> Result<(), Breach> {
-    stage.first_meets(what, fate, |charge| charge, &judge)?;
-    stage.second_meets(what, fate, |charge| charge, &judge)
+    action: impl Fn(&mut Connection, &Received) + Copy + Send + Sync + 'static,
+    check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+) -> Result<(), Violation> {
+    harness.on_first_request(what, action, |charge| charge, &check)?;
+    harness.on_second_request(what, action, |charge| charge, &check)
 }
 
-fn unknown_and_once<S: Stack>(trial: &Trial<'_, S>, seen: &Seen) -> Result<(), Breach> {
-    seen.must_be_unknown()?;
-    trial.must_have_arrived_once(&seen.id)
+fn unknown_and_once<S: Stack>(run: &TestRun<'_, S>, call: &CompletedCall) -> Result<(), Violation> {
+    call.must_be_unknown()?;
+    run.must_have_arrived_once(&call.id)
 }
 
-/// How TLS fails within a body.
-type Failure = fn(&mut Conversation);
+/// A way for TLS to fail within a body.
+type Failure = fn(&mut Connection);
 
 const FAILURES: [(&str, Failure); 3] = [
-    (CUT, Conversation::cut),
+    (CUT, Connection::cut),
     ("sends the TLS alert internal_error and closes", |connection| {
         connection.alert(80);
         connection.close();
@@ -191,20 +191,20 @@ const FAILURES: [(&str, Failure); 3] = [
     }),
 ];
 
-const CUT: &str = "the line is cut";
+const CUT: &str = "the connection is cut";
 
-/// Records that no client of TLS accepts.
+/// Records that every TLS client rejects.
 const BAD_RECORDS: [(&str, &[u8]); 4] = [
     ("a TLS record with a wrong checksum", b"\x17\x03\x03\x00\x20................................"),
-    ("a TLS alert in clear", b"\x15\x03\x03\x00\x02\x02\x28"),
+    ("an unencrypted TLS alert", b"\x15\x03\x03\x00\x02\x02\x28"),
     (
-        "a response in clear",
+        "an unencrypted response",
         b"HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 13\r\n\r\n<html></html>",
     ),
-    ("a part of a TLS record", b"\x17\x03\x03\x01\x00.........."),
+    ("part of a TLS record", b"\x17\x03\x03\x01\x00.........."),
 ];
 
 const HALF: &str = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1","#;
 
-const MAY_BE_BOOKED: &str = "the server may have booked the payment before TLS failed. A client that takes this for a \
-     failed handshake says NotProcessed, and its caller charges again";
+const MAY_BE_CHARGED: &str = "the server may have charged the card before TLS failed. A transport that mistakes this for a \
+     failed handshake reports NotProcessed, and its caller charges again";

@@ -1,4 +1,4 @@
-//! Every call ends, and says what it knows when it does.
+//! Every call ends, and reports what it knows.
 
 use std::thread;
 use std::time::Duration;
@@ -6,167 +6,167 @@ use std::time::Duration;
 use http::StatusCode;
 use payments_core::{Deadlines, Delivery};
 
+use crate::connection::Connection;
 use crate::contract::Contract;
-use crate::conversation::Conversation;
 use crate::journal::Received;
-use crate::script::{Act, answer};
-use crate::situations::{CONNECTED_BY_THEN, SHORT};
+use crate::script::{Act, response};
+use crate::situations::{SHORT, SHORT_WITH_CONNECT};
 use crate::{Ability, Stack, Verdict};
 
-/// The server reads the whole request and says nothing.
+/// The server reads the whole request and sends nothing.
 ///
-/// The call ends with its total deadline, as `Timeout` and `Unknown`; the goal is 50 ms after it, and the report has the
-/// figure. The connection carries no other request: the answer may still come, and would be taken for the other's.
+/// The call must end at its total deadline, as `Timeout` and `Unknown`. The goal is within 50 ms; the report shows the
+/// measured value. The connection must not carry another request, because the response may still arrive on it.
 pub fn silence_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
-    Contract::as_data("silence_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |stage| {
+    Contract::scripted("silence_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |harness| {
         let mut latest = Duration::ZERO;
-        for (before, total) in [(0, CONNECTED_BY_THEN), (1, SHORT)] {
+        for (before, total) in [(0, SHORT_WITH_CONNECT), (1, SHORT)] {
             let mut acts = vec![Act::Echo; before];
             acts.extend([Act::Silence, Act::Echo]);
-            let what = format!("answers {before} requests, reads the next and says nothing");
-            stage.scripted(&what, acts, |trial| {
+            let what = format!("responds to {before} requests, reads the next and sends nothing");
+            harness.with_script(&what, acts, |run| {
                 for _ in 0..before {
-                    trial.round_trip()?;
+                    run.round_trip()?;
                 }
-                let seen = trial.send(trial.charge().total(total))?;
-                seen.must_be_unknown()?;
-                seen.must_be_a_timeout()?;
-                latest = latest.max(seen.must_end_with_the_deadline()?);
-                trial.must_have_arrived_once(&seen.id)?;
-                if stage.speaks_http1() {
-                    return trial.follow_up(&seen);
+                let call = run.send(run.charge().total(total))?;
+                call.must_be_unknown()?;
+                call.must_be_a_timeout()?;
+                latest = latest.max(call.must_end_with_the_deadline()?);
+                run.must_have_arrived_once(&call.id)?;
+                if harness.speaks_http1() {
+                    return run.follow_up(&call);
                 }
-                // Where each request has a stream of its own, the connection is none the worse for it.
-                trial.send(trial.charge())?.must_be_its_own().map(drop)
+                // With a stream for each request, the connection is still usable.
+                run.send(run.charge())?.must_get_own_response().map(drop)
             })?;
         }
-        stage.figure(format!("{latest:.1?} after the deadline (goal 50 ms)"));
+        harness.figure(format!("{latest:.1?} after the deadline (goal 50 ms)"));
         Ok(())
     })
 }
 
-/// The server sends the head of its answer and then its body, a byte at a time, for ever.
+/// The server sends the head of its response and then the body one byte at a time, forever.
 ///
-/// The call ends with its total deadline, not some time after the last byte that came, and says which status it read.
+/// The call must end at its total deadline, not some time after the last byte, and report the status.
 pub fn a_dripping_body_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
-    Contract::as_data("a_dripping_body_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |stage| {
+    Contract::scripted("a_dripping_body_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |harness| {
         let drip = Act::Drip {
-            answer: answer(StatusCode::OK, vec![b'a'; 100_000]),
+            answer: response(StatusCode::OK, vec![b'a'; 100_000]),
             bytes: 1,
             every: Duration::from_millis(5),
         };
-        let what = "answers a first request; with the second it sends a byte of its answer's body every 5 ms";
-        stage.scripted(what, [Act::Echo, drip], |trial| {
-            trial.round_trip()?;
-            let seen = trial.send(trial.charge().total(SHORT))?;
-            seen.must_be_cut_off(StatusCode::OK)?;
-            let late = seen.must_end_with_the_deadline()?;
-            stage.figure(format!("{late:.1?} after the deadline (goal 50 ms)"));
+        let what =
+            "responds to a first request; with the second it sends a byte of the response body every 5 ms";
+        harness.with_script(what, [Act::Echo, drip], |run| {
+            run.round_trip()?;
+            let call = run.send(run.charge().total(SHORT))?;
+            call.must_have_partial_response(StatusCode::OK)?;
+            let late = call.must_end_with_the_deadline()?;
+            harness.figure(format!("{late:.1?} after the deadline (goal 50 ms)"));
             Ok(())
         })
     })
 }
 
-/// The server sends the head of its answer a byte at a time, for ever.
+/// The server sends the head of its response one byte at a time, forever.
 ///
-/// The call ends with its total deadline, as `Unknown`.
+/// The call must end at its total deadline, as `Unknown`.
 pub fn a_dripping_head_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
-    Contract::new("a_dripping_head_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |stage| {
-        let fate = |connection: &mut Conversation, _: &Received| {
+    Contract::new("a_dripping_head_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |harness| {
+        let action = |connection: &mut Connection, _: &Received| {
             connection.write("HTTP/1.1 200 OK\r\nX-Drip: ");
             while connection.write("a") {
                 thread::sleep(Duration::from_millis(5));
             }
         };
-        let what = "sends a byte of its answer's head every 5 ms";
-        stage.second_meets(
+        let what = "sends a byte of its response head every 5 ms";
+        harness.on_second_request(
             what,
-            fate,
+            action,
             |charge| charge.total(SHORT),
-            |_, seen| {
-                seen.must_be_unknown()?;
-                seen.must_end_with_the_deadline()?;
+            |_, call| {
+                call.must_be_unknown()?;
+                call.must_end_with_the_deadline()?;
                 Ok(())
             },
         )
     })
 }
 
-/// The server reads the beginning of a large request and then nothing more.
+/// The server reads the beginning of a large request and then stops reading.
 ///
-/// The call ends with its total deadline, as `Unknown`: a deadline that only watches the answer never begins to run.
+/// The call must end at its total deadline, as `Unknown`. A timeout that covers only the response would never start.
 pub fn a_server_that_stops_reading_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
     let name = "a_server_that_stops_reading_ends_with_the_total_deadline";
-    Contract::new(name, NEVER_ENDS).check(stack, |stage| {
-        let script = |connection: &mut Conversation| {
+    Contract::new(name, NEVER_ENDS).check(stack, |harness| {
+        let script = |connection: &mut Connection| {
             connection.read_at_least(2000);
-            // Until the trial is over, whether the client is gone or not: to notice that, it would have to read.
-            connection.over().wait(Duration::from_secs(30));
+            // Waits for the end of the test, because without reading it cannot notice that the client is gone.
+            connection.server_stopped().wait(Duration::from_secs(30));
         };
-        stage.served("reads the beginning of a large request and stops", script, |trial| {
-            let seen = trial.send(trial.charge().body_of(32 * 1024 * 1024).total(CONNECTED_BY_THEN))?;
-            seen.must_be_unknown()?;
-            seen.must_end_with_the_deadline()?;
+        harness.with_server("reads the beginning of a large request and stops", script, |run| {
+            let call = run.send(run.charge().padded_to(32 * 1024 * 1024).total(SHORT_WITH_CONNECT))?;
+            call.must_be_unknown()?;
+            call.must_end_with_the_deadline()?;
             Ok(())
         })
     })
 }
 
-/// The server takes longer than the connect deadline for its answer, but not longer than the total one.
+/// The server responds after the connect deadline but before the total deadline.
 ///
-/// It is an answer: a connect deadline that goes on running after the connection stands turns good payments into
-/// unknown ones.
+/// The call must return the response. A connect deadline that keeps running after the connection is open would make
+/// successful payments unknown.
 pub fn a_slow_answer_within_the_deadline_is_an_answer(stack: &impl Stack) -> Verdict {
-    let why = "a client that gives up early has a payment of unknown outcome where it could have a receipt";
-    Contract::new("a_slow_answer_within_the_deadline_is_an_answer", why).check(stack, |stage| {
-        // It has to be enough to connect on a busy machine, too.
+    let why = "a client that gives up early makes a payment unknown although its receipt was about to arrive";
+    Contract::new("a_slow_answer_within_the_deadline_is_an_answer", why).check(stack, |harness| {
+        // Also long enough to connect on a busy machine.
         let connect = Duration::from_millis(1500);
-        let fate = move |connection: &mut Conversation, request: &Received| {
+        let action = move |connection: &mut Connection, request: &Received| {
             thread::sleep(connect + Duration::from_millis(200));
             let id = request.id();
             connection.write(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", id.len()));
             connection.write(id);
         };
-        let what = "answers after the connect deadline, long before the total one";
-        stage.first_meets(
+        let what = "responds after the connect deadline, long before the total deadline";
+        harness.on_first_request(
             what,
-            fate,
+            action,
             move |charge| charge.connect(connect),
-            |_, seen| {
-                seen.must_be_its_own()?;
+            |_, call| {
+                call.must_get_own_response()?;
                 Ok(())
             },
         )
     })
 }
 
-/// A call is made with no time at all.
+/// The deadlines of a call are zero.
 ///
-/// It fails, soon, and honestly. Zero means no limit to some sockets and is refused by others: neither is what the
-/// caller asked for.
+/// The call must fail at once. Some sockets treat zero as no limit and others reject it: the caller wants neither.
 pub fn a_deadline_of_zero_ends_the_call(stack: &impl Stack) -> Verdict {
-    Contract::as_data("a_deadline_of_zero_ends_the_call", NEVER_ENDS).check(stack, |stage| {
+    Contract::scripted("a_deadline_of_zero_ends_the_call", NEVER_ENDS).check(stack, |harness| {
         let silence = [Act::Echo, Act::Silence];
-        stage.scripted("answers a first request and says nothing to any other", silence, |trial| {
-            trial.round_trip()?;
-            let seen = trial.send(trial.charge().total(Duration::ZERO).connect(Duration::ZERO))?;
-            let delivery = seen.must_fail()?.delivery();
-            seen.must_end_with_the_deadline()?;
-            stage.figure(format!("Delivery::{delivery:?}"));
+        harness.with_script("responds to a first request and sends nothing to any other", silence, |run| {
+            run.round_trip()?;
+            let call = run.send(run.charge().total(Duration::ZERO).connect(Duration::ZERO))?;
+            let delivery = call.must_fail()?.delivery();
+            call.must_end_with_the_deadline()?;
+            harness.figure(format!("Delivery::{delivery:?}"));
             Ok(())
         })
     })
 }
 
-/// A call is made with the longest deadlines that there are.
+/// A call has the longest possible deadlines.
 ///
-/// It is answered: no clock overflows.
+/// It must return the response; adding the deadline to the clock must not overflow.
 pub fn the_longest_deadline_is_no_overflow(stack: &impl Stack) -> Verdict {
     let why = "a panic in the middle of a payment leaves its outcome unknown";
-    Contract::as_data("the_longest_deadline_is_no_overflow", why).check(stack, |stage| {
-        stage.scripted("answers", [Act::Echo], |trial| {
-            let charge = trial.charge().total(Deadlines::LONGEST).connect(Deadlines::LONGEST);
-            trial.send(charge)?.must_be_its_own()?;
+    Contract::scripted("the_longest_deadline_is_no_overflow", why).check(stack, |harness| {
+        harness.with_script("responds to every request", [Act::Echo], |run| {
+            let charge = run.charge().total(Deadlines::LONGEST).connect(Deadlines::LONGEST);
+            run.send(charge)?.must_get_own_response()?;
             Ok(())
         })
     })
@@ -175,79 +175,78 @@ pub fn the_longest_deadline_is_no_overflow(stack: &impl Stack) -> Verdict {
 /// The server reads the whole request and is silent for 100 seconds, or sends a byte of the body every 45 seconds. The
 /// call's total deadline is 100 seconds.
 ///
-/// The call ends with its deadline and not before: no other timeout of the stack, such as the 30 seconds that are common,
-/// ends it. It is checked in virtual time, so only on a stack without [`Ability::Sockets`], which plays the server and
-/// its clock.
+/// The call must end at its deadline and not earlier: no other timeout of the stack, such as the common 30 seconds, may end
+/// it. This is checked only in virtual time, for a stack without [`Ability::Sockets`], which simulates the server and the
+/// clock.
 pub fn silence_is_waited_out_to_the_deadline(stack: &impl Stack) -> Verdict {
     let name = "silence_is_waited_out_to_the_deadline";
-    let why = "an acquirer may take a minute. A client that gives up before its caller told it to leaves a payment of \
-               unknown outcome, and the receipt that comes a moment later is lost";
+    let why = "an acquirer may take a minute. A client that gives up before the caller's deadline makes the payment \
+               unknown and loses the receipt that arrives a moment later";
     if stack.abilities().missing(Ability::Sockets).is_none() {
-        let reason = "with real sockets it would take minutes of real time".to_owned();
+        let reason = "with real sockets it would take minutes".to_owned();
         return Verdict::not_applicable(name, reason);
     }
-    Contract::as_data(name, why).check(stack, |stage| {
+    Contract::scripted(name, why).check(stack, |harness| {
         let total = Duration::from_secs(100);
         let every = Duration::from_secs(45);
-        let drip = Act::Drip { answer: answer(StatusCode::OK, "four"), bytes: 1, every };
+        let drip = Act::Drip { answer: response(StatusCode::OK, "four"), bytes: 1, every };
         for (what, act) in [("nothing", Act::Silence), ("a byte every 45 s", drip)] {
             let is_silent = matches!(act, Act::Silence);
-            let what = format!("answers a first request, reads the next and sends {what}");
-            stage.scripted(&what, [Act::Echo, act], |trial| {
-                trial.round_trip()?;
-                let seen = trial.send(trial.charge().total(total))?;
+            let what = format!("responds to a first request, reads the next and sends {what}");
+            harness.with_script(&what, [Act::Echo, act], |run| {
+                run.round_trip()?;
+                let call = run.send(run.charge().total(total))?;
                 if is_silent {
-                    seen.must_be_unknown()?;
+                    call.must_be_unknown()?;
                 } else {
-                    seen.must_be_cut_off(StatusCode::OK)?;
+                    call.must_have_partial_response(StatusCode::OK)?;
                 }
-                seen.must_be_a_timeout()?;
-                seen.must_end_with_the_deadline()?;
-                trial.must_have_arrived_once(&seen.id)
+                call.must_be_a_timeout()?;
+                call.must_end_with_the_deadline()?;
+                run.must_have_arrived_once(&call.id)
             })?;
         }
         Ok(())
     })
 }
 
-/// The server reads every request and says nothing. Many calls are made at once, more than many transports have
-/// connections for.
+/// The server reads every request and sends nothing. The caller makes more calls at once than many connection pools allow.
 ///
-/// Each call ends with its own total deadline, whether it got a connection or waited for one. One that reached the server
-/// is `Unknown`.
+/// Each call must end by its own total deadline, even if it is still waiting for a connection. A call that reached the
+/// server must be `Unknown`.
 pub fn calls_beyond_the_connections_end_with_their_deadlines(stack: &impl Stack) -> Verdict {
     let name = "calls_beyond_the_connections_end_with_their_deadlines";
-    let why = "when the service hangs, every payment of the process waits. A call that waits for a free connection \
-               without a deadline ends minutes later, when its customer has paid elsewhere";
-    Contract::as_data(name, why).check(stack, |stage| {
-        stage.scripted("reads every request and says nothing", [Act::Silence], |trial| {
-            let calls = trial.send_all((0..CALLS).map(|number| {
-                // Not all the same, so that no call can end with another's deadline.
-                trial.charge().total(SATURATED + Duration::from_millis(number % 4 * 250))
+    let why = "when the service hangs, every payment of the process waits. A call that waits for a free connection without \
+               a deadline ends minutes later, when the customer has already paid elsewhere";
+    Contract::scripted(name, why).check(stack, |harness| {
+        harness.with_script("reads every request and sends nothing", [Act::Silence], |run| {
+            let calls = run.send_all((0..CALLS).map(|number| {
+                // Different deadlines, so that no call can pass by ending at another's.
+                run.charge().total(SATURATED + Duration::from_millis(number % 4 * 250))
             }))?;
             let mut latest = Duration::ZERO;
             let mut unsent = 0;
-            for seen in &calls {
-                let error = seen.must_fail()?;
+            for call in &calls {
+                let error = call.must_fail()?;
                 unsent += usize::from(error.delivery() == Delivery::NotProcessed);
-                seen.must_end_by_the_deadline()?;
-                latest = latest.max(seen.took.saturating_sub(seen.total));
-                trial.must_have_arrived_at_most_once(&seen.id)?;
+                call.must_end_by_the_deadline()?;
+                latest = latest.max(call.took.saturating_sub(call.total));
+                run.must_have_arrived_at_most_once(&call.id)?;
             }
-            stage.figure(format!(
-                "{latest:.1?} after the deadline at most, {unsent} of {CALLS} not processed"
+            harness.figure(format!(
+                "at most {latest:.1?} after the deadline, {unsent} of {CALLS} not processed"
             ));
             Ok(())
         })
     })
 }
 
-/// More than the pools of most clients hold for one host.
+/// More than the per-host connection limit of most clients.
 const CALLS: u64 = 128;
 
-/// A call that waits for another's end before its own time begins is late by as much.
+/// Long enough that a call whose deadline starts only when it gets a connection ends measurably late.
 const SATURATED: Duration = Duration::from_secs(3);
 
-/// A deadline is the caller's only protection against a payment that never ends.
-const NEVER_ENDS: &str = "a payment that never ends is a payment whose outcome nobody learns, and whoever waits for it \
-     gives up and pays again";
+/// The deadline is the caller's only protection against a call that hangs.
+const NEVER_ENDS: &str = "a payment that never ends is a payment whose outcome nobody learns, and the customer who waits for \
+     it gives up and pays again";

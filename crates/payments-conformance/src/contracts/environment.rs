@@ -1,4 +1,4 @@
-//! Where the transport runs must not change where a payment goes, or end it with a panic.
+//! The environment of the transport must not change where a payment goes, or cause a panic.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,21 +9,21 @@ use std::time::Duration;
 
 use payments_core::Transport;
 
-use crate::breach::{Breach, PANICS};
 use crate::child::Child;
+use crate::connection::Connection;
 use crate::contract::Contract;
-use crate::conversation::Conversation;
 use crate::journal::counted;
-use crate::server::{Greeting, Server};
-use crate::situations::NOT_LONG;
-use crate::switch::Switch;
+use crate::server::{Security, Server};
+use crate::signal::Signal;
+use crate::situations::MEDIUM;
+use crate::violation::{PANICS, Violation};
 use crate::{Journal, Stack, Verdict};
 
-/// The environment names a proxy for every scheme, in capitals and in small letters.
+/// The environment names a proxy for every scheme, in upper and lower case.
 ///
-/// The payment goes to the server, and nothing to the proxy. The environment belongs to the whole process, so the test
-/// runs itself again in a new one. Only a test made by [`contract_tests!`](crate::contract_tests) can do that: anywhere
-/// else the contract does not apply, because a program that is no test must not be started twice.
+/// The payment must go to the server, and nothing to the proxy. Environment variables affect the whole process, so the test
+/// starts itself again as a child process. Only a test created by [`contract_tests!`](crate::contract_tests) can do that;
+/// anywhere else the contract does not apply.
 pub fn the_proxy_of_the_environment_is_ignored(stack: &impl Stack) -> Verdict {
     let name = "the_proxy_of_the_environment_is_ignored";
     if let Some(child) = Child::of_this_process(name) {
@@ -33,17 +33,18 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &impl Stack) -> Verdict {
         Ok(test) => test,
         Err(verdict) => return verdict,
     };
-    let why = "a variable that somebody set for another program must not decide who sees key and card";
-    Contract::new(name, why).check(stack, |stage| {
+    let why = "a variable set for another program must not decide who receives the API key and the card. Disable the \
+               HTTP client's proxy detection";
+    Contract::new(name, why).check(stack, |harness| {
         let at_proxy = Journal::default();
-        let proxy = Server::start(Greeting::Plain, &at_proxy, |connection| {
+        let proxy = Server::start(Security::Plain, &at_proxy, |connection| {
             connection.read_at_least(1);
             connection.write("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
             connection.close();
         });
-        stage.served("is not the proxy that the environment names", Conversation::serve, |trial| {
-            let setup = stage.setup(trial.journal().clone(), None);
-            let mut child = Child::command(name, &test, trial.base_url(), &setup)?;
+        harness.with_server("is not the proxy in the environment", Connection::serve, |run| {
+            let setup = harness.setup(run.journal().clone(), None);
+            let mut child = Child::command(name, &test, run.base_url(), &setup)?;
             for name in ["http_proxy", "https_proxy", "all_proxy"] {
                 let address = format!("http://{}", proxy.address);
                 child.env(name, &address).env(name.to_ascii_uppercase(), address);
@@ -51,107 +52,111 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &impl Stack) -> Verdict {
             for name in ["no_proxy", "NO_PROXY", "REQUEST_METHOD"] {
                 child.env_remove(name);
             }
-            let output = child.output().map_err(|error| Breach::new(format!("no process: {error}")))?;
+            let output = child
+                .output()
+                .map_err(|error| Violation::new(format!("cannot start the process: {error}")))?;
             if at_proxy.connections() > 0 {
-                return Err(Breach::new("the transport went to the proxy that the environment names"));
+                return Err(Violation::new(
+                    "the transport connected to the proxy in the environment; it must ignore those variables",
+                ));
             }
             let said = String::from_utf8_lossy(&output.stdout);
-            let requests = trial.journal().requests();
+            let requests = run.journal().requests();
             if requests != 1 {
                 let found = format!(
-                    "with a proxy in its environment the transport sent {} to the server; it should have sent one",
+                    "with a proxy in its environment the transport sent {} to the server; it must send one",
                     counted(requests, "request")
                 );
-                return Err(Breach::new(found).beside("the process", said.trim()));
+                return Err(Violation::new(found).detail("the process", said.trim()));
             }
             Ok(())
         })
     })
 }
 
-/// The transport is made outside of any runtime, and in one; a call is polled outside of any runtime.
+/// The transport is created both inside and outside a runtime, and a call is polled outside a runtime.
 ///
-/// It works or gives an error. It never panics, neither when it is made nor used nor dropped.
+/// It may work or return an error. It must not panic when it is created, used or dropped.
 pub fn no_runtime_is_no_panic(stack: &impl Stack) -> Verdict {
-    Contract::new("no_runtime_is_no_panic", PANICS).check(stack, |stage| {
-        stage.served("answers every request", Conversation::serve, |trial| {
-            // Made outside, where every trial makes its transport, and used inside.
-            trial.round_trip()?;
+    Contract::new("no_runtime_is_no_panic", PANICS).check(stack, |harness| {
+        harness.with_server("responds to every request", Connection::serve, |run| {
+            // This transport was created outside the runtime, like in every run, and is used inside.
+            run.round_trip()?;
             let polled = catch_unwind(AssertUnwindSafe(|| {
-                let mut call = pin!(trial.call(trial.charge()));
+                let mut call = pin!(run.call(run.charge()));
                 call.as_mut().poll(&mut Context::from_waker(Waker::noop()))
             }));
             match polled {
                 Err(_) => {
-                    return Err(Breach::owed(
-                        "a call that was polled outside of the runtime panicked",
+                    return Err(Violation::general(
+                        "a call that was polled outside the runtime panicked; return an error instead",
                         PANICS,
                     ));
                 }
-                Ok(Poll::Ready(Err(breach))) => return Err(breach),
+                Ok(Poll::Ready(Err(violation))) => return Err(violation),
                 Ok(Poll::Ready(Ok(_)) | Poll::Pending) => {}
             }
-            let setup = stage.setup(trial.journal().clone(), None);
+            let setup = harness.setup(run.journal().clone(), None);
             let made_inside = async {
-                let transport = stage.stack.transport(&setup);
-                let answer = transport.send(trial.charge().into_transport_request()).await;
+                let transport = harness.stack.transport(&setup);
+                let response = transport.send(run.charge().into_transport_request()).await;
                 drop(transport);
-                answer.is_ok()
+                response.is_ok()
             };
-            let inside = catch_unwind(AssertUnwindSafe(|| trial.block_on(made_inside)));
+            let inside = catch_unwind(AssertUnwindSafe(|| run.block_on(made_inside)));
             match inside {
-                Err(_) => Err(Breach::owed(
-                    "a transport that was made, used and dropped in its runtime panicked",
+                Err(_) => Err(Violation::general(
+                    "a transport that was created, used and dropped in its runtime panicked",
                     PANICS,
                 )),
-                Ok(Err(breach)) => Err(breach),
-                Ok(Ok(false)) => Err(Breach::new("a transport that was made in its runtime did not work")),
+                Ok(Err(violation)) => Err(violation),
+                Ok(Ok(false)) => Err(Violation::new("a transport created in its runtime did not work")),
                 Ok(Ok(true)) => Ok(()),
             }
         })
     })
 }
 
-/// Two calls are made in one future, and the server answers whichever arrives first when the other has arrived.
+/// Two calls run concurrently in one future. The server responds to the first request only after the second has arrived.
 ///
-/// Both are answered. Futures share threads: a `send` that blocks the thread which polls it stops every other call of
-/// that thread, their deadlines with them, and so does one that makes one call at a time. A stack that cannot
-/// [cancel](crate::Ability::Cancel) keeps this contract as well. The two calls of a
-/// [blocking stack](crate::BlockingStack) are made by two threads.
+/// Both must succeed. Futures share threads: a `send` that blocks its thread also blocks every other call on that thread,
+/// including their deadlines. A transport that makes only one call at a time fails too. Stacks that cannot
+/// [cancel](crate::Ability::Cancel) must also keep this contract. For a [blocking stack](crate::BlockingStack) two threads
+/// make the calls.
 pub fn a_call_does_not_block_its_thread(stack: &impl Stack) -> Verdict {
-    let why = "a payment that waits behind another's silence can miss its deadline, and the clock that should end it \
-               stands still";
-    Contract::new("a_call_does_not_block_its_thread", why).check(stack, |stage| {
-        let (both_arrived, requests) = (Switch::default(), AtomicUsize::new(0));
-        let script = move |connection: &mut Conversation| {
+    let why = "a payment that waits for another one can miss its deadline, because the timer that should end it does not \
+               run";
+    Contract::new("a_call_does_not_block_its_thread", why).check(stack, |harness| {
+        let (both_arrived, requests) = (Signal::default(), AtomicUsize::new(0));
+        let script = move |connection: &mut Connection| {
             while let Some(request) = connection.read_request() {
                 if requests.fetch_add(1, Ordering::SeqCst) == 0 {
-                    both_arrived.wait(NOT_LONG);
+                    both_arrived.wait(MEDIUM);
                 } else {
-                    both_arrived.throw();
+                    both_arrived.set();
                 }
                 connection.echo(&request);
             }
         };
-        stage.served("answers the call that arrives first when the other has arrived", script, |trial| {
-            let charges = [(); 2].map(|()| trial.charge().total(SHORTER));
-            let mut seen = trial.send_all(charges)?;
-            seen.sort_by_key(|seen| seen.result.is_ok());
-            let [one, other] = seen.as_slice() else { return Err(Breach::new("two calls did not end twice")) };
-            if one.result.is_err() && other.must_be_its_own().is_ok() {
+        harness.with_server("responds to the first request only after the second has arrived", script, |run| {
+            let charges = [(); 2].map(|()| run.charge().total(SHORTER));
+            let mut calls = run.send_all(charges)?;
+            calls.sort_by_key(|call| call.result.is_ok());
+            let [one, other] = calls.as_slice() else { return Err(Violation::new("not both calls ended")) };
+            if one.result.is_err() && other.must_get_own_response().is_ok() {
                 let wanted = format!(
-                    "its own answer, which waits for {} to arrive: `send` must not block the thread that polls it, and \
-                     not keep one call waiting for another",
+                    "its own response, for which {} must arrive first: `send` must not block the thread that polls it \
+                     or make one call wait for another",
                     other.id
                 );
-                return Err(one.breach(&wanted));
+                return Err(one.expected(&wanted));
             }
-            one.must_be_its_own()?;
-            other.must_be_its_own()?;
+            one.must_get_own_response()?;
+            other.must_get_own_response()?;
             Ok(())
         })
     })
 }
 
-/// Sooner than the server answers by itself, and time enough for two requests to arrive.
+/// Less than the server waits, and enough for two requests to arrive.
 const SHORTER: Duration = Duration::from_secs(3);

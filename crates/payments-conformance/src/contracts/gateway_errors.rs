@@ -1,21 +1,21 @@
-//! Refusals as load balancers and reverse proxies send them.
+//! Error pages of load balancers and reverse proxies.
 
 use http::{HeaderValue, StatusCode};
 
+use crate::connection::Connection;
 use crate::contract::Contract;
-use crate::conversation::Conversation;
 use crate::journal::Received;
 use crate::{Stack, Verdict};
 
 /// The server responds with 502, 503 or 504, an HTML page and `Connection: close`, as reverse proxies and
 /// load balancers do, and closes.
 ///
-/// Each is a response with its status and its page, on a new connection and on one that has served before. The request
+/// The transport must return each as a response with its status and page, on a new and on a reused connection. The request
 /// arrives once, and the next call uses another connection.
 pub fn a_gateway_error_page_is_a_response(stack: &impl Stack) -> Verdict {
-    let why = "the gateway may have passed the payment on before it lost the service. A client that takes the page for \
-               \"nobody there\", or sends again because the status is temporary, makes a second charge";
-    Contract::new("a_gateway_error_page_is_a_response", why).check(stack, |stage| {
+    let why = "the gateway may have forwarded the payment before it lost the service. A client that treats the page as \
+               \"server not reached\", or retries because the status is temporary, charges a second time";
+    Contract::new("a_gateway_error_page_is_a_response", why).check(stack, |harness| {
         for (gateway, status, head, framing) in PAGES {
             let code = status.as_u16();
             let page = format!(
@@ -29,26 +29,27 @@ pub fn a_gateway_error_page_is_a_response(stack: &impl Stack) -> Verdict {
             };
             let response =
                 format!("{head}Content-Type: text/html\r\nConnection: close\r\n{framing}\r\n{body}");
-            let fate = move |connection: &mut Conversation, _: &Received| {
+            let action = move |connection: &mut Connection, _: &Received| {
                 connection.write(&response);
                 connection.close();
             };
             for reused in [false, true] {
-                let (fate, page) = (fate.clone(), page.as_bytes());
-                let judge = |trial: &crate::trial::Trial<'_, _>, seen: &crate::seen::Seen| {
-                    let response = seen.must_be_answered(status)?;
+                let (action, page) = (action.clone(), page.as_bytes());
+                let check = |run: &crate::test_run::TestRun<'_, _>,
+                             call: &crate::completed_call::CompletedCall| {
+                    let response = call.must_have_status(status)?;
                     let html = HeaderValue::from_static("text/html");
                     if response.body() != page || response.headers().get("content-type") != Some(&html) {
-                        return Err(seen.breach("the page as it was sent, with its Content-Type"));
+                        return Err(call.expected("the unchanged page and its Content-Type"));
                     }
-                    trial.must_have_arrived_once(&seen.id)?;
-                    trial.follow_up(seen)
+                    run.must_have_arrived_once(&call.id)?;
+                    run.follow_up(call)
                 };
                 let what = format!("responds like {gateway} with {code} and a page, and closes");
                 if reused {
-                    stage.second_meets(&what, fate, |charge| charge, judge)?;
+                    harness.on_second_request(&what, action, |charge| charge, check)?;
                 } else {
-                    stage.first_meets(&what, fate, |charge| charge, judge)?;
+                    harness.on_first_request(&what, action, |charge| charge, check)?;
                 }
             }
         }
@@ -56,7 +57,7 @@ pub fn a_gateway_error_page_is_a_response(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// Who sends the page, its status, the beginning of its head, and how its body is framed.
+/// The sender, the status, the first lines of the head, and the framing of the body.
 const PAGES: [(&str, StatusCode, &str, &str); 5] = [
     (
         "nginx",
@@ -65,7 +66,7 @@ const PAGES: [(&str, StatusCode, &str, &str); 5] = [
         "Content-Length: LENGTH\r\n",
     ),
     (
-        "a cloud's load balancer",
+        "a cloud load balancer",
         StatusCode::SERVICE_UNAVAILABLE,
         "HTTP/1.1 503 Service Temporarily Unavailable\r\nServer: elb\r\nRetry-After: 0\r\n",
         "Content-Length: LENGTH\r\n",
@@ -77,13 +78,13 @@ const PAGES: [(&str, StatusCode, &str, &str); 5] = [
         "",
     ),
     (
-        "a cloud's load balancer",
+        "a cloud load balancer",
         StatusCode::GATEWAY_TIMEOUT,
         "HTTP/1.1 504 Gateway Timeout\r\nServer: elb\r\n",
         "Content-Length: LENGTH\r\n",
     ),
     (
-        "a content network",
+        "a content delivery network",
         StatusCode::BAD_GATEWAY,
         "HTTP/1.1 502 Bad Gateway\r\nVia: 1.1 edge\r\nX-Cache: Error\r\n",
         "Transfer-Encoding: chunked\r\n",

@@ -1,7 +1,7 @@
-//! HTTP/2, where many requests share a connection and a server has more ways to end one: of those, one alone is proof
-//! that the request was not processed.
+//! HTTP/2, where many requests share a connection and a server has more ways to end one. Only one of them proves that a
+//! request was not processed.
 //!
-//! For stacks with [`Ability::Http2`], over TLS, with a server that offers nothing else.
+//! For stacks with [`Ability::Http2`], over TLS, with a server that offers only HTTP/2.
 
 mod floods;
 mod frames;
@@ -17,51 +17,51 @@ pub use self::refusals::*;
 pub use self::streams::*;
 pub use self::versions::*;
 
-use crate::breach::Breach;
-use crate::charge::Charge;
-use crate::contract::{Contract, Stage};
+use crate::completed_call::CompletedCall;
+use crate::contract::{Contract, Harness};
 use crate::http2::{Peer, Request};
-use crate::seen::Seen;
-use crate::trial::Trial;
+use crate::test_request::TestRequest;
+use crate::test_run::TestRun;
+use crate::violation::Violation;
 use crate::{Ability, Stack};
 
 fn contract(name: &'static str, why: &'static str) -> Contract {
     Contract::new(name, why).needs(Ability::Http2)
 }
 
-/// Checks what a call gives whose request meets this fate, on a new connection and on one that has served before.
+/// Checks the result of a call for which the server runs `action`, on a new and on a reused connection.
 fn new_and_reused<S: Stack>(
-    stage: &Stage<'_, S>,
+    harness: &Harness<'_, S>,
     what: &str,
-    fate: impl Fn(&mut Peer<'_>, &Request) + Clone + Send + Sync + 'static,
-    prepare: impl Fn(Charge) -> Charge,
-    judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
-) -> Result<(), Breach> {
+    action: impl Fn(&mut Peer<'_>, &Request) + Clone + Send + Sync + 'static,
+    prepare: impl Fn(TestRequest) -> TestRequest,
+    check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+) -> Result<(), Violation> {
     for served in [0, 1] {
-        let fate = fate.clone();
+        let action = action.clone();
         let script = move |peer: &mut Peer<'_>| {
-            // A second connection is one too many, and its requests must meet the same fate to be told apart.
-            let spared = if peer.index() == 0 { served } else { 0 };
-            for _ in 0..spared {
+            // On a second connection, which there should not be, every request meets the same action.
+            let to_echo = if peer.index() == 0 { served } else { 0 };
+            for _ in 0..to_echo {
                 if let Some(request) = peer.next_request() {
                     peer.echo(&request);
                 }
             }
             while let Some(request) = peer.next_request() {
-                fate(peer, &request);
+                action(peer, &request);
             }
         };
         let what = if served == 0 {
             what.to_owned()
         } else {
-            format!("answers a first request; of the second it {what}")
+            format!("responds to a first request; with the second it {what}")
         };
-        stage.served_http2(&what, &[], script, |trial| {
+        harness.with_http2_server(&what, &[], script, |run| {
             for _ in 0..served {
-                trial.round_trip()?;
+                run.round_trip()?;
             }
-            let seen = trial.send(prepare(trial.charge()))?;
-            judge(trial, &seen)
+            let call = run.send(prepare(run.charge()))?;
+            check(run, &call)
         })?;
     }
     Ok(())
@@ -72,8 +72,8 @@ fn echo_all(peer: &mut Peer<'_>) {
     peer.serve();
 }
 
-/// The call is `Unknown`, and its request arrived once.
-fn unknown_and_once<S: Stack>(trial: &Trial<'_, S>, seen: &Seen) -> Result<(), Breach> {
-    seen.must_be_unknown()?;
-    trial.must_have_arrived_once(&seen.id)
+/// The call must be `Unknown`, and its request arrived once.
+fn unknown_and_once<S: Stack>(run: &TestRun<'_, S>, call: &CompletedCall) -> Result<(), Violation> {
+    call.must_be_unknown()?;
+    run.must_have_arrived_once(&call.id)
 }

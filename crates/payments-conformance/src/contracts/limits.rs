@@ -1,4 +1,4 @@
-//! A server that never stops talking takes neither the machine's memory nor its time.
+//! A server that sends without end must not use up the client's memory or time.
 
 use std::cell::Cell;
 use std::fs;
@@ -7,36 +7,36 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use crate::breach::Breach;
-use crate::charge::Charge;
-use crate::contract::{Contract, Stage};
-use crate::conversation::Conversation;
+use crate::completed_call::CompletedCall;
+use crate::connection::Connection;
+use crate::contract::{Contract, Harness};
 use crate::journal::Received;
-use crate::seen::Seen;
 use crate::situations::{Counter, SHORT};
-use crate::trial::Trial;
+use crate::test_request::TestRequest;
+use crate::test_run::TestRun;
+use crate::violation::Violation;
 use crate::{Stack, Verdict};
 
-/// The server sends a body without end, with and without chunks.
+/// The server sends an endless body, with and without chunks.
 ///
-/// The call fails as `Answered` at the cap, long before its deadline, and the server can get rid of no more than what
-/// the cap and the sockets hold.
+/// The call must fail with `Answered` at the cap, long before its deadline. The server can send no more than the cap and the
+/// socket buffers hold.
 pub fn an_endless_body_is_read_to_the_cap(stack: &impl Stack) -> Verdict {
-    Contract::new("an_endless_body_is_read_to_the_cap", MEMORY).check(stack, |stage| {
+    Contract::new("an_endless_body_is_read_to_the_cap", UNBOUNDED_MEMORY).check(stack, |harness| {
         for (framing, piece) in
             [("\r\n", "a".repeat(4096)), ("Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n".repeat(700))]
         {
             let head = format!("HTTP/1.1 200 OK\r\n{framing}");
             flooded(
-                stage,
-                "sends a body without end",
+                harness,
+                "sends an endless body",
                 head,
                 piece,
                 |charge| charge.cap(10_000),
-                |_, seen| {
-                    let kept = seen.must_be_cut_off(StatusCode::OK)?.body();
+                |_, call| {
+                    let kept = call.must_have_partial_response(StatusCode::OK)?.body();
                     if kept.len() > 10_000 {
-                        return Err(seen.breach("at most 10 000 bytes of the body"));
+                        return Err(call.expected("at most 10 000 bytes of the body"));
                     }
                     Ok(())
                 },
@@ -46,24 +46,24 @@ pub fn an_endless_body_is_read_to_the_cap(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// The server sends a head without end: one line that never ends, or lines for ever.
+/// The server sends an endless head: one endless line, or endlessly many lines.
 ///
-/// The call fails as `Unknown`, at the latest with its deadline.
+/// The call must fail with `Unknown`, no later than its deadline.
 pub fn an_endless_head_is_given_up(stack: &impl Stack) -> Verdict {
-    Contract::new("an_endless_head_is_given_up", MEMORY).check(stack, |stage| {
+    Contract::new("an_endless_head_is_given_up", UNBOUNDED_MEMORY).check(stack, |harness| {
         for (what, piece) in [
-            ("sends a header line without end", "a".repeat(4096)),
-            ("sends header lines without end", "A: b\r\n".repeat(700)),
+            ("sends an endless header line", "a".repeat(4096)),
+            ("sends endlessly many header lines", "A: b\r\n".repeat(700)),
         ] {
             let head = "HTTP/1.1 200 OK\r\nX-Long: ".to_owned();
             flooded(
-                stage,
+                harness,
                 what,
                 head,
                 piece,
                 |charge| charge.total(Duration::from_secs(3)),
-                |_, seen| {
-                    seen.must_be_unknown()?;
+                |_, call| {
+                    call.must_be_unknown()?;
                     Ok(())
                 },
             )?;
@@ -72,153 +72,161 @@ pub fn an_endless_head_is_given_up(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// The server answers with a hundred thousand headers.
+/// The server responds with a hundred thousand headers.
 ///
-/// It is an answer or an error, never `NotProcessed`, and it takes no unreasonable time. The answer is whole, so its
-/// connection may carry the next call.
+/// The call must return a response or an error other than `NotProcessed`, in reasonable time. The response is complete, so
+/// its connection may carry the next call.
 pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &impl Stack) -> Verdict {
     let name = "a_hundred_thousand_headers_are_an_answer_or_an_error";
-    Contract::new(name, MEMORY).check(stack, |stage| {
-        let fate = |connection: &mut Conversation, _: &Received| {
+    Contract::new(name, UNBOUNDED_MEMORY).check(stack, |harness| {
+        let action = |connection: &mut Connection, _: &Received| {
             connection.write("HTTP/1.1 200 OK\r\n");
             connection.write("A: b\r\n".repeat(100_000));
             connection.write("Content-Length: 2\r\n\r\n{}");
         };
-        stage.first_meets(
-            "answers with 100 000 headers",
-            fate,
+        harness.on_first_request(
+            "responds with 100 000 headers",
+            action,
             |charge| charge,
-            |trial, seen| {
-                seen.must_not_be_not_processed()?;
-                stage.figure(match &seen.result {
-                    Ok(_) => format!("an answer after {:.0?}", seen.took),
-                    Err(error) => format!("{:?} after {:.0?}", error.kind(), seen.took),
+            |run, call| {
+                call.must_not_be_not_processed()?;
+                harness.figure(match &call.result {
+                    Ok(_) => format!("a response after {:.0?}", call.took),
+                    Err(error) => format!("{:?} after {:.0?}", error.kind(), call.took),
                 });
-                trial.round_trip()?;
+                run.round_trip()?;
                 Ok(())
             },
         )
     })
 }
 
-/// The server sends interim answers without end, faster than they are read, three times over.
+/// The server sends endless interim responses, faster than they are read. This is checked three times.
 ///
-/// The call fails as `Unknown`, at the latest with its deadline, which must not starve while there is always something to
-/// read.
+/// The call must fail with `Unknown`, no later than its deadline. The deadline must be checked even while there is always
+/// something to read.
 pub fn endless_interim_answers_end_with_the_deadline(stack: &impl Stack) -> Verdict {
-    Contract::new("endless_interim_answers_end_with_the_deadline", MEMORY).alone().check(stack, |stage| {
-        let before = new_peak_of_memory();
-        // A deadline that starves is met by chance if the reader ever has to wait. So the pieces are large and cheap to
-        // send, their contents are many to read, and one such chance does not decide.
-        let many: Arc<str> = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(40_000).into();
-        let latest = Cell::new(Duration::ZERO);
-        for _ in 0..3 {
-            let many = Arc::clone(&many);
-            let fate = move |connection: &mut Conversation, _: &Received| while connection.write(&*many) {};
-            let (what, prepare) = ("sends interim answers without end", |charge: Charge| charge.total(SHORT));
-            stage.second_meets(what, fate, prepare, |_, seen| {
-                seen.must_be_unknown()?;
-                seen.must_end_by_the_deadline()?;
-                latest.set(latest.get().max(seen.took.saturating_sub(seen.total)));
-                Ok(())
-            })?;
-        }
-        stage.figure(format!("{:.1?} after the deadline (goal 50 ms)", latest.get()));
-        memory_grew_little(stage, before)
-    })
+    Contract::new("endless_interim_answers_end_with_the_deadline", UNBOUNDED_MEMORY).exclusive().check(
+        stack,
+        |harness| {
+            let before = new_peak_of_memory();
+            // A client that never checks its deadline still meets it if the reader happens to wait once. Large pieces, which
+            // are cheap to send and slow to parse, and three attempts make that unlikely.
+            let many: Arc<str> = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(40_000).into();
+            let latest = Cell::new(Duration::ZERO);
+            for _ in 0..3 {
+                let many = Arc::clone(&many);
+                let action =
+                    move |connection: &mut Connection, _: &Received| while connection.write(&*many) {};
+                let (what, prepare) =
+                    ("sends endless interim responses", |charge: TestRequest| charge.total(SHORT));
+                harness.on_second_request(what, action, prepare, |_, call| {
+                    call.must_be_unknown()?;
+                    call.must_end_by_the_deadline()?;
+                    latest.set(latest.get().max(call.took.saturating_sub(call.total)));
+                    Ok(())
+                })?;
+            }
+            harness.figure(format!("{:.1?} after the deadline (goal 50 ms)", latest.get()));
+            memory_grew_little(harness, before)
+        },
+    )
 }
 
-/// The server announces a body longer than any memory, sends three bytes of it, and waits.
+/// The server announces a body larger than any memory, sends three bytes of it, and waits.
 ///
-/// Nothing is reserved for what has not come. The call fails as `Answered` with its deadline or earlier.
+/// The transport must not reserve memory for it. The call must fail with `Answered`, no later than its deadline.
 pub fn an_absurd_length_reserves_no_memory(stack: &impl Stack) -> Verdict {
-    Contract::new("an_absurd_length_reserves_no_memory", MEMORY).alone().check(stack, |stage| {
-        let before = new_peak_of_memory();
-        for head in [
-            "Content-Length: 9300000000000000000\r\n\r\nabc",
-            "Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nabc",
-        ] {
-            let fate = move |connection: &mut Conversation, _: &Received| {
-                connection.write(format!("HTTP/1.1 200 OK\r\n{head}"));
-                connection.hold();
-            };
-            let what = format!("announces more than any machine holds: {head:?}");
-            // Without a cap of use, so that nothing but the transport's own care protects it.
-            let without_cap = |charge: Charge| charge.total(SHORT).cap(usize::MAX / 2);
-            stage.second_meets(&what, fate, without_cap, |_, seen| {
-                seen.must_be_cut_off(StatusCode::OK)?;
-                Ok(())
-            })?;
-        }
-        memory_grew_little(stage, before)
-    })
+    Contract::new("an_absurd_length_reserves_no_memory", UNBOUNDED_MEMORY).exclusive().check(
+        stack,
+        |harness| {
+            let before = new_peak_of_memory();
+            for head in [
+                "Content-Length: 9300000000000000000\r\n\r\nabc",
+                "Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nabc",
+            ] {
+                let action = move |connection: &mut Connection, _: &Received| {
+                    connection.write(format!("HTTP/1.1 200 OK\r\n{head}"));
+                    connection.wait_for_close();
+                };
+                let what = format!("announces a body larger than any memory: {head:?}");
+                // With a huge cap, so that the cap does not protect the transport.
+                let without_cap = |charge: TestRequest| charge.total(SHORT).cap(usize::MAX / 2);
+                harness.on_second_request(&what, action, without_cap, |_, call| {
+                    call.must_have_partial_response(StatusCode::OK)?;
+                    Ok(())
+                })?;
+            }
+            memory_grew_little(harness, before)
+        },
+    )
 }
 
-/// A server that first sends `head` and then `piece` for as long as anybody reads.
+/// Checks a call to which the server sends `head` and then `piece` for as long as the client reads.
 fn flooded<S: Stack>(
-    stage: &Stage<'_, S>,
+    harness: &Harness<'_, S>,
     what: &str,
     head: String,
     piece: String,
-    prepare: impl Fn(Charge) -> Charge,
-    judge: impl Fn(&Trial<'_, S>, &Seen) -> Result<(), Breach>,
-) -> Result<(), Breach> {
+    prepare: impl Fn(TestRequest) -> TestRequest,
+    check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+) -> Result<(), Violation> {
     let sent = Counter::default();
     let counter = sent.clone();
-    let fate = move |connection: &mut Conversation, _: &Received| {
+    let action = move |connection: &mut Connection, _: &Received| {
         connection.write(&head);
         while counter.get() <= MOST_READ && connection.write(&piece) {
             counter.add(piece.len());
         }
         connection.close();
     };
-    stage.first_meets(what, fate, prepare, |trial, seen| {
+    harness.on_first_request(what, action, prepare, |run, call| {
         if sent.get() > MOST_READ {
-            return Err(Breach::new(format!(
-                "the server got rid of {} MiB; the transport should have stopped reading",
+            return Err(Violation::new(format!(
+                "the server could send {} MiB; the transport must stop reading",
                 sent.mebibytes()
             )));
         }
-        judge(trial, seen)?;
-        stage.figure(format!("the server {what} and got rid of {} MiB at most", sent.mebibytes()));
+        check(run, call)?;
+        harness.figure(format!("the server {what} and could send at most {} MiB", sent.mebibytes()));
         Ok(())
     })
 }
 
-fn memory_grew_little<S>(stage: &Stage<'_, S>, before: Option<usize>) -> Result<(), Breach>
+fn memory_grew_little<S>(harness: &Harness<'_, S>, before: Option<usize>) -> Result<(), Violation>
 where
     S: Stack,
 {
     let (Some(before), Some(after)) = (before, peak_memory()) else { return Ok(()) };
     let grown = after.saturating_sub(before).div_ceil(1024);
     if grown > MOST_GROWN {
-        return Err(Breach::new(format!(
-            "the process grew by {grown} MiB; what a server says must not decide how much memory is used"
+        return Err(Violation::new(format!(
+            "the process grew by {grown} MiB; the transport must not reserve memory because a server announces it"
         )));
     }
-    stage.figure(format!("the process grew by {grown} MiB"));
+    harness.figure(format!("the process grew by {grown} MiB"));
     Ok(())
 }
 
-/// The same counted anew, because below the peak of an earlier test nothing would be seen to grow.
+/// Resets the peak, because growth below an earlier peak would not be visible.
 fn new_peak_of_memory() -> Option<usize> {
-    // Where that is not allowed, less is seen, and nothing wrong.
+    // Without permission, growth below an earlier peak is missed.
     drop(fs::write("/proc/self/clear_refs", "5"));
     peak_memory()
 }
 
-/// The most memory that this process has had so far, in KiB. Linux alone tells it for nothing.
+/// The peak memory of this process in KiB. Only available on Linux.
 fn peak_memory() -> Option<usize> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().trim_end_matches("kB").trim().parse().ok()
 }
 
-/// In bytes: what the sockets of both sides hold, many times over.
+/// In bytes: several times what the socket buffers of both sides hold.
 const MOST_READ: usize = 64 * 1024 * 1024;
 
-/// In MiB. Other tests of the same process need some as well, though no contract of the kit runs beside this one.
+/// In MiB. Other tests in this process use memory too, but no other contract of the kit runs at the same time.
 const MOST_GROWN: usize = 256;
 
-const MEMORY: &str = "whoever answers for the service, or in its place, could take down every payment of the process, \
-     those that are already booked among them";
+const UNBOUNDED_MEMORY: &str = "a broken or malicious server could exhaust the memory of the process and stop all its \
+     payments, including those that were charged but not yet recorded";

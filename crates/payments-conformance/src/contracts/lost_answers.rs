@@ -1,58 +1,58 @@
-//! The request was read, and the answer never came: the one situation in which a charge is sent twice or lost.
+//! The request was read but the response never arrived: the situation in which a charge is sent twice or lost.
 
-use crate::breach::Breach;
+use crate::completed_call::CompletedCall;
+use crate::connection::Connection;
 use crate::contract::Contract;
-use crate::conversation::Conversation;
 use crate::journal::{Received, counted};
 use crate::script::Act;
-use crate::seen::Seen;
-use crate::trial::Trial;
+use crate::test_run::TestRun;
+use crate::violation::Violation;
 use crate::{Stack, Verdict};
 
 /// The server reads the whole request and closes the connection.
 ///
-/// It may have booked the payment before. The call is `Unknown`, on a new connection and on one that has served before,
-/// and the request arrives once: a client that opens another connection charges the card twice.
+/// It may have charged the card first. The call must be `Unknown`, on a new and on a reused connection. The request arrives
+/// once: a client that retries on another connection charges the card twice.
 pub fn fin_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
-    Contract::as_data("fin_after_the_request_is_unknown", MAY_BE_BOOKED).check(stack, |stage| {
+    Contract::scripted("fin_after_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         let what = "reads the whole request, then closes the connection";
-        stage.new_and_reused(what, &Act::Close, |charge| charge, unknown_and_once)
+        harness.new_and_reused(what, &Act::Close, |charge| charge, unknown_and_once)
     })
 }
 
 /// The server reads the whole request and resets the connection.
 ///
-/// To the client's socket this looks like a connection that never worked, and some stacks file it under "connect". The
-/// call is `Unknown`, and the request arrives once.
+/// To the client's socket this looks like a connection that never worked, and some stacks report it as a connect error.
+/// The call must be `Unknown`, and the request arrives once.
 pub fn reset_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
-    Contract::as_data("reset_after_the_request_is_unknown", MAY_BE_BOOKED).check(stack, |stage| {
+    Contract::scripted("reset_after_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         let what = "reads the whole request, then resets the connection";
-        stage.new_and_reused(what, &Act::Reset, |charge| charge, unknown_and_once)
+        harness.new_and_reused(what, &Act::Reset, |charge| charge, unknown_and_once)
     })
 }
 
-/// The server reads the whole request, begins an answer, and closes before the head of it ends.
+/// The server reads the whole request, sends part of a response head, and closes.
 ///
-/// No status that can be believed was read. The call is `Unknown`, and the request arrives once.
+/// No reliable status was read. The call must be `Unknown`, and the request arrives once.
 pub fn fin_within_the_head_is_unknown(stack: &impl Stack) -> Verdict {
-    Contract::new("fin_within_the_head_is_unknown", MAY_BE_BOOKED).check(stack, |stage| {
+    Contract::new("fin_within_the_head_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for half in ["H", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
-            let fate = move |connection: &mut Conversation, _: &Received| {
+            let action = move |connection: &mut Connection, _: &Received| {
                 connection.write(half);
                 connection.close();
             };
             let what = format!("reads the whole request, sends {half:?} and closes");
-            stage.first_meets(&what, fate, |charge| charge, unknown_and_once)?;
+            harness.on_first_request(&what, action, |charge| charge, unknown_and_once)?;
         }
         Ok(())
     })
 }
 
-/// The server reads the whole request and sends what is no HTTP.
+/// The server reads the whole request and sends bytes that are not HTTP.
 ///
-/// Something took the request, whatever it is. The call is `Unknown`, and the request arrives once.
+/// Something received the request. The call must be `Unknown`, and the request arrives once.
 pub fn garbage_is_unknown(stack: &impl Stack) -> Verdict {
-    Contract::as_data("garbage_is_unknown", MAY_BE_BOOKED).check(stack, |stage| {
+    Contract::scripted("garbage_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         let garbage: [&'static [u8]; 5] = [
             b"\x01\x02 nonsense\r\n\r\n",
             b"SSH-2.0-OpenSSH_9.6\r\n\r\n",
@@ -63,19 +63,19 @@ pub fn garbage_is_unknown(stack: &impl Stack) -> Verdict {
         for bytes in garbage {
             let act = Act::Garbage(bytes.into());
             let what = format!("reads the whole request and sends {:?}", String::from_utf8_lossy(bytes));
-            stage.new_and_reused(&what, &act, |charge| charge, unknown_and_once)?;
+            harness.new_and_reused(&what, &act, |charge| charge, unknown_and_once)?;
         }
         Ok(())
     })
 }
 
-/// The server reads the whole request and answers in ways that some readers take and others refuse: old versions,
-/// missing reasons, bare line feeds, folded lines, blanks in odd places, a switch of protocols that nobody asked for.
+/// The server reads the whole request and sends heads that some clients accept and others reject: old versions, missing
+/// reason phrases, bare line feeds, folded lines, misplaced spaces, and a protocol switch that was not requested.
 ///
-/// Whether such an answer is believed is the transport's choice. That the request may have been processed is not: the
-/// call is never `NotProcessed`, it ends, and the request arrives once.
+/// The transport may accept or reject such a response. But the request may have been processed, so the call must not be
+/// `NotProcessed`. It ends, and the request arrives once.
 pub fn odd_heads_are_never_not_processed(stack: &impl Stack) -> Verdict {
-    Contract::new("odd_heads_are_never_not_processed", MAY_BE_BOOKED).check(stack, |stage| {
+    Contract::new("odd_heads_are_never_not_processed", MAY_BE_CHARGED).check(stack, |harness| {
         for head in [
             "HTTP/1.0 200 OK\r\nContent-Length: 2",
             "HTTP/1.1 200\r\nContent-Length: 2",
@@ -96,18 +96,18 @@ pub fn odd_heads_are_never_not_processed(stack: &impl Stack) -> Verdict {
             "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other",
             "\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2",
         ] {
-            let fate = move |connection: &mut Conversation, _: &Received| {
+            let action = move |connection: &mut Connection, _: &Received| {
                 connection.write(format!("{head}\r\n\r\n{{}}"));
                 connection.close();
             };
-            let what = format!("reads the whole request, answers with the head {head:?}, and closes");
-            stage.first_meets(
+            let what = format!("reads the whole request, responds with the head {head:?}, and closes");
+            harness.on_first_request(
                 &what,
-                fate,
+                action,
                 |charge| charge,
-                |trial, seen| {
-                    seen.must_not_be_not_processed()?;
-                    trial.must_have_arrived_once(&seen.id)
+                |run, call| {
+                    call.must_not_be_not_processed()?;
+                    run.must_have_arrived_once(&call.id)
                 },
             )?;
         }
@@ -115,56 +115,56 @@ pub fn odd_heads_are_never_not_processed(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// The server reads a part of a large request and resets the connection.
+/// The server reads part of a large request and resets the connection.
 ///
-/// How much of it something on the way had read, nobody can say. The call is `Unknown`, and no second attempt is made.
+/// A proxy may have read more of it. The call must be `Unknown`, and the transport must not try again.
 pub fn reset_during_the_request_is_unknown(stack: &impl Stack) -> Verdict {
-    Contract::new("reset_during_the_request_is_unknown", MAY_BE_BOOKED).check(stack, |stage| {
-        let script = |connection: &mut Conversation| {
+    Contract::new("reset_during_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
+        let script = |connection: &mut Connection| {
             connection.read_at_least(2000);
             connection.reset();
         };
-        stage.served("reads the beginning of the request, then resets the connection", script, |trial| {
-            // More than the sockets' buffers hold, so that writing cannot end before the reset.
-            trial.send(trial.charge().body_of(LARGE))?.must_be_unknown()?;
-            trial.must_have_connected(1, "the request had begun to leave on the first")
+        harness.with_server("reads the beginning of the request, then resets the connection", script, |run| {
+            // More than the socket buffers hold, so that the write cannot finish before the reset.
+            run.send(run.charge().padded_to(LARGE))?.must_be_unknown()?;
+            run.must_have_connected(1, "part of the request was already sent on the first")
         })
     })
 }
 
-/// The server answers 413 when it has read the beginning of a large request, then reads the rest or closes at once.
+/// The server reads the beginning of a large request and responds with 413. Then it reads the rest or closes at once.
 ///
-/// The answer may be found or lost, depending on what the network throws away. It is the answer, or it is `Unknown` or
-/// cut off; never is it `NotProcessed`, and never is the rest of the request followed by another.
+/// The network may lose the response. The call must return the response, or fail with `Unknown` or `Answered`, but never
+/// `NotProcessed`. The connection must not carry another request.
 pub fn an_early_answer_is_an_answer_or_unknown(stack: &impl Stack) -> Verdict {
-    Contract::new("an_early_answer_is_an_answer_or_unknown", MAY_BE_BOOKED).check(stack, |stage| {
+    Contract::new("an_early_answer_is_an_answer_or_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for reads_on in [true, false] {
-            let script = move |connection: &mut Conversation| {
+            let script = move |connection: &mut Connection| {
                 if connection.index() > 0 {
                     connection.serve();
                 } else if connection.read_at_least(2000) {
                     connection
                         .write("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}");
                     if reads_on {
-                        connection.hold();
+                        connection.wait_for_close();
                     } else {
                         connection.close();
                     }
                 }
             };
             let rest = if reads_on { "reads the rest" } else { "closes" };
-            let what = format!("answers 413 to the beginning of the request, then {rest}");
-            stage.served(&what, script, |trial| {
-                let seen = trial.send(trial.charge().body_of(LARGE))?;
-                match &seen.result {
-                    Ok(answer) if answer.status().as_u16() != 413 => {
-                        return Err(seen.breach("the status 413"));
+            let what = format!("responds with 413 to the beginning of the request, then {rest}");
+            harness.with_server(&what, script, |run| {
+                let call = run.send(run.charge().padded_to(LARGE))?;
+                match &call.result {
+                    Ok(response) if response.status().as_u16() != 413 => {
+                        return Err(call.expected("status 413"));
                     }
                     Ok(_) => {}
-                    Err(_) => drop(seen.must_not_be_not_processed()?),
+                    Err(_) => drop(call.must_not_be_not_processed()?),
                 }
-                // A connection with half a request on it carries no other.
-                trial.follow_up(&seen)
+                // A connection with half a request must not carry another one.
+                run.follow_up(&call)
             })?;
         }
         Ok(())
@@ -173,33 +173,33 @@ pub fn an_early_answer_is_an_answer_or_unknown(stack: &impl Stack) -> Verdict {
 
 /// The server closes every new connection before it reads anything.
 ///
-/// Nobody can see from outside whether something was read. The call fails, and soon; whether as `Unknown` or, with
-/// proof that nothing was written, as `NotProcessed`, the figure tells. It does not try again and again.
+/// The client cannot see whether anything was read. The call must fail soon, with `Unknown`, or with `NotProcessed` if the
+/// transport has proof that nothing was written; the figure shows which. It must not keep trying.
 pub fn a_connection_closed_at_once_is_an_error(stack: &impl Stack) -> Verdict {
-    let why = "a client that tries again and again is a client that one day sends twice";
-    Contract::new("a_connection_closed_at_once_is_an_error", why).check(stack, |stage| {
-        stage.served("closes every connection as soon as it stands", Conversation::close, |trial| {
-            let seen = trial.send(trial.charge())?;
-            let delivery = seen.must_fail()?.delivery();
-            let connections = trial.journal().connections();
+    let why = "a client that keeps retrying will eventually send a payment twice";
+    Contract::new("a_connection_closed_at_once_is_an_error", why).check(stack, |harness| {
+        harness.with_server("closes every connection as soon as it is open", Connection::close, |run| {
+            let call = run.send(run.charge())?;
+            let delivery = call.must_fail()?.delivery();
+            let connections = run.journal().connections();
             if connections > 3 {
-                return Err(Breach::new(format!(
-                    "{connections} connections were tried for one call; it should have given up after the first"
+                return Err(Violation::new(format!(
+                    "one call tried {connections} connections; it must give up after the first"
                 )));
             }
-            stage.figure(format!("Delivery::{delivery:?} after {}", counted(connections, "connection")));
+            harness.figure(format!("Delivery::{delivery:?} after {}", counted(connections, "connection")));
             Ok(())
         })
     })
 }
 
-fn unknown_and_once<S: Stack>(trial: &Trial<'_, S>, seen: &Seen) -> Result<(), Breach> {
-    seen.must_be_unknown()?;
-    trial.must_have_arrived_once(&seen.id)
+fn unknown_and_once<S: Stack>(run: &TestRun<'_, S>, call: &CompletedCall) -> Result<(), Violation> {
+    call.must_be_unknown()?;
+    run.must_have_arrived_once(&call.id)
 }
 
-/// More than the buffers of two sockets hold.
+/// More than the socket buffers of both sides hold.
 const LARGE: usize = 32 * 1024 * 1024;
 
-const MAY_BE_BOOKED: &str = "the server may have booked the payment before the connection ended. \"Not processed\" \
-     would let the caller charge again; only \"unknown\" makes it look the payment up";
+const MAY_BE_CHARGED: &str = "the server may have charged the card before the connection ended. NotProcessed lets the \
+     caller charge again; only Unknown makes it look the payment up";

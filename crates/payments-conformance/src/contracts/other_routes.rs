@@ -1,32 +1,32 @@
-//! There is a second way to the same server: a request that may have arrived takes none.
+//! There is another route to the service: a request that may have arrived must not take it.
 
 use std::net::{Ipv6Addr, TcpListener, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
 
 use http::{StatusCode, Uri};
 
-use crate::breach::Breach;
+use crate::connection::Connection;
 use crate::contract::Contract;
-use crate::conversation::Conversation;
 use crate::journal::counted;
+use crate::violation::Violation;
 use crate::{Journal, Stack, Verdict};
 
-/// The server names an alternative service in `Alt-Svc`, which responds, and closes. Later it responds 421, and loses a
-/// response.
+/// The server advertises an alternative service in `Alt-Svc` and closes after each response. Later it responds with 421, and
+/// then loses a response.
 ///
-/// Every request goes to the server that the address names. The alternative sees no connection and no packet.
+/// Every request must go to the server in the URL. The alternative, which would respond, sees no connection and no packet.
 pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
-    let why = "a header of one response decides where every later payment goes, key and card with it, and a payment that \
-               was lost on one way is charged again over the other";
-    Contract::new("an_alternative_service_is_not_used", why).check(stack, |stage| {
-        let elsewhere = Journal::default();
-        let other = stage.another_server(&elsewhere, Conversation::serve);
-        // HTTP/3 would come there. If the port is taken, nothing is seen of it.
+    let why = "one response header would redirect all later payments, with the card and the API key. A payment lost on \
+               one route would be charged again over the other. Disable Alt-Svc in the HTTP client";
+    Contract::new("an_alternative_service_is_not_used", why).check(stack, |harness| {
+        let other_journal = Journal::default();
+        let other = harness.another_server(&other_journal, Connection::serve);
+        // HTTP/3 would arrive here. If the port is taken, HTTP/3 is not checked.
         let datagrams = UdpSocket::bind(other.address).and_then(|udp| udp.set_nonblocking(true).map(|()| udp));
         let port = other.address.port();
         let services = ["h3", "h2", "http/1.1", "http%2F1.1"].map(|protocol| format!("{protocol}=\":{port}\"; ma=3600"));
         let services = services.join(", ");
-        let script = move |connection: &mut Conversation| {
+        let script = move |connection: &mut Connection| {
             let Some(request) = connection.read_request() else { return };
             if request.has_id("charge-00005") {
                 return connection.close();
@@ -37,66 +37,68 @@ pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
             ));
             connection.close();
         };
-        let what = "names an alternative service in each response, later responds 421, and then nothing";
-        stage.served(what, script, |trial| {
+        let what = "advertises an alternative service in each response, later responds with 421, then closes without one";
+        harness.with_server(what, script, |run| {
             let mut calls = Vec::new();
-            for charge in [trial.charge(), trial.charge(), trial.look_up(), trial.charge(), trial.charge()] {
-                calls.push(trial.send(charge)?);
-                if elsewhere.connections() > 0 || datagrams.as_ref().is_ok_and(|udp| udp.peek_from(&mut [0; 1]).is_ok()) {
-                    let found = "the transport went to the alternative service; it should go nowhere but to the server \
-                                 that the address names";
-                    return Err(Breach::new(found).beside("other server", elsewhere.to_string()));
+            for charge in [run.charge(), run.charge(), run.lookup(), run.charge(), run.charge()] {
+                calls.push(run.send(charge)?);
+                if other_journal.connections() > 0 || datagrams.as_ref().is_ok_and(|udp| udp.peek_from(&mut [0; 1]).is_ok()) {
+                    let found = "the transport contacted the alternative service; it must contact only the server in the \
+                                 URL";
+                    return Err(Violation::new(found).detail("other server", other_journal.to_string()));
                 }
             }
             let (ok, misdirected) = (StatusCode::OK, StatusCode::MISDIRECTED_REQUEST);
-            for (seen, status) in calls.iter().zip([ok, ok, ok, misdirected]) {
-                seen.must_be_answered(status)?;
+            for (call, status) in calls.iter().zip([ok, ok, ok, misdirected]) {
+                call.must_have_status(status)?;
             }
             calls[4].must_be_unknown()?;
-            calls.iter().try_for_each(|seen| trial.must_have_arrived_once(&seen.id))
+            calls.iter().try_for_each(|call| run.must_have_arrived_once(&call.id))
         })
     })
 }
 
-/// The server's name has two addresses, and a server at each. The first that the transport chooses reads the request and
+/// The server's name has two addresses, with a server at each. The one that the transport connects to reads the request and
 /// closes or resets the connection.
 ///
-/// The call is `Unknown`, and the request arrives once, at one address. Another address is for connections that could
-/// not be made, not for requests that may have been read.
+/// The call must be `Unknown`, and the request arrives once, at one address. Trying another address is for failed connects,
+/// not for requests that may have been read.
 ///
-/// The name is `localhost`. Where it has one address, or the machine has no IPv6, there is no second way to be taken.
+/// The name is `localhost`. If the machine has no IPv6 or the name only one address, there is nothing to find.
 pub fn the_next_address_is_not_tried_after_the_request(stack: &impl Stack) -> Verdict {
-    let why = "both addresses lead to the same service: the payment that was lost at the first is charged again at the \
+    let why = "both addresses lead to the same service: a payment lost at the first is charged again at the \
                second";
-    Contract::new("the_next_address_is_not_tried_after_the_request", why).check(stack, |stage| {
-        for end in [Conversation::close, Conversation::reset] {
-            let script = Arc::new(move |connection: &mut Conversation| {
+    Contract::new("the_next_address_is_not_tried_after_the_request", why).check(stack, |harness| {
+        for end in [Connection::close, Connection::reset] {
+            let script = Arc::new(move |connection: &mut Connection| {
                 if connection.read_request().is_some() {
                     end(connection);
                 }
             });
             let same = Arc::clone(&script);
             let what = "listens at two addresses, reads the whole request and ends the connection";
-            stage.served(
+            harness.with_server(
                 what,
                 move |connection| script(connection),
-                |trial| {
-                    let port = port_of(trial.base_url());
+                |run| {
+                    let port = port_of(run.base_url());
                     let Ok(listener) = TcpListener::bind((Ipv6Addr::LOCALHOST, port)) else {
-                        stage.figure("not checked: this machine has one loopback address");
+                        harness.figure("not checked: this machine has only one loopback address");
                         return Ok(());
                     };
-                    let second = stage
-                        .another_server_on(listener, trial.journal(), move |connection| same(connection));
+                    let second = harness
+                        .another_server_on(listener, run.journal(), move |connection| same(connection));
                     let charge =
-                        trial.charge_at(&format!("{}://localhost:{port}/api/v1/public", stage.scheme));
-                    let seen = trial.send(charge)?;
-                    second.settle();
-                    seen.must_be_unknown()?;
-                    trial.must_have_arrived_once(&seen.id)?;
+                        run.charge_at(&format!("{}://localhost:{port}/api/v1/public", harness.scheme));
+                    let call = run.send(charge)?;
+                    second.wait_until_idle();
+                    call.must_be_unknown()?;
+                    run.must_have_arrived_once(&call.id)?;
                     let addresses = ("localhost", port).to_socket_addrs().map_or(0, Iterator::count);
-                    let connections = counted(trial.journal().connections(), "connection");
-                    stage.figure(format!("{connections}; addresses of localhost by the system: {addresses}"));
+                    let connections = counted(run.journal().connections(), "connection");
+                    harness.figure(format!(
+                        "{connections}; the system resolves localhost to {addresses} addresses"
+                    ));
                     Ok(())
                 },
             )?;
@@ -107,5 +109,5 @@ pub fn the_next_address_is_not_tried_after_the_request(stack: &impl Stack) -> Ve
 
 fn port_of(url: &str) -> u16 {
     let uri: Uri = url.parse().expect("the kit's addresses are valid");
-    uri.port_u16().expect("the kit's servers have ports of their own")
+    uri.port_u16().expect("the kit's addresses have a port")
 }

@@ -1,55 +1,54 @@
-//! What reaches the server: the request, all of it, and nothing else.
+//! What the server receives: the whole request, unchanged.
 
 use http::{HeaderValue, StatusCode};
 
-use crate::breach::Breach;
-use crate::charge::Charge;
 use crate::contract::Contract;
 use crate::journal::Received;
-use crate::script::{Act, answer};
+use crate::script::{Act, response};
+use crate::test_request::TestRequest;
+use crate::violation::Violation;
 use crate::{Stack, Verdict};
 
 /// The server compares a payment with what the transport was asked to send.
 ///
-/// Method, target, every header with all its values in order, and the body are the same byte for byte. `Host` is the
-/// server's, `Content-Length` is given once and right, and the body is not chunked.
+/// Method, target, all header values in order, and the body must arrive byte for byte. `Host` is the server's address.
+/// There is exactly one correct `Content-Length`, and the body is not chunked.
 pub fn a_payment_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
-    let why =
-        "a changed target, header or body is another request than the one that was checked and signed for";
-    Contract::as_data("a_payment_arrives_byte_for_byte", why).check(stack, |stage| {
-        stage.scripted("answers every request", [Act::Echo], |trial| {
-            let uri = format!("{}/transaction/a%2Fb%20c:d~e;f=g,h?x=y%26z&&q=%C3%A9", trial.base_url());
-            let charge = trial.charge().header("x-twice", "one").header("x-twice", "two").uri(&uri);
-            let seen = trial.send(charge.clone())?;
-            seen.must_be_its_own()?;
-            trial.must_have_arrived_once(&seen.id)?;
-            for received in trial.journal().received() {
-                must_be_the_same(&charge, &received, stage.speaks_http1())?;
+    let why = "a changed target, header or body is a different request from the one that was validated and authorized";
+    Contract::scripted("a_payment_arrives_byte_for_byte", why).check(stack, |harness| {
+        harness.with_script("responds to every request", [Act::Echo], |run| {
+            let uri = format!("{}/transaction/a%2Fb%20c:d~e;f=g,h?x=y%26z&&q=%C3%A9", run.base_url());
+            let charge = run.charge().header("x-twice", "one").header("x-twice", "two").uri(&uri);
+            let call = run.send(charge.clone())?;
+            call.must_get_own_response()?;
+            run.must_have_arrived_once(&call.id)?;
+            for received in run.journal().received() {
+                must_be_the_same(&charge, &received, harness.speaks_http1())?;
             }
             Ok(())
         })
     })
 }
 
-/// The server compares a look-up with what the transport was asked to send.
+/// The server compares a lookup with what the transport was asked to send.
 ///
-/// It has no body, and is not chunked.
+/// It has no body and is not chunked.
 pub fn a_look_up_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
-    let why = "a look-up is how a payment of unknown outcome is found; one that some server on the way takes for \
-               something else finds nothing";
-    Contract::as_data("a_look_up_arrives_byte_for_byte", why).check(stack, |stage| {
-        stage.scripted("answers every request", [Act::Echo], |trial| {
-            let uri = format!("{}/transaction/a%2Fb:c~d?x=y%20z", trial.base_url());
-            let charge = trial.look_up().uri(&uri);
-            let seen = trial.send(charge.clone())?;
-            seen.must_be_its_own()?;
-            for received in trial.journal().received() {
+    let why = "a lookup is how the outcome of an unknown payment is found. A proxy or server that misreads it finds \
+               nothing, and the caller may charge again";
+    Contract::scripted("a_look_up_arrives_byte_for_byte", why).check(stack, |harness| {
+        harness.with_script("responds to every request", [Act::Echo], |run| {
+            let uri = format!("{}/transaction/a%2Fb:c~d?x=y%20z", run.base_url());
+            let charge = run.lookup().uri(&uri);
+            let call = run.send(charge.clone())?;
+            call.must_get_own_response()?;
+            for received in run.journal().received() {
                 must_be_the_same(&charge, &received, false)?;
                 let lengths = received.header("content-length");
                 if !received.header("transfer-encoding").is_empty()
                     || lengths.iter().any(|length| *length != b"0")
                 {
-                    return Err(Breach::new("the look-up announced a body; it should have had none"));
+                    return Err(Violation::new("the lookup announced a body; send a lookup without one"));
                 }
             }
             Ok(())
@@ -59,33 +58,33 @@ pub fn a_look_up_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
 
 /// The server receives a payment of three mebibytes.
 ///
-/// It arrives whole, byte for byte, in one request.
+/// It must arrive whole, byte for byte, in one request.
 pub fn a_large_payment_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
-    let why = "a body that is cut, or sent in two attempts, is another payment";
-    Contract::as_data("a_large_payment_arrives_byte_for_byte", why).check(stack, |stage| {
-        stage.scripted("answers every request", [Act::Echo], |trial| {
-            let charge = trial.charge().body_of(3 * 1024 * 1024);
-            let seen = trial.send(charge.clone())?;
-            seen.must_be_its_own()?;
-            trial.must_have_arrived_once(&seen.id)?;
-            for received in trial.journal().received() {
-                must_be_the_same(&charge, &received, stage.speaks_http1())?;
+    let why = "a truncated body, or one sent in two attempts, is a different payment";
+    Contract::scripted("a_large_payment_arrives_byte_for_byte", why).check(stack, |harness| {
+        harness.with_script("responds to every request", [Act::Echo], |run| {
+            let charge = run.charge().padded_to(3 * 1024 * 1024);
+            let call = run.send(charge.clone())?;
+            call.must_get_own_response()?;
+            run.must_have_arrived_once(&call.id)?;
+            for received in run.journal().received() {
+                must_be_the_same(&charge, &received, harness.speaks_http1())?;
             }
             Ok(())
         })
     })
 }
 
-/// The server looks for headers that the transport was not asked to send, before and after it has set a cookie, offered
-/// another protocol and asked for credentials.
+/// The server looks for headers that the transport was not asked to send. Its responses set a cookie, offer another
+/// protocol and have other headers that browsers act on.
 ///
-/// `Host`, `Content-Length`, `Connection`, `User-Agent` and `Accept` are the transport's to add, and nothing else is:
-/// `Accept-Encoding` asks for answers that core cannot read, `Expect` splits the request in two, a cookie ties one
-/// customer's payment to another's.
+/// The transport may add only `Host`, `Content-Length`, `Connection`, `User-Agent` and `Accept`. `Accept-Encoding` asks for
+/// responses that `payments-core` cannot read, `Expect` splits the request in two, and a cookie links one customer's
+/// payment to another's.
 pub fn nothing_else_is_added_to_a_request(stack: &impl Stack) -> Verdict {
-    let why = "what a transport adds, the service acts upon, and nobody has checked it";
-    Contract::as_data("nothing_else_is_added_to_a_request", why).check(stack, |stage| {
-        let mut tempting = answer(StatusCode::OK, "{}");
+    let why = "the service acts on every header, and nobody reviewed the ones that the transport adds";
+    Contract::scripted("nothing_else_is_added_to_a_request", why).check(stack, |harness| {
+        let mut browser_headers = response(StatusCode::OK, "{}");
         for (name, value) in [
             ("set-cookie", "session=1; Path=/"),
             ("alt-svc", "h2=\":443\"; ma=3600"),
@@ -95,44 +94,48 @@ pub fn nothing_else_is_added_to_a_request(stack: &impl Stack) -> Verdict {
             ("last-modified", "Thu, 01 Jan 2026 00:00:00 GMT"),
             ("cache-control", "max-age=3600"),
         ] {
-            tempting.headers_mut().insert(name, HeaderValue::from_static(value));
+            browser_headers.headers_mut().insert(name, HeaderValue::from_static(value));
         }
-        stage.scripted("answers with headers that a browser acts upon", [Act::Answer(tempting)], |trial| {
-            for _ in 0..2 {
-                let bare = ["accept-encoding", "accept", "user-agent"];
-                let bare = bare.into_iter().fold(trial.charge(), Charge::without_header);
-                for charge in [trial.charge(), bare, trial.look_up()] {
-                    let seen = trial.send(charge.clone())?;
-                    seen.must_bring(b"{}")?;
-                    trial.must_have_arrived_once(&seen.id)?;
-                    let received = trial.journal().received();
-                    let received = received.iter().find(|received| received.has_id(&seen.id));
-                    received.map_or(Ok(()), |received| must_have_nothing_added(&charge, received))?;
+        harness.with_script(
+            "responds with headers that a browser acts on",
+            [Act::Answer(browser_headers)],
+            |run| {
+                for _ in 0..2 {
+                    let bare = ["accept-encoding", "accept", "user-agent"];
+                    let bare = bare.into_iter().fold(run.charge(), TestRequest::without_header);
+                    for charge in [run.charge(), bare, run.lookup()] {
+                        let call = run.send(charge.clone())?;
+                        call.must_have_body(b"{}")?;
+                        run.must_have_arrived_once(&call.id)?;
+                        let received = run.journal().received();
+                        let received = received.iter().find(|received| received.has_id(&call.id));
+                        received.map_or(Ok(()), |received| must_have_no_added_headers(&charge, received))?;
+                    }
                 }
-            }
-            Ok(())
-        })
+                Ok(())
+            },
+        )
     })
 }
 
-fn must_have_nothing_added(sent: &Charge, received: &Received) -> Result<(), Breach> {
+fn must_have_no_added_headers(sent: &TestRequest, received: &Received) -> Result<(), Violation> {
     let own = ["host", "content-length", "connection", "user-agent", "accept"];
     for (name, value) in &received.headers {
         let name = name.to_ascii_lowercase();
         if !sent.request().headers().contains_key(&name) && !own.contains(&name.as_str()) {
             let value = String::from_utf8_lossy(value);
-            return Err(Breach::new(format!(
-                "the transport added the header {name}: {value}; it should not have"
+            return Err(Violation::new(format!(
+                "the transport added the header {name}: {value}; it must not add it"
             )));
         }
     }
     Ok(())
 }
 
-fn must_be_the_same(sent: &Charge, received: &Received, over_http1: bool) -> Result<(), Breach> {
+fn must_be_the_same(sent: &TestRequest, received: &Received, over_http1: bool) -> Result<(), Violation> {
     let request = sent.request();
     let differs = |what: &str, received: &str, sent: &str| {
-        Err(Breach::new(format!("{what} arrived as {received}; it should have been {sent}")))
+        Err(Violation::new(format!("{what} arrived as {received}; it must be {sent}")))
     };
     if received.method != request.method().as_str() {
         return differs("the method", &received.method, request.method().as_str());
@@ -157,24 +160,28 @@ fn must_be_the_same(sent: &Charge, received: &Received, over_http1: bool) -> Res
     }
     if received.body != *request.body() {
         let length = |body: &[u8]| format!("{} bytes", body.len());
-        return differs("the body", &format!("other {}", length(&received.body)), &length(request.body()));
+        return differs(
+            "the body",
+            &format!("different {}", length(&received.body)),
+            &length(request.body()),
+        );
     }
     if over_http1 { must_be_framed_once(sent, received) } else { Ok(()) }
 }
 
-fn must_be_framed_once(sent: &Charge, received: &Received) -> Result<(), Breach> {
+fn must_be_framed_once(sent: &TestRequest, received: &Received) -> Result<(), Violation> {
     let length = sent.request().body().len().to_string();
     if received.header("content-length") != [length.as_bytes()]
         || !received.header("transfer-encoding").is_empty()
     {
-        return Err(Breach::new(format!(
-            "the request did not give its length in exactly one Content-Length of {length}, without Transfer-Encoding; \
-             two readers on the way must not see two ends of it"
+        return Err(Violation::new(format!(
+            "the request must have exactly one Content-Length, {length}, and no Transfer-Encoding, so that everything \
+             between client and server agrees on where it ends"
         )));
     }
     let host = sent.request().uri().authority().map_or("", http::uri::Authority::as_str);
     if received.header("host") != [host.as_bytes()] {
-        return Err(Breach::new(format!("the request did not have exactly one Host, {host}")));
+        return Err(Violation::new(format!("the request must have exactly one Host header, {host}")));
     }
     Ok(())
 }

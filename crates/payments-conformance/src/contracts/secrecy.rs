@@ -1,31 +1,31 @@
-//! What a program may print of a call holds neither the key nor the card.
+//! What a program can print about a call contains neither the API key nor the card.
 
 use std::{env, fs, process};
 
 use http::StatusCode;
 use payments_core::Transport;
 
-use crate::breach::{Breach, SHOWS_A_SECRET};
-use crate::charge::{API_KEY, CARD_NUMBER, Charge};
 use crate::child::Child;
+use crate::connection::Connection;
 use crate::contract::Contract;
-use crate::conversation::Conversation;
 use crate::journal::Received;
 use crate::logs::write_logs_to_stderr;
-use crate::script::{Act, answer};
+use crate::script::{Act, response};
 use crate::secrets::must_not_hold;
-use crate::situations::{CONNECTED_BY_THEN, NOT_LONG};
+use crate::situations::{MEDIUM, SHORT_WITH_CONNECT};
+use crate::test_request::{API_KEY, CARD_NUMBER, TestRequest};
+use crate::violation::{SHOWS_A_SECRET, Violation};
 use crate::{Ability, Stack, Verdict};
 
-/// The server sends the card number back wherever an answer has room for it, and breaks the answer.
+/// The server puts the card number into every part of a response, and breaks the response.
 ///
-/// Nothing of it is in the `Debug`, the `Display` or the chain of sources of what the call gives, nor is the API key.
-/// The same is searched for after every call of every other contract, and in the transport's own `Debug` if the stack
-/// shows it.
+/// Neither the card number nor the API key may be in the `Debug` or `Display` output or the source chain of the result. The
+/// same check runs after every call of every other contract, and on the transport's own `Debug` output if the stack
+/// provides it.
 pub fn what_comes_back_shows_no_secret(stack: &impl Stack) -> Verdict {
-    let why = "errors are logged, and a log with a card number is a leak that has to be reported";
-    Contract::new("what_comes_back_shows_no_secret", why).check(stack, |stage| {
-        for answer in [
+    let why = "errors are logged, and a log with a card number is a leak that must be reported";
+    Contract::new("what_comes_back_shows_no_secret", why).check(stack, |harness| {
+        for response in [
             format!("{CARD_NUMBER}\r\n\r\n"),
             format!("HTTP/1.1 {CARD_NUMBER}\r\n\r\n"),
             format!("HTTP/1.1 200 {CARD_NUMBER}\r\nContent-Length: {CARD_NUMBER}x\r\n\r\n"),
@@ -36,13 +36,13 @@ pub fn what_comes_back_shows_no_secret(stack: &impl Stack) -> Verdict {
             format!("HTTP/1.1 307 Moved\r\nLocation: http://{CARD_NUMBER}/\r\nContent-Length: 0\r\n\r\n"),
             format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 16\r\n\r\n{CARD_NUMBER}"),
         ] {
-            let what = format!("answers {:?}", answer.replace(CARD_NUMBER, "[card number]"));
-            let fate = move |connection: &mut Conversation, _: &Received| {
-                connection.write(&answer);
+            let what = format!("responds with {:?}", response.replace(CARD_NUMBER, "[card number]"));
+            let action = move |connection: &mut Connection, _: &Received| {
+                connection.write(&response);
                 connection.close();
             };
-            stage.first_meets(&what, fate, |charge| charge.total(NOT_LONG), |_, seen| {
-                seen.must_not_be_not_processed()?;
+            harness.on_first_request(&what, action, |charge| charge.total(MEDIUM), |_, call| {
+                call.must_not_be_not_processed()?;
                 Ok(())
             })?;
         }
@@ -50,22 +50,22 @@ pub fn what_comes_back_shows_no_secret(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// A process of its own makes payments that are answered, refused, redirected, garbled, cut, lost and not sent at all. It
-/// logs everything that goes to `log` and `tracing`, up to DEBUG, and its environment names an `SSLKEYLOGFILE`.
+/// A child process makes payments that succeed, fail, get redirected, garbled or truncated responses or none, or are not
+/// sent at all. It logs everything from `log` and `tracing` up to DEBUG, and its environment sets `SSLKEYLOGFILE`.
 ///
-/// What the process writes to stdout and stderr holds neither the API key nor the card number, nor the customer's name,
-/// in whichever capitals and encoding. Nothing is written to the file: whoever has it and a recording of the network
-/// reads every payment. TRACE is not asked for, because some libraries log whole heads there, and say so.
+/// Its stdout and stderr must contain neither the API key, nor the card number, nor the customer's name, in any case or
+/// encoding. Nothing may be written to the key log file, because that file and a recording of the network reveal every
+/// payment. TRACE is not checked, because some libraries document that they log whole heads there.
 ///
 /// Like [`the_proxy_of_the_environment_is_ignored`](crate::contracts::environment::the_proxy_of_the_environment_is_ignored)
-/// it applies only in a test made by [`contract_tests!`](crate::contract_tests).
+/// this applies only in a test created by [`contract_tests!`](crate::contract_tests).
 pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
     let name = "what_is_logged_shows_no_secret";
     if let Some(child) = Child::of_this_process(name) {
         return make_logged_calls(name, stack, &child);
     }
-    let why = "a log is copied to places that nobody checked for cards. One line at DEBUG, switched on to find some other \
-               fault, leaks the key and every card that is charged meanwhile";
+    let why = "logs are copied to places that are not secured for card data. A single DEBUG line, enabled to find another \
+               problem, leaks the API key and every card charged meanwhile";
     if let Some(reason) = stack.abilities().missing(Ability::Sockets) {
         return Verdict::not_applicable(name, reason.to_owned());
     }
@@ -73,11 +73,11 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
         Ok(test) => test,
         Err(verdict) => return verdict,
     };
-    Contract::as_data(name, why).check(stack, |stage| {
-        let page = answer(StatusCode::SERVICE_UNAVAILABLE, "<html>Service unavailable</html>");
-        let mut redirect = answer(StatusCode::TEMPORARY_REDIRECT, "");
+    Contract::scripted(name, why).check(stack, |harness| {
+        let page = response(StatusCode::SERVICE_UNAVAILABLE, "<html>Service unavailable</html>");
+        let mut redirect = response(StatusCode::TEMPORARY_REDIRECT, "");
         redirect.headers_mut().insert("location", http::HeaderValue::from_static("/elsewhere"));
-        let cut = Act::Truncate { answer: answer(StatusCode::OK, "{\"status\":\"success\"}"), bytes: 9 };
+        let cut = Act::Truncate { answer: response(StatusCode::OK, "{\"status\":\"success\"}"), bytes: 9 };
         let acts = [
             Act::Echo,
             Act::Echo,
@@ -90,14 +90,15 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
             Act::Silence,
             Act::Echo,
         ];
-        stage.scripted("responds in every way to a process that logs everything", acts, |trial| {
-            let port = trial.base_url().split(':').nth(2).and_then(|rest| rest.split('/').next());
+        harness.with_script("responds in many ways to a process that logs everything", acts, |run| {
+            let port = run.base_url().split(':').nth(2).and_then(|rest| rest.split('/').next());
             let file = format!("payments-conformance-{}-{}", process::id(), port.unwrap_or_default());
             let key_log = env::temp_dir().join(file);
-            let setup = stage.setup(trial.journal().clone(), None);
-            let mut child = Child::command(name, &test, trial.base_url(), &setup)?;
+            let setup = harness.setup(run.journal().clone(), None);
+            let mut child = Child::command(name, &test, run.base_url(), &setup)?;
             child.env("SSLKEYLOGFILE", &key_log);
-            let output = child.output().map_err(|error| Breach::new(format!("no process: {error}")))?;
+            let output =
+                child.output().map_err(|error| Violation::new(format!("cannot start the process: {error}")))?;
             let keys = fs::read(&key_log).unwrap_or_default();
             drop(fs::remove_file(&key_log));
             let (said, logged) =
@@ -107,37 +108,37 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
                 must_not_hold(place, text, &secrets)?;
             }
             if !keys.is_empty() {
-                let found = "the transport wrote the keys of its TLS connections to the file that SSLKEYLOGFILE names; \
-                             it should have written nothing";
-                return Err(Breach::owed(found, SHOWS_A_SECRET));
+                let found = "the transport wrote the keys of its TLS connections to the file in SSLKEYLOGFILE; it must \
+                             ignore that variable";
+                return Err(Violation::general(found, SHOWS_A_SECRET));
             }
-            let arrived = trial.journal().requests();
+            let arrived = run.journal().requests();
             if arrived == 0 {
-                let found = "this could not be checked: no call of the process of its own arrived";
-                return Err(Breach::new(found).beside("the process", said.trim()));
+                let found = "not checked: no call of the child process arrived";
+                return Err(Violation::new(found).detail("the process", said.trim()));
             }
             let lines = said.lines().count() + logged.lines().count();
-            stage.figure(format!("{lines} lines were logged or printed about {arrived} requests"));
+            harness.figure(format!("{lines} lines were logged or printed about {arrived} requests"));
             Ok(())
         })
     })
 }
 
-/// What the process does that was started to be read.
+/// What the child process does.
 fn make_logged_calls(name: &'static str, stack: &impl Stack, child: &Child) -> Verdict {
     write_logs_to_stderr();
     let transport = stack.transport(child.setup());
-    let mut calls = vec![Charge::look_up(child.base_url(), "look-up-00001".to_owned())];
-    // Nobody listens where the last one goes.
+    let mut calls = vec![TestRequest::lookup(child.base_url(), "lookup-00001".to_owned())];
+    // Nothing listens at the address of the last call.
     for (number, base_url) in
         (1..=9).map(|number| (number, child.base_url())).chain([(10, "http://127.0.0.1:1")])
     {
-        calls.push(Charge::of_customer(CUSTOMER, base_url, format!("charge-{number:05}")));
+        calls.push(TestRequest::charge_for(CUSTOMER, base_url, format!("charge-{number:05}")));
     }
     stack.block_on(async {
         for call in calls {
-            let call = call.total(CONNECTED_BY_THEN);
-            // Whatever it gives: another contract looks into that.
+            let call = call.total(SHORT_WITH_CONNECT);
+            // Other contracts check the result.
             drop(transport.send(call.into_transport_request()).await);
         }
     });
@@ -145,5 +146,5 @@ fn make_logged_calls(name: &'static str, stack: &impl Stack, child: &Child) -> V
     Verdict::kept(name, Vec::new())
 }
 
-/// In both cases, and no ASCII: a log may escape it.
+/// Upper and lower case, and not ASCII, because a log may escape it.
 const CUSTOMER: &str = "Zo\u{eb} \u{c5}ngstr\u{f6}m-\u{141}UKASIEWICZ";

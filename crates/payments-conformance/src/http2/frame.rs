@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-/// The kinds of frames, RFC 9113 §6.
+/// Frame types, RFC 9113 §6.
 pub(crate) mod kind {
     pub(crate) const DATA: u8 = 0;
     pub(crate) const HEADERS: u8 = 1;
@@ -13,7 +13,7 @@ pub(crate) mod kind {
     pub(crate) const CONTINUATION: u8 = 9;
 }
 
-/// The flags of frames. Two kinds share the first bit.
+/// Frame flags. Two of them share the first bit.
 pub(crate) mod flag {
     pub(crate) const ACK: u8 = 0x1;
     pub(crate) const END_STREAM: u8 = 0x1;
@@ -22,7 +22,7 @@ pub(crate) mod flag {
     pub(crate) const PRIORITY: u8 = 0x20;
 }
 
-/// The error codes of `RST_STREAM` and `GOAWAY`, RFC 9113 §7.
+/// Error codes of `RST_STREAM` and `GOAWAY`, RFC 9113 §7.
 pub(crate) mod code {
     pub(crate) const NO_ERROR: u32 = 0x0;
     pub(crate) const PROTOCOL_ERROR: u32 = 0x1;
@@ -34,16 +34,16 @@ pub(crate) mod code {
     pub(crate) const HTTP_1_1_REQUIRED: u32 = 0xd;
 }
 
-/// The parameters of `SETTINGS`, RFC 9113 §6.5.2.
+/// Parameters of `SETTINGS`, RFC 9113 §6.5.2.
 pub(crate) mod setting {
     pub(crate) const MAX_CONCURRENT_STREAMS: u16 = 0x3;
     pub(crate) const INITIAL_WINDOW_SIZE: u16 = 0x4;
 }
 
-/// The largest payload that either side may send, unless the other allows more. The kit never does.
+/// The largest payload that either side may send by default. The kit never allows more.
 pub(crate) const LARGEST: usize = 16 * 1024;
 
-/// A frame as it goes over the wire.
+/// A frame as it is sent.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).expect("the kit's frames are small").to_be_bytes();
     let mut frame = length[1..].to_vec();
@@ -53,7 +53,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     frame
 }
 
-/// Status and headers as a block that changes no table: HPACK, RFC 7541, in its plainest form.
+/// Status and headers as a header block that changes no table (HPACK, RFC 7541).
 pub(crate) fn header_block<'a>(
     status: &str,
     headers: impl IntoIterator<Item = (&'a [u8], &'a [u8])>,
@@ -66,7 +66,7 @@ pub(crate) fn header_block<'a>(
     block
 }
 
-/// A field that is not to be put into the table, with a name and a value that are spelt out.
+/// A literal field that is not added to the table.
 pub(crate) fn literal(block: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     block.push(0);
     for text in [name, value] {
@@ -75,7 +75,7 @@ pub(crate) fn literal(block: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     }
 }
 
-/// An integer with a prefix of seven bits, RFC 7541 §5.1.
+/// An integer with a seven-bit prefix, RFC 7541 §5.1.
 fn length_prefix(block: &mut Vec<u8>, length: usize) {
     let small = |value: usize| u8::try_from(value).expect("fewer than eight bits");
     if length < 127 {
@@ -90,7 +90,7 @@ fn length_prefix(block: &mut Vec<u8>, length: usize) {
     block.push(small(rest));
 }
 
-/// How much the client is willing to take, on each stream and in all.
+/// How many bytes the client accepts, on each stream and in total.
 pub(super) struct Windows {
     connection: i64,
     initial: i64,
@@ -120,7 +120,7 @@ impl Windows {
         *window += i64::from(bytes);
     }
 
-    /// Changes the window of every stream, those included that are open.
+    /// Changes the window of every stream, including open ones.
     pub(super) fn set_initial(&mut self, bytes: u32) {
         let change = i64::from(bytes) - self.initial;
         self.initial += change;
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_decoder_of_others_reads_what_is_written_here() {
+    fn an_independent_decoder_reads_header_blocks() {
         let long = vec![b'x'; 5000];
         let block = header_block("404", [(b"x-long".as_slice(), long.as_slice()), (b"x-empty", b"")]);
         let fields = loona_hpack::Decoder::new().decode(&block).unwrap();

@@ -11,10 +11,10 @@ use super::exchange::Exchange;
 
 type Outcome = Result<TransportResponse, TransportError>;
 
-/// A call under way on a thread of its own. Dropping it shuts its socket.
+/// A call running on its own thread. Dropping it shuts down its socket.
 pub(crate) struct Call {
     state: Arc<Mutex<State>>,
-    goes_on: bool,
+    continues_after_drop: bool,
 }
 
 #[derive(Default)]
@@ -26,14 +26,14 @@ pub(crate) struct State {
 }
 
 impl Call {
-    pub(crate) fn begin(exchange: Exchange, goes_on: bool) -> Self {
+    pub(crate) fn begin(exchange: Exchange, continues_after_drop: bool) -> Self {
         let state = Arc::new(Mutex::new(State::default()));
         let shared = Arc::clone(&state);
         thread::spawn(move || {
-            let told = Arc::clone(&shared);
-            // A panic is an outcome: the kit is to hear of it where it waits.
-            let outcome = thread::spawn(move || exchange.run(&shared)).join();
-            let mut state = told.lock().unwrap();
+            let run_state = Arc::clone(&shared);
+            // Passes a panic to the caller, so that the kit sees it.
+            let outcome = thread::spawn(move || exchange.run(&run_state)).join();
+            let mut state = shared.lock().unwrap();
             state.socket = None;
             state.outcome = outcome.ok();
             let (waker, panicked) = (state.waker.take(), state.outcome.is_none());
@@ -43,12 +43,12 @@ impl Call {
                 waker.wake();
             }
         });
-        Self { state, goes_on }
+        Self { state, continues_after_drop }
     }
 }
 
 impl State {
-    /// `false` if nobody waits any more.
+    /// Returns `false` if the call was dropped.
     pub(crate) fn uses(&mut self, socket: &TcpStream) -> bool {
         self.socket = socket.try_clone().ok();
         !self.dropped
@@ -72,7 +72,7 @@ impl Future for Call {
 impl Drop for Call {
     fn drop(&mut self) {
         let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if !self.goes_on {
+        if !self.continues_after_drop {
             state.dropped = true;
             if let Some(socket) = state.socket.take() {
                 drop(socket.shutdown(Shutdown::Both));

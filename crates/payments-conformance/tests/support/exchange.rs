@@ -19,22 +19,22 @@ use super::call::State;
 use super::flaw::Flaw;
 use super::stream::{Stream, Wire};
 
-/// One request and everything it takes to send it once, or as often as the flaw wants.
+/// Sends one request once, or as often as the flaw does.
 pub(crate) struct Exchange {
     shared: Arc<Shared>,
     request: Request<Bytes>,
     deadlines: Deadlines,
     cap: usize,
     started: Instant,
-    /// How often the request was sent, or is being sent.
+    /// The number of attempts so far.
     tries: usize,
-    /// Whether the connection of a body that broke off had been used before.
+    /// Whether the body broke off on a reused connection.
     was_reused: bool,
 }
 
 struct Failure {
     error: TransportError,
-    /// The connection ended before any answer; whether it had been used before.
+    /// Set if the connection ended before any response: whether it was a reused one.
     lost: Option<bool>,
 }
 
@@ -61,7 +61,7 @@ impl Exchange {
     pub(crate) fn new(shared: Arc<Shared>, request: TransportRequest) -> Self {
         let (deadlines, cap) = (request.deadlines(), request.response_cap());
         if shared.has(Flaw::ClockOverflows) {
-            i32::try_from(deadlines.total().as_millis()).expect("a deadline of this century");
+            i32::try_from(deadlines.total().as_millis()).expect("the deadline fits the clock");
         }
         Self {
             shared,
@@ -76,13 +76,13 @@ impl Exchange {
 
     pub(crate) fn run(mut self, state: &Mutex<State>) -> Result<TransportResponse, TransportError> {
         let (limit, freed) = &self.shared.in_use;
-        if self.has(Flaw::WaitsForAConnection) {
+        if self.has(Flaw::WaitsForConnectionWithoutDeadline) {
             *freed.wait_while(limit.lock().unwrap(), |in_use| *in_use >= 64).unwrap() += 1;
-            // The deadline is for what the server does.
+            // With this flaw the deadline starts only now.
             self.started = Instant::now();
         }
         let result = self.run_at_once(state);
-        if self.has(Flaw::WaitsForAConnection) {
+        if self.has(Flaw::WaitsForConnectionWithoutDeadline) {
             *self.shared.in_use.0.lock().unwrap() -= 1;
             self.shared.in_use.1.notify_one();
         }
@@ -98,36 +98,38 @@ impl Exchange {
             self.tries += 1;
             let tries = self.tries;
             match self.attempt(state) {
-                Ok(answer) if tries == 1 && self.repeats(&answer) => {}
-                Ok(answer) if self.has(Flaw::TakesAPageForNobody) && is_page_of_a_gateway(&answer) => {
+                Ok(response) if tries == 1 && self.retries_response(&response) => {}
+                Ok(response)
+                    if self.has(Flaw::ReportsGatewayPageAsNotProcessed) && is_gateway_page(&response) =>
+                {
                     return Err(TransportError::not_processed(Kind::Connect));
                 }
-                Ok(answer) if self.follows_redirects() && answer.status().is_redirection() => {
-                    let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+                Ok(response) if self.follows_redirects() && response.status().is_redirection() => {
+                    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
                     let Some(location) = location.filter(|location| location.starts_with("http")) else {
-                        return Ok(answer.into());
+                        return Ok(response.into());
                     };
                     *self.request.uri_mut() = location.parse::<Uri>().unwrap();
                 }
-                Ok(answer)
-                    if self.has(Flaw::TurnsStatusesIntoErrors) && answer.status().is_server_error() =>
+                Ok(response)
+                    if self.has(Flaw::TurnsStatusesIntoErrors) && response.status().is_server_error() =>
                 {
                     return Err(TransportError::unknown(Kind::Other).with_source("the server failed"));
                 }
-                Ok(answer) => return Ok(answer.into()),
+                Ok(response) => return Ok(response.into()),
                 Err(Failure { lost: Some(reused), .. })
                     if tries == 1
-                        && (self.has(Flaw::SendsAgainWhenClosed)
-                            || self.has(Flaw::TriesTheNextAddress) && self.has_another_address()
-                            || self.has(Flaw::RepeatsLookups)
+                        && (self.has(Flaw::RetriesClosedConnections)
+                            || self.has(Flaw::RetriesAtNextAddress) && self.has_another_address()
+                            || self.has(Flaw::RetriesLookups)
                                 && self.request.method() == http::Method::GET
-                            || reused && self.has(Flaw::SendsAgainWhenReused)) => {}
-                Err(Failure { error, .. }) if tries == 1 && self.sends_again_after(&error) => {}
-                Err(Failure { error, .. }) if self.takes_for_unsent(&error) => {
+                            || reused && self.has(Flaw::RetriesOnReusedConnections)) => {}
+                Err(Failure { error, .. }) if tries == 1 && self.retries_after(&error) => {}
+                Err(Failure { error, .. }) if self.reports_as_not_processed(&error) => {
                     return Err(TransportError::not_processed(Kind::Tls));
                 }
-                Err(Failure { lost: Some(_), .. }) if self.has(Flaw::NeverGivesUp) && tries < 20 => {}
-                Err(Failure { lost: Some(_), error }) if self.has(Flaw::CallsLostUnsent) => {
+                Err(Failure { lost: Some(_), .. }) if self.has(Flaw::RetriesManyTimes) && tries < 20 => {}
+                Err(Failure { lost: Some(_), error }) if self.has(Flaw::ReportsLostAsNotProcessed) => {
                     return Err(TransportError::not_processed(error.kind()));
                 }
                 Err(Failure { error, .. })
@@ -137,7 +139,7 @@ impl Exchange {
                     return Err(error.with_source(format!("could not send {body}")));
                 }
                 Err(Failure { error, .. })
-                    if self.has(Flaw::CallsGarbageUnsent) && error.kind() == Kind::Protocol =>
+                    if self.has(Flaw::ReportsGarbageAsNotProcessed) && error.kind() == Kind::Protocol =>
                 {
                     return Err(TransportError::not_processed(Kind::Protocol));
                 }
@@ -148,16 +150,16 @@ impl Exchange {
 
     fn attempt(&mut self, state: &Mutex<State>) -> Result<Response<Bytes>, Failure> {
         let server = self.request.uri().authority().unwrap().to_string();
-        let cancelled = || Err(TransportError::not_processed(Kind::Cancelled).into());
+        let canceled = || Err(TransportError::not_processed(Kind::Cancelled).into());
         if state.lock().unwrap().dropped {
-            return cancelled();
+            return canceled();
         }
         let mut stream = match self.idle(&server) {
             Some(stream) => stream,
             None => self.connect()?,
         };
-        if !state.lock().unwrap().uses(stream.wire.socket()) && !self.has(Flaw::ConnectsOnAfterTheDrop) {
-            return cancelled();
+        if !state.lock().unwrap().uses(stream.wire.socket()) && !self.has(Flaw::ConnectsAfterDrop) {
+            return canceled();
         }
         if self.time_left().is_none() {
             return Err(TransportError::not_processed(Kind::Timeout).into());
@@ -172,29 +174,29 @@ impl Exchange {
             Ok(head) => head,
             Err(error) => {
                 let garbage = error.kind() == ErrorKind::InvalidData;
-                if garbage && self.has(Flaw::TakesGarbageForAnAnswer) {
+                if garbage && self.has(Flaw::ReturnsGarbageAsResponse) {
                     return Ok(Response::new(Bytes::from(stream.unread)));
                 }
-                self.keep_broken(&server, stream);
+                self.keep_if_flawed(&server, stream);
                 let failure = lost(error, TransportError::unknown);
                 return Err(if garbage { failure.error.into() } else { failure });
             }
         };
         let Some(framing) = self.framing(&head) else {
-            self.keep_broken(&server, stream);
+            self.keep_if_flawed(&server, stream);
             return Err(TransportError::unknown(Kind::Protocol).into());
         };
         let mut body = Vec::new();
         let read = self.body(&mut stream, &framing, &mut body);
-        if self.has(Flaw::MixesUpAnswers) && body.starts_with(b"charge-") && body.ends_with(b"7") {
+        if self.has(Flaw::MixesUpResponses) && body.starts_with(b"charge-") && body.ends_with(b"7") {
             body = b"charge-00018".to_vec();
         }
-        let is_clean = stream.unread.is_empty() || self.has(Flaw::TakesWhatIsThere);
+        let is_clean = stream.unread.is_empty() || self.has(Flaw::TreatsUnreadBytesAsResponse);
         let keep = is_clean && self.may_keep(&head, &framing);
-        let mut answer = Response::new(Bytes::from(body));
-        (*answer.status_mut(), *answer.headers_mut()) = (head.status, head.headers);
+        let mut response = Response::new(Bytes::from(body));
+        (*response.status_mut(), *response.headers_mut()) = (head.status, head.headers);
         if self.has(Flaw::UsesAlternativeServices) {
-            let named = answer.headers().get("alt-svc").and_then(|value| value.to_str().ok());
+            let named = response.headers().get("alt-svc").and_then(|value| value.to_str().ok());
             let port = named.and_then(|services| services.split("http/1.1=\":").nth(1)?.split('"').next());
             *self.shared.alternative.lock().unwrap() = port.and_then(|port| port.parse().ok());
         }
@@ -205,24 +207,24 @@ impl Exchange {
                 return Err(TransportError::unknown(Kind::BodyTruncated).into());
             }
             Err(error) => {
-                self.keep_broken(&server, stream);
+                self.keep_if_flawed(&server, stream);
                 let kind = match error.kind() {
                     ErrorKind::FileTooLarge => Kind::BodyTooLarge,
                     _ if is_timeout(&error) => Kind::Timeout,
                     _ => Kind::BodyTruncated,
                 };
                 self.was_reused = reused;
-                return Err(TransportError::answered(kind, answer).with_source(error).into());
+                return Err(TransportError::answered(kind, response).with_source(error).into());
             }
         }
-        Ok(self.simplified(answer))
+        Ok(self.simplified(response))
     }
 
     fn has(&self, flaw: Flaw) -> bool {
         self.shared.has(flaw)
     }
 
-    /// RFC 6761 gives this name both addresses, whatever the machine's resolver says.
+    /// RFC 6761 reserves this name for both loopback addresses, whatever the resolver returns.
     fn has_another_address(&self) -> bool {
         self.request.uri().host() == Some("localhost")
     }
@@ -232,61 +234,65 @@ impl Exchange {
         self.has(Flaw::FollowsRedirects) || is_lookup && self.has(Flaw::FollowsRedirectsOfLookups)
     }
 
-    /// Whether an answer is one that the flaw asks for again.
-    fn repeats(&self, answer: &Response<Bytes>) -> bool {
-        let status = answer.status().as_u16();
+    /// Whether the flaw retries after this response.
+    fn retries_response(&self, response: &Response<Bytes>) -> bool {
+        let status = response.status().as_u16();
         let is_lookup = self.request.method() == http::Method::GET;
-        let closes = answer.headers().get(CONNECTION).is_some_and(|value| value == "close");
+        let closes = response.headers().get(CONNECTION).is_some_and(|value| value == "close");
         let is_temporary = [408, 425, 429, 502, 503, 504].contains(&status);
-        self.has(Flaw::RepeatsLookupsByStatus) && is_lookup && is_temporary
-            || self.has(Flaw::AsksTheGatewayAgain) && closes && is_temporary
+        self.has(Flaw::RetriesLookupsByStatus) && is_lookup && is_temporary
+            || self.has(Flaw::RetriesGatewayErrors) && closes && is_temporary
     }
 
-    fn sends_again_after(&self, error: &TransportError) -> bool {
+    fn retries_after(&self, error: &TransportError) -> bool {
         let is_answered = matches!(error.delivery(), Delivery::Answered(_));
         let is_bad_record = matches!(tls_error(error), Some(tls) if !is_alert(tls));
-        self.has(Flaw::SendsAgainAfterABadRecord) && is_bad_record && !is_answered
-            || self.has(Flaw::SendsAgainWhenABodyBreaks)
+        self.has(Flaw::RetriesAfterBadRecord) && is_bad_record && !is_answered
+            || self.has(Flaw::RetriesTruncatedBodies)
                 && is_answered
                 && self.was_reused
                 && error.kind() == Kind::BodyTruncated
     }
 
-    fn takes_for_unsent(&self, error: &TransportError) -> bool {
+    fn reports_as_not_processed(&self, error: &TransportError) -> bool {
         let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
         let is_cut = source.is_some_and(|source| source.kind() == ErrorKind::UnexpectedEof);
-        self.has(Flaw::CallsAlertsUnsent) && tls_error(error).is_some_and(is_alert)
-            || self.has(Flaw::CallsCutsUnsent) && is_cut && error.delivery() == Delivery::Unknown
+        self.has(Flaw::ReportsAlertAsNotProcessed) && tls_error(error).is_some_and(is_alert)
+            || self.has(Flaw::ReportsCutAsNotProcessed) && is_cut && error.delivery() == Delivery::Unknown
     }
 
-    /// Until the total deadline; `None` if it has ended.
+    /// The time until the total deadline. `None` if it has passed.
     fn time_left(&self) -> Option<Duration> {
         let mut total = self.deadlines.total();
         if self.has(Flaw::IgnoresTheDeadline) {
             total += Duration::from_millis(2300);
         }
-        if total.is_zero() && self.has(Flaw::ZeroIsForever) {
+        if total.is_zero() && self.has(Flaw::TreatsZeroAsNoDeadline) {
             total = Duration::from_secs(20);
         }
         let left = total.checked_sub(self.started.elapsed()).filter(|left| !left.is_zero());
-        if self.has(Flaw::DeadlineForEachRead) { Some(total).filter(|total| !total.is_zero()) } else { left }
+        if self.has(Flaw::RestartsDeadlineOnEachRead) {
+            Some(total).filter(|total| !total.is_zero())
+        } else {
+            left
+        }
     }
 
     fn idle(&self, server: &str) -> Option<Stream> {
         let mut idle = self.shared.idle.lock().unwrap();
         loop {
-            let any = self.has(Flaw::SharesConnections);
+            let any = self.has(Flaw::SharesConnectionsAcrossServers);
             let index = idle.iter().rposition(|(other, _)| any || other == server)?;
             let (_, stream) = idle.remove(index);
-            if self.is_quiet(&stream) {
+            if self.is_idle(&stream) {
                 return Some(stream);
             }
         }
     }
 
-    /// Whether the server has neither closed the connection nor said anything.
-    fn is_quiet(&self, stream: &Stream) -> bool {
-        if self.has(Flaw::DoesNotLook) {
+    /// Whether the server has neither closed the connection nor sent anything.
+    fn is_idle(&self, stream: &Stream) -> bool {
+        if self.has(Flaw::SkipsIdleCheck) {
             return true;
         }
         let socket = stream.wire.socket();
@@ -295,7 +301,7 @@ impl Exchange {
         socket.set_nonblocking(false).unwrap();
         match peeked {
             Err(error) => error.kind() == ErrorKind::WouldBlock,
-            Ok(arrived) => arrived > 0 && self.has(Flaw::TakesWhatIsThere),
+            Ok(arrived) => arrived > 0 && self.has(Flaw::TreatsUnreadBytesAsResponse),
         }
     }
 
@@ -306,7 +312,7 @@ impl Exchange {
         }
     }
 
-    fn keep_broken(&self, server: &str, mut stream: Stream) {
+    fn keep_if_flawed(&self, server: &str, mut stream: Stream) {
         if self.has(Flaw::ReusesBrokenConnections) {
             stream.unread.clear();
             self.keep(server, stream);
@@ -329,28 +335,31 @@ impl Exchange {
     fn tcp(&self, host: &str, port: u16, ends: Instant) -> Result<TcpStream, TransportError> {
         let not_processed = |kind, error: io::Error| TransportError::not_processed(kind).with_source(error);
         let mut server = (host.to_owned(), port);
-        if self.has(Flaw::HonoursTheProxy)
+        if self.has(Flaw::UsesEnvironmentProxy)
             && let Ok(proxy) = std::env::var("http_proxy")
         {
             let proxy: Uri = proxy.parse().unwrap();
             server = (proxy.host().unwrap().to_owned(), proxy.port_u16().unwrap());
         }
         let addresses = server.to_socket_addrs().map_err(|error| {
-            if self.has(Flaw::CallsUnresolvedUnknown) {
+            if self.has(Flaw::ReportsUnresolvedAsUnknown) {
                 return TransportError::unknown(Kind::Resolve);
             }
             not_processed(Kind::Resolve, error)
         })?;
         let mut last = io::Error::other("no address");
-        let addresses: Vec<_> = if self.tries == 2 && self.has(Flaw::TriesTheNextAddress) {
+        let addresses: Vec<_> = if self.tries == 2 && self.has(Flaw::RetriesAtNextAddress) {
             vec![(Ipv6Addr::LOCALHOST, port).into(), (Ipv4Addr::LOCALHOST, port).into()]
         } else {
             addresses.collect()
         };
         for address in addresses {
             let left = ends.saturating_duration_since(Instant::now());
-            let left =
-                if left.is_zero() && self.has(Flaw::ZeroIsForever) { Duration::from_secs(9) } else { left };
+            let left = if left.is_zero() && self.has(Flaw::TreatsZeroAsNoDeadline) {
+                Duration::from_secs(9)
+            } else {
+                left
+            };
             if left.is_zero() {
                 return Err(TransportError::not_processed(Kind::Timeout));
             }
@@ -362,7 +371,7 @@ impl Exchange {
                 Err(error) => last = error,
             }
         }
-        if self.has(Flaw::CallsRefusedUnknown) {
+        if self.has(Flaw::ReportsRefusedAsUnknown) {
             return Err(TransportError::unknown(Kind::Connect));
         }
         Err(not_processed(Kind::Connect, last))
@@ -384,7 +393,7 @@ impl Exchange {
         while client.is_handshaking() {
             if let Err(error) = client.complete_io(&mut tcp) {
                 let kind = if is_timeout(&error) { Kind::Timeout } else { Kind::Tls };
-                if self.has(Flaw::FinishesTheHandshakeLater) && is_timeout(&error) {
+                if self.has(Flaw::SendsAfterLateHandshake) && is_timeout(&error) {
                     let (head, body) = self.serialized();
                     std::thread::spawn(move || {
                         tcp.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -394,10 +403,10 @@ impl Exchange {
                     });
                     return Err(TransportError::not_processed(kind));
                 }
-                if self.has(Flaw::FallsBackToPlain) && !is_timeout(&error) {
+                if self.has(Flaw::FallsBackToPlainHttp) && !is_timeout(&error) {
                     return Ok(Wire::Plain(self.tcp(host, port, ends)?));
                 }
-                if self.has(Flaw::CallsHandshakesUnknown) {
+                if self.has(Flaw::ReportsFailedHandshakeAsUnknown) {
                     return Err(TransportError::unknown(kind));
                 }
                 return Err(TransportError::not_processed(kind).with_source(error));
@@ -422,8 +431,8 @@ impl Exchange {
             while !part.is_empty() {
                 let left = if self.has(Flaw::WritesWithoutDeadline) {
                     Duration::from_secs(20)
-                } else if self.has(Flaw::WritesOnAfterTheDeadline) {
-                    // A write that took some bytes before its timeout succeeds.
+                } else if self.has(Flaw::WritesAfterDeadline) {
+                    // A partial write before the timeout counts as a success.
                     self.time_left().unwrap_or(Duration::from_millis(1))
                 } else {
                     self.time_left().ok_or(ErrorKind::TimedOut)?
@@ -431,7 +440,7 @@ impl Exchange {
                 stream.wire.socket().set_write_timeout(Some(left))?;
                 match stream.wire.write(&part[..part.len().min(64 * 1024)]) {
                     Ok(written) => part = &part[written..],
-                    Err(error) if self.has(Flaw::WritesOnAfterTheDeadline) && is_timeout(&error) => {
+                    Err(error) if self.has(Flaw::WritesAfterDeadline) && is_timeout(&error) => {
                         let (mut socket, rest) = (stream.wire.socket().try_clone()?, part.to_vec());
                         socket.set_write_timeout(None)?;
                         std::thread::spawn(move || drop(socket.write_all(&rest)));
@@ -447,17 +456,18 @@ impl Exchange {
     fn serialized(&self) -> (Vec<u8>, Vec<u8>) {
         let (request, uri) = (&self.request, self.request.uri());
         let mut target = uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
-        if self.has(Flaw::NormalisesTheTarget) {
+        if self.has(Flaw::NormalizesTheTarget) {
             target = target.replace("%2F", "/").replace("%20", "+");
         }
         let mut head =
             format!("{} {target} HTTP/1.1\r\nHost: {}\r\n", request.method(), uri.authority().unwrap());
         let is_get = request.method() == http::Method::GET;
         let mut body = request.body().to_vec();
-        if self.has(Flaw::CutsLargeBodies) {
+        if self.has(Flaw::TruncatesLargeBodies) {
             body.truncate(1024 * 1024);
         }
-        let chunked = self.has(Flaw::SendsChunked) && !is_get || self.has(Flaw::SendsABodyWithGet) && is_get;
+        let chunked =
+            self.has(Flaw::SendsChunked) && !is_get || self.has(Flaw::SendsBodyWithLookups) && is_get;
         if chunked {
             let mut chunk = format!("{:x}\r\n", body.len()).into_bytes();
             chunk.extend(&body);
@@ -480,9 +490,9 @@ impl Exchange {
         (head, body)
     }
 
-    /// What comes next, added to what is unread; 0 at the end.
+    /// Reads more bytes into `unread`. Returns 0 at the end.
     fn fill(&self, stream: &mut Stream) -> io::Result<usize> {
-        if self.has(Flaw::StarvesTheClock) {
+        if self.has(Flaw::ChecksDeadlineOnlyWhenIdle) {
             let mut buffer = [0; 16 * 1024];
             stream.wire.socket().set_nonblocking(true)?;
             let read = stream.wire.read(&mut buffer);
@@ -494,14 +504,18 @@ impl Exchange {
         }
         let forgetful = stream.forgets_time.then_some(Duration::from_secs(20));
         let mut left = self.time_left().or(forgetful).ok_or(ErrorKind::TimedOut)?;
-        if self.has(Flaw::ConnectDeadlineForReads) {
+        if self.has(Flaw::UsesConnectDeadlineForReads) {
             left = left.min(self.deadlines.connect());
         }
         stream.wire.socket().set_read_timeout(Some(left))?;
         let mut buffer = [0; 16 * 1024];
         let length = match stream.wire.read(&mut buffer) {
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof && self.has(Flaw::TakesACutForTheEnd) => 0,
-            Err(error) if self.has(Flaw::TakesAnAlertForTheEnd) && tls_of(&error).is_some_and(is_alert) => 0,
+            Err(error)
+                if error.kind() == ErrorKind::UnexpectedEof && self.has(Flaw::TreatsCutAsEndOfBody) =>
+            {
+                0
+            }
+            Err(error) if self.has(Flaw::TreatsAlertAsEndOfBody) && tls_of(&error).is_some_and(is_alert) => 0,
             read => read?,
         };
         stream.unread.extend(&buffer[..length]);
@@ -510,8 +524,8 @@ impl Exchange {
 
     fn head(&self, stream: &mut Stream) -> io::Result<Head> {
         loop {
-            // A head of any size is looked at only when its end has come.
-            let is_endless = self.has(Flaw::ReadsAnyHead) && !stream.unread.ends_with(b"}");
+            // With `HasNoHeadLimit`, a large head is parsed only once its end has arrived.
+            let is_endless = self.has(Flaw::HasNoHeadLimit) && !stream.unread.ends_with(b"}");
             let parsed =
                 if is_endless && stream.unread.len() > LARGEST_HEAD { None } else { parse(&stream.unread)? };
             match parsed {
@@ -519,22 +533,22 @@ impl Exchange {
                     stream.unread.drain(..length);
                     let is_final =
                         !head.status.is_informational() || head.status == StatusCode::SWITCHING_PROTOCOLS;
-                    if is_final || self.has(Flaw::TakesInterimForFinal) {
+                    if is_final || self.has(Flaw::ReturnsInterimResponses) {
                         return Ok(head);
                     }
-                    stream.forgets_time = self.has(Flaw::ReadsInterimForever);
-                    if !stream.forgets_time && !self.has(Flaw::StarvesTheClock) {
+                    stream.forgets_time = self.has(Flaw::IgnoresDeadlineAfterInterim);
+                    if !stream.forgets_time && !self.has(Flaw::ChecksDeadlineOnlyWhenIdle) {
                         self.time_left().ok_or(ErrorKind::TimedOut)?;
                     }
                 }
-                None if stream.unread.len() > LARGEST_HEAD && !self.has(Flaw::ReadsAnyHead) => {
+                None if stream.unread.len() > LARGEST_HEAD && !self.has(Flaw::HasNoHeadLimit) => {
                     return Err(ErrorKind::InvalidData.into());
                 }
                 None => {
                     if self.fill(stream)? == 0 {
                         return Err(ErrorKind::ConnectionAborted.into());
                     }
-                    if self.has(Flaw::ReadsOnce) && parse(&stream.unread)?.is_none() {
+                    if self.has(Flaw::ReadsHeadOnce) && parse(&stream.unread)?.is_none() {
                         return Err(ErrorKind::InvalidData.into());
                     }
                 }
@@ -542,16 +556,16 @@ impl Exchange {
         }
     }
 
-    /// `None` if nobody can say.
+    /// `None` if the framing is ambiguous.
     fn framing(&self, head: &Head) -> Option<Framing> {
         let no_body = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&head.status)
             || head.status.is_informational();
-        if no_body && !(self.has(Flaw::WaitsForNoBody) && head.headers.contains_key(CONTENT_LENGTH)) {
+        if no_body && !(self.has(Flaw::WaitsForMissingBody) && head.headers.contains_key(CONTENT_LENGTH)) {
             return Some(Framing::None);
         }
         let lengths: Vec<_> = head.headers.get_all(CONTENT_LENGTH).iter().collect();
         let codings: Vec<_> = head.headers.get_all(TRANSFER_ENCODING).iter().collect();
-        let trusting = self.has(Flaw::BelievesTheFirstLength);
+        let trusting = self.has(Flaw::TrustsTheFirstLength);
         match (lengths.as_slice(), codings.as_slice()) {
             ([], []) => Some(Framing::Close),
             ([], [coding]) if *coding == "chunked" => Some(Framing::Chunked),
@@ -566,7 +580,7 @@ impl Exchange {
         match framing {
             Framing::None => Ok(()),
             Framing::Length(length) => {
-                if self.has(Flaw::ReservesWhatIsAnnounced) {
+                if self.has(Flaw::ReservesAnnouncedLength) {
                     body.reserve(*length);
                 }
                 self.take(stream, *length, body)
@@ -627,12 +641,12 @@ impl Exchange {
         }
     }
 
-    /// So many bytes of the body, piece by piece.
+    /// Reads this many bytes of the body.
     fn take(&self, stream: &mut Stream, mut length: usize, body: &mut Vec<u8>) -> io::Result<()> {
         while length > 0 {
             length -= self.append(stream, length, body)?;
             if length > 0 && self.fill(stream)? == 0 {
-                return if self.has(Flaw::TakesHalfForWhole) {
+                return if self.has(Flaw::AcceptsTruncatedBodies) {
                     Ok(())
                 } else {
                     Err(ErrorKind::UnexpectedEof.into())
@@ -642,7 +656,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// What is unread of at most this length, as far as the cap allows.
+    /// Moves at most this many unread bytes into the body, as far as the cap allows.
     fn append(&self, stream: &mut Stream, length: usize, body: &mut Vec<u8>) -> io::Result<usize> {
         let cap = if self.has(Flaw::IgnoresTheCap) { usize::MAX } else { self.cap };
         let cap = if self.has(Flaw::CapIsExclusive) { cap.saturating_sub(1) } else { cap };
@@ -663,23 +677,23 @@ impl Exchange {
         !ends && (!closes || self.has(Flaw::IgnoresConnectionClose))
     }
 
-    fn simplified(&self, mut answer: Response<Bytes>) -> Response<Bytes> {
-        if self.has(Flaw::HidesTheEncoding) {
-            answer.headers_mut().remove(CONTENT_ENCODING);
+    fn simplified(&self, mut response: Response<Bytes>) -> Response<Bytes> {
+        if self.has(Flaw::RemovesContentEncoding) {
+            response.headers_mut().remove(CONTENT_ENCODING);
         }
-        if self.has(Flaw::SimplifiesHeaders) {
-            let headers = std::mem::take(answer.headers_mut());
+        if self.has(Flaw::DropsUnusualHeaders) {
+            let headers = std::mem::take(response.headers_mut());
             for (name, value) in &headers {
                 if value.to_str().is_ok() {
-                    answer.headers_mut().insert(name, value.clone());
+                    response.headers_mut().insert(name, value.clone());
                 }
             }
         }
-        answer
+        response
     }
 }
 
-/// The head of an answer, and how long it is; `None` if more must be read.
+/// The head of a response and its length. `None` if more bytes are needed.
 fn parse(bytes: &[u8]) -> io::Result<Option<(Head, usize)>> {
     let mut headers = [httparse::EMPTY_HEADER; 128];
     let mut response = httparse::Response::new(&mut headers);
@@ -698,9 +712,9 @@ fn parse(bytes: &[u8]) -> io::Result<Option<(Head, usize)>> {
     Ok(Some((Head { status, headers: map, http_1_1: response.version == Some(1) }, length)))
 }
 
-fn is_page_of_a_gateway(answer: &Response<Bytes>) -> bool {
-    answer.status().is_server_error()
-        && answer.headers().get("content-type").is_some_and(|value| value == "text/html")
+fn is_gateway_page(response: &Response<Bytes>) -> bool {
+    response.status().is_server_error()
+        && response.headers().get("content-type").is_some_and(|value| value == "text/html")
 }
 
 fn tls_error(error: &TransportError) -> Option<&rustls::Error> {

@@ -1,156 +1,156 @@
-/// One mistake. Each is one that a real client makes, by default or in the hands of a tired person.
+/// A mistake that real HTTP clients make, by default or when misconfigured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
-    /// A connection that ends before the answer is taken for one that never worked, and the request sent again.
-    SendsAgainWhenClosed,
-    /// The same, but on a reused connection alone, which is what most clients do.
-    SendsAgainWhenReused,
-    /// An answer that never came is called "not processed".
-    CallsLostUnsent,
-    /// What cannot be read is "not processed".
-    CallsGarbageUnsent,
+    /// Retries when a connection closes before the response.
+    RetriesClosedConnections,
+    /// Retries when a reused connection closes before the response, as most clients do.
+    RetriesOnReusedConnections,
+    /// Reports a connection that closed before the response as not processed.
+    ReportsLostAsNotProcessed,
+    /// Reports an unreadable response as not processed.
+    ReportsGarbageAsNotProcessed,
     FollowsRedirects,
-    /// Waits three seconds longer than it may.
+    /// Waits more than two seconds longer than the deadline.
     IgnoresTheDeadline,
-    /// The deadline is for each read, so that every byte starts it anew.
-    DeadlineForEachRead,
-    /// The connect deadline is also that of every read.
-    ConnectDeadlineForReads,
-    /// The total deadline covers the answer alone.
+    /// Applies the total deadline to each read, so that every byte restarts it.
+    RestartsDeadlineOnEachRead,
+    /// Uses the connect deadline for every read too.
+    UsesConnectDeadlineForReads,
+    /// Applies the total deadline only to the response.
     WritesWithoutDeadline,
-    /// Zero is no deadline.
-    ZeroIsForever,
-    /// Adds deadlines as the clock counts, and panics beyond its range.
+    /// Treats a deadline of zero as no deadline.
+    TreatsZeroAsNoDeadline,
+    /// Panics on a deadline that is too long for its clock.
     ClockOverflows,
-    /// The connection of a call that failed is kept for the next.
+    /// Keeps the connection of a failed call for the next.
     ReusesBrokenConnections,
-    /// A connection is kept although its server announced to close it.
+    /// Keeps a connection although the server announced that it will close it.
     IgnoresConnectionClose,
     /// Makes the call on the thread that polls it.
     BlocksTheThread,
     /// Never keeps a connection.
     NeverReuses,
-    /// Writes into an idle connection without a look at it.
-    DoesNotLook,
-    /// Takes what stands unread on a connection for the next answer.
-    TakesWhatIsThere,
-    /// Any idle connection will do, wherever it leads.
-    SharesConnections,
-    /// The error about an answer that cannot be read shows the request.
+    /// Writes to an idle connection without checking it first.
+    SkipsIdleCheck,
+    /// Returns unread bytes on a connection as the next response.
+    TreatsUnreadBytesAsResponse,
+    /// Reuses any idle connection, whatever server it leads to.
+    SharesConnectionsAcrossServers,
+    /// Shows the request in the error about an unreadable response.
     PrintsTheBody,
-    /// The transport's Debug shows the requests of its connections, once many calls were made at once.
+    /// Shows the requests of idle connections in the transport's `Debug` output after many concurrent calls.
     PrintsTheKey,
-    /// A 5xx is an error.
+    /// Returns an error for every 5xx response.
     TurnsStatusesIntoErrors,
-    /// Goes to the proxy that the environment names.
-    HonoursTheProxy,
-    /// A body that ends early is whole.
-    TakesHalfForWhole,
-    /// An answer that broke off is "unknown", and its status forgotten.
+    /// Uses the proxy in the environment.
+    UsesEnvironmentProxy,
+    /// Returns a truncated body as a whole response.
+    AcceptsTruncatedBodies,
+    /// Reports a truncated response as unknown, without its status.
     ForgetsTheStatus,
     IgnoresTheCap,
-    /// A body as long as the cap is over it.
+    /// Rejects a body exactly as long as the cap.
     CapIsExclusive,
-    /// The first of two lengths is right.
-    BelievesTheFirstLength,
-    /// The chunk's size wraps around.
+    /// Uses the first of two lengths.
+    TrustsTheFirstLength,
+    /// Lets a chunk size overflow.
     ChunkSizesWrap,
-    /// Chunked framing is part of the body.
+    /// Leaves the chunked framing in the body.
     DoesNotDecodeChunks,
-    /// Waits for a body that 304 announces.
-    WaitsForNoBody,
-    /// Keeps one value of each header, and only text.
-    SimplifiesHeaders,
-    /// Hides `Content-Encoding`.
-    HidesTheEncoding,
-    /// Takes 100 or 103 for the answer.
-    TakesInterimForFinal,
-    /// Reads interim answers without a look at the clock.
-    ReadsInterimForever,
-    /// Looks at the clock only when there is nothing to read.
-    StarvesTheClock,
-    /// A head of any size is read.
-    ReadsAnyHead,
-    /// Reserves the memory that an answer announces.
-    ReservesWhatIsAnnounced,
-    /// Reads each answer in one go.
-    ReadsOnce,
+    /// Waits for the body whose length a 304 announces.
+    WaitsForMissingBody,
+    /// Keeps only one value of each header, and only text.
+    DropsUnusualHeaders,
+    /// Removes `Content-Encoding`.
+    RemovesContentEncoding,
+    /// Returns a 100 or 103 as the response.
+    ReturnsInterimResponses,
+    /// Stops checking the deadline after an interim response.
+    IgnoresDeadlineAfterInterim,
+    /// Checks the deadline only when there is nothing to read.
+    ChecksDeadlineOnlyWhenIdle,
+    /// Reads a head of any size.
+    HasNoHeadLimit,
+    /// Reserves memory for the announced length.
+    ReservesAnnouncedLength,
+    /// Expects the whole head in one read.
+    ReadsHeadOnce,
     /// Sends the body in chunks.
     SendsChunked,
-    /// Decodes what is encoded in the target.
-    NormalisesTheTarget,
-    /// Cuts a large body.
-    CutsLargeBodies,
-    /// Sends an empty body with a look-up, in chunks.
-    SendsABodyWithGet,
+    /// Decodes percent-encoding in the target.
+    NormalizesTheTarget,
+    /// Truncates a large body.
+    TruncatesLargeBodies,
+    /// Sends an empty chunked body with a lookup.
+    SendsBodyWithLookups,
     AddsAcceptEncoding,
-    /// Nobody there is "unknown".
-    CallsRefusedUnknown,
-    /// No such name is "unknown".
-    CallsUnresolvedUnknown,
-    /// A dropped call runs on.
-    GoesOnAfterTheDrop,
-    /// Connects again and again.
-    NeverGivesUp,
-    /// Mixes up answers when there are many calls.
-    MixesUpAnswers,
-    /// Panics outside of its runtime.
-    NeedsItsThread,
-    /// Takes every certificate.
-    TrustsAnybody,
-    /// A failed handshake is "unknown".
-    CallsHandshakesUnknown,
-    /// The connect deadline leaves out TLS.
+    /// Reports a refused connection as unknown.
+    ReportsRefusedAsUnknown,
+    /// Reports a name that does not resolve as unknown.
+    ReportsUnresolvedAsUnknown,
+    /// Continues a call after it was dropped.
+    ContinuesAfterDrop,
+    /// Retries up to twenty times.
+    RetriesManyTimes,
+    /// Mixes up responses after many calls.
+    MixesUpResponses,
+    /// Panics outside its runtime.
+    PanicsOutsideRuntime,
+    /// Accepts every certificate.
+    TrustsAnyCertificate,
+    /// Reports a failed handshake as unknown.
+    ReportsFailedHandshakeAsUnknown,
+    /// Does not apply the connect deadline to the TLS handshake.
     HandshakeWithoutDeadline,
-    /// A line that is cut is the end of the body.
-    TakesACutForTheEnd,
-    /// Where TLS fails, plain HTTP may work.
-    FallsBackToPlain,
-    /// Garbage is an answer of status 200.
-    TakesGarbageForAnAnswer,
-    /// A handshake that took too long goes on in the background, and the request after it.
-    FinishesTheHandshakeLater,
-    /// What does not fit into the deadline is written in the background.
-    WritesOnAfterTheDeadline,
-    /// A drop is seen by a call that waits for its answer, and not by one that connects.
-    ConnectsOnAfterTheDrop,
-    /// An error page in HTML is "nobody there".
-    TakesAPageForNobody,
-    /// A gateway that closes with a temporary status is asked again.
-    AsksTheGatewayAgain,
-    /// A TLS alert is a failed handshake, whenever it comes.
-    CallsAlertsUnsent,
-    /// A record that cannot be decrypted is a broken connection, and the next will work.
-    SendsAgainAfterABadRecord,
-    /// A line that is cut before the answer was dead before the request.
-    CallsCutsUnsent,
-    /// An alert is the end of the body.
-    TakesAnAlertForTheEnd,
-    /// Saves a round trip.
+    /// Treats a cut connection as the end of the body.
+    TreatsCutAsEndOfBody,
+    /// Falls back to plain HTTP when TLS fails.
+    FallsBackToPlainHttp,
+    /// Returns garbage as a response with status 200.
+    ReturnsGarbageAsResponse,
+    /// Finishes a timed-out handshake in the background and then sends the request.
+    SendsAfterLateHandshake,
+    /// Writes the rest of the request in the background after the deadline.
+    WritesAfterDeadline,
+    /// Ignores a drop while it connects.
+    ConnectsAfterDrop,
+    /// Reports a gateway's HTML error page as not processed.
+    ReportsGatewayPageAsNotProcessed,
+    /// Retries when a gateway closes with a temporary status.
+    RetriesGatewayErrors,
+    /// Treats a TLS alert as a failed handshake, whenever it arrives.
+    ReportsAlertAsNotProcessed,
+    /// Retries after a TLS record that cannot be decrypted.
+    RetriesAfterBadRecord,
+    /// Reports a connection that was cut before the response as not processed.
+    ReportsCutAsNotProcessed,
+    /// Treats a TLS alert as the end of the body.
+    TreatsAlertAsEndOfBody,
+    /// Sends the request as early data.
     UsesEarlyData,
-    /// A GET may go anywhere.
+    /// Follows redirects of a GET.
     FollowsRedirectsOfLookups,
-    /// A GET may be repeated.
-    RepeatsLookups,
-    /// The status says that a GET may be repeated.
-    RepeatsLookupsByStatus,
-    /// Goes where `Alt-Svc` says.
+    /// Retries a GET when the connection closes.
+    RetriesLookups,
+    /// Retries a GET after a temporary status.
+    RetriesLookupsByStatus,
+    /// Uses the alternative service in `Alt-Svc`.
     UsesAlternativeServices,
-    /// The request was lost at one address, and there is another.
-    TriesTheNextAddress,
-    /// Whatever fails on a reused connection is sent again.
-    SendsAgainWhenABodyBreaks,
-    /// No server needs more than thirty seconds.
+    /// Retries a lost request at the server's other address.
+    RetriesAtNextAddress,
+    /// Retries a request whose response broke off on a reused connection.
+    RetriesTruncatedBodies,
+    /// Has its own timeout of thirty seconds.
     GivesUpAfterThirtySeconds,
-    /// Has 64 connections, and a call waits for one as long as it takes.
-    WaitsForAConnection,
+    /// Has 64 connections; the deadline does not cover waiting for one.
+    WaitsForConnectionWithoutDeadline,
     /// Logs the head of each request with `log`.
     LogsTheHead,
-    /// Records the body of each request with `tracing`.
+    /// Logs the body of each request with `tracing`.
     TracesTheBody,
-    /// Prints the body of a request that failed, as bytes.
+    /// Prints the body of a failed request to stderr, as bytes.
     PrintsOnStderr,
-    /// Honours `SSLKEYLOGFILE`.
+    /// Honors `SSLKEYLOGFILE`.
     LogsTheTlsKeys,
 }
 
@@ -158,17 +158,17 @@ impl Flaw {
     pub(crate) fn is_of_tls(self) -> bool {
         matches!(
             self,
-            Self::TrustsAnybody
-                | Self::CallsHandshakesUnknown
+            Self::TrustsAnyCertificate
+                | Self::ReportsFailedHandshakeAsUnknown
                 | Self::HandshakeWithoutDeadline
-                | Self::TakesACutForTheEnd
-                | Self::FallsBackToPlain
-                | Self::FinishesTheHandshakeLater
-                | Self::ConnectsOnAfterTheDrop
-                | Self::CallsAlertsUnsent
-                | Self::SendsAgainAfterABadRecord
-                | Self::CallsCutsUnsent
-                | Self::TakesAnAlertForTheEnd
+                | Self::TreatsCutAsEndOfBody
+                | Self::FallsBackToPlainHttp
+                | Self::SendsAfterLateHandshake
+                | Self::ConnectsAfterDrop
+                | Self::ReportsAlertAsNotProcessed
+                | Self::RetriesAfterBadRecord
+                | Self::ReportsCutAsNotProcessed
+                | Self::TreatsAlertAsEndOfBody
                 | Self::UsesEarlyData
                 | Self::LogsTheTlsKeys
         )

@@ -1,4 +1,4 @@
-//! An honest transport over hyper-util's client and hyper-rustls, with as little as that takes.
+//! A small but correct transport over hyper-util's client and hyper-rustls.
 
 use std::error::Error as StdError;
 use std::future::Future;
@@ -59,19 +59,19 @@ impl Transport for HyperUtil {
             return Err(TransportError::not_processed(Kind::Configuration));
         }
         let (deadlines, cap) = (request.deadlines(), request.response_cap());
-        // Not tokio's: a flood of interim responses starves them.
-        let mut ends = pin!(Delay::new(deadlines.total().min(A_LONG_TIME)));
-        let connect_by = Instant::now() + deadlines.connect().min(A_LONG_TIME);
+        // Not tokio's timer, which a flood of interim responses starves.
+        let mut deadline = pin!(Delay::new(deadlines.total().min(LONGEST)));
+        let connect_by = Instant::now() + deadlines.connect().min(LONGEST);
         if deadlines.total().is_zero() {
             return Err(TransportError::not_processed(Kind::Timeout));
         }
-        // Its body ends with this.
+        // Dropping this ends the request body.
         let call = Arc::new(());
         let (head, body) = request.into_http().into_parts();
         let mut request = Request::from_parts(head, CallBody(body, Arc::downgrade(&call)));
         let connection = capture_connection(&mut request);
         let response = pin!(CONNECT_BY.scope(connect_by, self.0.request(request)));
-        let response = match select(response, ends.as_mut()).await {
+        let response = match select(response, deadline.as_mut()).await {
             Either::Left((response, _)) => response.map_err(not_answered)?,
             Either::Right(_) if connection.connection_metadata().is_none() => {
                 return Err(TransportError::not_processed(Kind::Timeout));
@@ -84,24 +84,24 @@ impl Transport for HyperUtil {
             }
             return Err(TransportError::unknown(Kind::Protocol));
         }
-        read(response, cap, ends).await.map(Into::into)
+        read(response, cap, deadline).await.map(Into::into)
     }
 }
 
-/// Reads the body, at most as much as the cap allows.
+/// Reads the body up to the cap.
 async fn read(
     response: Response<Incoming>,
     cap: usize,
-    mut ends: Pin<&mut Delay>,
+    mut deadline: Pin<&mut Delay>,
 ) -> Result<Response<Bytes>, TransportError> {
     let (head, mut incoming) = response.into_parts();
-    // Over HTTP/2, hyper takes a stream that is reset with NO_ERROR for one that has ended.
+    // Over HTTP/2, hyper treats a stream reset with NO_ERROR as the end of the body.
     let length = head.headers.get(CONTENT_LENGTH).filter(|_| head.version == http::Version::HTTP_2);
     let length = length.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     let has_body = ![204, 304].contains(&head.status.as_u16());
     let mut body = BytesMut::new();
     let broken = loop {
-        let frame = match select(pin!(incoming.frame()), ends.as_mut()).await {
+        let frame = match select(pin!(incoming.frame()), deadline.as_mut()).await {
             Either::Left((frame, _)) => frame,
             Either::Right(_) => break Some(Kind::Timeout),
         };
@@ -128,27 +128,27 @@ async fn read(
     }
 }
 
-/// What hyper-util's error proves.
+/// What an error of hyper-util proves.
 fn not_answered(error: legacy::Error) -> TransportError {
-    let was_handed_back = successors(error.source(), |&cause| cause.source()).any(|cause| {
+    let was_not_sent = successors(error.source(), |&cause| cause.source()).any(|cause| {
         let hyper = cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled);
         let refused = cause.downcast_ref::<h2::Error>().is_some_and(|error| {
             error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM) && error.is_reset()
         });
         hyper || refused
     });
-    if error.is_connect() || error.connect_info().is_none() || was_handed_back {
+    if error.is_connect() || error.connect_info().is_none() || was_not_sent {
         return TransportError::not_processed(Kind::Connect).with_source(error);
     }
     TransportError::unknown(Kind::Closed).with_source(error)
 }
 
-/// hyper refuses all others.
+/// hyper rejects all other ambiguous lengths.
 fn has_two_lengths(headers: &HeaderMap) -> bool {
     headers.contains_key(TRANSFER_ENCODING) && headers.contains_key(CONTENT_LENGTH)
 }
 
-/// A body that ends with its call. The connection's task would otherwise send it to its end.
+/// A body that ends when its call is dropped. Otherwise the connection's task would send the rest.
 struct CallBody(Bytes, Weak<()>);
 
 impl Body for CallBody {
@@ -176,11 +176,11 @@ impl Body for CallBody {
 }
 
 tokio::task_local! {
-    /// Until when the connection of the current call must stand.
+    /// The connect deadline of the current call.
     static CONNECT_BY: Instant;
 }
 
-/// Keeps the deadline of name, TCP and TLS together.
+/// Applies one deadline to name resolution, TCP and TLS together.
 #[derive(Clone)]
 struct Connector(HttpsConnector<HttpConnector>);
 
@@ -199,5 +199,5 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// Longer than any test, and short enough for every clock.
-const A_LONG_TIME: Duration = Duration::from_hours(24 * 365);
+/// Longer than any test, but within the range of every clock.
+const LONGEST: Duration = Duration::from_hours(24 * 365);

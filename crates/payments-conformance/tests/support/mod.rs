@@ -1,9 +1,9 @@
-//! A small transport on blocking sockets, that can be told to make one mistake.
+//! A small transport on blocking sockets that can be given one flaw.
 
 mod call;
 mod exchange;
 mod flaw;
-mod played;
+mod simulated;
 mod stream;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,10 +18,10 @@ use rustls::{ClientConfig, RootCertStore};
 use call::Call;
 use exchange::Exchange;
 pub(crate) use flaw::Flaw;
-use played::Played;
+use simulated::Simulated;
 use stream::Stream;
 
-/// HTTP/1.1 by a thread for each call, or on the caller's own.
+/// HTTP/1.1 on one thread for each call, or on the caller's own.
 pub(crate) struct Plain {
     shared: Arc<Shared>,
 }
@@ -29,34 +29,34 @@ pub(crate) struct Plain {
 struct Shared {
     flaw: Option<Flaw>,
     tls: Arc<ClientConfig>,
-    /// Idle connections, each with the server it leads to.
+    /// Idle connections, each with its server.
     idle: Mutex<Vec<(String, Stream)>>,
-    /// The most calls that were under way at once.
+    /// The largest number of concurrent calls so far.
     most_calls: AtomicUsize,
-    /// How many connections are in use, for the flaw that has few.
+    /// The number of connections in use, for the flaw with a connection limit.
     in_use: (Mutex<usize>, Condvar),
-    /// The port that the last `Alt-Svc` named.
+    /// The port from the last `Alt-Svc`.
     alternative: Mutex<Option<u16>>,
-    /// Instead of a network, for the flaw that is one of time.
-    played: Option<Played>,
+    /// Replaces the network, for the flaw that is about long timeouts.
+    simulated: Option<Simulated>,
 }
 
 impl Transport for Plain {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        if self.shared.has(Flaw::NeedsItsThread) {
+        if self.shared.has(Flaw::PanicsOutsideRuntime) {
             let name = std::thread::current().name().map(str::to_owned);
             assert!(name.as_deref() == Some("runtime"), "there is no runtime here");
         }
-        if let Some(played) = &self.shared.played {
-            return played.send(request);
+        if let Some(simulated) = &self.shared.simulated {
+            return simulated.send(request);
         }
         let exchange = Exchange::new(Arc::clone(&self.shared), request);
-        // Each call has one reference, and the transport another.
+        // Each call holds one reference and the transport another.
         self.shared.most_calls.fetch_max(Arc::strong_count(&self.shared) - 1, Ordering::Relaxed);
         if self.shared.has(Flaw::BlocksTheThread) {
             return exchange.run(&Mutex::default());
         }
-        Call::begin(exchange, self.shared.has(Flaw::GoesOnAfterTheDrop)).await
+        Call::begin(exchange, self.shared.has(Flaw::ContinuesAfterDrop)).await
     }
 }
 
@@ -84,7 +84,7 @@ impl Stack for PlainStack {
         let tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap();
-        let tls = if self.0 == Some(Flaw::TrustsAnybody) {
+        let tls = if self.0 == Some(Flaw::TrustsAnyCertificate) {
             tls.dangerous()
                 .with_custom_certificate_verifier(Arc::new(stream::TrustAnybody))
                 .with_no_client_auth()
@@ -103,7 +103,7 @@ impl Stack for PlainStack {
             most_calls: AtomicUsize::default(),
             in_use: <(Mutex<usize>, Condvar)>::default(),
             alternative: Mutex::default(),
-            played: setup.script().map(|script| Played::new(script, setup.journal())),
+            simulated: setup.script().map(|script| Simulated::new(script, setup.journal())),
         };
         Plain { shared: Arc::new(shared) }
     }
@@ -113,7 +113,7 @@ impl Stack for PlainStack {
         F: Future + Send,
         F::Output: Send,
     {
-        if self.0 != Some(Flaw::NeedsItsThread) {
+        if self.0 != Some(Flaw::PanicsOutsideRuntime) {
             return payments_conformance::block_on(future);
         }
         std::thread::scope(|scope| {
@@ -127,17 +127,17 @@ impl Stack for PlainStack {
         let all = Abilities::default().with(Ability::LooksBeforeReuse);
         match self.0 {
             None => all,
-            Some(flaw) if flaw.is_of_tls() => all.without(Ability::PlainHttp, "this flaw is one of TLS"),
+            Some(flaw) if flaw.is_of_tls() => all.without(Ability::PlainHttp, "this flaw needs TLS"),
             Some(Flaw::BlocksTheThread) => all
                 .without(Ability::Https, "this flaw has nothing to do with TLS")
                 .without(Ability::Cancel, "a blocking call cannot be interrupted"),
-            Some(Flaw::GivesUpAfterThirtySeconds) => all.without(Ability::Sockets, "time is played"),
+            Some(Flaw::GivesUpAfterThirtySeconds) => all.without(Ability::Sockets, "time is simulated"),
             Some(_) => all.without(Ability::Https, "this flaw has nothing to do with TLS"),
         }
     }
 
     fn now(&self) -> Instant {
-        played::now()
+        simulated::now()
     }
 
     fn debug(&self, transport: &Plain) -> Option<String> {

@@ -5,16 +5,16 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned};
 
-/// One connection, in clear or through TLS, with what was read of it and not used.
+/// One connection, plain or over TLS, with bytes that were read but not used.
 pub(crate) struct Stream {
     pub(crate) wire: Wire,
     pub(crate) unread: Vec<u8>,
     pub(crate) reused: bool,
-    /// The request went out with the handshake.
+    /// The request was sent as early data.
     pub(crate) was_sent: bool,
-    /// What one flaw does after an interim answer.
+    /// No longer checks the deadline, for one of the flaws.
     pub(crate) forgets_time: bool,
-    /// What the last request looked like.
+    /// The head of the last request.
     pub(crate) last: String,
 }
 
@@ -63,7 +63,7 @@ impl Write for Wire {
     }
 }
 
-/// The verifier of somebody who "just wanted it to work".
+/// Accepts every certificate.
 #[derive(Debug)]
 pub(crate) struct TrustAnybody;
 

@@ -8,48 +8,48 @@ use bytes::Bytes;
 use http::{Request, Uri};
 use payments_core::{TransportError, TransportErrorKind as Kind, TransportRequest, TransportResponse};
 
-use super::answer::{read_body, read_head};
-use super::line::{Line, Wire};
+use super::call_state::{CallReader, CallState};
+use super::response::{read_body, read_head};
 
-/// One request over one connection, on a thread that may block. Each `?` knows how far the request got.
+/// Sends one request over one connection, on a thread that may block. Each `?` reports how far the request got.
 pub(crate) fn exchange(
-    line: &Line,
+    call: &CallState,
     request: TransportRequest,
     connect_by: Instant,
 ) -> Result<TransportResponse, TransportError> {
     let cap = request.response_cap();
     let request = request.into_http();
 
-    // No connection, or no leave to use it: not one byte has left.
+    // Without a connection, or after the end of the call, not one byte is written.
     let socket = connect(request.uri(), connect_by)
         .map_err(|(kind, error)| TransportError::not_processed(kind).with_source(error))?;
-    line.take(&socket).map_err(TransportError::not_processed)?;
+    call.begin_write(&socket).map_err(TransportError::not_processed)?;
 
-    // From the first byte on the server may have read everything, whatever the socket says.
-    let unknown = |error: io::Error| TransportError::unknown(kind(line, &error)).with_source(error);
+    // From the first byte on, the server may have read everything, whatever error the socket returns.
+    let unknown = |error: io::Error| TransportError::unknown(kind(call, &error)).with_source(error);
     write(&socket, &request).map_err(unknown)?;
-    let mut wire = BufReader::new(Wire { socket: &socket, line });
-    let (mut answer, end) = read_head(&mut wire).map_err(unknown)?;
+    let mut reader = BufReader::new(CallReader { socket: &socket, call });
+    let (mut response, end) = read_head(&mut reader).map_err(unknown)?;
 
-    // A final status was read: it is handed over with as much of the body as came, which may name the transaction.
+    // A final status was read. Return it with the part of the body that arrived, which may name the transaction.
     let mut body = Vec::new();
-    let read = read_body(&mut wire, end, cap, &mut body);
-    *answer.body_mut() = body.into();
+    let read = read_body(&mut reader, end, cap, &mut body);
+    *response.body_mut() = body.into();
     match read {
-        Ok(()) => Ok(TransportResponse::new(answer)),
+        Ok(()) => Ok(TransportResponse::new(response)),
         Err(error) => {
-            let kind = match kind(line, &error) {
+            let kind = match kind(call, &error) {
                 Kind::Closed => Kind::BodyTruncated,
                 other => other,
             };
-            Err(TransportError::answered(kind, answer).with_source(error))
+            Err(TransportError::answered(kind, response).with_source(error))
         }
     }
 }
 
 fn connect(uri: &Uri, by: Instant) -> Result<TcpStream, (Kind, io::Error)> {
     if uri.scheme_str() != Some("http") {
-        return Err((Kind::Tls, io::Error::other("this transport speaks no TLS")));
+        return Err((Kind::Tls, io::Error::other("this transport does not support TLS")));
     }
     let mut last = (Kind::Resolve, io::Error::other("the name has no address"));
     for address in addresses(uri, by)? {
@@ -70,14 +70,14 @@ fn connect(uri: &Uri, by: Instant) -> Result<TcpStream, (Kind, io::Error)> {
     Err(last)
 }
 
-/// The system's resolver cannot be interrupted, so it has a thread that is left behind when the time is over.
+/// The system's resolver cannot be interrupted, so it runs on its own thread, which is abandoned at the deadline.
 fn addresses(uri: &Uri, by: Instant) -> Result<Vec<SocketAddr>, (Kind, io::Error)> {
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
     let port = uri.port_u16().unwrap_or(80);
     let (found, resolved) = mpsc::channel();
     let resolve = move || {
         let addresses = (host, port).to_socket_addrs().map(Iterator::collect);
-        // Nobody listens any more when the time is over.
+        // Fails if the deadline has passed, because then nobody receives.
         let _ = found.send(addresses);
     };
     thread::Builder::new().spawn(resolve).map_err(|error| (Kind::Resolve, error))?;
@@ -101,14 +101,14 @@ fn write(mut socket: &TcpStream, request: &Request<Bytes>) -> io::Result<()> {
     }
     head.extend(b"\r\n");
     socket.write_all(&head)?;
-    // Straight from the buffer that is wiped when it is dropped: a copy of the card would stay in memory.
+    // Written from the buffer that is wiped on drop. A copy of the card would stay in memory.
     socket.write_all(request.body())
 }
 
-/// For people and logs alone: nothing is decided from it.
-fn kind(line: &Line, error: &io::Error) -> Kind {
-    match (line.why(), error.kind()) {
-        (Some(why), _) => why,
+/// For people and logs only: nothing is decided from it.
+fn kind(call: &CallState, error: &io::Error) -> Kind {
+    match (call.end_reason(), error.kind()) {
+        (Some(reason), _) => reason,
         (None, ErrorKind::InvalidData) => Kind::Protocol,
         (None, ErrorKind::FileTooLarge) => Kind::BodyTooLarge,
         (None, _) => Kind::Closed,

@@ -9,53 +9,53 @@ use futures_channel::oneshot;
 use futures_timer::Delay;
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 
+use super::call_state::CallState;
 use super::exchange::exchange;
-use super::line::Line;
 
-/// HTTP/1.1 over a socket of the standard library, a connection and a thread for each call.
+/// HTTP/1.1 over a socket of the standard library, with one connection and one thread per call.
 #[derive(Clone, Copy, Debug)]
 pub struct StdTransport;
 
 impl Transport for StdTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        // Both deadlines begin here, at the first poll, and the total one is the future's own.
+        // Both deadlines begin here, at the first poll. The future enforces the total deadline.
         let connect_by = Instant::now() + request.deadlines().connect();
         let mut deadline = Delay::new(request.deadlines().total());
 
-        let line = Arc::new(Line::default());
-        let (answer, mut answered) = oneshot::channel();
-        let call = {
-            let line = Arc::clone(&line);
-            // Nobody is told if the call was dropped meanwhile.
-            move || drop(answer.send(exchange(&line, request, connect_by)))
+        let call = Arc::new(CallState::default());
+        let (sender, mut result) = oneshot::channel();
+        let run = {
+            let call = Arc::clone(&call);
+            // Sending fails if the future was dropped meanwhile.
+            move || drop(sender.send(exchange(&call, request, connect_by)))
         };
         thread::Builder::new()
-            .spawn(call)
+            .spawn(run)
             .map_err(|error| TransportError::not_processed(TransportErrorKind::Other).with_source(error))?;
 
-        let _cut = CutOnDrop(&line);
-        let in_time = poll_fn(|cx| match Pin::new(&mut answered).poll(cx) {
+        let _end = EndOnDrop(&call);
+        let in_time = poll_fn(|cx| match Pin::new(&mut result).poll(cx) {
             Poll::Ready(ended) => Poll::Ready(Some(ended)),
             Poll::Pending => Pin::new(&mut deadline).poll(cx).map(|()| None),
         });
         let ended = if let Some(ended) = in_time.await {
             ended
         } else {
-            line.cut(TransportErrorKind::Timeout);
-            // The cut has freed the thread, and it alone knows how far the request got.
-            answered.await
+            call.end(TransportErrorKind::Timeout);
+            // This wakes the thread, and only the thread knows how far the request got.
+            result.await
         };
         ended.unwrap_or_else(|_| {
-            Err(TransportError::unknown(TransportErrorKind::Other).with_source("it panicked"))
+            Err(TransportError::unknown(TransportErrorKind::Other).with_source("the thread panicked"))
         })
     }
 }
 
-/// Dropping the call's future drops this, and with it goes the connection.
-struct CutOnDrop<'a>(&'a Line);
+/// Ends the call, and closes its connection, when the future is dropped.
+struct EndOnDrop<'a>(&'a CallState);
 
-impl Drop for CutOnDrop<'_> {
+impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.cut(TransportErrorKind::Cancelled);
+        self.0.end(TransportErrorKind::Cancelled);
     }
 }

@@ -6,7 +6,7 @@ use super::{CallerHeaders, Client, Shared};
 use crate::transport::BoxedTransport;
 use crate::{Deadlines, Endpoint, Jitter, Observer, Timer, Transport, TransportRequest};
 
-/// Builds a [`Client`]. Everything has a default except what is given first: the endpoint, the transport and its clock.
+/// Builds a [`Client`]. Only the endpoint, the transport and its clock have no default.
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,7 +27,7 @@ pub struct ClientBuilder {
     settings: Settings,
 }
 
-/// What a call may change for itself.
+/// The settings that can differ between clones of one client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) connect_timeout: Duration,
@@ -56,27 +56,27 @@ impl ClientBuilder {
         }
     }
 
-    /// How long name resolution, TCP and TLS may take together; 10 seconds by default. When it ends nothing was sent.
+    /// How long name resolution, TCP and TLS may take together; 10 seconds by default. If this time runs out, nothing was sent.
     pub fn connect_timeout(mut self, connect: Duration) -> Self {
         self.settings.connect_timeout = connect;
         self
     }
 
-    /// How long a whole call may take, a lookup's retries included; 60 seconds by default.
+    /// How long a whole call may take, including a lookup's retries; 60 seconds by default.
     ///
-    /// A charge whose response is late is an unknown outcome: a short deadline makes more of them, not fewer.
+    /// A charge whose response is late has an unknown outcome. A short deadline makes more of them, not fewer.
     pub fn total_timeout(mut self, total: Duration) -> Self {
         self.settings.total_timeout = total;
         self
     }
 
-    /// How often a lookup that failed in passing is retried; twice by default. Payments and voids never are.
+    /// How often a lookup is retried after a transient failure; twice by default. Payments and voids are never retried.
     pub fn lookup_retries(mut self, retries: u32) -> Self {
         self.settings.retry.retries = retries;
         self
     }
 
-    /// How many bytes of a response's body are read; 1 MiB by default. A charge whose response is longer is unknown.
+    /// How many bytes of a response body are read; 1 MiB by default. A charge with a longer response is unknown.
     pub fn response_cap(mut self, bytes: usize) -> Self {
         self.settings.response_cap = bytes;
         self
@@ -88,8 +88,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Adds headers to every attempt, such as those of the trace that the program is in. `add` runs on the path of the payment,
-    /// before anything is sent, so it must return at once and not panic.
+    /// Adds headers to every attempt, such as those of the current trace. `add` runs during each call, before anything is sent, so
+    /// it must return at once and not panic.
     ///
     /// ```
     /// use payments_core::Client;
@@ -98,7 +98,7 @@ impl ClientBuilder {
     /// # let (endpoint, transport, timer) = (gateway.endpoint(), gateway.transport(), gateway.clock().clone());
     /// let client = Client::builder(endpoint, transport, timer)
     ///     .headers(|headers| {
-    ///         // The name and the value are right, so it cannot fail.
+    ///         // The name and the value are valid, so this cannot fail.
     ///         let _ = headers.insert("x-client", "billing");
     ///     })
     ///     .build();
@@ -111,19 +111,19 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the source of the random numbers for a lookup's pauses and for call ids, for tests that must repeat exactly.
+    /// Sets the source of random numbers for a lookup's pauses and for call ids, so that tests are repeatable.
     pub fn jitter(mut self, jitter: impl Jitter) -> Self {
         self.shared.jitter = Box::new(jitter);
         self
     }
 
-    /// Replaces the clock, for the blocking client, which has a default one.
+    /// Replaces the clock. The blocking client has a default clock.
     pub(crate) fn timer(mut self, timer: impl Timer) -> Self {
         self.shared.timer = Box::new(timer);
         self
     }
 
-    /// The client. Nothing is sent, and no connection is made, before the first call.
+    /// Builds the client. It connects and sends nothing before the first call.
     #[must_use]
     pub fn build(self) -> Client {
         Client::from_parts(self.shared, self.settings)

@@ -5,9 +5,9 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use crate::Error;
 use crate::error::ConfigurationError;
 
-/// Headers of the caller, sent beside those of this SDK: `traceparent`, `baggage`, `x-request-id` and the like.
+/// Headers of the caller, sent in addition to those of this SDK: `traceparent`, `baggage`, `x-request-id` and the like.
 ///
-/// They are sent as they are, with every attempt, and `Debug` shows their names alone.
+/// They are sent unchanged with every attempt. `Debug` shows only their names.
 ///
 /// ```
 /// use payments_core::CallerHeaders;
@@ -25,26 +25,26 @@ use crate::error::ConfigurationError;
 pub struct CallerHeaders(HeaderMap);
 
 impl CallerHeaders {
-    /// Chosen by this SDK: how long names and values may be together, in bytes. A server that finds the head of a request
-    /// too long may close the connection, and then the outcome of a charge is unknown.
+    /// The limit on the total length of names and values, in bytes, chosen by this SDK. A server may close the connection if the
+    /// head of a request is too long, and then the outcome of a charge is unknown.
     pub const MAX_BYTES: usize = 8 * 1024;
 
-    /// None.
+    /// No headers.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets a header. One with the same name is replaced.
+    /// Sets a header, and replaces one with the same name.
     ///
     /// # Errors
     ///
-    /// A configuration error, and nothing is changed:
+    /// A configuration error, which changes nothing:
     ///
     /// - if the header belongs to the SDK or to the HTTP stack: `Authorization`, `Host`, `User-Agent`, `Content-*`, `Accept*`,
     ///   `If-*`, `Range`, `Prefer`, those that change the method, and those of the connection and of framing, such as
     ///   `Connection`, `Expect`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade` and `Proxy-*`,
-    /// - if the name is no header name, or the value holds anything but visible ASCII, spaces and tabs,
-    /// - if all of them together are longer than [`MAX_BYTES`](Self::MAX_BYTES).
+    /// - if the name is not a header name, or the value contains anything but visible ASCII, spaces and tabs,
+    /// - if all headers together are longer than [`MAX_BYTES`](Self::MAX_BYTES).
     pub fn insert(
         &mut self,
         name: impl TryInto<HeaderName>,
@@ -67,14 +67,14 @@ impl CallerHeaders {
         Ok(())
     }
 
-    /// What the propagator of OpenTelemetry wants sent, such as `traceparent`.
+    /// The headers of OpenTelemetry's propagator, such as `traceparent`.
     #[cfg(feature = "opentelemetry")]
     pub(crate) fn of_current_trace() -> Self {
         struct Carrier(CallerHeaders);
 
         impl opentelemetry::propagation::Injector for Carrier {
             fn set(&mut self, name: &str, value: String) {
-                // A propagator sends its own headers; what would change the request is left out.
+                // Leaves out a header that would change the request.
                 let _ = self.0.insert(name, value);
             }
         }
@@ -84,14 +84,13 @@ impl CallerHeaders {
         carrier.0
     }
 
-    /// Adds these to a request's own.
+    /// Adds these headers to those of a request.
     pub(crate) fn add_to(&self, headers: &mut HeaderMap) {
         headers.extend(self.0.clone());
     }
 }
 
-/// Whether a header with this name, in lower case, would change what the request means, how it is framed, or what may be
-/// answered.
+/// Whether a header with this lower-case name would change the meaning or framing of the request, or the possible responses.
 fn is_reserved(name: &str) -> bool {
     const PREFIXES: [&str; 5] = ["accept", "content-", "if-", "proxy-", "x-http-method"];
     const NAMES: [&str; 15] = [
@@ -125,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_belongs_to_the_sdk_or_to_the_http_stack_is_refused() {
+    fn headers_of_the_sdk_and_the_http_stack_are_refused() {
         let mut headers = CallerHeaders::new();
         for name in [
             "Authorization",
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn together_they_have_a_largest_size_and_one_of_the_same_name_is_replaced() {
+    fn the_total_size_is_limited_and_the_same_name_replaces() {
         let mut headers = CallerHeaders::new();
         let longest = "x".repeat(CallerHeaders::MAX_BYTES - "baggage".len());
         headers.insert("baggage", &*longest).unwrap();

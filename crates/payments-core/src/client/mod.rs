@@ -1,17 +1,17 @@
-//! The client: deadlines, retries of lookups, and the observer, over a transport.
+//! The client. It adds deadlines, retries of lookups and the observer to a transport.
 
+mod attempt_reporter;
 mod builder;
 mod headers;
 mod retry;
 mod span;
-mod watch;
 
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use payments_model::{
     AchTransaction, CardTransaction, CustomerId, CustomerRecord, TokenTransaction, TransactionId,
@@ -26,23 +26,23 @@ use crate::{
     Deadlines, Endpoint, Error, GetCustomer, GetTransaction, LookupError, Observer, Operation, Success,
     Timer, Transport, TransportError, TransportErrorKind, TransportRequest, VoidReceipt,
 };
+use attempt_reporter::AttemptReporter;
 pub use builder::ClientBuilder;
 use builder::Settings;
 pub use headers::CallerHeaders;
 pub use retry::Jitter;
 use span::{AttemptSpan, CallSpan};
-use watch::Watch;
 
-/// The service, ready to be called.
+/// A client of the service.
 ///
 /// Cloning is cheap and shares the transport. A payment or void is sent at most once, and its [`Error::outcome`] says
 /// whether the money can have moved. A lookup fails with [`LookupError`], which says nothing about money.
 ///
 /// # Dropping a call
 ///
-/// Dropping the future of a payment or a void after it was first polled is an unknown outcome with nobody to tell: the
-/// service may have acted. Give the call a [deadline](ClientBuilder::total_timeout) rather than wrapping it in a
-/// timeout of your own, and watch [`Observer::attempt_abandoned`].
+/// If you drop the future of a payment or a void after its first poll, the outcome is unknown and no error reports it: the service
+/// may have processed the request. Set a [deadline](ClientBuilder::total_timeout) instead of wrapping the call in a timeout of
+/// your own, and record [`Observer::attempt_abandoned`].
 ///
 /// # Example
 ///
@@ -56,7 +56,7 @@ use watch::Watch;
 ///     TokenTransaction::builder("tok_approved", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
 /// let charged = client.process_token(&payment).await?;
 ///
-/// // Every operation is a value, and `call` makes any of them.
+/// // Every operation is a value, and `call` runs any of them.
 /// let found = client.call(&GetTransaction::new(charged.transaction_id.clone())).await?;
 /// assert_eq!(found.amount.value(), Some(&Amount::from_cents(10_50)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -83,8 +83,8 @@ pub(crate) struct Shared {
 pub(crate) type HeaderHook = dyn Fn(&mut CallerHeaders) + Send + Sync;
 
 impl Client {
-    /// A builder for a client of the service at `endpoint`, over an HTTP stack and its clock. `payments_hyper::client(endpoint)` is
-    /// a client with every default.
+    /// Returns a builder for a client of the service at `endpoint`, over an HTTP stack and its clock. For a client with every
+    /// default, use `payments_hyper::client(endpoint)`.
     pub fn builder(endpoint: Endpoint, transport: impl Transport, timer: impl Timer) -> ClientBuilder {
         ClientBuilder::new(endpoint, transport, timer)
     }
@@ -93,12 +93,12 @@ impl Client {
         Self { shared: Arc::new(shared), settings, headers: CallerHeaders::new() }
     }
 
-    /// Makes one call of any operation. A payment or a void is sent at most once; a lookup may be retried under one total
-    /// deadline. [`process_card`](Self::process_card) and its siblings are shorter names for this.
+    /// Runs any operation. A payment or a void is sent at most once. A lookup may be retried within the total deadline.
+    /// [`process_card`](Self::process_card) and the methods below it are short forms of this one.
     ///
     /// # Errors
     ///
-    /// [`Error`] for what moves money, [`LookupError`] for a lookup.
+    /// [`Error`] for a payment or a void, [`LookupError`] for a lookup.
     pub async fn call<O: Operation>(&self, operation: &O) -> Result<Success<O::Data>, O::Error> {
         let span = CallSpan::new(operation, &self.shared.endpoint);
         let result = self.attempts(operation, &span).await;
@@ -114,7 +114,7 @@ impl Client {
         let call_id = CallId(self.shared.observer.as_ref().map_or(0, |_| self.shared.jitter.next()));
         let started = self.shared.timer.now();
         let total = self.settings.total_timeout;
-        let left = || total.saturating_sub(self.elapsed(started));
+        let left = || total.saturating_sub(self.shared.timer.now().saturating_duration_since(started));
         let (mut attempt, mut time_left) = (1, total);
         loop {
             let span = AttemptSpan::new::<O>(call_span, &self.shared.endpoint, attempt);
@@ -129,8 +129,8 @@ impl Client {
                 return Err(error);
             }
             self.shared.timer.sleep(pause).await;
-            // The pause may have taken longer than asked for, as when the computer was asleep. Then there is no time left to ask
-            // again, and what the last attempt said is worth more than a timeout.
+            // The pause can take longer than requested, for example while the computer sleeps. If no time is left for another
+            // attempt, the last attempt's error says more than a timeout.
             time_left = left();
             if time_left.is_zero() {
                 return Err(error);
@@ -139,10 +139,10 @@ impl Client {
         }
     }
 
-    /// Processes a card payment: a sale or an authorization, as the request says. Sent at most once.
+    /// Processes a card payment, a sale or an authorization. Sent at most once.
     ///
-    /// A success means that the service says it processed the payment. Its record is returned as it came and not
-    /// compared with the request: with a convenience fee, for one, the amount may rightly differ.
+    /// A success means that the service says it processed the payment. Its record is returned unchanged and is not compared with
+    /// the request. The amounts may differ, for example because of a convenience fee.
     ///
     /// # Errors
     ///
@@ -183,25 +183,25 @@ impl Client {
         self.call(void).await
     }
 
-    /// Looks up one transaction. Retried within the deadline if it fails in passing.
+    /// Looks up one transaction. Retried within the deadline after a transient failure.
     ///
     /// # Errors
     ///
-    /// [`LookupError`]. It says nothing about an earlier charge: do not send one again because of it.
+    /// [`LookupError`]. It says nothing about an earlier charge, so do not send a charge again because of it.
     pub async fn transaction(&self, id: &TransactionId) -> Result<Success<TransactionRecord>, LookupError> {
         self.call(&GetTransaction::new(id.clone())).await
     }
 
-    /// Looks up one customer. Retried within the deadline if it fails in passing.
+    /// Looks up one customer. Retried within the deadline after a transient failure.
     ///
     /// # Errors
     ///
-    /// [`LookupError`]. It says nothing about an earlier charge: do not send one again because of it.
+    /// [`LookupError`]. It says nothing about an earlier charge, so do not send a charge again because of it.
     pub async fn customer(&self, id: &CustomerId) -> Result<Success<CustomerRecord>, LookupError> {
         self.call(&GetCustomer::new(id.clone())).await
     }
 
-    /// The same client with another total deadline, over the same connections.
+    /// Returns the same client, over the same connections, with another total deadline.
     #[must_use]
     pub fn with_total_timeout(&self, total: Duration) -> Self {
         let mut client = self.clone();
@@ -209,7 +209,7 @@ impl Client {
         client
     }
 
-    /// The same client with another number of retries for lookups, over the same connections.
+    /// Returns the same client, over the same connections, with another number of retries for lookups.
     #[must_use]
     pub fn with_lookup_retries(&self, retries: u32) -> Self {
         let mut client = self.clone();
@@ -217,20 +217,20 @@ impl Client {
         client
     }
 
-    /// The same client with these headers on every request, over the same connections, such as for the calls that one request
-    /// to a web service brings about. They replace those that [`with_headers`](Self::with_headers) has set before.
+    /// Returns the same client, over the same connections, with these headers on every request: for example for all calls that
+    /// one request to a web service causes. They replace the headers of an earlier [`with_headers`](Self::with_headers).
     #[must_use]
     pub fn with_headers(&self, headers: CallerHeaders) -> Self {
         Self { headers, ..self.clone() }
     }
 
-    /// Whether the API key stands in this text, which must then be neither kept nor shown: a reference or a name that came
-    /// out of the wrong field. A key shorter than eight characters is in too much else by chance and is not looked for.
+    /// Whether this text contains the API key, for example because a reference or a name was read from the wrong field. Do not keep
+    /// or show such a text. A key of fewer than eight characters is not searched for, because it occurs by chance.
     pub fn is_api_key_in(&self, text: &str) -> bool {
         Secrets::new(&[], Some(&self.shared.endpoint)).are_in(text)
     }
 
-    /// Gives the request to the transport once.
+    /// Sends the request through the transport once.
     async fn attempt<O: Operation>(
         &self,
         operation: &O,
@@ -255,35 +255,32 @@ impl Client {
         let request = TransportRequest::new(request, O::NAME, deadlines, self.settings.response_cap);
 
         let observer = observer.as_deref();
-        let watch =
-            observer.map(|observer| Watch::start(observer, &**timer, endpoint, operation, call_id, attempt));
+        let reporter = observer.map(|observer| {
+            AttemptReporter::start(observer, &**timer, endpoint, operation, call_id, attempt)
+        });
         let sent =
-            race(span.contain(transport.send(request)), timer.sleep(deadlines.total() + BACKSTOP)).await;
+            race(span.instrument(transport.send(request)), timer.sleep(deadlines.total() + BACKSTOP)).await;
         let result = match sent {
-            // A transport that ignores the cap must not make a response readable that would be refused over another.
-            Some(Ok(answer)) if answer.body().len() > self.settings.response_cap => {
-                let error = TransportError::answered(TransportErrorKind::BodyTooLarge, answer);
+            // Refuses a body over the cap even from a transport that ignores the cap.
+            Some(Ok(response)) if response.body().len() > self.settings.response_cap => {
+                let error = TransportError::answered(TransportErrorKind::BodyTooLarge, response);
                 Err(operation.not_answered(endpoint, error))
             }
-            Some(Ok(answer)) => operation.read(endpoint, answer.into_http()),
+            Some(Ok(response)) => operation.read(endpoint, response.into_http()),
             Some(Err(error)) => Err(operation.not_answered(endpoint, error)),
             None => {
                 Err(operation.not_answered(endpoint, TransportError::unknown(TransportErrorKind::Timeout)))
             }
         };
-        if let Some(watch) = watch {
-            watch.finish::<O>(&result);
+        if let Some(reporter) = reporter {
+            reporter.finish::<O>(&result);
         }
         result
     }
-
-    fn elapsed(&self, since: Instant) -> Duration {
-        self.shared.timer.now().saturating_duration_since(since)
-    }
 }
 
-/// The transport enforces the deadline and knows how far the request got. The client's own limit comes this much later,
-/// for a transport that misses it.
+/// The transport enforces the deadline, because it knows how far the request got. The client ends the call this much later if
+/// the transport does not.
 const BACKSTOP: Duration = Duration::from_millis(20);
 
 impl fmt::Debug for Client {
@@ -297,8 +294,8 @@ impl fmt::Debug for Client {
     }
 }
 
-/// The future's result, or `None` if the limit ends first. If both are ready, the result wins, so the future is polled
-/// first: evidence that is here is never thrown away.
+/// Returns the future's result, or `None` if the limit ends first. The future is polled first, so that evidence that is ready is
+/// never discarded.
 async fn race<T>(future: impl Future<Output = T>, limit: impl Future<Output = ()>) -> Option<T> {
     let mut future = pin!(future);
     let mut limit = pin!(limit);

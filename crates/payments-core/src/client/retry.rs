@@ -3,24 +3,24 @@ use std::time::Duration;
 
 use crate::{LookupError, TransportErrorKind};
 
-/// How often a lookup is retried, and how long it pauses. Operations that move money are never retried.
+/// How often a lookup is retried, and how long it pauses before each retry. Operations that move money are never retried.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetryPolicy {
     pub(crate) retries: u32,
 }
 
 impl RetryPolicy {
-    /// Chosen by this SDK: a lookup is tried three times in all.
+    /// Chosen by this SDK: three attempts in total.
     pub(crate) const DEFAULT: Self = Self { retries: 2 };
 
     const FIRST_PAUSE: Duration = Duration::from_millis(200);
     const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-    /// The pause before the next attempt of a lookup, or `None` if there should be none.
+    /// The pause before the next attempt of a lookup, or `None` if there is no next attempt.
     ///
-    /// Doubles with every attempt, half of it fixed and half of it spread; `Retry-After` lengthens it.
+    /// It doubles with every attempt. Half of it is fixed and half is random. `Retry-After` lengthens it.
     pub(crate) fn pause(self, attempt: u32, error: &LookupError, jitter: &dyn Jitter) -> Option<Duration> {
-        if attempt > self.retries || !is_passing(error) {
+        if attempt > self.retries || !is_transient(error) {
             return None;
         }
         let doubled = Self::FIRST_PAUSE.saturating_mul(1 << (attempt - 1).min(16)).min(Self::LONGEST_PAUSE);
@@ -31,27 +31,27 @@ impl RetryPolicy {
     }
 }
 
-/// Whether the same lookup may well succeed a moment later.
-fn is_passing(error: &LookupError) -> bool {
+/// Whether the same lookup may succeed a moment later.
+fn is_transient(error: &LookupError) -> bool {
     match error.http_status().map(|status| status.as_u16()) {
-        // An unreadable 2xx is read again; a refusal in a 2xx's body is an answer.
+        // Retries an unreadable 2xx, but not a refusal in the body of a 2xx.
         Some(200..=299) => error.is_unclear(),
         Some(status) => matches!(status, 408 | 425 | 429 | 500..=599),
-        // A certificate or a setup that is wrong now will be wrong in a second.
+        // An invalid certificate or configuration will still be invalid in a second.
         None => error.transport_error().is_some_and(|error| {
             !matches!(error.kind(), TransportErrorKind::Tls | TransportErrorKind::Configuration)
         }),
     }
 }
 
-/// Random numbers: they spread the pauses between a lookup's attempts, so that many clients do not return all at once, and name
-/// the calls that an observer is told of.
+/// A source of random numbers. They vary the pauses between a lookup's attempts, so that many clients do not retry at once, and
+/// identify calls in the events of an observer.
 pub trait Jitter: Send + Sync + 'static {
-    /// Any number, evenly spread over all of `u64`.
+    /// Any number, uniformly distributed over all of `u64`.
     fn next(&self) -> u64;
 }
 
-/// The standard library's randomly keyed hasher: random enough to spread pauses, and no dependency.
+/// Uses the standard library's randomly keyed hasher, which needs no dependency and is random enough for pauses.
 #[derive(Debug)]
 pub(crate) struct RandomJitter;
 
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_a_pause_is_fixed_and_half_of_it_is_spread_d12() {
+    fn half_of_a_pause_is_fixed_and_half_is_random_d12() {
         let policy = RetryPolicy { retries: u32::MAX };
         for (attempt, number, milliseconds) in [
             (1, 0, 100),
@@ -101,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_that_is_wrong_now_is_wrong_in_a_second_d12() {
+    fn an_invalid_certificate_is_not_retried_d12() {
         let pause = |kind| RetryPolicy::DEFAULT.pause(1, &failed(kind), &Always(0));
         assert_eq!(pause(TransportErrorKind::Tls), None);
         assert!(pause(TransportErrorKind::Connect).is_some());
     }
 
     #[test]
-    fn there_are_as_many_pauses_as_repetitions_d12() {
+    fn there_is_one_pause_per_retry_d12() {
         let error = failed(TransportErrorKind::Closed);
         for retries in [0, 1, 2] {
             let pauses =
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn many_clients_do_not_return_all_at_once() {
+    fn random_jitter_varies() {
         let numbers: std::collections::HashSet<u64> = (0..100).map(|_| RandomJitter.next()).collect();
         assert!(numbers.len() > 90, "{numbers:?}");
     }

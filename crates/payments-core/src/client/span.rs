@@ -1,8 +1,8 @@
 //! A span for each call and one for each of its attempts, named by OpenTelemetry's conventions for HTTP clients.
-//! Without the feature `tracing` they are nothing.
+//! Without the feature `tracing` they do nothing.
 //!
-//! The transport alone runs within them. What an observer logs has the same fields, and a line that repeated those of the
-//! spans would be hard to read.
+//! Only the transport runs within them. The observer does not, because its events have the same fields and each log line would
+//! repeat them.
 
 #[cfg(feature = "tracing")]
 pub(crate) use with_tracing::{AttemptSpan, CallSpan};
@@ -21,7 +21,7 @@ mod with_tracing {
     use crate::response::Secrets;
     use crate::{Endpoint, Operation, Outcome, Success};
 
-    /// A span of an error's level, so that a filter which lets only errors through does not lose what they are about.
+    /// Has the level of an error, so that a filter for errors keeps the span that an error belongs to.
     pub(crate) struct CallSpan(Span);
 
     impl CallSpan {
@@ -68,12 +68,12 @@ mod with_tracing {
         }
     }
 
-    /// Dropped before it is finished, it says that nobody waits for the response any more.
+    /// If it is dropped before `finish`, it records that the call was dropped.
     pub(crate) struct AttemptSpan<'a> {
         call: &'a CallSpan,
         span: Span,
         moves_money: bool,
-        is_open: bool,
+        is_unfinished: bool,
     }
 
     impl<'a> AttemptSpan<'a> {
@@ -101,19 +101,19 @@ mod with_tracing {
                 span.record("url.template", template);
                 span.record("http.request.resend_count", (attempt > 1).then(|| attempt - 1));
             }
-            Self { call, span, moves_money: O::NAME.moves_money(), is_open: true }
+            Self { call, span, moves_money: O::NAME.moves_money(), is_unfinished: true }
         }
 
         pub(crate) fn in_scope<T>(&self, of: impl FnOnce() -> T) -> T {
             self.span.in_scope(of)
         }
 
-        pub(crate) fn contain<F: Future>(&self, future: F) -> impl Future<Output = F::Output> {
+        pub(crate) fn instrument<F: Future>(&self, future: F) -> impl Future<Output = F::Output> {
             future.instrument(self.span.clone())
         }
 
         pub(crate) fn finish<O: Operation>(mut self, result: &Result<Success<O::Data>, O::Error>) {
-            self.is_open = false;
+            self.is_unfinished = false;
             let status = match result {
                 Ok(success) => Some(success.http_status()),
                 Err(error) => {
@@ -128,7 +128,7 @@ mod with_tracing {
 
     impl Drop for AttemptSpan<'_> {
         fn drop(&mut self) {
-            if self.is_open {
+            if self.is_unfinished {
                 for span in [&self.span, &self.call.0] {
                     span.record("error.type", "dropped");
                 }
@@ -150,7 +150,7 @@ mod with_tracing {
 #[allow(
     clippy::extra_unused_type_parameters,
     clippy::unused_self,
-    reason = "the signatures are those of the spans that are some"
+    reason = "the signatures are the same as with the feature"
 )]
 mod without_tracing {
     use std::future::Future;
@@ -179,7 +179,7 @@ mod without_tracing {
             of()
         }
 
-        pub(crate) fn contain<F: Future>(&self, future: F) -> F {
+        pub(crate) fn instrument<F: Future>(&self, future: F) -> F {
             future
         }
 

@@ -236,7 +236,7 @@ macro_rules! failure_accessors {
             self.failure().http_status()
         }
 
-        /// The body's `status_code` as it was written.
+        /// The body's `status_code`, unchanged.
         pub fn status_code(&self) -> Option<&str> {
             self.failure().metadata()?.status_code()
         }

@@ -19,9 +19,9 @@ pub use opentelemetry::MeterObserver;
 #[cfg(feature = "tracing")]
 pub use tracing::TracingObserver;
 
-/// Receives an event for every attempt that a client makes, for metrics, traces and alarms. No event holds a secret.
+/// Receives an event for every attempt of a client, for metrics, traces and alarms. No event contains a secret.
 ///
-/// The methods run on the path of the payment, so return at once. An observer cannot change an outcome; its panics are caught.
+/// The methods run during the call, so they must return at once. An observer cannot change an outcome; its panics are caught.
 ///
 /// ```
 /// use payments_core::{AttemptAbandoned, AttemptFinished, Observer};
@@ -47,20 +47,20 @@ pub use tracing::TracingObserver;
 /// # Ok::<(), payments_core::model::ValidationError>(())
 /// ```
 pub trait Observer: Send + Sync + 'static {
-    /// A request is about to be given to the transport.
+    /// A request is about to be passed to the transport.
     fn attempt_started(&self, _event: &AttemptStarted<'_>) {}
 
-    /// The attempt ended, one way or the other.
+    /// The attempt ended, with a success or a failure.
     fn attempt_finished(&self, _event: &AttemptFinished<'_>) {}
 
     /// The call's future was dropped while the transport had the request.
     ///
-    /// For an operation that [moves money](OperationName::moves_money) this is an unknown outcome, and the caller never learns of
-    /// it: record it, and reconcile.
+    /// For an operation that [moves money](OperationName::moves_money), the outcome is unknown, and no error reports it to the
+    /// caller. Record this event, and reconcile the payment.
     fn attempt_abandoned(&self, _event: &AttemptAbandoned<'_>) {}
 }
 
-/// Both hear of everything, the first one first.
+/// Both receive every event, the first one first.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     fn attempt_started(&self, event: &AttemptStarted<'_>) {
         self.0.attempt_started(event);
@@ -78,18 +78,18 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
-/// Declares an event: the fields that all events have, and those of its own.
+/// Declares an event with the fields that all events share and its own fields.
 macro_rules! event {
     ($(#[$meta:meta])* $event:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub struct $event<'a> {
-            /// The call. All attempts of one call have the same.
+            /// The call. All attempts of one call have the same id.
             pub call_id: CallId,
             /// The operation.
             pub operation: OperationName,
-            /// 1 for the first attempt. Only lookups have a second.
+            /// 1 for the first attempt. Only lookups have more than one.
             pub attempt: u32,
             /// When the attempt began, by the client's [clock](crate::Timer::system_time).
             pub started_at: SystemTime,
@@ -105,7 +105,7 @@ macro_rules! event {
 }
 
 event! {
-    /// An attempt begins.
+    /// An attempt is starting.
     AttemptStarted {
         /// The transaction to void or to look up.
         transaction_id: Option<&'a str>,
@@ -117,19 +117,19 @@ event! {
     AttemptFinished {
         /// From the start of the attempt until the response was read.
         latency: Duration,
-        /// What failed, or `None` where the operation succeeded.
+        /// The failure, or `None` if the operation succeeded.
         failure: Option<AttemptFailure>,
         /// The response's HTTP status, if there was one.
         http_status: Option<StatusCode>,
         /// The response's request id header.
         request_id: Option<&'a str>,
-        /// The transaction that the response names, or else the one that a void of unknown outcome was to void.
+        /// The transaction that the response names. Otherwise, for a void of unknown outcome, the transaction to be voided.
         transaction_id: Option<&'a str>,
     }
 }
 
 event! {
-    /// An attempt's future was dropped before it ended. It has what the payment can be found by in the service's records.
+    /// An attempt's future was dropped before it ended. The event has what is needed to find the payment in the service's records.
     AttemptAbandoned {
         /// From the start of the attempt until the future was dropped.
         latency: Duration,
@@ -142,11 +142,11 @@ event! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AttemptFailure {
-    /// Whether the money can have moved. `None` for a lookup, which says nothing about money.
+    /// Whether the money can have moved. `None` for a lookup, which says nothing about a payment.
     pub outcome: Option<Outcome>,
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: ErrorKind,
-    /// One word, as [`Error::code`](crate::Error::code) and [`LookupError::code`](crate::LookupError::code) return it.
+    /// The failure as one word: see [`Error::code`](crate::Error::code) and [`LookupError::code`](crate::LookupError::code).
     pub code: &'static str,
 }
 
@@ -156,7 +156,7 @@ impl AttemptFailure {
         Self { outcome: error.outcome_to_observe(), kind: failure.kind(), code: failure.code() }
     }
 
-    /// `error.type` by OpenTelemetry's conventions: the HTTP status if that is the error, else the code.
+    /// `error.type` by OpenTelemetry's conventions: the HTTP status if it is not a success, otherwise the code.
     #[cfg(any(feature = "tracing", feature = "opentelemetry"))]
     pub(crate) fn error_type(&self, http_status: Option<StatusCode>) -> String {
         match http_status {
@@ -166,7 +166,7 @@ impl AttemptFailure {
     }
 }
 
-/// Tells one call of a client from its others, such as `5f1c9a04be7d2a33`.
+/// Identifies one call of a client, such as `5f1c9a04be7d2a33`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CallId(pub(crate) u64);
 

@@ -3,16 +3,16 @@ use opentelemetry::metrics::{Counter, Histogram, Meter};
 
 use crate::{AttemptAbandoned, AttemptFinished, Endpoint, Observer, OperationName, Outcome};
 
-/// Measures every attempt with instruments of an OpenTelemetry meter.
+/// Records every attempt to instruments of an OpenTelemetry meter.
 ///
 /// | instrument | unit | attributes |
 /// |---|---|---|
 /// | histogram `http.client.request.duration` | s | `http.request.method`, `server.address`, `server.port`, `url.template`, `http.response.status_code`, `error.type` |
 /// | counter `payment.attempts` | {attempt} | `payment.operation`, `payment.outcome` |
 ///
-/// The first is OpenTelemetry's own convention for HTTP clients. `payment.outcome` is `processed`, `not_processed`, `rejected`
-/// or `unknown` for what moves money, and `found` or `failed` for a lookup. Alert on `unknown`: each of them is a payment that
-/// a person must look into.
+/// The histogram follows OpenTelemetry's convention for HTTP clients. `payment.outcome` is `processed`, `not_processed`, `rejected`
+/// or `unknown` for a payment or a void, and `found` or `failed` for a lookup. Alert on `unknown`: a person must investigate each of
+/// them.
 ///
 /// ```
 /// use payments_core::{Client, MeterObserver};
@@ -32,12 +32,12 @@ pub struct MeterObserver {
     endpoint: Endpoint,
 }
 
-/// OpenTelemetry's convention for the duration of HTTP requests, in seconds.
+/// Bucket boundaries of OpenTelemetry's convention for the duration of HTTP requests, in seconds.
 const BOUNDARIES: [f64; 14] =
     [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
 
 impl MeterObserver {
-    /// Measures a client of this endpoint.
+    /// Creates an observer for a client of this endpoint.
     pub fn new(meter: &Meter, endpoint: &Endpoint) -> Self {
         Self {
             duration: meter

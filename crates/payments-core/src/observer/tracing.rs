@@ -5,14 +5,14 @@ use crate::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer, Outcome
 
 /// Reports every attempt to [`tracing`], under the target `payments`.
 ///
-/// A start is `debug`, a success `info`, a rejection or a safe failure `warn`, and an unknown outcome `error`: it is
-/// the one that a person must look into.
+/// The level of a start is `debug`, of a success `info`, of a rejection or a safe failure `warn`. An unknown outcome is `error`,
+/// because a person must investigate it.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct TracingObserver;
 
 impl TracingObserver {
-    /// An observer that reports to whatever subscriber is installed.
+    /// Creates an observer that reports to the installed subscriber.
     pub fn new() -> Self {
         Self
     }

@@ -7,25 +7,25 @@ use crate::error::{Cause, Failure, Found};
 use crate::response::{Meaning, Secrets, Summary, meaning_for_lookup, meaning_for_payment};
 use crate::{Delivery, Endpoint, Error, LookupError, Outcome};
 
-/// A response, whole or not, as far as it was read.
+/// A response, or the part of one that was read.
 pub(crate) struct Received<'a> {
     pub(crate) http_status: StatusCode,
     pub(crate) body: Body<'a>,
-    /// What `body` was read from.
+    /// The bytes that `body` was read from.
     pub(crate) bytes: &'a [u8],
 }
 
-/// How a failure becomes an operation's error.
+/// Converts a failure into the error of an operation.
 #[allow(
     unnameable_types,
     unreachable_pub,
-    reason = "only the two error types of this crate are it; Rust 1.91 finds the second"
+    reason = "only the two error types of this crate implement it; Rust 1.91 reports the second lint"
 )]
 pub trait OperationError: std::error::Error + Sized {
-    /// What a response means, `changes` being the transaction that the request changes.
+    /// What a response means. `changes` is the transaction that the request changes.
     fn meaning(received: &Received<'_>, summary: Summary, changes: Option<&TransactionId>) -> Meaning;
 
-    /// The error of `operation`. `record` is the response's `data`, if it was read as a record already.
+    /// The error of `operation`. `record` is the response's `data`, if it was already read as a record.
     fn of<O: Describe + ?Sized>(
         operation: &O,
         failure: Failure,
@@ -34,7 +34,7 @@ pub trait OperationError: std::error::Error + Sized {
         record: Option<TransactionRecord>,
     ) -> Self;
 
-    /// The error, if it is a lookup's.
+    /// This error, if it is a lookup's.
     fn as_lookup(&self) -> Option<&LookupError> {
         None
     }
@@ -42,7 +42,7 @@ pub trait OperationError: std::error::Error + Sized {
     /// What went wrong.
     fn failure(&self) -> &Failure;
 
-    /// For the observer: whether the money can have moved; nothing for a lookup.
+    /// For the observer: whether the money can have moved. `None` for a lookup.
     fn outcome_to_observe(&self) -> Option<Outcome> {
         None
     }
@@ -76,17 +76,17 @@ impl OperationError for Error {
             _ => Outcome::Unknown,
         };
         let mut found = received.map(|received| found_in(received, record)).unwrap_or_default();
-        // A refusal in foreign words whose ids differ: nobody can say which of them is the payment's.
+        // A refusal without the service's status that contains different ids: any of them may be the payment's.
         if let Some(received) = received
             && failure.meaning() == Some(Meaning::Unclear)
             && received.http_status.is_client_error()
-            && is_foreign(&received.body)
+            && has_no_service_status(&received.body)
             && transaction_ids(received, operation.changes())
                 .any(|id| Some(&id) != found.transaction_id.as_ref())
         {
             found.transaction_id = None;
         }
-        // These are shown as they are, and no id and no code has a key or a card number in it.
+        // These are shown unmasked, so an id or a code that contains a secret is dropped.
         let secrets = Secrets::new(&operation.secrets(), endpoint);
         let is_safe = |text: &str| !secrets.are_in(text);
         found.transaction_id.take_if(|id| !is_safe(id.as_str()));
@@ -136,7 +136,7 @@ impl OperationError for LookupError {
     }
 }
 
-/// What an unsuccessful response still tells about the transaction.
+/// What an unsuccessful response contains about the transaction.
 fn found_in(received: &Received<'_>, record: Option<TransactionRecord>) -> Found {
     let mut found = match &received.body {
         Body::Object(envelope) => {
@@ -158,16 +158,16 @@ fn found_in(received: &Received<'_>, record: Option<TransactionRecord>) -> Found
     found
 }
 
-/// Whether the body has none of the words that the service may have for its status.
-fn is_foreign(body: &Body<'_>) -> bool {
+/// Whether the body has no `status` that the service may have written.
+fn has_no_service_status(body: &Body<'_>) -> bool {
     !matches!(
         body,
         Body::Object(envelope) if matches!(envelope.status(), Status::Success | Status::Failure | Status::Other)
     )
 }
 
-/// Every transaction identifier that can be read out of a response, in its place or anywhere in the bytes, except the one that
-/// the request `changes`: a response may repeat that.
+/// Every transaction id that can be read from a response, in its documented place or anywhere in the bytes. The id that the request
+/// `changes` is left out, because a response may repeat it.
 fn transaction_ids(
     received: &Received<'_>,
     changes: Option<&TransactionId>,

@@ -12,7 +12,7 @@ pub struct GetTransaction {
 }
 
 impl GetTransaction {
-    /// Looks up this transaction.
+    /// Creates the lookup of this transaction.
     pub fn new(id: TransactionId) -> Self {
         Self { id }
     }
@@ -47,7 +47,7 @@ pub struct GetCustomer {
 }
 
 impl GetCustomer {
-    /// Looks up this customer.
+    /// Creates the lookup of this customer.
     pub fn new(id: CustomerId) -> Self {
         Self { id }
     }
@@ -75,7 +75,7 @@ impl Describe for GetCustomer {
     }
 }
 
-/// The address of one record, if its id can stand in a path.
+/// The URL of one record, if its id is a valid path segment.
 fn record_uri(
     operation: OperationName,
     endpoint: &Endpoint,

@@ -1,8 +1,8 @@
-//! The five operations as pure values: each builds its request and reads its response, with no I/O.
+//! The five operations as plain values: each builds its request and reads its response, without I/O.
 
 #[allow(
     private_interfaces,
-    reason = "only this crate calls it, and its implementers are two; Rust 1.91 finds nothing here"
+    reason = "only this crate calls and implements the trait; Rust 1.91 does not report this lint here"
 )]
 mod error;
 mod lookups;
@@ -26,9 +26,9 @@ use sealed::Describe;
 
 /// One operation of the service as a value: it builds its HTTP request and reads its HTTP response, and does no I/O.
 ///
-/// This is all that a blocking or exotic HTTP stack needs. [`Client::call`](crate::Client::call) is a thin layer over it. The
-/// requests themselves are the operations: a `CardTransaction` is the card payment, a `Void` is the void, and a lookup is
-/// [`GetTransaction`] or [`GetCustomer`]. The trait is sealed: the service has these operations and no others.
+/// An HTTP stack of any kind needs nothing else. [`Client::call`](crate::Client::call) is a thin layer over it. The requests are the
+/// operations: a `CardTransaction` is a card payment, a `Void` is a void, and [`GetTransaction`] and [`GetCustomer`] are lookups. The
+/// trait is sealed, because the service has only these operations.
 ///
 /// # Example
 ///
@@ -41,7 +41,7 @@ use sealed::Describe;
 /// let request = lookup.request(&endpoint)?;
 /// assert_eq!(request.uri(), "https://pay.example.com/api/v1/public/transaction/txn_1");
 ///
-/// // … send it with any HTTP library, then read what came back:
+/// // … send it with any HTTP library, then read the response:
 /// let response = http::Response::builder().status(404).body(Bytes::from_static(
 ///     br#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#,
 /// ))?;
@@ -50,14 +50,14 @@ use sealed::Describe;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Operation: Describe {
-    /// The HTTP request, complete but for `Host` and `Content-Length`, which belong to the HTTP stack.
+    /// Builds the HTTP request, complete except for `Host` and `Content-Length`, which the HTTP stack adds.
     ///
-    /// Send it once, follow no redirect, and do not let the stack repeat it. The body holds card data and is wiped when the last of
-    /// its clones and the operation are dropped. Do not print it: the `Debug` of `http::Request<Bytes>` shows the body.
+    /// Send it once, follow no redirect, and do not let the stack retry it. The body contains card data. It is wiped when its last
+    /// clone and the operation are dropped. Do not print the request: the `Debug` of `http::Request<Bytes>` shows the body.
     ///
     /// # Errors
     ///
-    /// A validation error if an id cannot stand in a path. Nothing was sent.
+    /// A validation error if an id is not a valid path segment. Nothing was sent.
     fn request(&self, endpoint: &Endpoint) -> Result<http::Request<Bytes>, Self::Error> {
         let (method, body) = match self.body() {
             Some(body) => (Method::POST, Bytes::from_owner(body)),
@@ -66,13 +66,13 @@ pub trait Operation: Describe {
         let mut request = http::Request::new(body);
         *request.uri_mut() = self.uri(endpoint)?;
         let headers = request.headers_mut();
-        // With room for those that belong to the HTTP stack.
+        // Leaves room for the headers of the HTTP stack.
         headers.reserve(7);
         headers.insert(AUTHORIZATION, endpoint.api_key().header_value().clone());
         headers.insert(ACCEPT, JSON);
-        // Without it any coding would be acceptable (RFC 9110, 12.5.3), and an encoded response is unreadable.
+        // Without this header any coding would be acceptable (RFC 9110, 12.5.3), and an encoded response is unreadable.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        headers.insert(USER_AGENT, HeaderValue::from_static(THIS_SDK));
+        headers.insert(USER_AGENT, HeaderValue::from_static(SDK_VERSION));
         if method == Method::POST {
             headers.insert(CONTENT_TYPE, JSON);
         }
@@ -80,12 +80,12 @@ pub trait Operation: Describe {
         Ok(request)
     }
 
-    /// Reads the response, whatever its status: the body must be whole, as received.
+    /// Reads the response, whatever its status. The body must be whole and unchanged.
     ///
     /// # Errors
     ///
-    /// Any response that does not say, in the way the interface shows, that the operation succeeded. See the table in the crate's
-    /// documentation for the outcome of each.
+    /// Any response that does not say, as the interface documents it, that the operation succeeded. The table in the crate's
+    /// documentation has the outcome of each.
     fn read(
         &self,
         endpoint: &Endpoint,
@@ -94,21 +94,21 @@ pub trait Operation: Describe {
         read(self, Some(endpoint), &response)
     }
 
-    /// What the service's records can be searched by for this payment after an unknown outcome that gave no transaction to look
-    /// up: a clause such as `amount, last four digits, payer's name and time`.
+    /// What to search the service's records by after an unknown outcome without a transaction id: a phrase such as
+    /// `amount, last four digits, payer's name and time`.
     ///
-    /// The interface has no search, so a person does it, in the service's own reports. A card or ACH payment has no field for a
-    /// reference of the caller's (the interface, Card transaction request body).
+    /// The interface has no search, so a person searches the service's own reports. A card or ACH payment has no field for a
+    /// reference of the caller (the interface, Card transaction request body).
     fn search_by(&self) -> &'static str {
         self.found_by()
     }
 
-    /// The error for a request that brought no whole response: the transport's evidence, turned into an outcome.
+    /// Returns the error for a request that got no whole response. The transport's evidence decides its outcome.
     fn not_answered(&self, endpoint: &Endpoint, error: TransportError) -> Self::Error {
         not_answered(self, Some(endpoint), error)
     }
 
-    /// The same for tests of the code around a call, which have no endpoint.
+    /// The same without an endpoint, for tests of the code around a call.
     ///
     /// ```
     /// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
@@ -126,7 +126,7 @@ pub trait Operation: Describe {
 
 impl<T: Describe> Operation for T {}
 
-/// Reads a whole response. The endpoint's API key is masked in what is kept of it.
+/// Reads a whole response. The endpoint's API key is masked in the parts that are kept.
 pub(crate) fn read<O: Describe + ?Sized>(
     operation: &O,
     endpoint: Option<&Endpoint>,
@@ -151,7 +151,7 @@ pub(crate) fn read<O: Describe + ?Sized>(
     Err(O::Error::of(operation, failure, endpoint, Some(&received), record))
 }
 
-/// Turns the transport's evidence into an error.
+/// Converts the transport's evidence into an error.
 fn not_answered<O: Describe + ?Sized>(
     operation: &O,
     endpoint: Option<&Endpoint>,
@@ -179,25 +179,25 @@ pub(crate) mod sealed {
     use super::OperationError;
     use crate::{Endpoint, OperationName};
 
-    /// What sets one operation apart from the others.
-    #[allow(unnameable_types, reason = "that it cannot be named is what seals `Operation`")]
+    /// The differences between the operations.
+    #[allow(unnameable_types, reason = "other crates cannot name it, which seals `Operation`")]
     pub trait Describe {
-        /// What a success holds.
+        /// The data of a success.
         type Data;
 
-        /// What a failure is: [`Error`](crate::Error) for what moves money, [`LookupError`](crate::LookupError) for a lookup.
+        /// [`Error`](crate::Error) for a payment or a void, [`LookupError`](crate::LookupError) for a lookup.
         type Error: OperationError;
 
         /// The operation's name.
         const NAME: OperationName;
 
-        /// Where it goes.
+        /// The URL of the request.
         fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Self::Error>;
 
-        /// What a success must hold, if the response holds it.
+        /// The data of a success, if the response has it.
         fn data(&self, envelope: &Envelope<'_>) -> Option<Self::Data>;
 
-        /// The record that a success would hold.
+        /// The data as a transaction record, if it is one.
         fn into_record(_: Self::Data) -> Option<TransactionRecord> {
             None
         }
@@ -205,12 +205,12 @@ pub(crate) mod sealed {
         /// The transaction that a success is about.
         fn transaction_id(data: &Self::Data) -> Option<&str>;
 
-        /// The body to post, or nothing to get.
+        /// The body of a `POST`, or `None` for a `GET`.
         fn body(&self) -> Option<SecretBytes> {
             None
         }
 
-        /// The request's own secrets, which no text kept of the response may show.
+        /// The request's secrets, to be masked in the texts that are kept of a response.
         fn secrets(&self) -> Vec<&str> {
             Vec::new()
         }
@@ -220,18 +220,18 @@ pub(crate) mod sealed {
             None
         }
 
-        /// What a payment whose outcome is unknown can be found by in the service's records.
+        /// What a payment of unknown outcome can be found by in the service's records.
         fn found_by(&self) -> &'static str {
             "its transaction id"
         }
 
-        /// What an observer is told of the request.
+        /// What an observer receives about the request.
         fn facts(&self) -> Facts<'_>;
     }
 
     /// What identifies a request in the service's records, without its secrets.
     #[derive(Debug, Default)]
-    #[allow(unnameable_types, reason = "only this crate has use for it")]
+    #[allow(unnameable_types, reason = "only this crate uses it")]
     pub struct Facts<'a> {
         pub(crate) amount: Option<Amount>,
         pub(crate) reference: Option<&'a str>,
@@ -242,9 +242,9 @@ pub(crate) mod sealed {
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-const THIS_SDK: &str = concat!("payments-core/", env!("CARGO_PKG_VERSION"));
+const SDK_VERSION: &str = concat!("payments-core/", env!("CARGO_PKG_VERSION"));
 
-/// `identity` was asked for. What comes encoded all the same is not decoded, so that no decoder has to be trusted.
+/// Whether the body is encoded although the request accepts only `identity`. It is not decoded, so that no decoder must be trusted.
 fn is_encoded(response: &http::Response<Bytes>) -> bool {
     let identity = |value: &HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
     response.headers().get_all(CONTENT_ENCODING).iter().any(|value| !value.is_empty() && !identity(value))

@@ -13,11 +13,11 @@ pub enum OperationName {
     Transaction,
     /// `POST /token-transaction`: a payment with a stored token.
     TokenTransaction,
-    /// `POST /void`: the void of an authorised transaction.
+    /// `POST /void`: the void of an authorized transaction.
     Void,
-    /// `GET /transaction/{id}`: one transaction looked up.
+    /// `GET /transaction/{id}`: the lookup of one transaction.
     GetTransaction,
-    /// `GET /customer/{id}`: one customer looked up.
+    /// `GET /customer/{id}`: the lookup of one customer.
     GetCustomer,
 }
 
@@ -47,7 +47,7 @@ impl OperationName {
         if self.moves_money() { "POST" } else { "GET" }
     }
 
-    /// The path of its request below the base address, with `{id}` in place of an id: `/transaction/{id}`.
+    /// The path of its request below the base URL, with `{id}` in place of an id: `/transaction/{id}`.
     pub const fn path_template(self) -> &'static str {
         match self {
             Self::Transaction => "/transaction",
@@ -58,10 +58,10 @@ impl OperationName {
         }
     }
 
-    /// Whether sending it twice can move money twice, or undo a payment: true for the three POST operations.
+    /// Whether the operation can move money or undo a payment: true for the three POST operations.
     ///
-    /// A failed call of such an operation may be [`Outcome::Unknown`](crate::Outcome::Unknown), and it is never sent
-    /// again by this SDK.
+    /// A failed call of such an operation may be [`Outcome::Unknown`](crate::Outcome::Unknown). This SDK never sends it
+    /// again.
     pub const fn moves_money(self) -> bool {
         match self {
             Self::Transaction | Self::TokenTransaction | Self::Void => true,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::sealed::{Describe, Facts};
 use crate::{Endpoint, Error, OperationName};
 
-/// `POST /transaction`, for a card as for an account: the interface shows one address and one response.
+/// `POST /transaction`, for a card and for an account: the interface has one URL and one response for both.
 macro_rules! describe_payment {
     ($payment:ty, $last_four:expr) => {
         impl Describe for $payment {
@@ -93,14 +93,14 @@ impl Describe for TokenTransaction {
 
 /// What the service returns for a void.
 ///
-/// The response may name another `TransactionId` than the one that was voided, one for the void itself. Both are kept, and
-/// nothing is concluded from their being equal or not.
+/// The response may have another `TransactionId` than the voided transaction, for the void itself. Both ids are kept. Whether they
+/// are equal has no meaning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct VoidReceipt {
-    /// The transaction that was to be voided, as requested.
+    /// The transaction to be voided, from the request.
     pub voided: TransactionId,
-    /// What the response holds.
+    /// The receipt in the response.
     pub receipt: TransactionReceipt,
 }
 

@@ -6,17 +6,17 @@ use payments_model::unversioned::{Body, Code, Status};
 /// What a response means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// The service says that it did what was asked.
+    /// The service says that it processed the request.
     Processed,
-    /// The service's own error body says no.
+    /// The service's own error body refuses the request.
     RefusedByService,
-    /// Something said no, and not in the service's words: a proxy, a gateway, a firewall.
+    /// Something else refused the request: a proxy, a gateway, a firewall.
     RefusedByIntermediary,
-    /// Neither yes nor no. A payment may have been made.
+    /// Neither of these is certain. A payment may have been made.
     Unclear,
 }
 
-/// As much of a response's body as its meaning may depend on. Message text is no part of it.
+/// The parts of a response's body that its meaning depends on. The message text is not one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Summary {
     /// Truncated, empty, HTML, encoded, not UTF-8, over the cap, or JSON that is not an object.
@@ -25,7 +25,7 @@ pub(crate) enum Summary {
     Object {
         status: Status,
         code: Code,
-        /// Whether `data` holds what the operation's success must hold: a `TransactionId`, or for a customer, an object.
+        /// Whether `data` has what a success needs: a `TransactionId`, or for a customer, an object.
         has_data: bool,
     },
 }
@@ -33,23 +33,23 @@ pub(crate) enum Summary {
 impl Summary {
     pub(crate) fn of(body: &Body<'_>, has_data: bool) -> Self {
         match body {
-            Body::Object(answer) => {
-                Self::Object { status: answer.status(), code: answer.status_code(), has_data }
+            Body::Object(envelope) => {
+                Self::Object { status: envelope.status(), code: envelope.status_code(), has_data }
             }
             _ => Self::Unreadable,
         }
     }
 }
 
-/// What a response to a `POST` means. It moves money, so what is not certain is [`Meaning::Unclear`].
+/// What a response to a `POST` means. The request moves money, so whatever is not certain is [`Meaning::Unclear`].
 ///
-/// The body can demote an HTTP 2xx; it can never promote anything else. `names_a_transaction` says whether a transaction can
-/// be read out of a response to a refused request: then something was made of the request.
-#[expect(clippy::match_same_arms, reason = "an arm for each row of the table")]
+/// The body can turn an HTTP 2xx into a failure, but no other status into a success. `names_a_transaction` says whether a
+/// transaction id can be read from a 4xx: then the request may have had an effect.
+#[expect(clippy::match_same_arms, reason = "one arm for each row of the table")]
 pub(crate) fn meaning_for_payment(http: StatusCode, summary: Summary, names_a_transaction: bool) -> Meaning {
     match (HttpClass::of(http), summary) {
         (HttpClass::Success, Summary::Object { status: Status::Failure, code, .. })
-            if is_beside_a_no(code) =>
+            if is_consistent_with_failure(code) =>
         {
             Meaning::RefusedByService
         }
@@ -68,7 +68,7 @@ pub(crate) fn meaning_for_payment(http: StatusCode, summary: Summary, names_a_tr
             Summary::Object { status: Status::Success | Status::Other, .. },
         ) => Meaning::Unclear,
         (HttpClass::Refusal | HttpClass::OtherRefusal, Summary::Object { code, .. })
-            if !is_beside_a_no(code) =>
+            if !is_consistent_with_failure(code) =>
         {
             Meaning::Unclear
         }
@@ -88,9 +88,9 @@ pub(crate) fn meaning_for_payment(http: StatusCode, summary: Summary, names_a_tr
     }
 }
 
-/// Whether this `status_code` may stand beside a `status` that says no. Any other says something else as well: 100
-/// processed, 101 pending, 110 partial, 408 and the 5xx that a gateway had trouble of its own.
-fn is_beside_a_no(code: Code) -> bool {
+/// Whether this `status_code` agrees with a `status` of failure. Every other code contradicts it: 100 means processed, 101 pending,
+/// 110 partial, and 408 and the 5xx mean that a gateway failed.
+fn is_consistent_with_failure(code: Code) -> bool {
     match code {
         Code::Absent | Code::Number(200) => true,
         Code::Number(number) => (400..=499).contains(&number) && !matches!(number, 408 | 409 | 425),
@@ -98,8 +98,8 @@ fn is_beside_a_no(code: Code) -> bool {
     }
 }
 
-/// What a response to a `GET` means. It moves nothing.
-#[expect(clippy::match_same_arms, reason = "an arm for each line of the table's last row")]
+/// What a response to a `GET` means. The request moves no money.
+#[expect(clippy::match_same_arms, reason = "one arm for each line of the table's last row")]
 pub(crate) fn meaning_for_lookup(http: StatusCode, summary: Summary) -> Meaning {
     match (HttpClass::of(http), summary) {
         (HttpClass::Success, Summary::Object { status: Status::Failure, .. }) => Meaning::RefusedByService,
@@ -124,8 +124,8 @@ pub(crate) fn meaning_for_lookup(http: StatusCode, summary: Summary) -> Meaning 
     }
 }
 
-/// The `status_code` of a processed `POST` (the interface, Endpoints). 200 is not it: in the numbering that 100 belongs
-/// to, 200 means declined, 101 pending and 110 partial.
+/// The `status_code` of a processed `POST` (the interface, Endpoints). In the numbering of 100, 200 means declined, 101 pending and
+/// 110 partial.
 const PAYMENT_PROCESSED: i64 = 100;
 
 /// The `status_code` of a successful `GET` (the interface, Endpoints).
@@ -134,16 +134,16 @@ const LOOKUP_FOUND: i64 = 200;
 /// HTTP statuses by what they prove about a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HttpClass {
-    /// 2xx, but for 204: that has no body, so what a stack hands over as one is no answer to this request.
+    /// 2xx except 204. A 204 has no body, so a body that a stack returns for it does not belong to this request.
     Success,
-    /// A 4xx by which even an intermediary says that it did not let the request through.
+    /// A 4xx that proves that the request was not processed, even if an intermediary sent it.
     Refusal,
-    /// Any other 4xx: a no if the service itself says it, and nothing otherwise. 403 is one of these, because firewalls
-    /// that inspect responses send it after the service has acted (the outbound rules of `ModSecurity` do).
+    /// Any other 4xx: a refusal only if the service itself sent it. 403 is one of these, because firewalls that inspect responses
+    /// send it after the service has acted (as the outbound rules of `ModSecurity` do).
     OtherRefusal,
-    /// 408, 409 and 425: the request may be under way, or be a repetition of one that was.
+    /// 408, 409 and 425: the request, or an earlier one like it, may be in progress.
     AmbiguousRefusal,
-    /// 1xx as a final status, 204, 3xx, 5xx and what no standard names.
+    /// 1xx as a final status, 204, 3xx, 5xx and above.
     Other,
 }
 
@@ -163,26 +163,26 @@ impl HttpClass {
 mod tests {
     use super::*;
 
-    /// Every status that HTTP can carry with every summary that a body can make.
-    fn everything() -> impl Iterator<Item = (StatusCode, Summary)> {
+    /// Every HTTP status with every summary of a body.
+    fn every_response() -> impl Iterator<Item = (StatusCode, Summary)> {
         let statuses = [Status::Absent, Status::Success, Status::Failure, Status::Other, Status::Unreadable];
         let numbers = [0, 100, 101, 110, 200, 201, 399, 400, 404, 408, 409, 425, 499, 500, 502, 600];
         let codes = [Code::Absent, Code::Unreadable].into_iter().chain(numbers.map(Code::Number));
-        let mut summarys = vec![Summary::Unreadable];
+        let mut summaries = vec![Summary::Unreadable];
         for code in codes {
             for status in statuses {
-                summarys.extend([true, false].map(|has_data| Summary::Object { status, code, has_data }));
+                summaries.extend([true, false].map(|has_data| Summary::Object { status, code, has_data }));
             }
         }
         (100..1000).flat_map(move |http| {
             let http = StatusCode::from_u16(http).expect("three digits");
-            summarys.clone().into_iter().map(move |summary| (http, summary))
+            summaries.clone().into_iter().map(move |summary| (http, summary))
         })
     }
 
     /// The same, with and without a transaction in the body.
     fn every_payment() -> impl Iterator<Item = (StatusCode, Summary, Meaning)> {
-        everything().flat_map(|(http, summary)| {
+        every_response().flat_map(|(http, summary)| {
             [false, true].map(|names| (http, summary, meaning_for_payment(http, summary, names)))
         })
     }
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn a_payment_is_processed_only_if_http_and_body_both_say_so_d05() {
         for (http, summary, meaning) in every_payment() {
-            let said = matches!(
+            let says_processed = matches!(
                 summary,
                 Summary::Object {
                     status: Status::Success | Status::Absent,
@@ -200,14 +200,14 @@ mod tests {
             );
             assert_eq!(
                 meaning == Meaning::Processed,
-                said && http.is_success() && http != StatusCode::NO_CONTENT,
+                says_processed && http.is_success() && http != StatusCode::NO_CONTENT,
                 "{http} {summary:?}"
             );
         }
     }
 
     #[test]
-    fn a_payment_is_rejected_by_the_service_only_in_its_own_words_d06_d09() {
+    fn a_refusal_by_the_service_has_its_failure_status_d06_d09() {
         for (http, summary, meaning) in every_payment() {
             if meaning == Meaning::RefusedByService {
                 assert!(
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_that_is_no_refusal_leaves_a_payment_unclear_d06_d09() {
+    fn a_payment_is_unclear_if_its_code_is_not_a_refusal_d06_d09() {
         for (http, summary, meaning) in every_payment() {
             let Summary::Object { status: _, code, .. } = summary else { continue };
             let is_refusal = match code {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn another_status_text_leaves_a_payment_unclear_d06_d09() {
+    fn a_payment_with_another_status_text_is_unclear_d06_d09() {
         for (http, summary, meaning) in every_payment() {
             if matches!(summary, Summary::Object { status: Status::Other, .. }) {
                 assert_eq!(meaning, Meaning::Unclear, "{http} {summary:?}");
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_comes_with_a_204_is_no_response_d08_d12() {
+    fn a_204_is_unclear_with_any_body_d08_d12() {
         for (http, summary, meaning) in every_payment().filter(|(http, ..)| *http == StatusCode::NO_CONTENT) {
             assert_eq!(meaning, Meaning::Unclear, "{summary:?}");
             assert_eq!(meaning_for_lookup(http, summary), Meaning::Unclear, "{summary:?}");
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn no_body_promotes_an_ambiguous_status_d11() {
+    fn an_ambiguous_status_is_unclear_with_any_body_d11() {
         for (http, summary, meaning) in every_payment() {
             let ambiguous = matches!(http.as_u16(), 100..=199 | 300..=399 | 408 | 409 | 425 | 500..);
             if ambiguous {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_named_statuses_are_refusals_in_foreign_words_d10_d11() {
+    fn only_the_listed_statuses_are_refusals_by_an_intermediary_d10_d11() {
         let named = [400, 401, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429, 431];
         for http in 100..1000 {
             let status = StatusCode::from_u16(http).expect("three digits");
@@ -273,8 +273,8 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_in_foreign_words_is_no_refusal_d10() {
-        for (http, summary) in everything() {
+    fn an_intermediary_refusal_names_no_transaction_d10() {
+        for (http, summary) in every_response() {
             assert_ne!(
                 meaning_for_payment(http, summary, true),
                 Meaning::RefusedByIntermediary,

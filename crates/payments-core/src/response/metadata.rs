@@ -5,16 +5,16 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode};
 use payments_model::unversioned::Body;
 
-use super::retry_after::{RetryAfter, answered_at};
+use super::retry_after::{RetryAfter, response_date};
 use super::secrets::Secrets;
 use super::snippet::Snippet;
 
-/// What is kept of every response, good or bad. Its texts are masked.
+/// The parts of every response that are kept. The texts are masked.
 #[derive(Clone)]
 pub(crate) struct Metadata {
     pub(crate) http_status: StatusCode,
     pub(crate) retry_after: Option<RetryAfter>,
-    /// The pause that `Retry-After` asks for, if it asks for one that can be told.
+    /// The pause that `Retry-After` asks for, if it can be computed.
     pub(crate) pause: Option<Duration>,
     request_id: Option<String>,
     status_code: Option<String>,
@@ -33,7 +33,7 @@ impl Metadata {
         Self {
             http_status: response.status(),
             retry_after,
-            pause: retry_after.and_then(|retry_after| retry_after.pause(answered_at(response.headers()))),
+            pause: retry_after.and_then(|retry_after| retry_after.pause(response_date(response.headers()))),
             request_id: request_id(response.headers(), &secrets),
             status_code: status_code.map(|code| secrets.mask_code(code.trim_matches('"'), MAX_TEXT_BYTES)),
             message: message.map(|message| secrets.mask(&message, MAX_TEXT_BYTES)),
@@ -42,7 +42,7 @@ impl Metadata {
         }
     }
 
-    /// Of a response that was kept elsewhere.
+    /// The metadata of a response that was stored elsewhere.
     pub(crate) fn kept(http_status: StatusCode, texts: [Option<String>; 3]) -> Self {
         let [status_code, message, request_id] = texts;
         Self {
@@ -94,10 +94,10 @@ impl fmt::Debug for Metadata {
     }
 }
 
-/// What a sentence needs: a body that puts a page there is cut.
+/// Enough for a sentence. A longer text, such as a whole page, is cut.
 const MAX_TEXT_BYTES: usize = 1024;
 
-/// The interface names no such header. These are the names that services and the proxies before them use, the best first.
+/// The interface names no such header. Services and their proxies use these names; the first that is present counts.
 const REQUEST_ID_HEADERS: [HeaderName; 3] = [
     HeaderName::from_static("x-request-id"),
     HeaderName::from_static("request-id"),

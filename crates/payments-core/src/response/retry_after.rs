@@ -3,9 +3,9 @@ use std::time::{Duration, SystemTime};
 use http::HeaderMap;
 use http::header::{DATE, RETRY_AFTER};
 
-/// When the service asks to be called again, as its `Retry-After` header says.
+/// When the service asks to be called again, from its `Retry-After` header.
 ///
-/// For a charge it is information for a person, never a reason to send again. For a look-up it sets the pause before
+/// For a charge it is information for a person, never a reason to send again. For a lookup it sets the pause before
 /// the next attempt, if the deadline allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -25,18 +25,18 @@ impl RetryAfter {
         httpdate::parse_http_date(text).ok().map(Self::Date)
     }
 
-    /// The pause it asks for. A date is measured against the answer's own `Date`, so that the two machines' clocks need
-    /// not agree; without one it says nothing.
-    pub(crate) fn pause(self, answered_at: Option<SystemTime>) -> Option<Duration> {
+    /// The pause that the header asks for. A date is compared with the response's own `Date`, so that the clocks of the two machines
+    /// need not agree. Without that header there is no pause.
+    pub(crate) fn pause(self, response_date: Option<SystemTime>) -> Option<Duration> {
         match self {
             Self::Delay(pause) => Some(pause),
-            Self::Date(date) => answered_at.map(|now| date.duration_since(now).unwrap_or_default()),
+            Self::Date(date) => response_date.map(|now| date.duration_since(now).unwrap_or_default()),
         }
     }
 }
 
-/// The answer's own `Date`.
-pub(crate) fn answered_at(headers: &HeaderMap) -> Option<SystemTime> {
+/// The response's `Date`.
+pub(crate) fn response_date(headers: &HeaderMap) -> Option<SystemTime> {
     httpdate::parse_http_date(headers.get(DATE)?.to_str().ok()?).ok()
 }
 
@@ -68,12 +68,12 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_tells_its_own_time_d20() {
+    fn the_date_of_a_response_is_read_d20() {
         let headers = |date| HeaderMap::from_iter([(DATE, HeaderValue::from_static(date))]);
         let date = "Fri, 31 Dec 1999 23:59:59 GMT";
-        assert_eq!(answered_at(&headers(date)), httpdate::parse_http_date(date).ok());
-        assert!(answered_at(&headers(date)).is_some());
-        assert_eq!(answered_at(&headers("now")), None);
-        assert_eq!(answered_at(&HeaderMap::new()), None);
+        assert_eq!(response_date(&headers(date)), httpdate::parse_http_date(date).ok());
+        assert!(response_date(&headers(date)).is_some());
+        assert_eq!(response_date(&headers("now")), None);
+        assert_eq!(response_date(&HeaderMap::new()), None);
     }
 }

@@ -5,11 +5,11 @@ use zeroize::Zeroizing;
 
 use crate::Endpoint;
 
-/// What no text kept of a response may show: the secrets of its request, and the API key. A copy, set to zero on drop.
+/// The secrets of a request and the API key, to be masked in the texts that are kept of a response. A copy, set to zero on drop.
 #[derive(Clone, Default)]
 pub(crate) struct Secrets {
     of_request: Vec<Zeroizing<String>>,
-    /// Has the key.
+    /// Contains the API key.
     endpoint: Option<Endpoint>,
 }
 
@@ -24,13 +24,13 @@ impl Secrets {
         self.of_request.iter().map(|secret| secret.as_str()).chain(key)
     }
 
-    /// Whether one of them stands in a text that must be shown as it is or not at all, such as an id. Those that are so short
-    /// that an id may hold them by chance do not count.
+    /// Whether a secret occurs in a text that cannot be masked, such as an id. Secrets that are short enough to occur by chance do not
+    /// count.
     pub(crate) fn are_in(&self, text: &str) -> bool {
-        self.iter().any(|secret| secret.len() >= SHORTEST_TOLD_BY_ITSELF && text.contains(secret))
+        self.iter().any(|secret| secret.len() >= MIN_DISTINCTIVE_BYTES && text.contains(secret))
     }
 
-    /// The text [masked](mask), as one line of a log, cut to this length.
+    /// Returns the text [masked](mask), on one line and cut to this length.
     pub(crate) fn mask(&self, text: &str, max_bytes: usize) -> String {
         let kept = match text.as_bytes().get(..max_bytes) {
             None => text,
@@ -44,12 +44,12 @@ impl Secrets {
         text
     }
 
-    /// What a value's `Debug` writes, masked.
+    /// Wraps a value so that its `Debug` is masked.
     pub(crate) fn masked_debug<'a>(&'a self, value: &'a dyn fmt::Debug) -> impl fmt::Debug + 'a {
         MaskedDebug { value, secrets: self }
     }
 
-    /// The beginning of a text without half a secret at the cut, which would look like none.
+    /// Removes part of a secret from the end of a text that was cut, because masking would not recognize it.
     pub(crate) fn without_half_a_secret<'a>(&self, start: &'a [u8]) -> &'a [u8] {
         let halves = self.iter().filter_map(|secret| {
             let secret = secret.as_bytes();
@@ -61,19 +61,19 @@ impl Secrets {
         &start[..end]
     }
 
-    /// A `status_code` masked. A number too short to be anything but a code is kept whatever it equals: a security code of 400
-    /// must not hide that the service said 400.
+    /// Returns a `status_code` masked. A short number is kept even if it equals a secret: a security code of 400 must not hide the
+    /// service's `status_code` 400.
     pub(crate) fn mask_code(&self, text: &str, max_bytes: usize) -> String {
         let is_short_number =
-            text.len() < SHORTEST_TOLD_BY_ITSELF && text.bytes().all(|byte| byte.is_ascii_digit());
+            text.len() < MIN_DISTINCTIVE_BYTES && text.bytes().all(|byte| byte.is_ascii_digit());
         if is_short_number { text.to_owned() } else { self.mask(text, max_bytes) }
     }
 }
 
-/// Shorter ones look like too much else: a security code, an expiry.
-const SHORTEST_TOLD_BY_ITSELF: usize = 8;
+/// A shorter secret, such as a security code or an expiry, occurs by chance.
+const MIN_DISTINCTIVE_BYTES: usize = 8;
 
-/// Control characters, and the separators and direction marks that can make a log line look like another.
+/// Control characters, and separators and direction marks that can change how a log line looks.
 fn is_unprintable(character: char) -> bool {
     character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::secrets::Secrets;
 
-/// The beginning of a response's body, kept for a person who has to find out what happened. It is masked on access.
+/// The beginning of a response body, kept for a person who investigates the outcome. It is masked on access.
 #[derive(Clone, Default)]
 pub(crate) struct Snippet(Bytes);
 
@@ -14,7 +14,7 @@ impl Snippet {
     pub(crate) fn new(body: &Bytes, secrets: &Secrets) -> Self {
         Self(match body.get(..Self::MAX_BYTES) {
             None => body.clone(),
-            // Copied, so that a long body is not kept alive for its first lines.
+            // Copied, so that the rest of a long body can be freed.
             Some(start) => Bytes::copy_from_slice(secrets.without_half_a_secret(start)),
         })
     }
@@ -49,14 +49,14 @@ mod tests {
         Snippet::new(&Bytes::from(body), &secrets()).text(&secrets())
     }
 
-    /// What is shown of a body in which the cut is so many bytes behind the beginning of `tail`.
+    /// The snippet of a body that is cut `behind` bytes after the beginning of `tail`.
     fn at_the_cut(behind: usize, tail: &str) -> String {
         let before = "x".repeat(Snippet::MAX_BYTES - behind - 1);
         text(format!("{before}\"{tail}\"{}", "x".repeat(200)))
     }
 
     #[test]
-    fn a_card_number_at_the_cut_is_not_shown_in_half_d64() {
+    fn half_a_card_number_at_the_cut_is_removed_d64() {
         for card in ["4929 9073-9031 8794", "4929.9073.9031.8794"] {
             for behind in 0..card.len() {
                 assert!(at_the_cut(behind, card).ends_with("x\""), "{behind}");
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_secret_at_the_cut_is_not_shown_in_half_d64() {
+    fn half_a_known_secret_at_the_cut_is_removed_d64() {
         for behind in 0..KEY.len() {
             assert!(at_the_cut(behind, KEY).ends_with("x\""), "{behind}");
         }
@@ -79,13 +79,13 @@ mod tests {
     }
 
     #[test]
-    fn debug_shows_no_more_than_the_length_d62() {
+    fn debug_shows_only_the_length_d62() {
         let snippet = Snippet::new(&Bytes::from_static(b"Ada"), &secrets());
         assert_eq!(format!("{snippet:?}"), "[3 bytes]");
     }
 
     #[test]
-    fn a_snippet_is_at_most_two_kibibytes_and_whole_letters_d64() {
+    fn a_snippet_is_at_most_two_kibibytes_of_whole_characters_d64() {
         let text = text("\u{20ac}".repeat(2000));
         assert_eq!(text.len(), 2046);
         assert!(text.chars().all(|letter| letter == '\u{20ac}'));

@@ -8,12 +8,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::Metadata;
 use crate::{Operation, RetryAfter};
 
-/// What the service did, and the response that says so.
+/// The data of a successful response, and the response's metadata.
 ///
 /// It dereferences to the operation's data, such as a [`TransactionRecord`](payments_model::TransactionRecord):
-/// `success.to_json()` writes the record.
+/// `success.to_json()` returns the record as JSON.
 ///
-/// serde keeps the data, the HTTP status, `status_code`, the message and the request id.
+/// serde writes the data, the HTTP status, `status_code`, the message and the request id.
 ///
 /// ```
 /// # use bytes::Bytes;
@@ -33,7 +33,7 @@ use crate::{Operation, RetryAfter};
 #[derive(Clone)]
 pub struct Success<T>(Box<Parts<T>>);
 
-/// In a box, because it is large and passes through many functions on its way to the caller.
+/// Boxed, because it is large and is moved through many functions.
 #[derive(Clone)]
 struct Parts<T> {
     data: T,
@@ -45,13 +45,14 @@ impl<T> Success<T> {
         Self(Box::new(Parts { data, metadata }))
     }
 
-    /// What the operation's call returns for this response: for tests of the code around a call, without a transport.
+    /// Returns what a call of the operation returns for this response. Use it in tests of the code around a call, without a
+    /// transport.
     ///
-    /// For a call that brings no whole response see [`Operation::error_from_transport`].
+    /// For a call that gets no whole response, see [`Operation::error_from_transport`].
     ///
     /// # Errors
     ///
-    /// The operation's own error, for any response that is no success.
+    /// The operation's error, for any response that is not a success.
     #[expect(clippy::needless_pass_by_value, reason = "a response is read once")]
     pub fn from_response<O>(operation: &O, response: http::Response<Bytes>) -> Result<Self, O::Error>
     where
@@ -70,22 +71,22 @@ impl<T> Success<T> {
         self.0.data
     }
 
-    /// The HTTP status, some 2xx.
+    /// The HTTP status, always a 2xx.
     pub fn http_status(&self) -> StatusCode {
         self.0.metadata.http_status
     }
 
-    /// The body's `status_code` as it was written, 100 for a payment and 200 for a lookup.
+    /// The body's `status_code`, unchanged: 100 for a payment and 200 for a lookup.
     pub fn status_code(&self) -> Option<&str> {
         self.0.metadata.status_code()
     }
 
-    /// The body's message, [masked](payments_model::mask). It is for people; nothing depends on it.
+    /// The body's message, [masked](payments_model::mask). It is for people; the SDK decides nothing from it.
     pub fn message(&self) -> Option<&str> {
         self.0.metadata.message()
     }
 
-    /// The response's request id header, if it has one: what to quote to the service's support.
+    /// The response's request id header, if it has one. Quote it to the service's support.
     pub fn request_id(&self) -> Option<&str> {
         self.0.metadata.request_id()
     }
@@ -97,7 +98,7 @@ impl<T> Success<T> {
 
     /// The first 2 KiB of the response's body, [masked](payments_model::mask).
     ///
-    /// It may still hold personal data, so it is not part of `Debug`.
+    /// It can still contain personal data, so it is not part of `Debug`.
     pub fn body_snippet(&self) -> String {
         self.0.metadata.body_snippet()
     }
@@ -121,7 +122,7 @@ impl<T: fmt::Debug> fmt::Debug for Success<T> {
     }
 }
 
-/// How a success is kept in a document.
+/// The serialized form of a success.
 #[derive(Serialize, Deserialize)]
 struct Document<T, S> {
     http_status: u16,

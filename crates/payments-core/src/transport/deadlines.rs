@@ -1,8 +1,9 @@
 use std::time::Duration;
 
-/// How long one attempt may take, both counted from the first poll of [`Transport::send`](crate::Transport::send).
+/// How long one attempt may take: to connect, and in total. Both are counted from the first poll of
+/// [`Transport::send`](crate::Transport::send).
 ///
-/// Neither can be absent: a payment that never ends is a payment whose outcome nobody learns.
+/// Neither can be disabled: a payment that never ends is a payment whose outcome nobody learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
     connect: Duration,
@@ -10,29 +11,29 @@ pub struct Deadlines {
 }
 
 impl Deadlines {
-    /// Chosen by this SDK: name resolution, TCP and TLS together may take 10 seconds.
+    /// Chosen by this SDK: 10 seconds for name resolution, TCP and TLS together.
     pub const DEFAULT_CONNECT: Duration = Duration::from_secs(10);
 
-    /// Chosen by this SDK: 60 seconds to the last byte of the answer.
+    /// Chosen by this SDK: 60 seconds to the last byte of the response.
     ///
-    /// A client that gives up early turns good payments into unknown ones, so this is generous.
+    /// This is generous, because a client that gives up early turns good payments into unknown ones.
     pub const DEFAULT_TOTAL: Duration = Duration::from_mins(1);
 
-    /// Chosen by this SDK: whoever asks for more than a year gets a year, and no clock has to count beyond its range.
+    /// Chosen by this SDK: a longer deadline is shortened to a year, so that no clock overflows.
     pub const LONGEST: Duration = Duration::from_hours(365 * 24);
 
-    /// Deadlines for one attempt; a connect deadline above the total is cut to it.
+    /// Creates the deadlines of one attempt. A connect deadline above the total is shortened to it.
     pub fn new(connect: Duration, total: Duration) -> Self {
         let total = total.min(Self::LONGEST);
         Self { connect: connect.min(total), total }
     }
 
-    /// Until a connection must stand: name resolution, TCP and TLS together.
+    /// The time in which the connection must be open: name resolution, TCP and TLS together.
     pub const fn connect(self) -> Duration {
         self.connect
     }
 
-    /// Until the last byte of the answer's body must have been read.
+    /// The time in which the last byte of the response body must be read.
     pub const fn total(self) -> Duration {
         self.total
     }
@@ -51,8 +52,8 @@ mod tests {
     #[test]
     fn no_deadline_is_longer_than_a_year_d23() {
         let year = Duration::from_hours(8760);
-        for asked in [year, year + Duration::from_nanos(1), Duration::MAX] {
-            let deadlines = Deadlines::new(asked, asked);
+        for requested in [year, year + Duration::from_nanos(1), Duration::MAX] {
+            let deadlines = Deadlines::new(requested, requested);
             assert_eq!((deadlines.connect(), deadlines.total()), (year, year));
         }
     }

@@ -1,4 +1,4 @@
-//! The seam for HTTP stacks.
+//! The interface to HTTP stacks.
 
 mod deadlines;
 mod error;
@@ -18,16 +18,16 @@ pub use timer::{Sleep, Timer};
 
 /// An HTTP stack: one attempt, at most one transmission.
 ///
-/// A transport sends the request once and reports. It follows no redirect, retries nothing, turns no status into an
-/// error and decides no policy. It enforces the request's [`Deadlines`](crate::Deadlines) and its response cap, and
-/// when it fails it says in [`Delivery`](crate::Delivery) what it can prove: `NotProcessed` only when no byte of the
-/// request reached a connection, `Answered` once a final status was read, `Unknown` in every other case.
+/// A transport sends the request once and reports the result. It follows no redirect, retries nothing and turns no status into an
+/// error. It enforces the request's [`Deadlines`](crate::Deadlines) and its response cap. When it fails, it reports in
+/// [`Delivery`](crate::Delivery) what it can prove: `NotProcessed` only if no byte of the request reached a connection, `Answered`
+/// once a final status was read, `Unknown` in every other case.
 ///
 /// Dropping the returned future must end the attempt.
 ///
-/// A payment never hangs on a transport: a [`Client`](crate::Client) ends every call shortly after the total deadline,
-/// whatever the transport does, and [`Outcome::Unknown`](crate::Outcome::Unknown) is what it then reports. No transport
-/// can opt out. The transport is polled before that clock, so evidence that is ready at the same moment wins.
+/// A transport cannot make a payment hang: a [`Client`](crate::Client) ends every call shortly after the total deadline and then
+/// reports [`Outcome::Unknown`](crate::Outcome::Unknown). No transport can opt out. The client polls the transport before that
+/// timer, so evidence that is ready at the same moment is not lost.
 ///
 /// # Example
 ///
@@ -45,11 +45,11 @@ pub use timer::{Sleep, Timer};
 /// }
 /// ```
 pub trait Transport: Send + Sync + 'static {
-    /// Sends `request` at most once and returns the whole answer, whatever its status.
+    /// Sends `request` at most once and returns the whole response, whatever its status.
     ///
     /// # Errors
     ///
-    /// [`TransportError`] when no whole answer was read, with the evidence of how far the request got.
+    /// [`TransportError`] if the whole response was not read, with the evidence of how far the request got.
     fn send(
         &self,
         request: TransportRequest,
@@ -67,7 +67,7 @@ impl<T: Transport> Transport for Arc<T> {
 
 type SendFuture<'a> = Pin<Box<dyn Future<Output = Result<TransportResponse, TransportError>> + Send + 'a>>;
 
-/// The dyn-usable twin of [`Transport`], so that `Client` has no type parameter.
+/// The dyn-compatible form of [`Transport`], so that `Client` has no type parameter.
 trait ErasedTransport: Send + Sync {
     fn send_boxed(&self, request: TransportRequest) -> SendFuture<'_>;
 }

@@ -5,10 +5,10 @@ use http::{HeaderMap, Method, Uri};
 
 use crate::{Deadlines, OperationName};
 
-/// One request, ready to be sent once: everything a [`Transport`](crate::Transport) needs and nothing it must decide.
+/// One request, ready to be sent once, with its deadlines and its response cap.
 ///
 /// `Authorization` is set and marked sensitive, the URI is absolute, and the body of a POST is never empty. The body
-/// holds card data: `Debug` shows its length alone.
+/// contains card data, so `Debug` shows only its length.
 pub struct TransportRequest {
     request: http::Request<Bytes>,
     operation: OperationName,
@@ -17,10 +17,10 @@ pub struct TransportRequest {
 }
 
 impl TransportRequest {
-    /// Chosen by this SDK: an answer's body is read up to 1 MiB; a larger one is unreadable.
+    /// Chosen by this SDK: a response body is read up to 1 MiB. A larger one is unreadable.
     pub const DEFAULT_RESPONSE_CAP: usize = 1024 * 1024;
 
-    /// Wraps a built request with what the transport must keep to while it sends it.
+    /// Wraps a request with the limits that the transport must keep.
     pub fn new(
         request: http::Request<Bytes>,
         operation: OperationName,
@@ -40,12 +40,12 @@ impl TransportRequest {
         self.request.uri()
     }
 
-    /// Every header to send. `Host` and `Content-Length` are the transport's to add.
+    /// Every header to send, except `Host` and `Content-Length`, which the transport adds.
     pub fn headers(&self) -> &HeaderMap {
         self.request.headers()
     }
 
-    /// The body; empty for a GET. Cloning it shares the bytes, it does not copy them.
+    /// The body, empty for a GET. Cloning it shares the bytes.
     pub fn body(&self) -> &Bytes {
         self.request.body()
     }
@@ -55,21 +55,20 @@ impl TransportRequest {
         self.operation
     }
 
-    /// The deadlines the transport must enforce, reporting its evidence when one ends.
+    /// The deadlines that the transport must enforce. When one passes, it reports its evidence.
     pub fn deadlines(&self) -> Deadlines {
         self.deadlines
     }
 
-    /// How many bytes of the answer's body may be read; a longer one is
+    /// How many bytes of the response body may be read. A longer body is
     /// [`TransportErrorKind::BodyTooLarge`](crate::TransportErrorKind::BodyTooLarge).
     pub fn response_cap(&self) -> usize {
         self.response_cap
     }
 
-    /// The request in the `http` crate's terms, for stacks that speak it.
+    /// Returns the request as a type of the `http` crate.
     ///
-    /// Do not print it: unlike this type's own, the `Debug` of `http::Request<Bytes>` shows the body, card number and
-    /// all.
+    /// Do not print it: the `Debug` of `http::Request<Bytes>` shows the body, including the card number.
     pub fn into_http(self) -> http::Request<Bytes> {
         self.request
     }

@@ -3,13 +3,13 @@ use std::fmt;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 
-/// What the service answered, whatever its status: an HTTP 500 is an answer, not a transport error.
+/// The service's response, whatever its status: an HTTP 500 is a response, not a transport error.
 ///
-/// The body may echo card data, so `Debug` shows its length alone.
+/// The body may repeat card data, so `Debug` shows only its length.
 pub struct TransportResponse(http::Response<Bytes>);
 
 impl TransportResponse {
-    /// Wraps an answer whose body was read to its end.
+    /// Wraps a response whose body was read to its end.
     pub fn new(response: http::Response<Bytes>) -> Self {
         Self(response)
     }
@@ -19,7 +19,7 @@ impl TransportResponse {
         self.0.status()
     }
 
-    /// The answer's headers as received, repeated ones included.
+    /// The headers as received, including repeated ones.
     pub fn headers(&self) -> &HeaderMap {
         self.0.headers()
     }
@@ -33,7 +33,7 @@ impl TransportResponse {
         &self.0
     }
 
-    /// The answer in the `http` crate's terms.
+    /// Returns the response as a type of the `http` crate.
     pub fn into_http(self) -> http::Response<Bytes> {
         self.0
     }

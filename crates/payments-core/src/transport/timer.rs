@@ -6,19 +6,19 @@ use std::time::{Duration, Instant, SystemTime};
 /// A pending sleep.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The client's clock: real time from a runtime, or time that a test moves by hand.
+/// The client's clock: a runtime's timer, or one that a test advances.
 ///
 /// `payments-hyper` has `TokioTimer`, `payments-fake` has `ManualClock`.
 pub trait Timer: Send + Sync + 'static {
     /// The current instant.
     fn now(&self) -> Instant;
 
-    /// The current time of day, which observers are told. The system's, unless a clock for tests has its own.
+    /// The current time of day, for the events of an observer. The system's by default; a clock for tests can replace it.
     fn system_time(&self) -> SystemTime {
         SystemTime::now()
     }
 
-    /// A future that ends once `duration` has passed since this call.
+    /// Returns a future that is ready once `duration` has passed since this call.
     fn sleep(&self, duration: Duration) -> Sleep;
 }
 

@@ -1,4 +1,4 @@
-//! What a gateway tells its log, and that a gateway made from the log is the same.
+//! What a gateway appends to its log, and that a gateway restored from the log is the same.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -26,7 +26,7 @@ fn two_tenants() -> FakeGatewayBuilder {
     FakeGateway::builder().api_key(KEYS[0]).another_api_key(KEYS[1])
 }
 
-/// Keeps the groups that it is told; durable at once.
+/// Keeps the appended groups; every change is durable at once.
 #[derive(Clone, Default)]
 struct Recording(Arc<Mutex<Vec<Group>>>);
 
@@ -52,18 +52,18 @@ impl ChangeLog for Recording {
     }
 }
 
-/// One thing that is done to one tenant.
+/// One action on one tenant.
 #[derive(Clone, Debug)]
 struct Step {
     tenant: usize,
-    deed: Deed,
+    action: Action,
 }
 
 #[derive(Clone, Debug)]
-enum Deed {
+enum Action {
     Card {
         number: &'static str,
-        tokenise: bool,
+        tokenize: bool,
         transaction_type: Option<&'static str>,
         name: String,
     },
@@ -72,9 +72,9 @@ enum Deed {
         id: &'static str,
         reference: Option<String>,
     },
-    /// The nth token that the tenant has.
+    /// A payment with the tenant's nth token.
     StoredToken(usize),
-    /// The nth transaction that the tenant has.
+    /// A void of the tenant's nth transaction.
     Void {
         nth: usize,
         reason: Option<String>,
@@ -96,7 +96,7 @@ fn values_of(field: TestField) -> impl Strategy<Value = &'static str> {
     proptest::sample::select(values)
 }
 
-/// Texts that have hurt others: quotation marks, the names of the bookkeeping, control characters, card numbers.
+/// Difficult texts: quotation marks, names of ledger fields, control characters, card numbers.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-zA-Z0-9 \"\\\\,:{}\\[\\]\u{e4}\u{1f600}\n]{1,20}".prop_map(|text| format!("x{text}")),
@@ -108,32 +108,32 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let deed = prop_oneof![
+    let action = prop_oneof![
         6 => (
             values_of(TestField::CardNumber),
             any::<bool>(),
             proptest::option::of(proptest::sample::select(vec!["1", "2"])),
             text(),
         )
-            .prop_map(|(number, tokenise, transaction_type, name)| Deed::Card {
+            .prop_map(|(number, tokenize, transaction_type, name)| Action::Card {
                 number,
-                tokenise,
+                tokenize,
                 transaction_type,
                 name
             }),
-        1 => Just(Deed::Ach),
+        1 => Just(Action::Ach),
         4 => (values_of(TestField::TokenId), proptest::option::of(text()))
-            .prop_map(|(id, reference)| Deed::NamedToken { id, reference }),
+            .prop_map(|(id, reference)| Action::NamedToken { id, reference }),
         3 => proptest::option::of(text())
-            .prop_map(|reference| Deed::NamedToken { id: "tok_then_declined", reference }),
-        2 => (0..4_usize).prop_map(Deed::StoredToken),
-        5 => (0..12_usize, proptest::option::of(text())).prop_map(|(nth, reason)| Deed::Void { nth, reason }),
-        1 => (0..3_u8, text()).prop_map(|(id, name)| Deed::Customer { id, name }),
+            .prop_map(|reference| Action::NamedToken { id: "tok_then_declined", reference }),
+        2 => (0..4_usize).prop_map(Action::StoredToken),
+        5 => (0..12_usize, proptest::option::of(text())).prop_map(|(nth, reason)| Action::Void { nth, reason }),
+        1 => (0..3_u8, text()).prop_map(|(id, name)| Action::Customer { id, name }),
         1 => (0..3_u8, values_of(TestField::CardNumber), any::<bool>())
-            .prop_map(|(id, card, declines)| Deed::Token { id, card, declines }),
-        1 => Just(Deed::Clear),
+            .prop_map(|(id, card, declines)| Action::Token { id, card, declines }),
+        1 => Just(Action::Clear),
     ];
-    (0..2_usize, deed).prop_map(|(tenant, deed)| Step { tenant, deed })
+    (0..2_usize, action).prop_map(|(tenant, action)| Step { tenant, action })
 }
 
 fn choices() -> impl Strategy<Value = (VoidAnswer, TransactionType, Option<Amount>)> {
@@ -144,65 +144,61 @@ fn choices() -> impl Strategy<Value = (VoidAnswer, TransactionType, Option<Amoun
     )
 }
 
-fn ask_as(tenant: usize, method: http::Method, path: &str, body: &Value) -> Request<Bytes> {
-    let mut request = request(method, path, body.to_string());
+fn post_as(tenant: usize, path: &str, body: &Value) -> Request<Bytes> {
+    let mut request = post(path, body.to_string());
     request.headers_mut().insert("authorization", HeaderValue::from_static(KEYS[tenant]));
     request
 }
 
-fn post_as(tenant: usize, path: &str, body: &Value) -> Request<Bytes> {
-    ask_as(tenant, http::Method::POST, path, body)
-}
-
-/// A payment by the tenant's nth token, or the void of its nth transaction, if it has so many.
-fn carry_out(gateway: &FakeGateway, Step { tenant, deed }: &Step) -> Option<Reply> {
-    let books = tenant_of(gateway, *tenant);
-    let request = match deed {
-        Deed::Card { number, tokenise, transaction_type, name } => {
+/// Does nothing if the nth token or transaction of a step does not exist.
+fn run_step(gateway: &FakeGateway, Step { tenant, action }: &Step) -> Option<Reply> {
+    let records = tenant_of(gateway, *tenant);
+    let request = match action {
+        Action::Card { number, tokenize, transaction_type, name } => {
             let cvv = if number.len() == 15 { "1234" } else { "123" };
             let mut body = json!({
                 "Amount": 10.5, "CardNumber": number, "Cvv": cvv, "ExpiryDate": "1230", "SuggestedMode": "Card",
-                "BillingCustomerName": name, "PaymentTokenization": tokenise, "ConvenienceFeeActive": true,
+                "BillingCustomerName": name, "PaymentTokenization": tokenize, "ConvenienceFeeActive": true,
             });
             if let Some(transaction_type) = transaction_type {
                 body["TransactionType"] = (*transaction_type).into();
             }
             post_as(*tenant, "/transaction", &with_payer(body))
         }
-        Deed::Ach => {
+        Action::Ach => {
             let body = json!({
                 "Amount": 7, "SuggestedMode": "ACH", "AccountNumber": "9876543210", "TransactionType": "2",
                 "BillingCustomerName": "Ada Example", "ConvenienceFeeActive": false,
             });
             post_as(*tenant, "/transaction", &with_payer(body))
         }
-        Deed::NamedToken { id, reference } => {
+        Action::NamedToken { id, reference } => {
             post_as(*tenant, "/token-transaction", &token_payment(id, reference.as_deref()))
         }
-        Deed::StoredToken(nth) => {
-            let token = books.tokens().into_iter().nth(*nth)?;
+        Action::StoredToken(nth) => {
+            let token = records.tokens().into_iter().nth(*nth)?;
             post_as(*tenant, "/token-transaction", &token_payment(token.token_id.as_str(), None))
         }
-        Deed::Void { nth, reason } => {
-            let ledger = books.ledger();
+        Action::Void { nth, reason } => {
+            let ledger = records.ledger();
             let mut body = json!({ "TransactionId": ledger.entries().get(*nth)?.transaction_id().as_str(), "TransactionFor": "Void" });
             if let Some(reason) = reason {
                 body["Reason"] = reason.as_str().into();
             }
             post_as(*tenant, "/void", &body)
         }
-        Deed::Customer { id, name } => {
+        Action::Customer { id, name } => {
             let json = json!({ "CustomerId": format!("cus_{id}"), "CustomerName": name }).to_string();
-            books.add_customer_json(&json).unwrap();
+            records.add_customer_json(&json).unwrap();
             return None;
         }
-        Deed::Token { id, card, declines } => {
+        Action::Token { id, card, declines } => {
             let json = json!({ "TokenId": format!("tok_{id}"), "CardNumber": card, "Declines": declines });
-            books.add_token_json(&json.to_string()).unwrap();
+            records.add_token_json(&json.to_string()).unwrap();
             return None;
         }
-        Deed::Clear => {
-            books.clear();
+        Action::Clear => {
+            records.clear();
             return None;
         }
     };
@@ -240,7 +236,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
 
     #[test]
-    fn a_replayed_log_and_a_loaded_state_are_the_same_gateway(
+    fn a_replayed_log_and_a_loaded_state_restore_the_same_gateway(
         steps in proptest::collection::vec(step(), 1..30),
         (void_answer, token_transaction_type, convenience_fee) in choices(),
     ) {
@@ -252,7 +248,7 @@ proptest! {
         let log = Recording::default();
         let original = two_tenants().choices(choose).change_log(log.clone()).build();
         for step in &steps {
-            carry_out(&original, step);
+            run_step(&original, step);
         }
 
         let second_log = Recording::default();
@@ -260,29 +256,29 @@ proptest! {
         for (tenant, change) in log.changes() {
             tenant_of(&replayed, tenant).replay(change).unwrap();
         }
-        prop_assert!(second_log.changes().is_empty(), "a replayed change is not told again");
+        prop_assert!(second_log.changes().is_empty(), "a replayed change is not logged again");
 
         for tenant in 0..2 {
-            let (books, again) = (tenant_of(&original, tenant), tenant_of(&replayed, tenant));
-            let state = books.state_json();
-            prop_assert_eq!(&again.state_json(), &state);
-            prop_assert_eq!(again.ledger(), books.ledger());
-            prop_assert_eq!(again.tokens(), books.tokens());
-            prop_assert_eq!(again.transaction_count(), books.ledger().entries().len());
+            let (expected, restored) = (tenant_of(&original, tenant), tenant_of(&replayed, tenant));
+            let state = expected.state_json();
+            prop_assert_eq!(&restored.state_json(), &state);
+            prop_assert_eq!(restored.ledger(), expected.ledger());
+            prop_assert_eq!(restored.tokens(), expected.tokens());
+            prop_assert_eq!(restored.transaction_count(), expected.ledger().entries().len());
 
             let loaded = FakeGateway::builder().choices(choose).seed(10).build();
             loaded.load(&Fixtures::from_json(&state).unwrap());
             prop_assert_eq!(loaded.first_tenant().state_json(), state);
-            prop_assert_eq!(loaded.ledger(), books.ledger());
-            prop_assert_eq!(loaded.tokens(), books.tokens());
+            prop_assert_eq!(loaded.ledger(), expected.ledger());
+            prop_assert_eq!(loaded.tokens(), expected.tokens());
         }
 
-        // And they go on in the same way, ids aside.
+        // Later requests get the same results, except for ids.
         for tenant in 0..2 {
             for row in TEST_VALUES.iter().filter(|row| row.field == TestField::TokenId) {
                 let charge = |gateway: &FakeGateway| {
                     let reply = gateway.handle(noon(), post_as(tenant, "/token-transaction", &token_payment(row.value, None)));
-                    let Reply::Answer(answer) = reply else { panic!("an answer must come") };
+                    let Reply::Answer(answer) = reply else { panic!("expected a response") };
                     let body: Value = serde_json::from_slice(answer.body()).unwrap();
                     (answer.status(), body["status"].clone(), body["message"].clone())
                 };
@@ -293,34 +289,34 @@ proptest! {
 }
 
 #[test]
-fn changes_are_told_in_the_order_in_which_they_took_effect_and_with_what_a_look_up_shows() {
+fn changes_are_logged_in_order_with_their_documents() {
     let log = Recording::default();
     let gateway = two_tenants().change_log(log.clone()).build();
-    let card = Deed::Card {
+    let card = Action::Card {
         number: "4242424242424242",
-        tokenise: true,
+        tokenize: true,
         transaction_type: Some("2"),
         name: "Ada Example".to_owned(),
     };
-    carry_out(&gateway, &Step { tenant: 1, deed: card });
-    carry_out(
+    run_step(&gateway, &Step { tenant: 1, action: card });
+    run_step(
         &gateway,
-        &Step { tenant: 0, deed: Deed::Customer { id: 7, name: "Grace Example".to_owned() } },
+        &Step { tenant: 0, action: Action::Customer { id: 7, name: "Grace Example".to_owned() } },
     );
-    carry_out(&gateway, &Step { tenant: 1, deed: Deed::Void { nth: 0, reason: None } });
-    carry_out(&gateway, &Step { tenant: 1, deed: Deed::Clear });
+    run_step(&gateway, &Step { tenant: 1, action: Action::Void { nth: 0, reason: None } });
+    run_step(&gateway, &Step { tenant: 1, action: Action::Clear });
 
-    let told: Vec<_> = log.changes();
-    let kinds: Vec<_> = told.iter().map(|(tenant, change)| (*tenant, kind_of(change))).collect();
+    let changes: Vec<_> = log.changes();
+    let kinds: Vec<_> = changes.iter().map(|(tenant, change)| (*tenant, kind_of(change))).collect();
     assert_eq!(
         kinds,
         [(1, "transaction"), (1, "token"), (0, "customer"), (1, "transaction"), (1, "cleared")]
     );
-    let (_, Change::Transaction { id, document }) = &told[3] else { panic!("the void comes fourth") };
+    let (_, Change::Transaction { id, document }) = &changes[3] else { panic!("the void comes fourth") };
     let document: Value = serde_json::from_str(document).unwrap();
     assert_eq!(document["TransactionId"], id.as_str());
     assert_eq!((&document["Voided"], &document["Status"]), (&json!(true), &json!("3")));
-    assert_eq!(format!("{:?}", told[3].1), format!("Transaction({id})"), "personal data is not printed");
+    assert_eq!(format!("{:?}", changes[3].1), format!("Transaction({id})"), "personal data is not printed");
 }
 
 fn kind_of(change: &Change) -> &'static str {
@@ -340,30 +336,34 @@ fn kinds_of(groups: &[Group]) -> Vec<Vec<(usize, &'static str)>> {
 }
 
 #[test]
-fn one_deed_is_one_group_whatever_it_changes() {
+fn changes_that_belong_together_are_one_group() {
     let log = Recording::default();
     let choose = |choices: &mut Choices| choices.void_answer = VoidAnswer::NewTransactionId;
     let gateway = two_tenants().choices(choose).change_log(log.clone()).ignore_unfired_faults().build();
-    let told = || kinds_of(&std::mem::take(&mut *log.0.lock().unwrap()));
+    let logged = || kinds_of(&std::mem::take(&mut *log.0.lock().unwrap()));
     let (transaction, token, customer, cleared) = ("transaction", "token", "customer", "cleared");
 
-    let card = Deed::Card {
+    let card = Action::Card {
         number: "4242424242424242",
-        tokenise: true,
+        tokenize: true,
         transaction_type: Some("2"),
         name: "Ada Example".to_owned(),
     };
-    let pay = Step { tenant: 1, deed: card };
-    carry_out(&gateway, &pay);
-    assert_eq!(told(), [[(1, transaction), (1, token)]]);
-    carry_out(&gateway, &Step { tenant: 1, deed: Deed::Void { nth: 0, reason: None } });
-    assert_eq!(told(), [[(1, transaction), (1, transaction)]], "the voided payment and the void's own entry");
+    let pay = Step { tenant: 1, action: card };
+    run_step(&gateway, &pay);
+    assert_eq!(logged(), [[(1, transaction), (1, token)]]);
+    run_step(&gateway, &Step { tenant: 1, action: Action::Void { nth: 0, reason: None } });
+    assert_eq!(
+        logged(),
+        [[(1, transaction), (1, transaction)]],
+        "the voided payment and the void's own entry"
+    );
 
     gateway.arm(Fault::on(OperationName::Transaction).late().close());
-    carry_out(&gateway, &pay);
-    assert!(told().is_empty());
+    run_step(&gateway, &pay);
+    assert!(logged().is_empty());
     gateway.deliver_late();
-    assert_eq!(told(), [[(1, transaction), (1, token)]], "a late one too");
+    assert_eq!(logged(), [[(1, transaction), (1, token)]], "a late payment too");
 
     let fixtures = Fixtures::from_json(
         r#"{"customers": [{"CustomerId": "cus_7"}], "tokens": [{"TokenId": "tok_7"}],
@@ -373,24 +373,24 @@ fn one_deed_is_one_group_whatever_it_changes() {
     .unwrap();
     let loaded = |tenant| [(tenant, customer), (tenant, token), (tenant, transaction)];
     gateway.load(&fixtures);
-    assert_eq!(told(), [[loaded(0), loaded(1)].concat()]);
+    assert_eq!(logged(), [[loaded(0), loaded(1)].concat()]);
     gateway.load(&fixtures);
-    assert!(told().is_empty(), "a group without a change is none");
+    assert!(logged().is_empty(), "an empty group is not logged");
 
     gateway.reset();
-    assert_eq!(told(), [[(0, cleared), (1, cleared)]]);
+    assert_eq!(logged(), [[(0, cleared), (1, cleared)]]);
     assert!(gateway.faults().is_empty());
-    carry_out(&gateway, &pay);
-    told();
+    run_step(&gateway, &pay);
+    logged();
     gateway.reset_to(&fixtures);
-    let begun = |tenant| [vec![(tenant, cleared)], loaded(tenant).to_vec()].concat();
-    assert_eq!(told(), [[begun(0), begun(1)].concat()]);
+    let reset = |tenant| [vec![(tenant, cleared)], loaded(tenant).to_vec()].concat();
+    assert_eq!(logged(), [[reset(0), reset(1)].concat()]);
     assert_eq!(gateway.faults().len(), 1);
     assert_eq!(tenant_of(&gateway, 1).ledger().entries().len(), 1);
 }
 
 #[test]
-fn what_a_request_did_not_do_is_not_told() {
+fn a_request_without_an_effect_is_not_logged() {
     let log = Recording::default();
     let gateway = two_tenants().change_log(log.clone()).build();
     gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().close());
@@ -403,11 +403,11 @@ fn what_a_request_did_not_do_is_not_told() {
     gateway.handle(noon(), post_as(0, "/token-transaction", &token_payment("tok_removed", None)));
     assert!(log.changes().is_empty());
     gateway.deliver_late();
-    assert_eq!(log.changes().len(), 1, "the late one is told when it takes effect");
+    assert_eq!(log.changes().len(), 1, "the late payment is logged when it takes effect");
 }
 
 #[test]
-fn the_void_of_a_token_authorisation_is_no_further_charge_of_the_token() {
+fn a_voided_token_authorization_does_not_count_as_another_charge() {
     for void_answer in [VoidAnswer::SameTransactionId, VoidAnswer::NewTransactionId] {
         let gateway = two_tenants()
             .choices(|choices| {
@@ -415,16 +415,16 @@ fn the_void_of_a_token_authorisation_is_no_further_charge_of_the_token() {
                 choices.void_answer = void_answer;
             })
             .build();
-        let deed = Deed::NamedToken { id: "tok_then_declined", reference: None };
+        let action = Action::NamedToken { id: "tok_then_declined", reference: None };
         let charge = || {
-            let Some(Reply::Answer(answer)) = carry_out(&gateway, &Step { tenant: 0, deed: deed.clone() })
+            let Some(Reply::Answer(answer)) = run_step(&gateway, &Step { tenant: 0, action: action.clone() })
             else {
-                panic!("an answer must come")
+                panic!("expected a response")
             };
             serde_json::from_slice::<Value>(answer.body()).unwrap()["status"].clone()
         };
         assert_eq!(charge(), "success");
-        carry_out(&gateway, &Step { tenant: 0, deed: Deed::Void { nth: 0, reason: None } });
+        run_step(&gateway, &Step { tenant: 0, action: Action::Void { nth: 0, reason: None } });
         assert_eq!([charge(), charge()], ["success", "failed"], "{void_answer:?}");
     }
 }
@@ -433,44 +433,44 @@ fn the_void_of_a_token_authorisation_is_no_further_charge_of_the_token() {
 fn ids_stay_unique_when_a_gateway_is_restored_from_its_own_seed() {
     let log = Recording::default();
     let first = two_tenants().seed(3).change_log(log.clone()).build();
-    let card = || Deed::Card {
+    let card = || Action::Card {
         number: "4242424242424242",
-        tokenise: true,
+        tokenize: true,
         transaction_type: None,
         name: "Ada Example".to_owned(),
     };
     for _ in 0..10 {
-        carry_out(&first, &Step { tenant: 0, deed: card() });
+        run_step(&first, &Step { tenant: 0, action: card() });
     }
     let second = two_tenants().seed(3).build();
     for (tenant, change) in log.changes() {
         tenant_of(&second, tenant).replay(change).unwrap();
     }
     for _ in 0..10 {
-        carry_out(&second, &Step { tenant: 0, deed: card() });
+        run_step(&second, &Step { tenant: 0, action: card() });
     }
-    assert_eq!(tenant_of(&second, 0).ledger().entries().len(), 20, "no payment took the place of another");
+    assert_eq!(tenant_of(&second, 0).ledger().entries().len(), 20, "no payment replaced another");
     assert_eq!(tenant_of(&second, 0).tokens().len(), 20);
 }
 
 #[test]
-fn a_customer_that_a_test_made_survives_the_log_with_all_its_oddities() {
+fn an_unusual_customer_survives_the_log_unchanged() {
     let log = Recording::default();
     let gateway = two_tenants().change_log(log.clone()).build();
     let odd: CustomerRecord =
         serde_json::from_str(r#"{"CustomerId":"cus_odd","Email":null,"City":["no text"],"Loyalty":"gold"}"#)
             .unwrap();
     gateway.add_customer(odd);
-    let again = two_tenants().build();
+    let restored = two_tenants().build();
     for (tenant, change) in log.changes() {
-        tenant_of(&again, tenant).replay(change).unwrap();
+        tenant_of(&restored, tenant).replay(change).unwrap();
     }
-    assert_eq!(again.first_tenant().state_json(), gateway.first_tenant().state_json());
-    assert!(again.first_tenant().state_json().contains(r#""Loyalty":"gold""#));
+    assert_eq!(restored.first_tenant().state_json(), gateway.first_tenant().state_json());
+    assert!(restored.first_tenant().state_json().contains(r#""Loyalty":"gold""#));
 }
 
 #[test]
-fn a_document_that_no_version_wrote_is_refused_when_it_is_replayed() {
+fn replay_refuses_a_document_that_no_version_wrote() {
     let gateway = two_tenants().build();
     let id = || "txn_1".parse().unwrap();
     for document in ["", "{}", "null", r#"{"TransactionId":"txn_1","Amount":1}"#, r#"x,"Operation":"void""#] {
@@ -485,7 +485,7 @@ fn a_document_that_no_version_wrote_is_refused_when_it_is_replayed() {
 }
 
 #[test]
-fn a_kept_transaction_is_small() {
+fn a_logged_transaction_is_small() {
     let log = Recording::default();
     let gateway = FakeGateway::builder().change_log(log.clone()).build();
     let body = json!({
@@ -500,9 +500,9 @@ fn a_kept_transaction_is_small() {
         "PaymentTokenization": false, "IpAddress": "203.0.113.7",
     });
     assert_eq!(body.as_object().unwrap().len(), 27);
-    assert_eq!(answer(&gateway, post("/transaction", body.to_string())).status(), StatusCode::OK);
+    assert_eq!(response(&gateway, post("/transaction", body.to_string())).status(), StatusCode::OK);
     let changes = log.changes();
-    let (0, Change::Transaction { document, .. }) = &changes[0] else { panic!("a transaction is told") };
+    let (0, Change::Transaction { document, .. }) = &changes[0] else { panic!("a transaction is logged") };
     assert!(document.len() <= 900, "{} bytes: {document}", document.len());
 }
 
@@ -529,7 +529,7 @@ impl ChangeLog for Withheld {
     }
 }
 
-fn look<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
@@ -537,27 +537,27 @@ fn requests() -> HashMap<&'static str, Request<Bytes>> {
     HashMap::from([
         ("payment", post("/token-transaction", token_payment("tok_approved", None).to_string())),
         ("declined payment", post("/token-transaction", token_payment("tok_declined", None).to_string())),
-        // A look-up may tell of a payment that another connection made and that is not durable yet.
-        ("look-up", get("/customer/cus_1")),
+        // A lookup may report a payment of another connection that is not durable yet.
+        ("lookup", get("/customer/cus_1")),
     ])
 }
 
 #[test]
-fn no_reply_is_handed_out_before_what_it_can_speak_of_is_durable() {
+fn a_reply_waits_until_every_change_is_durable() {
     for (name, request) in requests() {
         let log = Withheld::default();
         let gateway = FakeGateway::builder().change_log(log.clone()).build();
         let responder = gateway.responder();
         let mut reply = pin!(responder.respond(request, gateway.clock()));
-        assert!(look(reply.as_mut()).is_pending(), "{name}");
+        assert!(poll_once(reply.as_mut()).is_pending(), "{name}");
         assert_eq!(log.0.lock().unwrap().appended, gateway.ledger().entries().len());
         log.0.lock().unwrap().outcome = Some(Ok(()));
-        assert!(matches!(look(reply.as_mut()), Poll::Ready(Reply::Answer(_))), "{name}");
+        assert!(matches!(poll_once(reply.as_mut()), Poll::Ready(Reply::Answer(_))), "{name}");
     }
 }
 
 #[test]
-fn what_cannot_be_made_durable_is_not_told_of() {
+fn a_reply_is_closed_if_its_changes_cannot_be_made_durable() {
     for (name, request) in requests() {
         let log = Withheld::default();
         log.0.lock().unwrap().outcome = Some(Err(NotDurable::new()));
@@ -570,26 +570,26 @@ fn what_cannot_be_made_durable_is_not_told_of() {
 }
 
 #[test]
-fn a_fault_after_the_commit_waits_for_it_too() {
+fn a_fault_after_the_commit_waits_for_durability_too() {
     let log = Withheld::default();
     let gateway = FakeGateway::builder().change_log(log.clone()).build();
     gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
     let responder = gateway.responder();
     let payment = post("/token-transaction", token_payment("tok_approved", None).to_string());
     let mut reply = pin!(responder.respond(payment, gateway.clock()));
-    assert!(look(reply.as_mut()).is_pending());
+    assert!(poll_once(reply.as_mut()).is_pending());
     log.0.lock().unwrap().outcome = Some(Ok(()));
-    assert!(matches!(look(reply.as_mut()), Poll::Ready(Reply::Closed)));
+    assert!(matches!(poll_once(reply.as_mut()), Poll::Ready(Reply::Closed)));
 }
 
 #[test]
-fn without_a_log_nothing_is_waited_for() {
+fn flushed_is_ready_at_once_without_a_log() {
     let gateway = FakeGateway::new();
     assert_eq!(block_on(gateway.responder().flushed()), Ok(()));
 }
 
 #[test]
-fn nothing_that_is_kept_or_told_holds_a_full_card_number_wherever_it_was_written_d62() {
+fn no_stored_or_logged_document_holds_a_full_card_number_d62() {
     const NUMBER: &str = "4242424242424242";
     let log = Recording::default();
     let gateway = FakeGateway::builder().change_log(log.clone()).choices(|choices| {
@@ -620,8 +620,8 @@ fn nothing_that_is_kept_or_told_holds_a_full_card_number_wherever_it_was_written
     assert_eq!(json(&gateway, post("/token-transaction", charge.to_string())).0, 200);
     charge["Description"] = "4242-4242-4242-4242".into();
     assert_eq!(json(&gateway, post("/token-transaction", charge.to_string())).0, 200);
-    let authorised = gateway.ledger().entries()[0].transaction_id().to_string();
-    let void = json!({ "TransactionId": authorised, "Reason": format!("card {NUMBER}") });
+    let authorized = gateway.ledger().entries()[0].transaction_id().to_string();
+    let void = json!({ "TransactionId": authorized, "Reason": format!("card {NUMBER}") });
     assert_eq!(json(&gateway, post("/void", void.to_string())).0, 200);
 
     let tenant = gateway.first_tenant();
@@ -644,8 +644,8 @@ fn nothing_that_is_kept_or_told_holds_a_full_card_number_wherever_it_was_written
         .collect();
     gateway.load(&Fixtures::from_json(&json!({ "transactions": transactions }).to_string()).unwrap());
 
-    let told: Vec<_> = log.changes();
-    let documents = told.iter().map(|(_, change)| match change {
+    let changes: Vec<_> = log.changes();
+    let documents = changes.iter().map(|(_, change)| match change {
         Change::Transaction { document, .. }
         | Change::Token { document, .. }
         | Change::Customer { document, .. } => document.to_string(),

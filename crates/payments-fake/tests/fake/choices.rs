@@ -1,4 +1,4 @@
-//! What the interface does not show, as it can be chosen.
+//! Each of the fake's choices, where the interface does not say what the service does.
 
 use payments_core::Client;
 use payments_core::model::{
@@ -20,7 +20,7 @@ fn pay(
 }
 
 #[test]
-fn a_convenience_fee_is_charged_only_where_it_is_active_d27() {
+fn a_convenience_fee_is_charged_only_if_active_d27() {
     let fee = Amount::from_cents(1_95);
     let gateway = FakeGateway::builder().choices(|choices| choices.convenience_fee = Some(fee)).build();
     let client = gateway.client();
@@ -38,7 +38,7 @@ fn a_convenience_fee_is_charged_only_where_it_is_active_d27() {
 }
 
 #[test]
-fn an_omitted_transaction_type_is_what_was_chosen_d26() {
+fn an_omitted_transaction_type_is_the_chosen_one_d26() {
     for (chosen, kind) in [
         (None, EntryKind::Sale),
         (Some(TransactionType::Sale), EntryKind::Sale),
@@ -55,7 +55,7 @@ fn an_omitted_transaction_type_is_what_was_chosen_d26() {
 }
 
 #[test]
-fn a_token_payment_may_be_an_authorisation_and_can_then_be_voided() {
+fn a_token_payment_that_is_an_authorization_can_be_voided() {
     let gateway = FakeGateway::builder()
         .choices(|choices| choices.token_transaction_type = TransactionType::Auth)
         .build();
@@ -68,34 +68,34 @@ fn a_token_payment_may_be_an_authorisation_and_can_then_be_voided() {
 }
 
 #[test]
-fn a_void_may_answer_with_a_new_id_that_can_be_looked_up_d66() {
+fn a_void_can_return_a_new_id_that_can_be_looked_up_d66() {
     let gateway =
         FakeGateway::builder().choices(|choices| choices.void_answer = VoidAnswer::NewTransactionId).build();
     let client = gateway.client();
-    let authorised = block_on(client.process_card(&authorisation())).unwrap().into_data().transaction_id;
-    let voided = block_on(client.void(&Void::new(authorised.clone()).reason("changed their mind"))).unwrap();
+    let authorized = block_on(client.process_card(&authorization())).unwrap().into_data().transaction_id;
+    let voided = block_on(client.void(&Void::new(authorized.clone()).reason("changed their mind"))).unwrap();
     let id = &voided.receipt.transaction_id;
-    assert_ne!(*id, authorised);
+    assert_ne!(*id, authorized);
     block_on(client.transaction(id)).unwrap();
 
     let ledger = gateway.ledger();
-    assert_eq!(ledger.assert_voided(&authorised).void_reason.as_deref(), Some("changed their mind"));
+    assert_eq!(ledger.assert_voided(&authorized).void_reason.as_deref(), Some("changed their mind"));
     assert_eq!(ledger.entry(id).unwrap().kind, EntryKind::Void);
     ledger.assert_nothing_charged();
 }
 
 #[test]
-fn a_void_answers_with_the_same_id_by_default_d66() {
+fn a_void_returns_the_same_id_by_default_d66() {
     let gateway = FakeGateway::new();
     let client = gateway.client();
-    let authorised = block_on(client.process_card(&authorisation())).unwrap().into_data().transaction_id;
-    let voided = block_on(client.void(&Void::new(authorised.clone()))).unwrap();
-    assert_eq!((&voided.voided, &voided.receipt.transaction_id), (&authorised, &authorised));
+    let authorized = block_on(client.process_card(&authorization())).unwrap().into_data().transaction_id;
+    let voided = block_on(client.void(&Void::new(authorized.clone()))).unwrap();
+    assert_eq!((&voided.voided, &voided.receipt.transaction_id), (&authorized, &authorized));
     assert_eq!(gateway.ledger().entries().len(), 1);
 }
 
 #[test]
-fn a_record_may_name_the_token_that_was_made_d29() {
+fn a_record_can_have_the_new_token_d29() {
     let gateway =
         FakeGateway::builder().choices(|choices| choices.token_field = Some("PaymentToken".into())).build();
     let client = gateway.client();
@@ -107,24 +107,24 @@ fn a_record_may_name_the_token_that_was_made_d29() {
 }
 
 #[test]
-fn status_codes_are_what_was_chosen() {
+fn status_codes_are_the_chosen_ones() {
     let gateway = FakeGateway::builder().choices(|choices| choices.status_codes.sale = "77".into()).build();
     let paid = block_on(gateway.client().process_card(&sale())).unwrap();
     assert_eq!(paid.status, Field::Value("77".to_owned()));
 }
 
 #[test]
-fn another_key_is_the_only_one_that_opens_the_service_d25() {
+fn only_the_chosen_key_is_accepted_d25() {
     let gateway = FakeGateway::builder().api_key("another_key").build();
     block_on(gateway.client().process_card(&sale())).unwrap();
-    let stranger =
+    let wrong_key =
         Client::builder(FakeGateway::new().endpoint(), gateway.transport(), gateway.clock().clone());
-    assert!(block_on(stranger.build().process_card(&sale())).unwrap_err().is_unauthorized());
+    assert!(block_on(wrong_key.build().process_card(&sale())).unwrap_err().is_unauthorized());
     gateway.ledger().assert_charged_once(PRICE);
 }
 
 #[test]
 #[should_panic(expected = "an API key is visible ASCII without spaces")]
-fn a_key_that_no_client_could_send_is_refused_d25() {
+fn an_invalid_key_is_refused_d25() {
     let _ = FakeGateway::builder().api_key("a key");
 }

@@ -1,6 +1,6 @@
-//! Does the fake transport keep what the contract of every transport says of one without sockets?
+//! Does the fake transport fulfil the contract of every transport, as far as it applies without sockets?
 //!
-//! It runs by a clock that jumps, so that no deadline is waited for.
+//! It uses an automatic clock, so no deadline takes real time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -25,7 +25,7 @@ impl Stack for FakeStack {
     type Transport = FakeTransport;
 
     fn transport(&self, setup: &Setup) -> FakeTransport {
-        let script = setup.script().expect("a stack without sockets is given a script").clone();
+        let script = setup.script().expect("a stack without sockets gets a script").clone();
         let (journal, number) = (setup.journal().clone(), AtomicUsize::new(0));
         let reply = move |request: Request<Bytes>| {
             let act = script.act(number.fetch_add(1, Ordering::SeqCst));
@@ -52,7 +52,7 @@ impl Stack for FakeStack {
     }
 }
 
-/// What a network would carry back where a server acts so.
+/// What the network would carry back from a server that acts this way.
 fn reply(act: &Act, request: &Request<Bytes>) -> Reply {
     match act {
         Act::Echo => Reply::Answer(Response::new(request.headers()[ID_HEADER].as_bytes().to_vec().into())),
@@ -66,7 +66,7 @@ fn reply(act: &Act, request: &Request<Bytes>) -> Reply {
         Act::Truncate { answer, bytes } => Reply::Truncated { answer: answer.clone(), bytes: *bytes },
         Act::Garbage(garbage) => Reply::Garbage(garbage.clone()),
         Act::Refuse => Reply::Refused,
-        act => panic!("the kit has learnt to act otherwise: {act:?}"),
+        act => panic!("unexpected act: {act:?}"),
     }
 }
 

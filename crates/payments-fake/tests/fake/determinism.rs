@@ -1,4 +1,4 @@
-//! One seed replays a run byte for byte.
+//! The same seed replays a run byte for byte.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -39,7 +39,7 @@ fn show(reply: &Reply, log: &mut String) {
     write!(log, "{reply:?} ").unwrap();
     match reply {
         Reply::Answer(answer) | Reply::Truncated { answer, .. } | Reply::Drip { answer, .. } => {
-            show_answer(answer, log);
+            show_response(answer, log);
         }
         Reply::Garbage(bytes) => write!(log, "{bytes:?}").unwrap(),
         _ => {}
@@ -47,19 +47,19 @@ fn show(reply: &Reply, log: &mut String) {
     log.push('\n');
 }
 
-fn show_answer(answer: &Response<bytes::Bytes>, log: &mut String) {
-    write!(log, "{} {:?} {:?}", answer.status(), answer.headers(), answer.body()).unwrap();
+fn show_response(response: &Response<bytes::Bytes>, log: &mut String) {
+    write!(log, "{} {:?} {:?}", response.status(), response.headers(), response.body()).unwrap();
 }
 
 #[test]
-fn one_seed_gives_the_same_replies_byte_for_byte() {
+fn the_same_seed_produces_the_same_bytes() {
     let first = run(7);
     assert_eq!(first, run(7));
     assert!(first.contains("txn_") && first.contains("req_") && first.contains("Garbage("), "{first}");
 }
 
 #[test]
-fn another_seed_gives_other_identifiers() {
+fn another_seed_produces_other_identifiers() {
     let ids =
         |log: &str| log.match_indices("txn_").map(|(at, _)| log[at..at + 20].to_owned()).collect::<Vec<_>>();
     let (first, second) = (ids(&run(7)), ids(&run(8)));
@@ -67,11 +67,11 @@ fn another_seed_gives_other_identifiers() {
 }
 
 #[test]
-fn no_identifier_is_given_twice() {
+fn identifiers_are_unique() {
     let gateway = FakeGateway::new();
     let mut ids: Vec<_> = (0..1000)
         .map(|_| {
-            answer(&gateway, get("/customer/cus_1")).headers()["x-request-id"].to_str().unwrap().to_owned()
+            response(&gateway, get("/customer/cus_1")).headers()["x-request-id"].to_str().unwrap().to_owned()
         })
         .collect();
     ids.sort_unstable();
@@ -82,7 +82,7 @@ fn no_identifier_is_given_twice() {
 #[test]
 fn gateways_share_nothing() {
     let (one, other) = (FakeGateway::new(), FakeGateway::new());
-    answer(&one, post("/transaction", encoded(&sale())));
+    response(&one, post("/transaction", encoded(&sale())));
     one.ledger().assert_charged_once(PRICE);
     other.ledger().assert_nothing_charged();
     assert_eq!(other.requests(), []);

@@ -1,4 +1,4 @@
-//! Faults as JSON and as a header, and which of several strikes.
+//! Faults as JSON and as a header, and which of several fires.
 
 use std::time::Duration;
 
@@ -29,14 +29,14 @@ const KINDS: [Kind; 13] = [
 ];
 
 #[test]
-fn every_kind_in_every_phase_of_every_operation_reads_back() {
+fn every_fault_survives_the_round_trip_through_json() {
     let operations =
         OperationName::ALL.iter().map(|operation| Fault::on(*operation)).chain([Fault::on_any()]);
     for target in operations {
         for phase in [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late] {
             for kind in KINDS {
                 let fault = kind(target.at(phase)).skip(2).times(3);
-                // A refusal is before the commit whatever was said, and that is what is written.
+                // A refusal is always before the commit, and is written so.
                 let fault = if fault.kind() == FaultKind::Refuse {
                     target.before_commit().refuse().skip(2).times(3)
                 } else {
@@ -52,7 +52,7 @@ fn every_kind_in_every_phase_of_every_operation_reads_back() {
 }
 
 #[test]
-fn the_json_has_the_names_of_the_interface_and_counts() {
+fn the_json_has_the_documented_names_and_counts() {
     let gateway = FakeGateway::new();
     gateway
         .arm(Fault::on(OperationName::GetCustomer).after_commit().drip(7, Duration::from_millis(30)).skip(1));
@@ -68,7 +68,7 @@ fn the_json_has_the_names_of_the_interface_and_counts() {
 }
 
 #[test]
-fn what_is_left_out_has_a_default_and_what_is_not_used_is_accepted() {
+fn omitted_members_have_defaults_and_unused_members_are_accepted() {
     let of = |kind: &str| {
         Fault::from_json(&json!({"operation": "any", "phase": "late", "kind": kind}).to_string()).unwrap()
     };
@@ -89,7 +89,7 @@ fn what_is_left_out_has_a_default_and_what_is_not_used_is_accepted() {
 }
 
 #[test]
-fn a_header_says_the_same_shorter() {
+fn a_header_describes_the_same_faults() {
     let any = Fault::on_any();
     for (header, fault) in [
         ("after_commit=reset", any.after_commit().reset()),
@@ -113,8 +113,8 @@ fn a_header_says_the_same_shorter() {
 }
 
 #[test]
-fn a_wrong_header_is_named_without_its_text() {
-    const MALFORMED: &str = "it must be PHASE=KIND, then ;NAME=VALUE for more, each once";
+fn the_error_for_a_wrong_header_does_not_quote_it() {
+    const MALFORMED: &str = "it must be PHASE=KIND, then ;NAME=VALUE for each other field, no name twice";
     for (header, problem) in [
         ("", MALFORMED),
         ("reset", MALFORMED),
@@ -129,8 +129,8 @@ fn a_wrong_header_is_named_without_its_text() {
         ("after_commit=4242", "kind must be"),
         ("after_commit=status;status=42424", "status must be an HTTP status from 200 to 599"),
         ("after_commit=drip;bytes=-4242", "bytes must be a whole number"),
-        ("after_commit=close;colour=4242", "colour is not a field here"),
-        ("after_commit=close;4242 4242=1", "(unprintable field name) is not a field here"),
+        ("after_commit=close;colour=4242", "colour is not a known field"),
+        ("after_commit=close;4242 4242=1", "(unprintable field name) is not a known field"),
     ] {
         let error = Fault::from_header(header).unwrap_err().to_string();
         assert!(error.starts_with(problem) && !error.contains("4242"), "{header}: {error}");
@@ -143,7 +143,7 @@ fn asking_for(fault: Fault, mut request: Request<Bytes>) -> Request<Bytes> {
 }
 
 #[test]
-fn an_armed_fault_goes_before_a_requested_one_and_that_before_a_test_value() {
+fn precedence_is_armed_fault_then_requested_fault_then_test_value() {
     let gateway = FakeGateway::new();
     let declined = || post("/transaction", encoded(&card("4000000000000002").build().unwrap()));
     let close = || Fault::on_any().before_commit().close();
@@ -151,14 +151,14 @@ fn an_armed_fault_goes_before_a_requested_one_and_that_before_a_test_value() {
     assert!(matches!(gateway.handle(noon(), asking_for(close(), declined())), Reply::Reset));
     assert!(matches!(gateway.handle(noon(), asking_for(close(), declined())), Reply::Closed));
     let Reply::Answer(answer) = gateway.handle(noon(), declined()) else {
-        panic!("the third asks for nothing")
+        panic!("the third request asks for no fault")
     };
     assert!(answer.body().starts_with(br#"{"status":"failed""#));
     assert_eq!(gateway.ledger().entries().len(), 1);
 }
 
 #[test]
-fn a_requested_fault_strikes_its_own_request_whatever_else_it_says() {
+fn a_requested_fault_ignores_its_operation_and_skip() {
     let gateway = FakeGateway::new();
     let fault = || Fault::on(OperationName::Void).after_commit().close().skip(9);
     let pay = || post("/transaction", encoded(&sale()));
@@ -166,7 +166,7 @@ fn a_requested_fault_strikes_its_own_request_whatever_else_it_says() {
     gateway.ledger().assert_charged_once(PRICE);
     assert!(matches!(gateway.handle(noon(), pay()), Reply::Answer(_)));
     assert!(gateway.faults().is_empty(), "it is not armed");
-    // What is no operation has nothing that could fail.
+    // A request for no operation gets no fault.
     assert!(matches!(gateway.handle(noon(), asking_for(fault(), get("/refund"))), Reply::Answer(_)));
 
     let late = Fault::on_any().late().close();

@@ -1,4 +1,4 @@
-//! Every fault in every phase: what the client is told, and what the ledger says.
+//! Every fault in every phase: what the client sees, and what the ledger holds.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use payments_fake::{EntryState, FakeGateway, Fault, FaultKind, FaultMoment, Phas
 
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How a fault is made of a phase.
+/// Completes a fault whose phase is known.
 type Kind = fn(FaultMoment) -> Fault;
 
-/// Every kind that shows the client a failure, and what a transport makes of it.
+/// Every kind that breaks the connection, and the transport error that it causes.
 fn failing_kinds() -> Vec<(Kind, &'static str, Delivery)> {
     let ok = Delivery::Answered(StatusCode::OK);
     vec![
@@ -28,8 +28,8 @@ fn failing_kinds() -> Vec<(Kind, &'static str, Delivery)> {
     ]
 }
 
-/// Every kind that answers something that leaves the payment open.
-fn unclear_answers() -> Vec<(Kind, u16)> {
+/// Every kind whose response leaves the outcome unknown, and its HTTP status.
+fn unclear_responses() -> Vec<(Kind, u16)> {
     vec![
         (FaultMoment::html, 502),
         (|fault| fault.status(StatusCode::INTERNAL_SERVER_ERROR), 500),
@@ -41,12 +41,12 @@ fn unclear_answers() -> Vec<(Kind, u16)> {
     ]
 }
 
-/// Pays under the fault, checks that the ledger is as the phase says, and gives what the client was told.
+/// Pays with the fault armed, checks that the ledger matches the phase, and returns the client's error.
 #[track_caller]
 fn pay_under(kind: Kind, phase: Phase) -> Error {
     let gateway = FakeGateway::new();
     gateway.arm(kind(Fault::on(OperationName::Transaction).at(phase)));
-    let error = block_on(gateway.client().process_card(&sale())).expect_err("the fault must show");
+    let error = block_on(gateway.client().process_card(&sale())).expect_err("the fault must cause an error");
     if phase == Phase::AfterCommit {
         gateway.ledger().assert_charged_once(PRICE);
     } else {
@@ -62,7 +62,7 @@ fn pay_under(kind: Kind, phase: Phase) -> Error {
 }
 
 #[test]
-fn a_broken_connection_is_unknown_in_every_phase_and_looks_the_same_d03() {
+fn a_broken_connection_is_unknown_and_looks_the_same_in_every_phase_d03() {
     for (kind, word, delivery) in failing_kinds() {
         let [before, after, late] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
             let error = pay_under(kind, phase);
@@ -76,8 +76,8 @@ fn a_broken_connection_is_unknown_in_every_phase_and_looks_the_same_d03() {
 }
 
 #[test]
-fn an_unclear_answer_is_unknown_in_every_phase_and_looks_the_same_d11() {
-    for (kind, http_status) in unclear_answers() {
+fn an_unclear_response_is_unknown_and_looks_the_same_in_every_phase_d11() {
+    for (kind, http_status) in unclear_responses() {
         let [before, after, late] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
             let error = pay_under(kind, phase);
             assert_eq!((error.outcome(), error.code()), (Outcome::Unknown, "unclear_answer"), "{phase:?}");
@@ -90,7 +90,7 @@ fn an_unclear_answer_is_unknown_in_every_phase_and_looks_the_same_d11() {
 }
 
 #[test]
-fn a_refused_connection_is_not_processed_whatever_the_phase_was_said_to_be_d02() {
+fn a_refused_connection_is_not_processed_in_any_phase_d02() {
     for phase in [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late] {
         let gateway = FakeGateway::new();
         let fault = Fault::on(OperationName::Transaction).at(phase).refuse();
@@ -106,14 +106,14 @@ fn a_refused_connection_is_not_processed_whatever_the_phase_was_said_to_be_d02()
 
 #[test]
 fn request_lost_and_response_lost_look_identical_and_only_one_charges() {
-    let told = |fault: Fault| {
+    let pay = |fault: Fault| {
         let gateway = FakeGateway::new();
         gateway.arm(fault);
         let error = block_on(gateway.client().process_token(&token("tok_approved"))).unwrap_err();
         (format!("{error:?} {error}"), gateway.ledger())
     };
-    let (request_lost, nothing) = told(Fault::request_lost(OperationName::TokenTransaction));
-    let (response_lost, charged) = told(Fault::response_lost(OperationName::TokenTransaction));
+    let (request_lost, nothing) = pay(Fault::request_lost(OperationName::TokenTransaction));
+    let (response_lost, charged) = pay(Fault::response_lost(OperationName::TokenTransaction));
     assert_eq!(request_lost, response_lost);
     nothing.assert_nothing_charged();
     charged.assert_charged_once(PRICE);
@@ -128,7 +128,7 @@ fn a_refusal_by_status_before_the_commit_is_a_rejection_d10() {
 }
 
 #[test]
-fn a_delay_gives_the_true_answer_late() {
+fn a_delay_delivers_the_normal_response_late() {
     for phase in [Phase::BeforeCommit, Phase::AfterCommit] {
         let gateway = FakeGateway::new();
         gateway.arm(Fault::on(OperationName::Transaction).at(phase).delay(PAUSE));
@@ -139,9 +139,9 @@ fn a_delay_gives_the_true_answer_late() {
 }
 
 #[test]
-fn a_delay_beyond_the_deadline_is_unknown_and_the_phase_says_who_was_charged_d23() {
+fn a_delay_beyond_the_deadline_is_unknown_in_every_phase_d23() {
     let minutes = Duration::from_secs(121);
-    let told = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
+    let committed = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
         let gateway = FakeGateway::new();
         gateway.arm(Fault::on(OperationName::Transaction).at(phase).delay(minutes));
         let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
@@ -149,11 +149,11 @@ fn a_delay_beyond_the_deadline_is_unknown_and_the_phase_says_who_was_charged_d23
         assert_eq!(gateway.clock().elapsed(), Duration::from_mins(1), "the default deadline");
         (gateway.ledger().entries().len(), gateway.deliver_late())
     });
-    assert_eq!(told, [(0, 0), (1, 0), (0, 1)]);
+    assert_eq!(committed, [(0, 0), (1, 0), (0, 1)]);
 }
 
 #[test]
-fn a_drip_inside_the_deadline_is_a_whole_answer() {
+fn a_drip_within_the_deadline_is_a_complete_response() {
     let gateway = FakeGateway::new();
     gateway.arm(Fault::on(OperationName::Transaction).after_commit().drip(100, PAUSE));
     let paid = block_on(gateway.client().process_card(&sale())).unwrap();
@@ -163,21 +163,21 @@ fn a_drip_inside_the_deadline_is_a_whole_answer() {
 }
 
 #[test]
-fn a_drip_before_the_commit_never_becomes_a_whole_answer() {
+fn a_drip_before_the_commit_never_completes() {
     for phase in [Phase::BeforeCommit, Phase::Late] {
         let gateway = FakeGateway::new();
         gateway.arm(Fault::on(OperationName::Transaction).at(phase).drip(usize::MAX, PAUSE));
         let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
         assert_eq!((error.outcome(), error.is_timeout()), (Outcome::Unknown, true));
         let partial = error.transport_error().unwrap().partial().unwrap().body();
-        assert!(partial.ends_with(b"}") && !partial.ends_with(b"}}"), "all but the last brace came");
+        assert!(partial.ends_with(b"}") && !partial.ends_with(b"}}"), "all but the last brace arrived");
         gateway.ledger().assert_nothing_charged();
         gateway.deliver_late();
     }
 }
 
 #[test]
-fn what_came_of_a_broken_answer_names_the_transaction_that_was_made_d08() {
+fn a_truncated_response_has_the_id_of_the_new_transaction_d08() {
     let gateway = FakeGateway::new();
     gateway.arm(Fault::on(OperationName::Transaction).after_commit().truncate(200));
     let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
@@ -188,18 +188,18 @@ fn what_came_of_a_broken_answer_names_the_transaction_that_was_made_d08() {
 }
 
 #[test]
-fn a_truncated_answer_never_has_its_last_byte() {
+fn a_truncated_response_never_has_its_last_byte() {
     let gateway = FakeGateway::new();
     gateway.arm(Fault::on_any().after_commit().truncate(usize::MAX));
     let error =
         block_on(gateway.client().with_lookup_retries(0).customer(&"cus_1".parse().unwrap())).unwrap_err();
     let partial = error.transport_error().unwrap().partial().unwrap().body();
     assert!(serde_json::from_slice::<serde_json::Value>(partial).is_err());
-    assert_eq!(partial.last(), Some(&b'}'), "all but the last brace is there");
+    assert_eq!(partial.last(), Some(&b'}'), "all but the last brace arrived");
 }
 
 #[test]
-fn a_void_under_a_fault_is_unknown_and_the_ledger_knows_d20() {
+fn a_void_with_a_fault_is_unknown_and_the_ledger_matches_the_phase_d20() {
     for (phase, state) in [
         (Phase::BeforeCommit, EntryState::Approved),
         (Phase::AfterCommit, EntryState::Voided),
@@ -207,13 +207,13 @@ fn a_void_under_a_fault_is_unknown_and_the_ledger_knows_d20() {
     ] {
         let gateway = FakeGateway::new();
         let client = gateway.client();
-        let authorised = block_on(client.process_card(&authorisation())).unwrap().into_data().transaction_id;
+        let authorized = block_on(client.process_card(&authorization())).unwrap().into_data().transaction_id;
         gateway.arm(Fault::on(OperationName::Void).at(phase).reset());
-        let error = block_on(client.void(&Void::new(authorised.clone()))).unwrap_err();
+        let error = block_on(client.void(&Void::new(authorized.clone()))).unwrap_err();
         assert_eq!(error.outcome(), Outcome::Unknown);
-        assert_eq!(gateway.ledger().entry(&authorised).unwrap().state, state, "{phase:?}");
+        assert_eq!(gateway.ledger().entry(&authorized).unwrap().state, state, "{phase:?}");
         if gateway.deliver_late() > 0 {
-            gateway.ledger().assert_voided(&authorised);
+            gateway.ledger().assert_voided(&authorized);
         }
     }
 }
@@ -224,27 +224,27 @@ fn a_late_void_after_another_void_changes_nothing() {
         .choices(|choices| choices.void_answer = payments_fake::VoidAnswer::NewTransactionId)
         .build();
     let client = gateway.client();
-    let authorised = block_on(client.process_card(&authorisation())).unwrap().into_data().transaction_id;
+    let authorized = block_on(client.process_card(&authorization())).unwrap().into_data().transaction_id;
     gateway.arm(Fault::on(OperationName::Void).late().close());
-    block_on(client.void(&Void::new(authorised.clone()))).unwrap_err();
-    block_on(client.void(&Void::new(authorised))).unwrap();
+    block_on(client.void(&Void::new(authorized.clone()))).unwrap_err();
+    block_on(client.void(&Void::new(authorized))).unwrap();
     let before = gateway.ledger();
     assert_eq!(gateway.deliver_late(), 1);
     assert_eq!(gateway.ledger(), before);
 }
 
 #[test]
-fn a_look_up_is_repeated_through_passing_faults_d20() {
+fn a_lookup_is_retried_through_transient_faults_d20() {
     let gateway = FakeGateway::new();
     gateway.arm(Fault::on(OperationName::GetCustomer).before_commit().reset());
     gateway.arm(Fault::on(OperationName::GetCustomer).before_commit().html());
     block_on(gateway.client().customer(&"cus_1".parse().unwrap())).unwrap();
     assert_eq!(gateway.requests().len(), 3);
-    assert!(gateway.clock().elapsed() >= Duration::from_millis(300), "two pauses, none of them real");
+    assert!(gateway.clock().elapsed() >= Duration::from_millis(300), "two pauses, without real time");
 }
 
 #[test]
-fn a_payment_is_never_repeated_d20() {
+fn a_payment_is_never_retried_d20() {
     for (kind, ..) in failing_kinds() {
         let gateway = FakeGateway::new();
         gateway.arm(kind(Fault::on(OperationName::Transaction).after_commit()));
@@ -254,9 +254,9 @@ fn a_payment_is_never_repeated_d20() {
 }
 
 #[test]
-fn a_lookup_under_any_fault_is_rejected_by_a_4xx_alone_d12() {
+fn a_lookup_with_a_fault_is_rejected_only_by_a_4xx_d12() {
     let kinds = failing_kinds().into_iter().map(|(kind, ..)| kind);
-    for kind in kinds.chain(unclear_answers().into_iter().map(|(kind, _)| kind)) {
+    for kind in kinds.chain(unclear_responses().into_iter().map(|(kind, _)| kind)) {
         let gateway = FakeGateway::new();
         gateway.arm(kind(Fault::on(OperationName::GetCustomer).before_commit()).times(9));
         let error = block_on(gateway.client().customer(&"cus_1".parse().unwrap())).unwrap_err();
@@ -266,7 +266,7 @@ fn a_lookup_under_any_fault_is_rejected_by_a_4xx_alone_d12() {
 }
 
 #[test]
-fn a_fault_strikes_the_requests_that_it_names() {
+fn a_fault_fires_for_the_requests_that_it_names() {
     let gateway = FakeGateway::new();
     gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().close().nth(2).times(2));
     let pay = || block_on(gateway.client().process_token(&token("tok_approved"))).is_ok();
@@ -277,7 +277,7 @@ fn a_fault_strikes_the_requests_that_it_names() {
 }
 
 #[test]
-fn a_fault_on_any_operation_strikes_every_operation() {
+fn a_fault_on_any_operation_fires_for_every_operation() {
     for operation in ["transaction", "token-transaction", "void", "get-transaction", "get-customer"] {
         let gateway = FakeGateway::new();
         let client = gateway.client().with_lookup_retries(0);
@@ -287,7 +287,7 @@ fn a_fault_on_any_operation_strikes_every_operation() {
         let customer = "cus_1".parse().unwrap();
         let of_payment = |error: Error| (error.code(), error.operation());
         let of_lookup = |error: LookupError| (error.code(), error.operation());
-        let (kind, named) = match operation {
+        let (code, reported) = match operation {
             "transaction" => of_payment(block_on(client.process_card(&sale())).unwrap_err()),
             "token-transaction" => {
                 of_payment(block_on(client.process_token(&token("tok_approved"))).unwrap_err())
@@ -296,13 +296,13 @@ fn a_fault_on_any_operation_strikes_every_operation() {
             "get-transaction" => of_lookup(block_on(client.transaction(&id)).unwrap_err()),
             _ => of_lookup(block_on(client.customer(&customer)).unwrap_err()),
         };
-        assert_eq!(kind, "protocol", "{operation}");
-        assert_eq!(named.map(OperationName::as_str), Some(operation));
+        assert_eq!(code, "protocol", "{operation}");
+        assert_eq!(reported.map(OperationName::as_str), Some(operation));
     }
 }
 
 #[test]
-fn an_answer_over_the_cap_is_answered_and_unknown_d65() {
+fn a_response_over_the_cap_is_answered_and_unknown_d65() {
     let gateway = FakeGateway::new();
     let client = gateway.client_builder().response_cap(100).build();
     let error = block_on(client.process_card(&sale())).unwrap_err();
@@ -312,7 +312,7 @@ fn an_answer_over_the_cap_is_answered_and_unknown_d65() {
 }
 
 #[test]
-fn an_armed_fault_that_never_fires_fails_the_test_when_the_last_handle_goes() {
+fn an_unfired_fault_fails_the_test_when_the_last_handle_is_dropped() {
     let message = panic_message(|| {
         let gateway = FakeGateway::new();
         let another = gateway.clone();
@@ -324,12 +324,12 @@ fn an_armed_fault_that_never_fires_fails_the_test_when_the_last_handle_goes() {
         message,
         "armed faults that never fired, so the test did not test them:\n  \
          fault_1: after_commit close on void (seen 0, fired 0)\n\
-         if the test was returning an error, it is not shown: see FakeGateway::conclude"
+         if the test returned an error, this panic hides it: use FakeGateway::conclude"
     );
 }
 
 #[test]
-fn a_client_that_outlives_the_gateway_does_not_put_the_check_off() {
+fn a_client_that_outlives_the_gateway_does_not_delay_the_check() {
     let mut client = None;
     let message = panic_message(|| {
         let gateway = FakeGateway::new();
@@ -340,7 +340,7 @@ fn a_client_that_outlives_the_gateway_does_not_put_the_check_off() {
 }
 
 #[test]
-fn a_failing_test_is_not_made_to_abort_by_an_unfired_fault() {
+fn an_unfired_fault_does_not_abort_a_failing_test() {
     let message = panic_message(|| {
         let gateway = FakeGateway::new();
         gateway.arm(Fault::request_lost(OperationName::Void));
@@ -350,11 +350,11 @@ fn a_failing_test_is_not_made_to_abort_by_an_unfired_fault() {
 }
 
 #[test]
-fn a_test_that_returns_an_error_shows_its_own_beside_an_unfired_fault() {
-    let test = |sees: Result<(), &'static str>| {
+fn a_test_that_returns_an_error_shows_it_despite_an_unfired_fault() {
+    let test = |result: Result<(), &'static str>| {
         let gateway = FakeGateway::new();
         gateway.arm(Fault::request_lost(OperationName::Void));
-        gateway.conclude(sees)
+        gateway.conclude(result)
     };
     assert_eq!(test(Err("its own failure")), Err("its own failure"));
     let message = panic_message(|| _ = test(Ok(())));
@@ -362,11 +362,11 @@ fn a_test_that_returns_an_error_shows_its_own_beside_an_unfired_fault() {
 }
 
 #[test]
-fn an_unfired_fault_can_be_asked_for_disarmed_or_ignored() {
+fn an_unfired_fault_can_be_asserted_disarmed_or_ignored() {
     let gateway = FakeGateway::new();
     let id = gateway.arm(Fault::request_lost(OperationName::Void));
-    let asked = panic_message(|| gateway.assert_all_faults_fired());
-    assert!(asked.contains("before_commit close on void"));
+    let message = panic_message(|| gateway.assert_all_faults_fired());
+    assert!(message.contains("before_commit close on void"));
     assert!(gateway.disarm(id) && !gateway.disarm(id));
     gateway.assert_all_faults_fired();
 
@@ -375,7 +375,7 @@ fn an_unfired_fault_can_be_asked_for_disarmed_or_ignored() {
 }
 
 #[test]
-fn a_fault_says_what_it_is() {
+fn a_fault_displays_its_settings() {
     let fault =
         Fault::on(OperationName::Void).after_commit().status(StatusCode::BAD_GATEWAY).retry_after("7");
     assert_eq!(fault.to_string(), "after_commit status on void");
@@ -386,7 +386,7 @@ fn a_fault_says_what_it_is() {
     let kinds = failing_kinds()
         .into_iter()
         .map(|(kind, ..)| kind)
-        .chain(unclear_answers().into_iter().map(|(kind, _)| kind));
+        .chain(unclear_responses().into_iter().map(|(kind, _)| kind));
     let mut names: Vec<_> = kinds.map(|kind| kind(Fault::on_any().late()).kind().as_str()).collect();
     names.extend(
         [Fault::on_any().late().refuse(), Fault::on_any().late().delay(PAUSE)]
@@ -414,7 +414,7 @@ fn a_fault_says_what_it_is() {
 
 #[test]
 #[should_panic(expected = "HTTP 100 Continue is not a final status")]
-fn an_informational_status_is_no_answer() {
+fn an_informational_status_is_refused() {
     let _ = Fault::on_any().before_commit().status(StatusCode::CONTINUE);
 }
 

@@ -1,4 +1,4 @@
-//! Fixture files: what they may say, and that everything wrong with one is named with its place and never with its value.
+//! Fixture files: what they can contain, and that an error names the place and never the value.
 
 use payments_core::model::{Amount, TransactionType};
 use payments_fake::{
@@ -34,7 +34,7 @@ fn loaded(document: &Value) -> FakeGateway {
 }
 
 #[test]
-fn what_is_left_out_is_what_the_fake_would_have_put_there() {
+fn omitted_fields_get_the_values_that_the_fake_would_write() {
     let gateway = loaded(&json!({
         "transactions": [
             {"TransactionId": "txn_sale", "Amount": 10.50, "CardNumber": NUMBER},
@@ -97,7 +97,7 @@ fn what_is_left_out_is_what_the_fake_would_have_put_there() {
     .into();
     let mut shown: Vec<_> = found["data"].as_object().unwrap().keys().collect();
     shown.sort();
-    assert_eq!(shown, expected, "a look-up shows the interface's fields and no bookkeeping");
+    assert_eq!(shown, expected, "a lookup returns only the interface's fields");
     let (status, customer) = json(&gateway, get("/customer/cus_7"));
     assert_eq!(
         (status, &customer["data"]["CustomerName"], &customer["data"]["StateId"]),
@@ -107,14 +107,14 @@ fn what_is_left_out_is_what_the_fake_would_have_put_there() {
 }
 
 #[test]
-fn what_was_loaded_can_be_used() {
+fn loaded_records_can_be_used() {
     let gateway = loaded(&json!({
         "transactions": [{"TransactionId": "txn_auth", "Amount": 7, "TransactionType": 2}],
         "tokens": [
             {"TokenId": "tok_good", "GatewayCustomerId": "gc_7"},
             {"TokenId": "tok_bad", "CardNumber": test_values::INSUFFICIENT_FUNDS},
             {"TokenId": "tok_bad_later", "CardNumber": test_values::DECLINED_AS_TOKEN},
-            {"TokenId": "tok_bad_by_word", "CardNumber": "************4242", "Declines": true},
+            {"TokenId": "tok_bad_by_flag", "CardNumber": "************4242", "Declines": true},
         ],
     }));
     let charge = |token: &str, owner: &str| {
@@ -123,7 +123,7 @@ fn what_was_loaded_can_be_used() {
         json(&gateway, post("/token-transaction", body.to_string())).1["status"].clone()
     };
     assert_eq!([charge("tok_good", "gc_7"), charge("tok_good", "gc_1")], ["success", "failed"]);
-    for token in ["tok_bad", "tok_bad_later", "tok_bad_by_word"] {
+    for token in ["tok_bad", "tok_bad_later", "tok_bad_by_flag"] {
         assert_eq!(charge(token, "gc_1"), "failed", "{token}");
     }
     let void = || json(&gateway, post("/void", json!({"TransactionId": "txn_auth"}).to_string())).0;
@@ -131,7 +131,7 @@ fn what_was_loaded_can_be_used() {
 }
 
 #[test]
-fn what_is_there_already_stays() {
+fn existing_records_are_not_replaced() {
     let gateway = loaded(&json!({
         "transactions": [{"TransactionId": "txn_1", "Amount": 1, "TransactionType": 2}],
         "tokens": [{"TokenId": "tok_1"}],
@@ -154,7 +154,7 @@ fn what_is_there_already_stays() {
 }
 
 #[test]
-fn every_tenant_gets_the_records_and_the_gateway_the_faults_once() {
+fn every_tenant_gets_the_records_and_each_fault_is_armed_once() {
     let gateway = FakeGateway::builder().another_api_key("key_two").ignore_unfired_faults().build();
     let fixtures = json!({
         "transactions": [{"TransactionId": "txn_1", "Amount": 1}],
@@ -169,7 +169,7 @@ fn every_tenant_gets_the_records_and_the_gateway_the_faults_once() {
 }
 
 #[test]
-fn an_empty_document_is_one() {
+fn an_empty_document_is_valid() {
     let gateway = loaded(&json!({}));
     assert_eq!(gateway.first_tenant().state_json(), FakeGateway::new().first_tenant().state_json());
     assert_eq!(
@@ -178,7 +178,7 @@ fn an_empty_document_is_one() {
     );
 }
 
-/// The problem without the line and the column, which must be there.
+/// The problem without its line and column, which are required.
 #[track_caller]
 fn problem(document: &Value) -> String {
     let [problem] = &refused(document)[..] else { panic!("one problem at a time") };
@@ -188,18 +188,18 @@ fn problem(document: &Value) -> String {
 }
 
 #[test]
-fn a_wrong_part_is_named_with_its_place() {
+fn the_error_for_a_wrong_part_names_its_place() {
     let number = || NUMBER.parse::<i64>().unwrap();
-    let id_rule = "must be an id as a text, and able to stand in a path";
+    let id_rule = "must be a string that is valid as an id in a URL path";
     let small_rule = "must be a whole number from 0 to 4294967295";
     let of_lists = [
         ("customers", vec![
-            (json!({"CustomerName": "x"}), "CustomerId must be there".to_owned()),
-            (json!({"CustomerId": null}), "CustomerId must be there".to_owned()),
-            (json!({"CustomerName": 7}), "CustomerName must be a text".to_owned()),
+            (json!({"CustomerName": "x"}), "CustomerId is required".to_owned()),
+            (json!({"CustomerId": null}), "CustomerId is required".to_owned()),
+            (json!({"CustomerName": 7}), "CustomerName must be a string".to_owned()),
             (json!({"CountryId": "x"}), format!("CountryId {small_rule}")),
             (json!({"StateId": number()}), format!("StateId {small_rule}")),
-            (json!({"Phone": NUMBER}), "Phone is not a field here".to_owned()),
+            (json!({"Phone": NUMBER}), "Phone is not a known field".to_owned()),
             (json!({"CustomerId": 7}), format!("CustomerId {id_rule}")),
             (json!({"CustomerId": "../x"}), format!("CustomerId {id_rule}")),
             (json!("cus"), "it must be a JSON object".to_owned()),
@@ -207,31 +207,31 @@ fn a_wrong_part_is_named_with_its_place() {
         ]),
         ("tokens", vec![
             (json!({"TokenId": ""}), format!("TokenId {id_rule}")),
-            (json!({"CardNumber": number()}), "CardNumber must be a text".to_owned()),
+            (json!({"CardNumber": number()}), "CardNumber must be a string".to_owned()),
             (json!({"Declines": "no"}), "Declines must be true or false".to_owned()),
         ]),
         ("transactions", vec![
             (json!({"Amount": 0}), "Amount must be above zero".to_owned()),
             (json!({"Amount": -1}), "Amount must be above zero".to_owned()),
             (json!({"Amount": NUMBER.repeat(2)}), "Amount must be a number with at most 18 digits".to_owned()),
-            (json!({"Amount": null}), "Amount must be there".to_owned()),
-            (json!({"TransactionId": "txn_2"}), "Amount must be there".to_owned()),
-            (json!({"Amount": 1}), "TransactionId must be there".to_owned()),
-            (json!({"TransactionId": null}), "TransactionId must be there".to_owned()),
+            (json!({"Amount": null}), "Amount is required".to_owned()),
+            (json!({"TransactionId": "txn_2"}), "Amount is required".to_owned()),
+            (json!({"Amount": 1}), "TransactionId is required".to_owned()),
+            (json!({"TransactionId": null}), "TransactionId is required".to_owned()),
             (json!({"TransactionId": number()}), format!("TransactionId {id_rule}")),
-            (json!({"BillingEmail": [NUMBER]}), "BillingEmail must be a text".to_owned()),
+            (json!({"BillingEmail": [NUMBER]}), "BillingEmail must be a string".to_owned()),
             (json!({"BillingCountry": NUMBER}), format!("BillingCountry {small_rule}")),
             (json!({"Operation": "refund"}), "Operation must be transaction, token-transaction or void".to_owned()),
             (json!({"Operation": "get-customer"}), "Operation must be transaction, token-transaction or void".to_owned()),
             (json!({"TokenId": 5}), format!("TokenId {id_rule}")),
-            (json!({"Cvv": "123"}), "Cvv is not a field here".to_owned()),
-            (json!({"TransactionType": 3}), "TransactionType must be 1 for a sale or 2 for an authorisation".to_owned()),
+            (json!({"Cvv": "123"}), "Cvv is not a known field".to_owned()),
+            (json!({"TransactionType": 3}), "TransactionType must be 1 for a sale or 2 for an authorization".to_owned()),
             (json!({"ProcessedAt": "yesterday"}), "ProcessedAt must be a time in UTC such as 2030-01-31T12:00:00Z".to_owned()),
-            (json!({"Status": {}}), "Status must be a text".to_owned()),
+            (json!({"Status": {}}), "Status must be a string".to_owned()),
         ]),
         ("faults", vec![
             (json!({"operation": NUMBER}), "operation must be transaction, token-transaction, void, get-transaction, get-customer or any".to_owned()),
-            (json!({"operation": "any"}), "phase must be there".to_owned()),
+            (json!({"operation": "any"}), "phase is required".to_owned()),
             (json!({"phase": "now"}), "phase must be before_commit, after_commit or late".to_owned()),
             (json!({"kind": "explode"}), "kind must be close, reset, stall, drip, truncate, garbage, html, status, delay, wrong_shape or refuse".to_owned()),
             (json!({"status": 99}), "status must be an HTTP status from 200 to 599".to_owned()),
@@ -239,8 +239,8 @@ fn a_wrong_part_is_named_with_its_place() {
             (json!({"times": 0}), "times must be a whole number above zero".to_owned()),
             (json!({"skip": -1}), "skip must be a whole number".to_owned()),
             (json!({"bytes": 1.5}), "bytes must be a whole number".to_owned()),
-            (json!({"retry_after": "\n"}), "retry_after must be seconds or a date, as the header has it".to_owned()),
-            (json!({"delay": 1}), "delay is not a field here".to_owned()),
+            (json!({"retry_after": "\n"}), "retry_after must be seconds or a date, as in the Retry-After header".to_owned()),
+            (json!({"delay": 1}), "delay is not a known field".to_owned()),
         ]),
     ];
     for (list, elements) in of_lists {
@@ -249,13 +249,13 @@ fn a_wrong_part_is_named_with_its_place() {
         }
     }
     let good = json!({"CustomerId": "cus_ok"});
-    assert_eq!(problem(&json!({"customers": [good, {}]})), "customers[1]: CustomerId must be there");
-    assert_eq!(problem(&json!({ NUMBER: [] })), "(unprintable field name) is not a field here");
-    assert_eq!(problem(&json!({ "token": [] })), "token is not a field here");
+    assert_eq!(problem(&json!({"customers": [good, {}]})), "customers[1]: CustomerId is required");
+    assert_eq!(problem(&json!({ NUMBER: [] })), "(unprintable field name) is not a known field");
+    assert_eq!(problem(&json!({ "token": [] })), "token is not a known field");
     let contradiction = json!({"TransactionId": "txn_1", "Amount": 1, "Voided": true, "Declined": true});
     assert_eq!(
         refused(&json!({ "transactions": [contradiction] })),
-        ["transactions[0]: Voided must be false for a transaction that was declined"]
+        ["transactions[0]: Voided must be false for a declined transaction"]
     );
     assert_eq!(
         refused_text("{\"tokens\": [\n  {\"TokenId\": \"tok_1\",\n   \"Declines\": 7}]}"),
@@ -264,22 +264,22 @@ fn a_wrong_part_is_named_with_its_place() {
 }
 
 #[test]
-fn what_stands_twice_is_named() {
+fn the_error_for_a_repeated_id_or_field_names_it() {
     let twice = |list: &str, id: &str| json!({ list: [{ id: "a", "Amount": 1 }, { id: "b", "Amount": 1 }, { id: "a", "Amount": 2 }] });
     assert_eq!(
         refused(&twice("transactions", "TransactionId")),
-        ["transactions[2]: its id stands in transactions[0] too"]
+        ["transactions[2]: has the same id as transactions[0]"]
     );
     for (list, id) in [("customers", "CustomerId"), ("tokens", "TokenId")] {
-        let expected = [format!("{list}[1]: its id stands in {list}[0] too")];
+        let expected = [format!("{list}[1]: has the same id as {list}[0]")];
         assert_eq!(refused(&json!({ list: [{ id: "a" }, { id: "a" }] })), expected);
     }
     for (document, expected) in [
-        (r#"{"tokens":[{"TokenId":"tok_1"}],"tokens":[]}"#, "tokens stands twice"),
-        (r#"{"sk_live 4242":1,"sk_live 4242":2}"#, "(unprintable field name) is not a field here"),
+        (r#"{"tokens":[{"TokenId":"tok_1"}],"tokens":[]}"#, "tokens appears twice"),
+        (r#"{"sk_live 4242":1,"sk_live 4242":2}"#, "(unprintable field name) is not a known field"),
         (
             r#"{"transactions":[{"TransactionId":"a","TransactionId":"b","Amount":1,"Amount":2}]}"#,
-            "transactions[0]: TransactionId stands twice",
+            "transactions[0]: TransactionId appears twice",
         ),
     ] {
         let problem = &refused_text(document)[0];
@@ -288,12 +288,12 @@ fn what_stands_twice_is_named() {
 }
 
 #[test]
-fn what_is_no_json_is_named_by_its_place() {
+fn a_syntax_error_is_reported_with_its_place() {
     assert_eq!(
         refused_text("{\n  \"tokens\": [sk_live"),
-        ["it must be JSON; it stops being so at line 2, column 14"]
+        ["it must be JSON, but has a syntax error at line 2, column 14"]
     );
-    assert_eq!(refused_text(""), ["it must be JSON; it stops being so at line 1, column 0"]);
+    assert_eq!(refused_text(""), ["it must be JSON, but has a syntax error at line 1, column 0"]);
     for document in ["[]", "null", "\"4242\"", "7"] {
         assert!(refused_text(document)[0].starts_with("it must be a JSON object"), "{document}");
     }
@@ -313,7 +313,7 @@ fn an_amount_keeps_every_digit() {
 }
 
 #[test]
-fn the_documents_of_one_record_are_read_as_strictly() {
+fn single_records_are_read_as_strictly() {
     let tenant = FakeGateway::new().first_tenant();
     let before = tenant.state_json();
     for document in
@@ -326,48 +326,49 @@ fn the_documents_of_one_record_are_read_as_strictly() {
     }
     assert_eq!(tenant.state_json(), before);
 
-    let kept = tenant.add_token_json(&json!({"TokenId": "tok_7", "CardNumber": NUMBER}).to_string()).unwrap();
+    let stored =
+        tenant.add_token_json(&json!({"TokenId": "tok_7", "CardNumber": NUMBER}).to_string()).unwrap();
     let expected = json!({
         "TokenId": "tok_7", "GatewayCustomerId": "gc_1", "CardNumber": "************4242", "TransactionId": null, "Declines": false,
     });
-    assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), expected);
-    let kept = tenant.add_customer_json(r#"{"CustomerId":"cus_7","Email":"ada@example.com"}"#).unwrap();
-    let kept: Value = serde_json::from_str(&kept).unwrap();
-    assert_eq!((kept["Email"].as_str(), kept.as_object().unwrap().len()), (Some("ada@example.com"), 10));
+    assert_eq!(serde_json::from_str::<Value>(&stored).unwrap(), expected);
+    let stored = tenant.add_customer_json(r#"{"CustomerId":"cus_7","Email":"ada@example.com"}"#).unwrap();
+    let stored: Value = serde_json::from_str(&stored).unwrap();
+    assert_eq!((stored["Email"].as_str(), stored.as_object().unwrap().len()), (Some("ada@example.com"), 10));
 }
 
 #[test]
-fn a_declining_card_is_known_however_its_digits_are_grouped() {
+fn a_declining_card_is_recognized_with_grouped_digits() {
     let gateway = FakeGateway::new();
     let json = json!({"TokenId": "tok_7", "CardNumber": "4000 0000-0000 0002"});
-    let kept = gateway.first_tenant().add_token_json(&json.to_string()).unwrap();
+    let stored = gateway.first_tenant().add_token_json(&json.to_string()).unwrap();
     assert!(
-        kept.contains(r#""Declines":true"#) && kept.contains(r#""CardNumber":"**** ****-**** 0002""#),
-        "{kept}"
+        stored.contains(r#""Declines":true"#) && stored.contains(r#""CardNumber":"**** ****-**** 0002""#),
+        "{stored}"
     );
 }
 
 #[test]
-fn a_state_with_all_that_can_be_chosen_is_read_back() {
+fn a_state_written_with_other_choices_can_be_loaded() {
     let gateway = FakeGateway::builder()
         .choices(|choices| {
             choices.token_transaction_type = TransactionType::Auth;
             choices.status_codes.sale = "77".into();
         })
         .build();
-    answer(&gateway, post("/transaction", encoded(&sale())));
-    answer(&gateway, post("/token-transaction", token("tok_approved").encode().as_ref().to_vec()));
+    response(&gateway, post("/transaction", encoded(&sale())));
+    response(&gateway, post("/token-transaction", token("tok_approved").encode().as_ref().to_vec()));
     gateway.arm(Fault::on_any().after_commit().close());
     gateway.disarm_all();
     let state = gateway.first_tenant().state_json();
-    let again = FakeGateway::new();
-    again.load(&Fixtures::from_json(&state).unwrap());
-    assert_eq!(again.ledger(), gateway.ledger());
-    assert_eq!(again.first_tenant().state_json(), state);
+    let restored = FakeGateway::new();
+    restored.load(&Fixtures::from_json(&state).unwrap());
+    assert_eq!(restored.ledger(), gateway.ledger());
+    assert_eq!(restored.first_tenant().state_json(), state);
 }
 
 #[test]
-fn an_id_that_looks_like_a_card_number_is_refused_and_not_told_d62() {
+fn an_id_that_looks_like_a_card_number_is_refused_and_not_quoted_d62() {
     for document in [
         r#"{"customers":[{"CustomerId":"4539578763621486"}]}"#,
         r#"{"tokens":[{"TokenId":"4539578763621486"}]}"#,

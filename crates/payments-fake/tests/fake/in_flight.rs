@@ -1,4 +1,4 @@
-//! Requests held in flight, given up, and timed out, without a runtime and without real time.
+//! Requests that are held in flight, dropped or timed out, without a runtime and without real time.
 
 use std::future::Future;
 use std::pin::pin;
@@ -30,11 +30,11 @@ fn a_gate_holds_requests_before_they_are_processed() {
         call.join().unwrap().unwrap();
     }
     assert_eq!(gateway.ledger().entries().len(), 4);
-    block_on(gateway.client().process_card(&sale())).expect("a released gate holds nobody");
+    block_on(gateway.client().process_card(&sale())).expect("a released gate holds no request");
 }
 
 #[test]
-fn a_gate_after_the_commit_holds_the_answer_of_a_payment_that_was_made() {
+fn a_gate_after_the_commit_holds_the_response_of_a_charged_payment() {
     let gateway = FakeGateway::new();
     let gate = gateway.gate_after_commit(OperationName::Transaction);
     let call = pay_on_a_thread(gateway.client());
@@ -45,18 +45,18 @@ fn a_gate_after_the_commit_holds_the_answer_of_a_payment_that_was_made() {
 }
 
 #[test]
-fn automatic_time_stands_still_while_a_gate_holds_a_request() {
+fn automatic_time_is_paused_while_a_gate_holds_a_request() {
     let gateway = FakeGateway::new();
     let gate = gateway.gate(OperationName::Transaction);
     let call = pay_on_a_thread(gateway.client());
     block_on(gate.arrived());
     gateway.clock().advance(Duration::from_secs(59));
     gate.release();
-    call.join().unwrap().expect("59 of 60 seconds are no time-out");
+    call.join().unwrap().expect("59 of 60 seconds are no timeout");
 }
 
 #[test]
-fn a_dropped_call_was_charged_or_not_depending_on_where_it_was_d22() {
+fn a_dropped_call_is_charged_only_after_the_commit_d22() {
     let give_up = |gateway: &FakeGateway| {
         let client = gateway.client();
         let payment = sale();
@@ -66,7 +66,7 @@ fn a_dropped_call_was_charged_or_not_depending_on_where_it_was_d22() {
     let before = FakeGateway::new();
     let gate = before.gate(OperationName::Transaction);
     give_up(&before);
-    assert_eq!(gate.held(), 0, "it is not held any more");
+    assert_eq!(gate.held(), 0, "it is no longer held");
     gate.release();
     before.ledger().assert_nothing_charged();
 
@@ -77,12 +77,12 @@ fn a_dropped_call_was_charged_or_not_depending_on_where_it_was_d22() {
 }
 
 #[test]
-fn a_stalled_call_ends_when_the_test_moves_the_clock_to_its_deadline_d23() {
+fn a_stalled_call_ends_when_the_clock_reaches_its_deadline_d23() {
     let clock = ManualClock::new();
     let gateway = FakeGateway::builder().clock(clock.clone()).build();
     gateway.arm(Fault::on(OperationName::Transaction).after_commit().stall());
     let call = pay_on_a_thread(gateway.client());
-    // The transport's deadline and the client's own a little behind it.
+    // The transport's deadline, and the client's own shortly after it.
     block_on(clock.asleep(2));
     clock.advance(Duration::from_secs(59));
     assert!(!call.is_finished());
@@ -111,7 +111,7 @@ fn a_timeout_takes_no_real_time_with_the_automatic_clock_d23() {
 }
 
 #[test]
-fn a_transport_may_keep_another_clock() {
+fn a_transport_can_use_another_clock() {
     let clock = ManualClock::auto();
     let gateway = FakeGateway::new();
     gateway.arm(Fault::on(OperationName::Transaction).before_commit().stall());
@@ -122,7 +122,7 @@ fn a_transport_may_keep_another_clock() {
 }
 
 #[test]
-fn a_request_that_was_held_over_a_reset_is_closed_without_an_effect() {
+fn a_request_held_across_a_reset_is_closed_without_an_effect() {
     let gateway = FakeGateway::new();
     let delay = Fault::on(OperationName::TokenTransaction).before_commit().delay(Duration::from_secs(1));
     let hold = || {
@@ -132,18 +132,18 @@ fn a_request_that_was_held_over_a_reset_is_closed_without_an_effect() {
             other => panic!("{other:?}"),
         }
     };
-    let forgotten = hold();
+    let before_reset = hold();
     gateway.reset();
-    let remembered = hold();
+    let after_reset = hold();
     let now = gateway.clock().wall();
-    assert!(matches!(gateway.resume(now, forgotten), Reply::Closed));
+    assert!(matches!(gateway.resume(now, before_reset), Reply::Closed));
     gateway.ledger().assert_nothing_charged();
-    assert!(matches!(gateway.resume(now, remembered), Reply::Answer(_)));
+    assert!(matches!(gateway.resume(now, after_reset), Reply::Answer(_)));
     assert_eq!(gateway.ledger().entries().len(), 1);
 }
 
 #[test]
-fn a_client_that_gives_up_is_not_charged_while_its_request_waits_and_is_not_asked_later() {
+fn a_client_can_give_up_only_before_its_request_is_processed() {
     let gateway = FakeGateway::new();
     let clock = ManualClock::new();
     gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().delay(Duration::from_secs(1)));
@@ -158,8 +158,8 @@ fn a_client_that_gives_up_is_not_charged_while_its_request_waits_and_is_not_aske
     drop(gate);
     gateway.ledger().assert_nothing_charged();
 
-    let never_asked = std::future::poll_fn(|_| panic!("it was charged"));
-    let reply = block_on(responder.respond_numbered(token_payment_request(), &clock, never_asked)).0;
+    let never_polled = std::future::poll_fn(|_| panic!("the client is already charged"));
+    let reply = block_on(responder.respond_numbered(token_payment_request(), &clock, never_polled)).0;
     assert!(matches!(reply, Reply::Answer(_)), "{reply:?}");
     assert_eq!(gateway.ledger().entries().len(), 1);
 }

@@ -1,4 +1,4 @@
-//! The service's interface, answer by answer, through the pure core.
+//! The service's interface, response by response, through the pure core.
 
 use crate::support::*;
 use http::Method;
@@ -6,7 +6,7 @@ use payments_fake::FakeGateway;
 use serde_json::json;
 
 #[test]
-fn a_card_payment_answers_with_the_record_in_the_envelope_of_posts() {
+fn a_card_payment_returns_the_record_in_the_post_envelope() {
     let gateway = FakeGateway::new();
     let (status, body) = json(&gateway, post("/transaction", encoded(&sale())));
     let id = body["data"]["TransactionId"].as_str().unwrap().to_owned();
@@ -41,7 +41,7 @@ fn a_card_payment_answers_with_the_record_in_the_envelope_of_posts() {
 }
 
 #[test]
-fn a_token_payment_and_a_void_answer_with_the_transaction_id_alone() {
+fn a_token_payment_and_a_void_return_only_the_transaction_id() {
     let gateway = FakeGateway::new();
     let (status, body) =
         json(&gateway, post("/token-transaction", token("tok_approved").encode().as_ref().to_vec()));
@@ -49,8 +49,8 @@ fn a_token_payment_and_a_void_answer_with_the_transaction_id_alone() {
     assert_eq!(body["message"], "Transaction Processed Successfully");
     assert_eq!(body["data"].as_object().unwrap().keys().collect::<Vec<_>>(), ["TransactionId"]);
 
-    let (_, authorised) = json(&gateway, post("/transaction", encoded(&authorisation())));
-    let id = authorised["data"]["TransactionId"].as_str().unwrap();
+    let (_, authorized) = json(&gateway, post("/transaction", encoded(&authorization())));
+    let id = authorized["data"]["TransactionId"].as_str().unwrap();
     let void = json!({ "TransactionId": id, "TransactionFor": "Void", "Reason": "changed their mind" });
     let voided = json!({
         "status": "success",
@@ -62,7 +62,7 @@ fn a_token_payment_and_a_void_answer_with_the_transaction_id_alone() {
 }
 
 #[test]
-fn the_seeded_customer_is_found_in_the_envelope_of_gets() {
+fn the_seeded_customer_is_returned_in_the_get_envelope() {
     let (status, body) = json(&FakeGateway::new(), get("/customer/cus_1"));
     assert_eq!((status, body.get("status"), &body["status_code"]), (200, None, &json!(200)));
     assert_eq!(body["message"], "Customer Details found successfully");
@@ -71,7 +71,7 @@ fn the_seeded_customer_is_found_in_the_envelope_of_gets() {
 }
 
 #[test]
-fn a_customer_that_was_added_is_found() {
+fn an_added_customer_is_found() {
     let gateway = FakeGateway::new();
     let mut customer = payments_core::model::CustomerRecord::new();
     customer.customer_id = payments_core::model::Field::Value("cus_2".parse().unwrap());
@@ -80,7 +80,7 @@ fn a_customer_that_was_added_is_found() {
 }
 
 #[test]
-fn every_error_of_the_interface_has_its_status_and_words() {
+fn every_error_of_the_interface_has_its_status_and_text() {
     let gateway = FakeGateway::new();
     let (_, sold) = json(&gateway, post("/transaction", encoded(&sale())));
     let void = |id: &str| post("/void", json!({ "TransactionId": id, "TransactionFor": "Void" }).to_string());
@@ -100,7 +100,7 @@ fn every_error_of_the_interface_has_its_status_and_words() {
 }
 
 #[test]
-fn a_wrong_or_missing_key_is_refused_everywhere_before_anything_is_read() {
+fn a_wrong_or_missing_key_is_refused_before_the_body_is_read() {
     let gateway = FakeGateway::new();
     let unauthorized = error_body(401, "Unauthorized: Invalid API Key");
     let requests = || {
@@ -125,7 +125,7 @@ fn a_wrong_or_missing_key_is_refused_everywhere_before_anything_is_read() {
 }
 
 #[test]
-fn a_path_or_method_that_does_not_exist_is_told_in_the_error_shape() {
+fn an_unknown_path_or_wrong_method_gets_the_error_body() {
     let gateway = FakeGateway::new();
     assert_eq!(json(&gateway, post("/refund", "{}")), error_body(404, "Path not found"));
     assert_eq!(json(&gateway, get("/transaction/a/b")), error_body(404, "Path not found"));
@@ -134,13 +134,13 @@ fn a_path_or_method_that_does_not_exist_is_told_in_the_error_shape() {
         (Method::PUT, "/void", "POST"),
         (Method::DELETE, "/customer/cus_1", "GET"),
     ] {
-        let refused = answer(&gateway, request(method, path, ""));
+        let refused = response(&gateway, request(method, path, ""));
         assert_eq!((refused.status().as_u16(), refused.headers()["allow"].to_str().unwrap()), (405, allowed));
     }
 }
 
 #[test]
-fn a_body_must_be_json_by_its_content_type_and_in_fact() {
+fn a_body_must_be_json_and_declared_as_json() {
     let gateway = FakeGateway::new();
     let mut untyped = post("/void", "{}");
     untyped.headers_mut().remove("content-type");
@@ -164,7 +164,7 @@ fn a_body_over_64_kib_is_too_large_d37() {
 }
 
 #[test]
-fn an_unknown_field_and_every_other_violation_is_named_and_no_value_is_d30() {
+fn every_violation_is_named_without_its_value_d30() {
     let gateway = FakeGateway::new();
     let mut body: serde_json::Value = serde_json::from_slice(&encoded(&sale())).unwrap();
     body["BillingEmial"] = json!("ada@example.com");
@@ -174,8 +174,8 @@ fn an_unknown_field_and_every_other_violation_is_named_and_no_value_is_d30() {
     let msg = error["msg"].as_str().unwrap();
     assert_eq!((status, &error["status_code"]), (400, &json!(400)));
     assert!(msg.starts_with("bad request error: 3 fields are invalid: "), "{msg}");
-    for named in ["BillingEmial", "Cvv", "Amount"] {
-        assert!(msg.contains(named), "{msg}");
+    for field in ["BillingEmial", "Cvv", "Amount"] {
+        assert!(msg.contains(field), "{msg}");
     }
     for value in ["987", "10.50", "4242", "ada@"] {
         assert!(!msg.contains(value), "{msg}");
@@ -184,24 +184,24 @@ fn an_unknown_field_and_every_other_violation_is_named_and_no_value_is_d30() {
 }
 
 #[test]
-fn every_answer_of_the_service_has_a_request_id_and_a_date() {
+fn every_response_has_a_request_id_and_a_date() {
     let gateway = FakeGateway::new();
-    let first = answer(&gateway, get("/customer/cus_1"));
-    let second = answer(&gateway, post("/refund", "{}"));
+    let first = response(&gateway, get("/customer/cus_1"));
+    let second = response(&gateway, post("/refund", "{}"));
     assert_ne!(first.headers()["x-request-id"], second.headers()["x-request-id"]);
     assert_eq!(first.headers()["date"], "Sun, 17 Mar 2030 17:46:40 GMT");
     assert_eq!(first.headers()["content-type"], "application/json");
 }
 
 #[test]
-fn an_authorisation_is_voided_once() {
+fn an_authorization_is_voided_once() {
     let gateway = FakeGateway::new();
-    let (_, authorised) = json(&gateway, post("/transaction", encoded(&authorisation())));
+    let (_, authorized) = json(&gateway, post("/transaction", encoded(&authorization())));
     assert_eq!(
-        (&authorised["data"]["TransactionType"], &authorised["data"]["Status"]),
+        (&authorized["data"]["TransactionType"], &authorized["data"]["Status"]),
         (&json!(2), &json!("2"))
     );
-    let id = authorised["data"]["TransactionId"].as_str().unwrap().to_owned();
+    let id = authorized["data"]["TransactionId"].as_str().unwrap().to_owned();
     let void = || post("/void", json!({ "TransactionId": id }).to_string());
     gateway.ledger().assert_charged_once(PRICE);
 
@@ -213,7 +213,7 @@ fn an_authorisation_is_voided_once() {
 }
 
 #[test]
-fn any_account_of_an_ach_payment_is_good_and_none_is_kept_d39() {
+fn any_ach_account_is_accepted_and_not_kept_d39() {
     let gateway = FakeGateway::new();
     let (status, body) = json(&gateway, post("/transaction", ach().encode().as_ref().to_vec()));
     assert_eq!((status, body["data"].get("CardNumber")), (200, None));

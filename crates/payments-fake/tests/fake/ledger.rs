@@ -1,4 +1,4 @@
-//! The ledger's answers, and the words in which its assertions fail.
+//! The content of the ledger, and the messages of its failed assertions.
 
 use std::sync::{Arc, Mutex};
 use std::{panic, thread};
@@ -9,21 +9,21 @@ use payments_fake::{EntryKind, EntryState, FakeGateway, Fault, Ledger, PaymentSo
 
 use crate::support::*;
 
-/// A sale, a declined sale, a voided authorisation and a token payment.
+/// A sale, a declined sale, a voided authorization and a token payment.
 fn busy_day() -> (FakeGateway, Vec<TransactionId>) {
     let gateway = FakeGateway::new();
     let client = gateway.client();
     block_on(client.process_card(&sale())).unwrap();
     block_on(client.process_card(&card("4000000000009995").build().unwrap())).unwrap_err();
-    let authorised = block_on(client.process_card(&authorisation())).unwrap().into_data().transaction_id;
-    block_on(client.void(&Void::new(authorised))).unwrap();
+    let authorized = block_on(client.process_card(&authorization())).unwrap().into_data().transaction_id;
+    block_on(client.void(&Void::new(authorized))).unwrap();
     block_on(client.process_token(&token("tok_approved"))).unwrap();
     let ids = gateway.ledger().entries().iter().map(|entry| entry.transaction_id().clone()).collect();
     (gateway, ids)
 }
 
 #[test]
-fn an_entry_tells_what_happened() {
+fn entries_have_operation_kind_and_state() {
     let (gateway, _) = busy_day();
     let ledger = gateway.ledger();
     let kinds: Vec<_> =
@@ -46,7 +46,7 @@ fn an_entry_tells_what_happened() {
 }
 
 #[test]
-fn it_prints_as_one_line_per_transaction() {
+fn it_displays_one_line_per_transaction() {
     let (gateway, ids) = busy_day();
     let expected = format!(
         "the ledger:\n  \
@@ -61,7 +61,7 @@ fn it_prints_as_one_line_per_transaction() {
 }
 
 #[test]
-fn assertions_hold_where_they_are_true() {
+fn true_assertions_pass() {
     let (gateway, ids) = busy_day();
     let ledger = gateway.ledger();
     ledger.assert_charged_total(Amount::from_cents(21_00));
@@ -71,19 +71,19 @@ fn assertions_hold_where_they_are_true() {
 
 #[test]
 #[should_panic(expected = "expected one charge of 10.50 and no other; the ledger:")]
-fn two_charges_are_not_one() {
+fn assert_charged_once_fails_for_two_charges() {
     busy_day().0.ledger().assert_charged_once(PRICE);
 }
 
 #[test]
 #[should_panic(expected = "expected one charge of 10.50 and no other; the ledger is empty")]
-fn no_charge_is_not_one() {
+fn assert_charged_once_fails_without_a_charge() {
     FakeGateway::new().ledger().assert_charged_once(PRICE);
 }
 
 #[test]
 #[should_panic(expected = "expected one charge of 10.51 and no other")]
-fn a_charge_of_another_amount_is_not_the_one() {
+fn assert_charged_once_fails_for_another_amount() {
     let gateway = FakeGateway::new();
     block_on(gateway.client().process_card(&sale())).unwrap();
     gateway.ledger().assert_charged_once(Amount::from_cents(10_51));
@@ -91,7 +91,7 @@ fn a_charge_of_another_amount_is_not_the_one() {
 
 #[test]
 #[should_panic(expected = "expected nothing to be charged; the ledger:")]
-fn a_lost_answer_is_a_charge() {
+fn a_lost_response_is_a_charge() {
     let gateway = FakeGateway::new();
     gateway.arm(Fault::response_lost(OperationName::Transaction));
     block_on(gateway.client().process_card(&sale())).unwrap_err();
@@ -100,41 +100,41 @@ fn a_lost_answer_is_a_charge() {
 
 #[test]
 #[should_panic(expected = "expected nothing to be charged")]
-fn an_authorisation_is_a_charge_while_it_holds_the_money() {
+fn an_authorization_is_a_charge_while_it_holds_the_money() {
     let gateway = FakeGateway::new();
-    block_on(gateway.client().process_card(&authorisation())).unwrap();
+    block_on(gateway.client().process_card(&authorization())).unwrap();
     gateway.ledger().assert_nothing_charged();
 }
 
 #[test]
 #[should_panic(expected = "expected charges of 10.50 in all")]
-fn a_wrong_total_is_named() {
+fn assert_charged_total_fails_for_another_total() {
     busy_day().0.ledger().assert_charged_total(PRICE);
 }
 
 #[test]
 #[should_panic(expected = "to be voided; the ledger:")]
-fn a_sale_is_not_voided() {
+fn assert_voided_fails_for_a_sale() {
     let (gateway, ids) = busy_day();
     gateway.ledger().assert_voided(&ids[0]);
 }
 
 #[test]
-#[should_panic(expected = "expected txn_1 to be voided, but it is not there; the ledger is empty")]
-fn an_unknown_transaction_is_not_voided() {
+#[should_panic(expected = "expected txn_1 to be voided, but it does not exist; the ledger is empty")]
+fn assert_voided_fails_for_an_unknown_transaction() {
     Ledger::default().assert_voided(&"txn_1".parse().unwrap());
 }
 
 #[test]
-fn an_assertion_blames_the_line_that_called_it() {
-    let blamed = Arc::new(Mutex::new(None));
+fn a_failed_assertion_reports_the_caller_s_line() {
+    let reported = Arc::new(Mutex::new(None));
     let before = panic::take_hook();
     panic::set_hook(Box::new({
-        let (blamed, this_thread) = (Arc::clone(&blamed), thread::current().id());
+        let (reported, this_thread) = (Arc::clone(&reported), thread::current().id());
         move |info| {
-            // Other tests of this process may fail, or mean to, at the same time.
+            // Other tests of this process may panic at the same time.
             if thread::current().id() == this_thread {
-                *blamed.lock().unwrap() =
+                *reported.lock().unwrap() =
                     info.location().map(|location| (location.file().to_owned(), location.line()));
             }
         }
@@ -142,5 +142,5 @@ fn an_assertion_blames_the_line_that_called_it() {
     let line = line!() + 1;
     panic::catch_unwind(|| _ = Ledger::default().assert_charged_once(PRICE)).unwrap_err();
     panic::set_hook(before);
-    assert_eq!(*blamed.lock().unwrap(), Some((file!().to_owned(), line)));
+    assert_eq!(*reported.lock().unwrap(), Some((file!().to_owned(), line)));
 }

@@ -1,6 +1,6 @@
-//! The tests of payments-fake that need nothing but its public interface, one file per question.
+//! The tests of payments-fake that use only its public interface, one file per question.
 
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+#![allow(clippy::unwrap_used, reason = "a panic in a helper fails the test")]
 
 mod change_log;
 mod choices;

@@ -1,4 +1,4 @@
-//! What the record of requests says that the service did, beside what the client saw.
+//! Recorded requests: what the service did, and what the client saw.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 
 use crate::support::*;
 
-/// What the service did, the status and the symptom that the client saw, and whether a transaction is named.
-type Seen = (RequestEffect, Option<u16>, Option<&'static str>, bool);
+/// What the service did, the status and the symptom that the client saw, and whether there is a transaction id.
+type Summary = (RequestEffect, Option<u16>, Option<&'static str>, bool);
 
-fn seen(request: &RecordedRequest) -> Seen {
+fn summary(request: &RecordedRequest) -> Summary {
     let status = request.status().map(|status| status.as_u16());
     (request.effect(), status, request.symptom(), request.transaction_id().is_some())
 }
 
-fn after(gateway: &FakeGateway, request: Request<bytes::Bytes>) -> Seen {
+fn send(gateway: &FakeGateway, request: Request<bytes::Bytes>) -> Summary {
     drop(gateway.handle(noon(), request));
-    seen(gateway.requests().last().unwrap())
+    summary(gateway.requests().last().unwrap())
 }
 
 fn pay() -> Request<bytes::Bytes> {
@@ -27,31 +27,31 @@ fn pay() -> Request<bytes::Bytes> {
 }
 
 #[test]
-fn each_request_tells_what_the_service_did() {
+fn each_request_has_its_effect() {
     use RequestEffect::{Charged, Declined, LookedUp, Refused, Voided};
     let gateway = FakeGateway::new();
     let declined = encoded(&card("4000000000000002").build().unwrap());
-    assert_eq!(after(&gateway, pay()), (Charged, Some(200), None, true));
-    assert_eq!(after(&gateway, post("/transaction", declined)), (Declined, Some(200), None, true));
-    assert_eq!(after(&gateway, post("/transaction", "{}")), (Refused, Some(400), None, false));
-    assert_eq!(after(&gateway, get("/customer/cus_1")), (LookedUp, Some(200), None, false));
-    assert_eq!(after(&gateway, get("/customer/cus_2")), (Refused, Some(404), None, false));
+    assert_eq!(send(&gateway, pay()), (Charged, Some(200), None, true));
+    assert_eq!(send(&gateway, post("/transaction", declined)), (Declined, Some(200), None, true));
+    assert_eq!(send(&gateway, post("/transaction", "{}")), (Refused, Some(400), None, false));
+    assert_eq!(send(&gateway, get("/customer/cus_1")), (LookedUp, Some(200), None, false));
+    assert_eq!(send(&gateway, get("/customer/cus_2")), (Refused, Some(404), None, false));
     assert_eq!(
-        after(&gateway, post("/transaction", encoded(&authorisation()))),
+        send(&gateway, post("/transaction", encoded(&authorization()))),
         (Charged, Some(200), None, true)
     );
-    let authorised = gateway.ledger().entries()[2].transaction_id().clone();
-    let void = || post("/void", json!({ "TransactionId": authorised.as_str() }).to_string());
-    assert_eq!(after(&gateway, void()), (Voided, Some(200), None, true));
-    assert_eq!(gateway.requests().last().unwrap().transaction_id(), Some(&authorised));
-    assert_eq!(after(&gateway, void()), (Refused, Some(400), None, false));
+    let authorized = gateway.ledger().entries()[2].transaction_id().clone();
+    let void = || post("/void", json!({ "TransactionId": authorized.as_str() }).to_string());
+    assert_eq!(send(&gateway, void()), (Voided, Some(200), None, true));
+    assert_eq!(gateway.requests().last().unwrap().transaction_id(), Some(&authorized));
+    assert_eq!(send(&gateway, void()), (Refused, Some(400), None, false));
     let numbers: Vec<_> = gateway.requests_since(3).iter().map(RecordedRequest::number).collect();
     assert_eq!(numbers, [4, 5, 6, 7, 8]);
     assert_eq!(gateway.requests()[0].amount(), Some(PRICE));
 }
 
 #[test]
-fn a_fault_shows_as_an_effect_and_a_symptom_of_its_own() {
+fn a_fault_is_recorded_with_its_effect_and_symptom() {
     use RequestEffect::{Charged, Late, Nothing};
     let gateway = FakeGateway::new();
     let any = Fault::on_any();
@@ -66,22 +66,22 @@ fn a_fault_shows_as_an_effect_and_a_symptom_of_its_own() {
         (any.before_commit().garbage(), (Nothing, None, Some("garbage"), false)),
     ] {
         gateway.arm(fault.clone());
-        assert_eq!(after(&gateway, pay()), expected, "{fault}");
+        assert_eq!(send(&gateway, pay()), expected, "{fault}");
         assert_eq!(gateway.requests().last().unwrap().fault(), Some(&fault));
     }
     assert_eq!(gateway.deliver_late(), 1);
-    assert_eq!(seen(&gateway.requests()[2]), (Charged, None, Some("reset"), true));
+    assert_eq!(summary(&gateway.requests()[2]), (Charged, None, Some("reset"), true));
 }
 
 #[test]
-fn of_two_late_voids_one_took_effect() {
+fn only_one_of_two_late_voids_takes_effect() {
     let gateway = FakeGateway::new();
-    after(&gateway, post("/transaction", encoded(&authorisation())));
+    send(&gateway, post("/transaction", encoded(&authorization())));
     let id = gateway.ledger().entries()[0].transaction_id().clone();
     gateway.arm(Fault::on(OperationName::Void).late().close().times(2));
     for _ in 0..2 {
         let void = post("/void", json!({ "TransactionId": id.as_str() }).to_string());
-        assert_eq!(after(&gateway, void).0, RequestEffect::Late);
+        assert_eq!(send(&gateway, void).0, RequestEffect::Late);
     }
     assert_eq!(gateway.deliver_late(), 2);
     let effects: Vec<_> = gateway.requests_since(1).iter().map(RecordedRequest::effect).collect();
@@ -95,26 +95,26 @@ fn a_held_request_has_no_effect_until_it_is_resumed() {
     arm();
     let Reply::Held { request, .. } = gateway.handle(noon(), pay()) else { panic!("it waits") };
     let (nothing, charged) = (RequestEffect::Nothing, RequestEffect::Charged);
-    assert_eq!(seen(&gateway.requests()[0]), (nothing, None, None, false));
-    after(&gateway, get("/customer/cus_1"));
+    assert_eq!(summary(&gateway.requests()[0]), (nothing, None, None, false));
+    send(&gateway, get("/customer/cus_1"));
     drop(gateway.resume(noon(), request));
-    assert_eq!(seen(&gateway.requests()[0]), (charged, Some(200), None, true));
+    assert_eq!(summary(&gateway.requests()[0]), (charged, Some(200), None, true));
 
-    // One that is not kept any more changes no other.
+    // Resuming a request that is no longer stored changes no other.
     arm();
     let Reply::Held { request, .. } = gateway.handle(noon(), pay()) else { panic!("it waits") };
-    after(&gateway, get("/customer/cus_1"));
-    after(&gateway, get("/customer/cus_2"));
+    send(&gateway, get("/customer/cus_1"));
+    send(&gateway, get("/customer/cus_2"));
     let before = gateway.requests();
     drop(gateway.resume(noon(), request));
     assert!(gateway.requests() == before);
 }
 
 #[test]
-fn the_json_has_effect_and_symptom() {
+fn the_json_has_the_effect_and_the_symptom() {
     let gateway = FakeGateway::new();
     gateway.arm(Fault::response_lost(OperationName::Transaction));
-    after(&gateway, pay());
+    send(&gateway, pay());
     let json: Value = serde_json::from_str(&gateway.requests()[0].to_json()).unwrap();
     let id = gateway.ledger().entries()[0].transaction_id().clone();
     let part = ["amount", "effect", "transaction_id", "fault", "status", "symptom"];

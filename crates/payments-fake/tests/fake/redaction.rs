@@ -1,4 +1,4 @@
-//! Nothing the fake keeps or prints holds a card number, a security code, an account or the key.
+//! No stored or printed text of the fake holds a card number, a security code, an account or the key.
 
 use std::time::SystemTime;
 
@@ -29,7 +29,7 @@ fn assert_no_secret(text: &str) {
 }
 
 #[test]
-fn nothing_that_is_kept_holds_a_secret_d62() {
+fn no_stored_text_holds_a_secret_d62() {
     let gateway = FakeGateway::new();
     let client = gateway.client();
     let paid = block_on(client.process_card(&payment())).unwrap();
@@ -56,7 +56,7 @@ fn nothing_that_is_kept_holds_a_secret_d62() {
 }
 
 #[test]
-fn a_captured_request_shows_what_a_test_needs_d62() {
+fn a_recorded_request_shows_what_a_test_needs_d62() {
     let gateway = FakeGateway::new();
     block_on(gateway.client().process_card(&payment())).unwrap();
     let request = &gateway.requests()[0];
@@ -78,7 +78,7 @@ fn a_captured_request_shows_what_a_test_needs_d62() {
 }
 
 #[test]
-fn account_fields_are_captured_by_name_alone_d39() {
+fn account_fields_are_recorded_by_name_only_d39() {
     let gateway = FakeGateway::new();
     block_on(gateway.client().process_ach(&ach())).unwrap();
     let request = &gateway.requests()[0];
@@ -87,7 +87,7 @@ fn account_fields_are_captured_by_name_alone_d39() {
 }
 
 #[test]
-fn a_secret_where_nobody_expects_it_is_not_captured_either() {
+fn a_secret_in_an_unexpected_place_is_not_recorded() {
     let gateway = FakeGateway::new();
     for body in [
         NUMBER.to_owned(),
@@ -99,7 +99,7 @@ fn a_secret_where_nobody_expects_it_is_not_captured_either() {
         json!({ "BillingCity": { "Cvv": NUMBER } }).to_string(),
         json!({ "BillingCity": { "Cvv": "987" } }).to_string(),
     ] {
-        answer(&gateway, post("/transaction", body));
+        response(&gateway, post("/transaction", body));
     }
     for request in gateway.requests() {
         let fields: Vec<_> =
@@ -110,7 +110,7 @@ fn a_secret_where_nobody_expects_it_is_not_captured_either() {
 }
 
 #[test]
-fn a_card_number_in_a_text_is_masked_however_the_text_is_escaped_d62() {
+fn a_card_number_in_an_escaped_text_is_masked_d62() {
     let gateway = FakeGateway::new();
     for text in [
         r"card \u00274242424242424242\u0027",
@@ -122,7 +122,7 @@ fn a_card_number_in_a_text_is_masked_however_the_text_is_escaped_d62() {
     ] {
         for name in ["Description", "ReferenceNo", "TokenId", "Reason"] {
             gateway.clear_requests();
-            answer(&gateway, post("/token-transaction", format!(r#"{{"{name}":"{text}"}}"#)));
+            response(&gateway, post("/token-transaction", format!(r#"{{"{name}":"{text}"}}"#)));
             let field = gateway.requests()[0].field(name).unwrap().into_owned();
             assert_eq!(field.matches('*').count(), 12, "{name}: {field}");
         }
@@ -134,7 +134,7 @@ fn a_card_number_in_a_text_is_masked_however_the_text_is_escaped_d62() {
 }
 
 #[test]
-fn a_reference_and_a_description_that_hold_no_card_number_are_kept_to_the_letter() {
+fn references_and_descriptions_without_card_numbers_are_unchanged() {
     let gateway = FakeGateway::new();
     for text in ["order\u{a0}7, \"line\"\nbreak", "ORD-2030-01-0001", "20300101000018", "a%20b"] {
         let payment = TokenTransaction::builder("tok_approved", PRICE, ConvenienceFee::Inactive);
@@ -148,7 +148,7 @@ fn a_reference_and_a_description_that_hold_no_card_number_are_kept_to_the_letter
 }
 
 #[test]
-fn s5_headers_that_hold_a_key_or_a_card_number_are_not_captured() {
+fn s5_headers_with_a_key_or_a_card_number_are_redacted() {
     let gateway = FakeGateway::new();
     let mut request = get("/customer/cus_1");
     for (name, value) in [
@@ -161,16 +161,16 @@ fn s5_headers_that_hold_a_key_or_a_card_number_are_not_captured() {
         ("x-trace", "4fb1-secret"),
     ] {
         request.headers_mut().insert(name, "4fb1-secret".parse().unwrap());
-        answer(&gateway, request.clone());
+        response(&gateway, request.clone());
         assert_eq!(gateway.requests().last().unwrap().headers()[name], value, "{name}");
     }
     let mut sensitive = http::HeaderValue::from_static("4fb1-secret");
     sensitive.set_sensitive(true);
     request.headers_mut().insert("x-trace", sensitive);
-    answer(&gateway, request.clone());
+    response(&gateway, request.clone());
     assert_eq!(gateway.requests().last().unwrap().headers()["x-trace"], "[redacted]");
     request.headers_mut().insert("x-trace", "card=4242424242424242".parse().unwrap());
-    answer(&gateway, request);
+    response(&gateway, request);
     assert_eq!(gateway.requests().last().unwrap().headers()["x-trace"], "card=************4242");
 }
 
@@ -181,8 +181,8 @@ fn debug_of_everything_is_redacted() {
     let held = gateway.handle(SystemTime::UNIX_EPOCH, post("/transaction", encoded(&payment())));
     assert!(matches!(held, Reply::Held { .. }));
     assert_no_secret(&format!("{held:?}"));
-    let answered = gateway.handle(SystemTime::UNIX_EPOCH, post("/transaction", encoded(&payment())));
-    assert_eq!(format!("{answered:?}").split(" with ").next(), Some("Answer(HTTP 200 OK"));
+    let reply = gateway.handle(SystemTime::UNIX_EPOCH, post("/transaction", encoded(&payment())));
+    assert_eq!(format!("{reply:?}").split(" with ").next(), Some("Answer(HTTP 200 OK"));
     let shown = format!(
         "{gateway:?} {:?} {:?} {:?} {:?} {:?}",
         gateway.transport(),
@@ -195,28 +195,28 @@ fn debug_of_everything_is_redacted() {
 }
 
 #[test]
-fn only_the_newest_requests_are_kept() {
+fn only_the_newest_requests_are_stored() {
     let gateway = FakeGateway::builder().recorded_requests(2).build();
     for id in ["cus_1", "cus_2", "cus_3"] {
-        answer(&gateway, get(&format!("/customer/{id}")));
+        response(&gateway, get(&format!("/customer/{id}")));
     }
     let paths: Vec<_> = gateway.requests().iter().map(|request| request.path().to_owned()).collect();
     assert_eq!(paths, ["/api/v1/public/customer/cus_2", "/api/v1/public/customer/cus_3"]);
     gateway.clear_requests();
     assert_eq!(gateway.requests(), []);
 
-    let forgetful = FakeGateway::builder().recorded_requests(0).build();
-    answer(&forgetful, get("/customer/cus_1"));
-    assert_eq!(forgetful.requests(), []);
+    let without_log = FakeGateway::builder().recorded_requests(0).build();
+    response(&without_log, get("/customer/cus_1"));
+    assert_eq!(without_log.requests(), []);
 }
 
-/// Every place of each recorded request, as a program reads it and as it is printed. Its JSON must be JSON.
+/// Everything that a program can read or print of each recorded request. Checks that its JSON is valid.
 fn shown(gateway: &FakeGateway) -> Vec<String> {
     let requests = gateway.requests();
     let all = requests.iter().map(|request| {
         let json = request.to_json();
         serde_json::from_str::<&serde_json::value::RawValue>(&json)
-            .unwrap_or_else(|_| panic!("it is no JSON: {json}"));
+            .unwrap_or_else(|_| panic!("not JSON: {json}"));
         let fields = request.field_names().map(|name| format!("{name} {}", request.field(name).unwrap()));
         let fields: Vec<_> = fields.collect();
         format!("{json} {request:?} {} {:?} {fields:?}", request.path(), request.headers())
@@ -225,7 +225,7 @@ fn shown(gateway: &FakeGateway) -> Vec<String> {
 }
 
 #[test]
-fn a_secret_is_not_recorded_wherever_it_was_put_d62() {
+fn a_secret_is_not_recorded_in_any_place_d62() {
     const SECRET_FIELDS: [&str; 7] =
         ["Cvv", "ExpiryDate", "AccountNumber", "RoutingNumber", "cardnumber", "Api-Key", "Unknown"];
     let shown_fields = [
@@ -268,7 +268,7 @@ fn a_secret_is_not_recorded_wherever_it_was_put_d62() {
             for value in
                 [json!("987"), json!(987), json!(["987"]), json!({ "a": "9876543210" }), json!("021000021")]
             {
-                answer(&gateway, post(path, json!({ field: value }).to_string()));
+                response(&gateway, post(path, json!({ field: value }).to_string()));
             }
         }
         for field in shown_fields.into_iter().chain(["CardNumber"]) {
@@ -281,19 +281,19 @@ fn a_secret_is_not_recorded_wherever_it_was_put_d62() {
                 json!(format!("for {key}")),
                 json!([key]),
             ] {
-                answer(&gateway, post(path, json!({ field: value }).to_string()));
+                response(&gateway, post(path, json!({ field: value }).to_string()));
             }
         }
-        answer(&gateway, post(path, json!({ key: 1 }).to_string()));
+        response(&gateway, post(path, json!({ key: 1 }).to_string()));
     }
     for place in [NUMBER, key, "4242-4242-4242-4242"] {
-        answer(&gateway, get(&format!("/transaction/{place}")));
-        answer(&gateway, get(&format!("/customer/cus_1?api_key={place}")));
-        answer(&gateway, get(&format!("/{place}")));
+        response(&gateway, get(&format!("/transaction/{place}")));
+        response(&gateway, get(&format!("/customer/cus_1?api_key={place}")));
+        response(&gateway, get(&format!("/{place}")));
         for header in ["referer", "user-agent", "x-request-id", "idempotency-key", "x-card"] {
             let mut request = get("/customer/cus_1");
             request.headers_mut().insert(header, format!("http://localhost/{place}").parse().unwrap());
-            answer(&gateway, request);
+            response(&gateway, request);
         }
     }
     assert_eq!(gateway.requests().len(), 3 * (7 * 5 + 32 * 7 + 1) + 3 * (3 + 5));
@@ -304,7 +304,7 @@ fn a_secret_is_not_recorded_wherever_it_was_put_d62() {
 }
 
 #[test]
-fn a_recorded_request_is_json_whatever_was_sent() {
+fn to_json_is_valid_for_any_request() {
     let gateway = FakeGateway::new();
     let deep = format!("{{\"BillingCity\":{}1{}}}", "[".repeat(1000), "]".repeat(1000));
     for body in [
@@ -317,7 +317,7 @@ fn a_recorded_request_is_json_whatever_was_sent() {
         let mut request = post("/transaction", body.to_owned());
         request.headers_mut().append("x-two", "a\"b".parse().unwrap());
         request.headers_mut().append("x-two", http::HeaderValue::from_bytes(b"\xff").unwrap());
-        answer(&gateway, request);
+        response(&gateway, request);
     }
     shown(&gateway);
     let first: serde_json::Value = serde_json::from_str(&gateway.requests()[0].to_json()).unwrap();
@@ -334,27 +334,27 @@ fn a_recorded_request_is_json_whatever_was_sent() {
 }
 
 #[test]
-fn s5_no_accepted_key_is_kept_in_the_books_wherever_it_was_put() {
+fn s5_no_accepted_key_is_stored_or_recorded() {
     let (key, other) = ("sk_canary_of_one", "sk_canary_of_another");
     let gateway = FakeGateway::builder().api_key(key).another_api_key(other).build();
     let payment = TokenTransaction::builder("tok_approved", PRICE, ConvenienceFee::Inactive);
     let payment =
         payment.reference_no(format!("x{other}")).description(format!("{key} {key}")).build().unwrap();
     block_on(gateway.client().process_token(&payment)).unwrap();
-    answer(&gateway, get(&format!("/transaction/{other}")));
-    let kept = gateway.first_tenant().state_json();
+    response(&gateway, get(&format!("/transaction/{other}")));
+    let state = gateway.first_tenant().state_json();
     let recorded: Vec<_> = gateway.requests().iter().map(payments_fake::RecordedRequest::to_json).collect();
     for secret in [key, other] {
         assert!(
-            !kept.contains(secret) && !recorded.concat().contains(secret),
-            "{secret}: {kept}\n{recorded:?}"
+            !state.contains(secret) && !recorded.concat().contains(secret),
+            "{secret}: {state}\n{recorded:?}"
         );
     }
-    assert!(kept.contains(r#""ReferenceNo":"x[redacted]""#), "{kept}");
+    assert!(state.contains(r#""ReferenceNo":"x[redacted]""#), "{state}");
 }
 
 #[test]
-fn a_method_that_is_a_secret_is_neither_kept_nor_logged_d62() {
+fn a_secret_in_the_method_is_neither_recorded_nor_logged_d62() {
     let gateway = FakeGateway::new();
     for (method, shown) in [(NUMBER, "************4242"), ("my_own_key", "REDACTED"), ("PURGE", "PURGE")] {
         let request = http::Request::builder().method(method).uri("/api/v1/public/transaction");

@@ -1,4 +1,4 @@
-//! A transport that says what it was told.
+//! A transport that returns scripted responses.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ fn client(script: &ScriptedTransport) -> Client {
 }
 
 #[test]
-fn it_gives_its_steps_in_order_and_keeps_the_requests() {
+fn it_runs_its_steps_in_order_and_records_the_requests() {
     let script = ScriptedTransport::new()
         .answer(200, r#"{"status_code":100,"data":{"TransactionId":"txn_1"}}"#)
         .fail(TransportError::not_processed(TransportErrorKind::Resolve))
@@ -39,7 +39,7 @@ fn a_transport_that_ignores_its_deadline_cannot_hang_a_payment_d23() {
 }
 
 #[test]
-#[should_panic(expected = "the script has no answer left for a request: transaction")]
-fn a_request_too_many_fails_the_test() {
+#[should_panic(expected = "the script has no response left for a request: transaction")]
+fn an_extra_request_fails_the_test() {
     let _ = block_on(client(&ScriptedTransport::new()).process_card(&sale()));
 }

@@ -46,7 +46,7 @@ pub(crate) fn sale() -> CardTransaction {
     card("4242424242424242").build().unwrap()
 }
 
-pub(crate) fn authorisation() -> CardTransaction {
+pub(crate) fn authorization() -> CardTransaction {
     payment("4242424242424242", TransactionType::Auth, PAYER).build().unwrap()
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn token(id: &str) -> TokenTransaction {
     TokenTransaction::builder(id, PRICE, ConvenienceFee::Inactive).reference_no("order-7").build().unwrap()
 }
 
-/// The time at which the pure core is asked.
+/// The time of requests to the pure core.
 pub(crate) fn noon() -> SystemTime {
     SystemTime::UNIX_EPOCH + std::time::Duration::new(1_900_000_000, 0)
 }
@@ -86,18 +86,18 @@ pub(crate) fn get(path: &str) -> Request<Bytes> {
     request(Method::GET, path, Bytes::new())
 }
 
-/// The whole answer, where one must come.
-pub(crate) fn answer(gateway: &FakeGateway, request: Request<Bytes>) -> Response<Bytes> {
+/// The complete response; panics on any other reply.
+pub(crate) fn response(gateway: &FakeGateway, request: Request<Bytes>) -> Response<Bytes> {
     match gateway.handle(noon(), request) {
-        Reply::Answer(answer) => answer,
-        reply => panic!("expected an answer, not {reply:?}"),
+        Reply::Answer(response) => response,
+        reply => panic!("expected a response, not {reply:?}"),
     }
 }
 
-/// The answer's status and its body as JSON.
+/// The response's status, and its body as JSON.
 pub(crate) fn json(gateway: &FakeGateway, request: Request<Bytes>) -> (u16, Value) {
-    let answer = answer(gateway, request);
-    (answer.status().as_u16(), serde_json::from_slice(answer.body()).unwrap())
+    let response = response(gateway, request);
+    (response.status().as_u16(), serde_json::from_slice(response.body()).unwrap())
 }
 
 /// The error body that the interface shows.

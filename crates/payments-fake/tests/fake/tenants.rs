@@ -1,4 +1,4 @@
-//! Several keys are several services that know nothing of each other.
+//! The keys of a gateway have separate records.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request};
@@ -15,26 +15,26 @@ fn two_tenants() -> FakeGateway {
     FakeGateway::builder().api_key(KEYS[0]).another_api_key(KEYS[1]).build()
 }
 
-fn under(key: &'static str, mut request: Request<Bytes>) -> Request<Bytes> {
+fn with_key(key: &'static str, mut request: Request<Bytes>) -> Request<Bytes> {
     request.headers_mut().insert("authorization", HeaderValue::from_static(key));
     request
 }
 
 #[test]
-fn what_one_key_has_no_other_finds() {
+fn the_records_of_one_key_are_invisible_to_another() {
     let gateway = two_tenants();
     let payment = card("4242424242424242").payment_tokenization(true).build().unwrap();
-    let (status, paid) = json(&gateway, under(KEYS[1], post("/transaction", encoded(&payment))));
+    let (status, paid) = json(&gateway, with_key(KEYS[1], post("/transaction", encoded(&payment))));
     assert_eq!(status, 200);
     let id = paid["data"]["TransactionId"].as_str().unwrap();
-    let (_, authorised) = json(&gateway, under(KEYS[1], post("/transaction", encoded(&authorisation()))));
-    let authorised = authorised["data"]["TransactionId"].as_str().unwrap();
+    let (_, authorized) = json(&gateway, with_key(KEYS[1], post("/transaction", encoded(&authorization()))));
+    let authorized = authorized["data"]["TransactionId"].as_str().unwrap();
     let second = gateway.tenant(KEYS[1]).unwrap();
     second.add_customer_json(r#"{"CustomerId":"cus_7"}"#).unwrap();
     let token = second.tokens()[0].token_id.to_string();
 
     let charge = json!({"TokenId": token, "Amount": 1, "ConvenienceFeeActive": false}).to_string();
-    let void = json!({"TransactionId": authorised}).to_string();
+    let void = json!({"TransactionId": authorized}).to_string();
     let statuses = |key| {
         [
             get(&format!("/transaction/{id}")),
@@ -43,7 +43,7 @@ fn what_one_key_has_no_other_finds() {
             post("/token-transaction", charge.clone()),
             post("/void", void.clone()),
         ]
-        .map(|request| json(&gateway, under(key, request)).0)
+        .map(|request| json(&gateway, with_key(key, request)).0)
     };
     assert_eq!(statuses(KEYS[0]), [404, 404, 200, 400, 400]);
     assert_eq!(statuses(KEYS[1]), [200, 200, 200, 200, 200]);
@@ -56,23 +56,23 @@ fn what_one_key_has_no_other_finds() {
 }
 
 #[test]
-fn a_test_token_is_counted_for_each_key_apart() {
+fn charges_of_a_test_token_are_counted_per_key() {
     let gateway = two_tenants();
     let charge = |key| {
         let body = token("tok_then_declined").encode().as_ref().to_vec();
-        json(&gateway, under(key, post("/token-transaction", body))).1["status"].clone()
+        json(&gateway, with_key(key, post("/token-transaction", body))).1["status"].clone()
     };
     assert_eq!([(); 3].map(|()| charge(KEYS[0])), ["success", "success", "failed"]);
     assert_eq!([(); 3].map(|()| charge(KEYS[1])), ["success", "success", "failed"]);
 }
 
 #[test]
-fn a_key_that_is_none_of_them_is_told_so_whatever_it_asks() {
+fn an_unknown_key_is_refused_for_every_request() {
     let gateway = two_tenants();
     for key in ["", "key_on", "key_one2", "key_three", "KEY_ONE", "key_onekey_one"] {
         for request in [get("/customer/cus_1"), post("/void", "{}"), post("/transaction", encoded(&sale()))] {
             assert_eq!(
-                json(&gateway, under(key, request)),
+                json(&gateway, with_key(key, request)),
                 error_body(401, "Unauthorized: Invalid API Key"),
                 "{key}"
             );
@@ -86,7 +86,7 @@ fn a_key_that_is_none_of_them_is_told_so_whatever_it_asks() {
 }
 
 #[test]
-fn a_key_that_is_given_twice_is_one_tenant() {
+fn a_repeated_key_is_one_tenant() {
     let builder = || FakeGateway::builder().another_api_key("key_one");
     assert_eq!(builder().another_api_key("key_one").build().tenants().count(), 2);
     let renamed = builder().api_key("key_one").build();
@@ -94,41 +94,44 @@ fn a_key_that_is_given_twice_is_one_tenant() {
 }
 
 #[test]
-fn faults_and_the_record_of_requests_are_shared() {
+fn faults_and_recorded_requests_are_shared() {
     let gateway = two_tenants();
     gateway.arm(Fault::on(OperationName::GetCustomer).before_commit().close());
-    let asked = gateway.handle(noon(), under(KEYS[1], get("/customer/cus_1")));
-    assert!(matches!(asked, Reply::Closed));
+    let reply = gateway.handle(noon(), with_key(KEYS[1], get("/customer/cus_1")));
+    assert!(matches!(reply, Reply::Closed));
     assert_eq!(gateway.requests().len(), 1);
 }
 
 #[test]
-fn what_is_late_takes_effect_under_the_key_it_came_with() {
+fn a_late_payment_takes_effect_for_its_own_key() {
     let gateway = two_tenants();
     gateway.arm(Fault::on_any().late().close());
-    gateway.handle(noon(), under(KEYS[1], post("/transaction", encoded(&sale()))));
+    gateway.handle(noon(), with_key(KEYS[1], post("/transaction", encoded(&sale()))));
     assert_eq!(gateway.deliver_late(), 1);
     gateway.ledger().assert_nothing_charged();
     gateway.tenant(KEYS[1]).unwrap().ledger().assert_charged_once(PRICE);
 }
 
 #[test]
-fn a_reset_forgets_everything_of_every_key() {
+fn a_reset_removes_the_records_of_every_key() {
     let gateway = two_tenants();
     let fresh = gateway.first_tenant().state_json();
     for key in KEYS {
-        json(&gateway, under(key, post("/transaction", encoded(&sale()))));
+        json(&gateway, with_key(key, post("/transaction", encoded(&sale()))));
         gateway.tenant(key).unwrap().add_token_json(r#"{"TokenId":"tok_7"}"#).unwrap();
         gateway.tenant(key).unwrap().add_customer_json(r#"{"CustomerId":"cus_7"}"#).unwrap();
         for _ in 0..2 {
             json(
                 &gateway,
-                under(key, post("/token-transaction", token("tok_then_declined").encode().as_ref().to_vec())),
+                with_key(
+                    key,
+                    post("/token-transaction", token("tok_then_declined").encode().as_ref().to_vec()),
+                ),
             );
         }
     }
     gateway.arm(Fault::on_any().late().close());
-    gateway.handle(noon(), under(KEYS[1], post("/transaction", encoded(&sale()))));
+    gateway.handle(noon(), with_key(KEYS[1], post("/transaction", encoded(&sale()))));
     gateway.arm(Fault::on_any().before_commit().close());
     gateway.reset();
 
@@ -136,12 +139,12 @@ fn a_reset_forgets_everything_of_every_key() {
     for key in KEYS {
         assert_eq!(gateway.tenant(key).unwrap().state_json(), fresh);
         let body = token("tok_then_declined").encode().as_ref().to_vec();
-        assert_eq!(json(&gateway, under(key, post("/token-transaction", body))).1["status"], "success");
+        assert_eq!(json(&gateway, with_key(key, post("/token-transaction", body))).1["status"], "success");
     }
 }
 
 #[test]
-fn the_state_of_a_fresh_tenant_is_the_seeded_customer() {
+fn a_fresh_tenant_has_only_the_seeded_customer() {
     let state: Value = serde_json::from_str(&FakeGateway::new().first_tenant().state_json()).unwrap();
     assert_eq!((&state["transactions"], &state["tokens"]), (&json!([]), &json!([])));
     let (_, shown) = json(&FakeGateway::new(), request(Method::GET, "/customer/cus_1", Bytes::new()));
@@ -149,7 +152,7 @@ fn the_state_of_a_fresh_tenant_is_the_seeded_customer() {
 }
 
 #[test]
-fn unlisted_cards_are_refused_where_that_was_chosen() {
+fn unlisted_cards_can_be_refused() {
     let gateway =
         FakeGateway::builder().choices(|choices| choices.unlisted_cards = UnlistedCards::Refused).build();
     let unlisted = card("4000000000000010").build().unwrap();

@@ -1,4 +1,4 @@
-//! Every public test value, in every shape that a decline can have, through a client.
+//! Every public test value and every shape of a decline, through a client.
 
 use crate::support::*;
 use payments_core::model::{ConvenienceFee, Payer, TokenTransaction, TransactionId, TransactionType};
@@ -41,13 +41,13 @@ fn every_card_number_does_what_the_table_says() {
                 );
                 gateway.ledger().assert_nothing_charged();
             }
-            effect => panic!("{effect:?} is no effect of a card"),
+            effect => panic!("{effect:?} is not an effect of a card"),
         }
     }
 }
 
 #[test]
-fn a_number_that_fails_luhn_is_refused_by_the_service_as_well() {
+fn the_service_refuses_a_number_that_fails_luhn() {
     let body = String::from_utf8(encoded(&sale()).to_vec()).unwrap().replace(VISA, "4242424242424241");
     let (status, error) = json(&FakeGateway::new(), post("/transaction", body));
     assert_eq!(status, 400);
@@ -77,7 +77,7 @@ fn every_named_token_does_what_the_table_says() {
                 );
                 gateway.ledger().assert_nothing_charged();
             }
-            effect => panic!("{effect:?} is no effect of a token"),
+            effect => panic!("{effect:?} is not an effect of a token"),
         }
     }
 }
@@ -91,7 +91,7 @@ fn one_token_approves_twice_and_then_declines() {
 }
 
 #[test]
-fn a_token_made_from_a_card_is_learnt_from_the_gateway_and_can_be_charged_d29() {
+fn the_gateway_lists_a_new_token_and_it_can_be_charged_d29() {
     let gateway = FakeGateway::new();
     let payment = card(VISA).payment_tokenization(true).build().unwrap();
     let paid = block_on(gateway.client().process_card(&payment)).unwrap();
@@ -104,7 +104,7 @@ fn a_token_made_from_a_card_is_learnt_from_the_gateway_and_can_be_charged_d29() 
 }
 
 #[test]
-fn one_card_tokenises_and_then_every_charge_of_its_token_is_declined() {
+fn charges_of_a_token_of_the_declining_card_are_declined() {
     let gateway = FakeGateway::new();
     let payment = card(DECLINED_AS_TOKEN).payment_tokenization(true).build().unwrap();
     block_on(gateway.client().process_card(&payment)).unwrap();
@@ -115,7 +115,7 @@ fn one_card_tokenises_and_then_every_charge_of_its_token_is_declined() {
 }
 
 #[test]
-fn a_declined_card_makes_no_token() {
+fn a_declined_card_creates_no_token() {
     let gateway = FakeGateway::new();
     let payment = card(DECLINED).payment_tokenization(true).build().unwrap();
     block_on(gateway.client().process_card(&payment)).unwrap_err();
@@ -135,14 +135,14 @@ fn a_token_belongs_to_its_customer_d40() {
 }
 
 #[test]
-fn a_token_made_from_a_card_belongs_to_its_customer_too_d40() {
+fn a_new_token_belongs_to_its_customer_too_d40() {
     let gateway = FakeGateway::new();
     let payment = card(VISA).payment_tokenization(true).build().unwrap();
     block_on(gateway.client().process_card(&payment)).unwrap();
-    let made = &gateway.tokens()[0];
-    assert_eq!(made.gateway_customer_id.as_str(), "gc_1");
+    let created = &gateway.tokens()[0];
+    assert_eq!(created.gateway_customer_id.as_str(), "gc_1");
     let charge = |owner: &str| {
-        let payment = TokenTransaction::builder(made.token_id.as_str(), PRICE, ConvenienceFee::Inactive);
+        let payment = TokenTransaction::builder(created.token_id.as_str(), PRICE, ConvenienceFee::Inactive);
         block_on(gateway.client().process_token(&payment.gateway_customer_id(owner).build().unwrap()))
     };
     charge("gc_1").unwrap();
@@ -150,7 +150,7 @@ fn a_token_made_from_a_card_belongs_to_its_customer_too_d40() {
 }
 
 #[test]
-fn a_decline_shape_is_read_by_its_name() {
+fn a_decline_shape_is_parsed_from_its_name() {
     for shape in DeclineShape::ALL {
         assert_eq!(shape.to_string().parse(), Ok(shape));
     }
@@ -161,8 +161,8 @@ fn a_decline_shape_is_read_by_its_name() {
 #[test]
 fn the_invalid_postal_code_is_refused_for_cards_and_accounts() {
     let gateway = FakeGateway::new();
-    let nowhere = Payer { postal_code: INVALID_POSTAL_CODE, ..PAYER };
-    let payment = payment(VISA, TransactionType::Sale, nowhere).build().unwrap();
+    let payer = Payer { postal_code: INVALID_POSTAL_CODE, ..PAYER };
+    let payment = payment(VISA, TransactionType::Sale, payer).build().unwrap();
     let error = block_on(gateway.client().process_card(&payment)).unwrap_err();
     assert_eq!((error.outcome(), error.reason()), (Outcome::Rejected, Some("invalid postal code")));
 
@@ -212,9 +212,9 @@ fn every_shape_of_a_decline_is_a_rejection_and_takes_no_money_d06() {
         let ledger = gateway.ledger();
         let entry = &ledger.entries()[0];
         assert_eq!(entry.state, EntryState::Declined);
-        let told = matches!(shape, DeclineShape::OkFailed | DeclineShape::OkError);
-        assert_eq!(error.transaction_id(), Some(entry.transaction_id()).filter(|_| told), "{shape}");
-        assert_eq!(error.record_status(), Some("4").filter(|_| told), "{shape}");
+        let has_record = matches!(shape, DeclineShape::OkFailed | DeclineShape::OkError);
+        assert_eq!(error.transaction_id(), Some(entry.transaction_id()).filter(|_| has_record), "{shape}");
+        assert_eq!(error.record_status(), Some("4").filter(|_| has_record), "{shape}");
     }
 }
 
@@ -228,7 +228,7 @@ fn a_declined_payment_can_be_looked_up() {
 }
 
 #[test]
-fn a_number_outside_the_table_is_approved_unless_chosen_otherwise() {
+fn an_unlisted_number_is_approved_by_default() {
     let unlisted = card("4000000000000010").build().unwrap();
     block_on(FakeGateway::new().client().process_card(&unlisted)).unwrap();
     let strict =

@@ -9,10 +9,10 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::connection::LONGEST_WAIT;
+use super::connection::MAX_WAIT;
 use crate::StoreError;
 
-/// Where the database is and how to get there, out of a URL. It has no `Debug`, because it has the password.
+/// The address of the database, from a URL. It has no `Debug`, because it contains the password.
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
@@ -20,19 +20,17 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// Nothing of the URL is repeated in an error: it may hold a password, and a misspelt one may hold it anywhere.
+    /// No error repeats any part of the URL, because a misspelled one may have the password anywhere.
     pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
         let refused = |what: &str| StoreError::refused(format!("the URL of the journal {what}"));
         if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-            return Err(refused("begins neither with postgres:// nor postgresql://"));
+            return Err(refused("does not begin with postgres:// or postgresql://"));
         }
-        // What follows the first one would be taken for a host or a database, and be named in errors.
+        // The text after the first @ would be taken for a host or a database, and appear in errors.
         if url.matches('@').count() > 1 {
-            return Err(refused(
-                "holds more than one @: within a user's name or a password it is written %40",
-            ));
+            return Err(refused("contains more than one @: write %40 for an @ in a user name or password"));
         }
-        // A password may hold a question mark.
+        // A password may contain a question mark.
         let query = url.find('@').unwrap_or(0);
         let query = url[query..].find('?').map_or(url.len(), |at| query + at);
         let (mut mode, mut root_file) = (None, None);
@@ -48,8 +46,8 @@ impl Address {
         let mut config: Config = others.parse().map_err(|_| {
             refused(
                 "cannot be read: write postgres://user:password@host:port/database?sslmode=require, \
-                 what is special in a name or password percent-encoded, and after the ? only parameters of libpq \
-                 that are documented",
+                 with special characters in a name or password percent-encoded, and only documented libpq parameters \
+                 after the ?",
             )
         })?;
         let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
@@ -57,22 +55,22 @@ impl Address {
             return Err(refused("names no host: write postgres://user@host/database"));
         }
         config.ssl_mode(match mode.as_deref() {
-            None if is_own_machine(&config) => SslMode::Disable,
+            None if is_local(&config) => SslMode::Disable,
             Some("disable") => SslMode::Disable,
             Some("prefer") => SslMode::Prefer,
             None | Some("require" | "verify-full") => SslMode::Require,
             Some(_) => {
                 return Err(refused(
-                    "has an sslmode that is none of disable, prefer, require and verify-full: \
-                     require is as strict here as verify-full",
+                    "has an unknown sslmode: use disable, prefer, require or verify-full; \
+                     here require is as strict as verify-full",
                 ));
             }
         });
         if config.get_connect_timeout().is_none() {
-            // One that is down must leave time for the next.
-            config.connect_timeout(LONGEST_WAIT / u32::try_from(hosts).unwrap_or(u32::MAX));
+            // A host that is down must leave time for the next.
+            config.connect_timeout(MAX_WAIT / u32::try_from(hosts).unwrap_or(u32::MAX));
         }
-        // Of several hosts the one that may be written is meant.
+        // With several hosts, the one that can be written is used.
         if hosts > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
@@ -92,12 +90,12 @@ impl Address {
     }
 }
 
-/// Parameters that a URL may name anew: what keeps a network that has died from keeping a charge for minutes.
+/// Parameters that a URL may override. With them, a dead network does not delay a charge for minutes.
 const DEFAULTS: &str = "tcp_user_timeout=20&keepalives_idle=30&keepalives_interval=10&keepalives_retries=3\
      &application_name=payments-journal";
 
-/// Whether no network is between this program and the server.
-fn is_own_machine(config: &Config) -> bool {
+/// Whether the server is on this machine.
+fn is_local(config: &Config) -> bool {
     let is_loopback = |name: &str| name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
     let is_own = |host: &Host| match host {
         Host::Tcp(name) => name == "localhost" || is_loopback(name),
@@ -110,24 +108,26 @@ fn is_own_machine(config: &Config) -> bool {
     }
 }
 
-/// TLS that always verifies the certificate and its name: with the authorities of this file and no others, or with those
-/// of Mozilla's programme.
+/// TLS that always verifies the certificate and its name, with only the authorities of this file, or with those of Mozilla's
+/// program.
 fn tls(root_file: Option<&str>) -> Result<MakeRustlsConnect, StoreError> {
     let refused = |what: &str| StoreError::refused(format!("the file that sslrootcert names {what}"));
     let mut roots = RootCertStore::empty();
     if let Some(path) = root_file {
         let certificates = CertificateDer::pem_file_iter(path);
         for certificate in certificates.map_err(|error| refused("cannot be read").because(error))? {
-            let certificate = certificate.map_err(|_| refused("is no PEM file"))?;
-            roots.add(certificate).map_err(|error| refused("holds what is no certificate").because(error))?;
+            let certificate = certificate.map_err(|_| refused("is not a PEM file"))?;
+            roots
+                .add(certificate)
+                .map_err(|error| refused("contains something that is not a certificate").because(error))?;
         }
         if roots.is_empty() {
-            return Err(refused("holds no certificate"));
+            return Err(refused("contains no certificate"));
         }
     } else {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
-    // Named, so that no other crate's choice for the whole process can change it or make it panic.
+    // An explicit provider, so that another crate's process-wide choice cannot change it or make it panic.
     let mut config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| {
@@ -135,7 +135,7 @@ fn tls(root_file: Option<&str>) -> Result<MakeRustlsConnect, StoreError> {
         })?
         .with_root_certificates(roots)
         .with_no_client_auth();
-    // A server that is spoken to in TLS from the first byte on demands it.
+    // Required by a server that expects TLS from the first byte.
     config.alpn_protocols.push(b"postgresql".to_vec());
     Ok(MakeRustlsConnect::new(config))
 }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_is_reached_with_tls_unless_the_url_says_otherwise() {
+    fn remote_server_requires_tls_unless_the_url_disables_it() {
         assert_eq!(mode("postgres://u:p@db.example/journal"), SslMode::Require);
         assert_eq!(mode("postgres://u:p@10.1.2.3/journal"), SslMode::Require);
         assert_eq!(mode("postgres://u@localhost,db.example/journal"), SslMode::Require);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_are_not_ours_reach_the_library() {
+    fn other_parameters_are_passed_to_the_library() {
         let url = "postgres://u%40x:p%3Fq@h/d?sslmode=disable&connect_timeout=3&application_name=billing";
         let config = Address::parse(url).unwrap().config;
         assert_eq!(config.get_user(), Some("u@x"));
@@ -179,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn of_several_hosts_the_one_that_can_be_written_is_found_in_time() {
+    fn several_hosts_share_the_timeout_and_need_a_writable_one() {
         let config = Address::parse("postgres://u@one.example,two.example/d").unwrap().config;
         assert_eq!(config.get_connect_timeout(), Some(&Duration::from_secs(5)));
         assert_eq!(config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
     }
 
     #[test]
-    fn a_url_that_cannot_be_read_is_refused_without_repeating_it() {
+    fn unreadable_url_is_refused_and_not_shown() {
         for url in [
             "",
             "mysql://u:s3cret@h/d",

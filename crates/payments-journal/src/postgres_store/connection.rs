@@ -10,15 +10,15 @@ use tokio_postgres::{Client, Error};
 use super::address::Address;
 use crate::StoreError;
 
-/// A connection to a server that keeps what it has committed. Dropping it closes it at once.
+/// A connection to a server whose commits are durable. Dropping it closes it at once.
 pub(super) struct Connection {
     pub(super) client: Client,
-    /// A response that is still to come would keep it open, so it ends with this.
+    /// The task that drives the connection. A pending response would keep it open, so it is aborted when this is dropped.
     driver: JoinSet<()>,
 }
 
 impl Connection {
-    /// Connects, makes the session's settings, and checks the server's.
+    /// Connects, applies the settings of the session, and checks those of the server.
     pub(super) async fn open(address: &Address) -> Result<Self, StoreError> {
         let unreachable = || {
             StoreError::unavailable(format!("the journal's database {} cannot be reached", address.place()))
@@ -26,27 +26,27 @@ impl Connection {
         let opening = async {
             let connected = address.config.connect(address.tls.clone()).await;
             let (client, connection) = connected.map_err(|error| {
-                let told = match error.code() {
-                    Some(code) if is_lasting(code.code()) => StoreError::refused(format!(
-                        "the journal's database {} does not let this user in",
+                let failure = match error.code() {
+                    Some(code) if is_permanent(code.code()) => StoreError::refused(format!(
+                        "the journal's database {} rejects this user",
                         address.place()
                     )),
                     _ => unreachable(),
                 };
-                told.because(in_one_line(&error))
+                failure.because(in_one_line(&error))
             })?;
             let mut driver = JoinSet::new();
-            // A statement that waits for its response gets the error.
+            // The error is dropped, because a statement that waits for its response gets it too.
             driver.spawn(async { drop(connection.await) });
             let this = Self { client, driver };
-            ask(this.client.batch_execute(SETTINGS)).await?;
-            match ask(this.client.query_one_scalar::<Option<String>, _>(REFUSAL, &[])).await? {
+            execute(this.client.batch_execute(SETTINGS)).await?;
+            match execute(this.client.query_one_scalar::<Option<String>, _>(REFUSAL, &[])).await? {
                 None => Ok(this),
                 Some(why) => Err(StoreError::refused(format!("the journal's database {why}"))),
             }
         };
-        timeout(LONGEST_WAIT, opening).await.unwrap_or_else(|_| {
-            Err(unreachable().because(format!("no connection within {} s", LONGEST_WAIT.as_secs())))
+        timeout(MAX_WAIT, opening).await.unwrap_or_else(|_| {
+            Err(unreachable().because(format!("no connection within {} s", MAX_WAIT.as_secs())))
         })
     }
 
@@ -56,44 +56,45 @@ impl Connection {
     }
 }
 
-/// Waits for statements that change nothing, or nothing that stays without a COMMIT.
-pub(super) async fn ask<T>(statements: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
-    heard(statements, StoreError::unavailable("the connection to the journal's database was lost")).await
+/// Waits for statements without a COMMIT, so that an error means that nothing was changed.
+pub(super) async fn execute<T>(statements: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
+    run(statements, StoreError::unavailable("the connection to the journal's database was lost")).await
 }
 
-/// Waits for statements with their COMMIT.
+/// Waits for statements that include their COMMIT.
 pub(super) async fn commit<T>(statements: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
-    let lost =
-        "the connection to the journal's database was lost before it said whether it has kept the change";
-    heard(statements, StoreError::in_doubt(lost)).await
+    let lost = "the connection to the journal's database was lost before it confirmed the commit";
+    run(statements, StoreError::in_doubt(lost)).await
 }
 
-async fn heard<T>(
+async fn run<T>(
     statements: impl Future<Output = Result<T, Error>>,
     lost: StoreError,
 ) -> Result<T, StoreError> {
-    let error = match timeout(LONGEST_WAIT, statements).await {
+    let error = match timeout(MAX_WAIT, statements).await {
         Ok(Ok(response)) => return Ok(response),
         Ok(Err(error)) => error,
-        Err(_) => return Err(lost.because(format!("no response within {} s", LONGEST_WAIT.as_secs()))),
+        Err(_) => return Err(lost.because(format!("no response within {} s", MAX_WAIT.as_secs()))),
     };
-    let told = match error.as_db_error() {
-        // Only an ERROR is the end of a statement. A server that shuts down sends FATAL at any moment: also between a
-        // commit and its response.
+    let failure = match error.as_db_error() {
+        // Only an ERROR ends a statement. A server that shuts down sends FATAL at any moment, even between a commit and its
+        // response.
         Some(reported) if reported.parsed_severity() == Some(Severity::Error) => {
-            if is_lasting(reported.code().code()) {
-                StoreError::refused("the journal's database refuses the statement; nothing was changed")
+            if is_permanent(reported.code().code()) {
+                StoreError::refused("the journal's database refused the statement; nothing was changed")
             } else {
-                StoreError::unavailable("the journal's database could not do it; nothing was changed")
+                StoreError::unavailable(
+                    "the journal's database could not execute the statement; nothing was changed",
+                )
             }
         }
         _ => lost,
     };
-    Err(told.because(in_one_line(&error)))
+    Err(failure.because(in_one_line(&error)))
 }
 
-/// Whether waiting cannot help: data, credentials, names and permissions, by the class of the SQLSTATE.
-fn is_lasting(code: &str) -> bool {
+/// Whether a retry cannot help: data, credentials, names and permissions, by the class of the SQLSTATE.
+fn is_permanent(code: &str) -> bool {
     ["22", "23", "28", "3D", "3F", "42"].iter().any(|class| code.starts_with(class))
 }
 
@@ -106,15 +107,15 @@ fn in_one_line(error: &Error) -> String {
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-/// For a connection, and for each response. It is more than the server's `statement_timeout`.
-pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// The timeout of a connection and of each response. It is longer than the server's `statement_timeout`.
+pub(super) const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// - `synchronous_commit`: `remote_apply` is stronger than `on` and stays.
-/// - `statement_timeout`: less than this program waits, so that a statement that waits for a lock is certainly undone.
+/// - `statement_timeout`: shorter than this program waits, so that a statement that waits for a lock is certainly rolled back.
 /// - `idle_in_transaction_session_timeout`: how long a transaction whose next statement never comes keeps its key locked.
-/// - `tcp_*`: a server notices within a minute that a machine has died, so that its owner counts as dead.
-/// - `enable_seqscan`: every query has an index. A plan that was made for a small table would not use it until the server
-///   counts the rows again.
+/// - `tcp_*`: the server notices within a minute that a machine has died, so that its owner counts as dead.
+/// - `enable_seqscan`: every query has an index. A plan for a small table would not use it until the server analyzes
+///   the table again.
 /// - `jit`: without sequential scans some plans look so expensive that each session would compile them to machine code, which
 ///   takes longer than any of them runs.
 ///
@@ -136,20 +137,20 @@ const SETTINGS: &str = "
     ) AS wanted (name, value) USING (name)
     WHERE NOT (name = 'synchronous_commit' AND setting = 'remote_apply')";
 
-/// Why the server cannot keep a journal, or NULL.
+/// Why the server cannot store a journal, or NULL.
 const REFUSAL: &str = "
     SELECT CASE
         WHEN current_setting('server_version_num')::integer < 120000 THEN 'is older than PostgreSQL 12'
         WHEN pg_is_in_recovery() THEN 'is a standby, which cannot be written: name the primary'
         WHEN current_setting('transaction_read_only') = 'on'
-            THEN 'lets this user only read: set default_transaction_read_only off for it'
+            THEN 'lets this user only read: set default_transaction_read_only to off for this user'
         WHEN current_setting('fsync') <> 'on'
             THEN 'runs with fsync off: a crash loses committed rows, and their keys would be sent twice; switch it on'
         WHEN current_setting('full_page_writes') <> 'on'
             THEN 'runs with full_page_writes off: a crash can destroy committed rows, and their keys would be sent twice; '
                 || 'switch it on'
         WHEN current_setting('server_encoding') <> 'UTF8'
-            THEN 'is not encoded in UTF8, so it cannot keep every text: create one with ENCODING ''UTF8'''
+            THEN 'is not encoded in UTF8, so it cannot store every text: create one with ENCODING ''UTF8'''
         WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')
-            THEN 'does not let synchronous_commit be on'
+            THEN 'does not allow synchronous_commit to be on'
     END";

@@ -4,19 +4,19 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::address::Address;
-use super::connection::{Connection, ask};
+use super::connection::{Connection, execute};
 use super::session::Session;
 use crate::{OwnerId, StoreError};
 
-/// The lock that shows that an owner lives. A session of its own holds it, so the server releases it when that session ends,
-/// however it ends.
+/// The lock that shows that an owner is alive. A separate session holds it, so the server releases it when that session ends for
+/// any reason.
 ///
 /// When the connection is lost, a task takes the lock again. The task runs in the runtime that opened the store. While the
-/// lock is not held, others show what the owner is sending as unknown. The end of what it sends is still recorded.
+/// lock is not held, other processes show what the owner is sending as unknown. The outcome is still recorded.
 pub(super) struct OwnerLock(watch::Sender<()>);
 
 impl OwnerLock {
-    /// Takes the lock. It is released when this is dropped, a moment later.
+    /// Takes the lock. It is released shortly after this is dropped.
     pub(super) async fn take(address: Address, owner: &OwnerId) -> Result<Self, StoreError> {
         let number = number(owner).expect("a new owner is a number in hexadecimal");
         let connection = lock(&address, number).await?;
@@ -25,21 +25,21 @@ impl OwnerLock {
         Ok(Self(this))
     }
 
-    /// Releases the lock and waits for it. If the runtime that opened the store does not run, the lock is released when it
-    /// runs again or ends, and nobody waits for that.
+    /// Releases the lock and waits for it. If the runtime that opened the store does not run, the lock is released when it runs
+    /// again or ends, and this does not wait for that.
     pub(super) async fn release(&self) {
         self.0.send_replace(());
-        let _ = timeout(2 * LONGEST_GOODBYE, self.0.closed()).await;
+        let _ = timeout(2 * MAX_UNLOCK_TIME, self.0.closed()).await;
     }
 }
 
-/// Whether somebody holds the lock of this owner. It is tried in shared mode, and only for the time of this statement, so that
-/// those who try it do not take each other for the owner.
+/// Whether a session holds the lock of this owner. The lock is tried in shared mode and only for this statement, so that
+/// concurrent checks do not mistake each other for the owner.
 pub(super) async fn is_live(session: &Session, owner: &OwnerId) -> Result<bool, StoreError> {
     // An owner of another store has no lock here.
     let Some(number) = number(owner) else { return Ok(false) };
     let is_locked = "SELECT NOT pg_try_advisory_xact_lock_shared($1)";
-    ask(session.connection.client.query_one_scalar(is_locked, &[&number])).await
+    execute(session.connection.client.query_one_scalar(is_locked, &[&number])).await
 }
 
 /// Holds the lock, over as many connections as it takes, until it is released.
@@ -59,16 +59,16 @@ async fn hold(mut connection: Connection, address: Address, number: i64, mut rel
         _ = released.changed() => {}
         () = holding => {}
     }
-    // Closing the connection would release it too, a moment later.
+    // Closing the connection would also release it, but later.
     let unlock = "SELECT pg_advisory_unlock($1)";
-    let _ = timeout(LONGEST_GOODBYE, connection.client.execute(unlock, &[&number])).await;
+    let _ = timeout(MAX_UNLOCK_TIME, connection.client.execute(unlock, &[&number])).await;
 }
 
-/// Fails while the server has not noticed that an earlier connection of this owner is broken. Until then that one shows
-/// that the owner lives.
+/// Fails while the server has not noticed that an earlier connection of this owner is broken. Until then that connection shows
+/// that the owner is alive.
 async fn lock(address: &Address, number: i64) -> Result<Connection, StoreError> {
     let connection = Connection::open(address).await?;
-    ask(connection.client.execute("SELECT pg_advisory_lock($1)", &[&number])).await?;
+    execute(connection.client.execute("SELECT pg_advisory_lock($1)", &[&number])).await?;
     Ok(connection)
 }
 
@@ -81,4 +81,4 @@ fn number(owner: &OwnerId) -> Option<i64> {
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// How long the task that holds the lock may wait for the server when a store is closed.
-const LONGEST_GOODBYE: Duration = Duration::from_secs(1);
+const MAX_UNLOCK_TIME: Duration = Duration::from_secs(1);

@@ -2,7 +2,7 @@ use tokio::try_join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
-use super::connection::{Connection, ask, commit};
+use super::connection::{Connection, commit, execute};
 use super::tables;
 use crate::row::{document, intent};
 use crate::{Applied, Change, Intent, IntentKey, StoreError};
@@ -28,11 +28,11 @@ impl Session {
                 connection,
             })
         };
-        ask(preparing).await
+        execute(preparing).await
     }
 
     pub(super) async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        ask(self.row(key.as_str())).await?.as_ref().map(read).transpose()
+        execute(self.row(key.as_str())).await?.as_ref().map(read).transpose()
     }
 
     /// Makes the change in one transaction, at the isolation level READ COMMITTED. After an error the connection must be
@@ -41,47 +41,47 @@ impl Session {
     /// The transaction locks the key, reads the row and writes it. It locks the key and not the row, because a new key has
     /// no row. The server holds the lock until the transaction ends, and COMMIT is only sent once it holds the lock. So if the
     /// connection is lost during COMMIT, the next transaction of the key waits until the server has ended this one, and then
-    /// reads what became of it. If COMMIT never reaches the server, it ends this one after
+    /// reads the result. If COMMIT never reaches the server, it ends this one after
     /// `idle_in_transaction_session_timeout`.
     ///
-    /// `unheard` is what an earlier attempt at this change may have written. This attempt sets it if its connection is lost
+    /// `unconfirmed` is what an earlier attempt at this change may have written. This attempt sets it if its connection is lost
     /// during COMMIT.
     pub(super) async fn apply(
         &self,
         change: &Change,
-        unheard: &mut Option<Applied>,
+        unconfirmed: &mut Option<Applied>,
     ) -> Result<Applied, StoreError> {
         let (client, key) = (&self.connection.client, change.key().as_str());
         // Statements that are polled together are sent together and executed in this order.
         let reading =
             async { try_join!(biased; client.batch_execute("BEGIN"), self.lock(key, KEYS), self.row(key)) };
-        let (.., row) = ask(reading).await?;
+        let (.., row) = execute(reading).await?;
         let found = row.as_ref().map(read).transpose()?;
-        if let Some(earlier) = unheard.as_ref().filter(|earlier| earlier.written == found) {
-            ask(client.batch_execute("ROLLBACK")).await?;
+        if let Some(earlier) = unconfirmed.as_ref().filter(|earlier| earlier.written == found) {
+            execute(client.batch_execute("ROLLBACK")).await?;
             return Ok(earlier.clone());
         }
         let written = change.decide(found.as_ref());
         let mut applied = Applied { found, written, same_transaction_as: None };
         let Some(intent) = &applied.written else {
-            ask(client.batch_execute("ROLLBACK")).await?;
+            execute(client.batch_execute("ROLLBACK")).await?;
             return Ok(applied);
         };
-        // PostgreSQL keeps no NUL. The document has it escaped; here it is only searched for, in the same form.
+        // PostgreSQL cannot store NUL. In the document it is escaped; here the id is only searched for, in the same form.
         let processed_as = intent.processed_as().map(|id| id.as_str().replace('\0', "\u{fffd}"));
         let is_void = intent.is_void();
         if let Some(id) = &processed_as {
-            // Two who write the same transaction look one after the other.
-            let looking = async {
+            // Two changes with the same transaction search one after the other.
+            let searching = async {
                 let values: [&(dyn ToSql + Sync); 3] = [id, &key, &is_void];
                 let holder = client.query_opt_scalar::<String, _>(&self.other_holder, &values);
                 try_join!(biased; self.lock(id, TRANSACTIONS), holder)
             };
-            let (_, holder) = ask(looking).await?;
+            let (_, holder) = execute(searching).await?;
             applied.same_transaction_as = holder.map(IntentKey::from_kept);
         }
         if applied.same_transaction_as.is_some() && change.is_refused_if_taken() {
-            ask(client.batch_execute("ROLLBACK")).await?;
+            execute(client.batch_execute("ROLLBACK")).await?;
             return Ok(Applied { written: None, ..applied });
         }
         let (state, revision) = (intent.state.name().as_str(), intent.revision.cast_signed());
@@ -92,11 +92,11 @@ impl Session {
         match commit(writing).await {
             Ok((1, ())) => Ok(applied),
             Ok(_) => Err(StoreError::unavailable(
-                "the intent was changed without its lock at the same moment; nothing was changed",
+                "another program changed the intent at the same moment without taking its lock; nothing was changed",
             )),
             Err(error) => {
                 if error.is_in_doubt() {
-                    *unheard = Some(applied);
+                    *unconfirmed = Some(applied);
                 }
                 Err(error)
             }
@@ -116,11 +116,12 @@ impl Session {
 pub(super) fn read(row: &Row) -> Result<Intent, StoreError> {
     let columns = (|| Ok::<_, Error>((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)))();
     let (key, state, document) = columns.map_err(|error| {
-        StoreError::damaged("the table payments_journal.intents has other columns").because(error.to_string())
+        StoreError::damaged("the table payments_journal.intents has unexpected columns")
+            .because(error.to_string())
     })?;
     intent(key, state, document)
 }
 
-/// The kinds of text that are locked: intent keys, and ids of transactions.
+/// The kinds of locked text: intent keys, and transaction ids.
 const KEYS: i64 = 1;
 const TRANSACTIONS: i64 = 2;

@@ -1,15 +1,15 @@
 use std::cmp::Ordering;
 
-use super::connection::{Connection, ask};
+use super::connection::{Connection, execute};
 use crate::row::{OLDER, ended, names};
 use crate::{StateName, StoreError};
 
-/// Makes the tables if there are none. Of many processes that do this at once, one makes them and the others wait.
-pub(super) async fn make(connection: &mut Connection) -> Result<(), StoreError> {
+/// Creates the tables if there are none. Of many processes that do this at once, one creates them and the others wait.
+pub(super) async fn create(connection: &mut Connection) -> Result<(), StoreError> {
     if is_missing(connection).await? {
-        let making = async {
+        let creating = async {
             let transaction = connection.client.transaction().await?;
-            // The first of many makes others wait for longer than a statement may take.
+            // The other processes may wait longer than a statement may take.
             transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
             transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
             if transaction.query_one(IS_MISSING, &[]).await?.get(0) {
@@ -21,47 +21,52 @@ pub(super) async fn make(connection: &mut Connection) -> Result<(), StoreError> 
             }
             transaction.commit().await
         };
-        ask(making).await?;
+        execute(creating).await?;
     }
     check(connection).await
 }
 
-/// Whether no table was ever made here.
+/// Whether the tables do not exist.
 pub(super) async fn is_missing(connection: &Connection) -> Result<bool, StoreError> {
-    ask(connection.client.query_one_scalar(IS_MISSING, &[])).await
+    execute(connection.client.query_one_scalar(IS_MISSING, &[])).await
 }
 
-/// Whether the tables are of this version.
+/// Checks that the tables have this version.
 pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
     if is_missing(connection).await? {
-        return Err(StoreError::damaged("the journal's tables have gone"));
+        return Err(StoreError::damaged(
+            "the journal's tables are missing, and a new journal would charge their keys again: find out why before you charge anything",
+        ));
     }
-    let row = ask(connection.client.query_one(VERSION_AND_IS_LOGGED, &[])).await?;
+    let row = execute(connection.client.query_one(VERSION_AND_IS_LOGGED, &[])).await?;
     let found: i32 = row.get(0);
     match (found.cmp(&VERSION), row.get(1)) {
         (Ordering::Greater, _) => Err(StoreError::newer(format!(
-            "the journal's tables are of version {found}, and this program knows {VERSION}: use a newer program"
+            "the journal's tables have version {found}, and this program knows {VERSION}: use a newer program"
         ))),
         (Ordering::Less, _) => Err(StoreError::refused(format!(
-            "the journal's tables are of version {found}, and this program reads {VERSION}; they were left as they are: {OLDER}"
+            "the journal's tables have version {found}, and this program reads {VERSION}; they were left unchanged: {OLDER}"
         ))),
         (Ordering::Equal, Some(true)) => Ok(()),
         (Ordering::Equal, Some(false)) => Err(StoreError::refused(
-            "the table payments_journal.intents is UNLOGGED: a crash empties it, and every key would be sent twice; \
+            "the table payments_journal.intents is UNLOGGED: a crash empties it, and every key would be sent twice; run \
              ALTER TABLE payments_journal.intents SET LOGGED",
         )),
-        (Ordering::Equal, None) => Err(StoreError::damaged("the table payments_journal.intents has gone")),
+        (Ordering::Equal, None) => Err(StoreError::damaged(
+            "the table payments_journal.intents is missing, and a new one would charge its keys again: find out why before you \
+             charge anything",
+        )),
     }
 }
 
-/// What this crate writes and reads.
+/// The version of the tables that this crate writes and reads.
 const VERSION: i32 = 4;
 
 /// Any number; this one is "payments" as text.
 const LOCK: i64 = 0x7061_796d_656e_7473;
 
-// These look into the catalogue's tables, because `to_regclass` and its like may answer with what this connection knew
-// before it waited for the lock.
+// These read the catalog tables, because `to_regclass` and similar functions may return what this connection knew before it
+// waited for the lock.
 const IS_MISSING: &str = "
     SELECT NOT EXISTS (
         SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -74,11 +79,11 @@ const VERSION_AND_IS_LOGGED: &str = "
         WHERE nspname = 'payments_journal' AND relname = 'intents'
     ) FROM payments_journal.version";
 
-/// The schema's name is fixed, because two values of `search_path` would make two journals of one.
+/// The schema's name is fixed, because with two values of `search_path` one journal would become two.
 ///
-/// The key is compared byte by byte, because an index in the order of a language breaks with a new version of the operating
-/// system's library, and then the same key goes in twice. `stored_at` is the server's time. `processed_as` is indexed by
-/// hash, because an index of another kind refuses long values, and no end of a charge may be refused.
+/// The key is compared byte by byte, because an index in a language's collation breaks with a new version of the operating
+/// system's library, and then the same key can be inserted twice. `stored_at` is the server's time. `processed_as` is indexed by
+/// hash, because other index types refuse long values, and the outcome of a charge must never be refused.
 const CREATE: &str = r#"
     CREATE TABLE payments_journal.version (version integer NOT NULL);
     CREATE TABLE payments_journal.intents (
@@ -95,13 +100,13 @@ const CREATE: &str = r#"
     CREATE INDEX intents_processed ON payments_journal.intents USING hash (processed_as)"#;
 
 /// Locks a text of a kind until the transaction ends. The server computes the number, so that programs of every version
-/// lock the same one. Two texts with one number only wait for each other.
+/// lock the same one. Two texts with the same number only wait for each other.
 pub(super) const LOCK_TEXT: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, $2))";
 
 pub(super) const FIND: &str = "SELECT key, state, document FROM payments_journal.intents WHERE key = $1";
 
-/// Writes a row if nobody else has changed it since it was read: its revision is then one less, or there is none. A row that
-/// was purged meanwhile is written anew.
+/// Writes a row if it has not changed since it was read: its revision is then one less, or there is no row. A row that was purged
+/// meanwhile is inserted again.
 pub(super) const WRITE: &str = "
     INSERT INTO payments_journal.intents AS found (key, state, processed_as, is_void, revision, document)
     VALUES ($1, $2, $3, $4, $5, $6)
@@ -114,7 +119,7 @@ pub(super) const WRITE: &str = "
 pub(super) const OTHER_HOLDER: &str = "
     SELECT key FROM payments_journal.intents WHERE processed_as = $1 AND key <> $2 AND is_void = $3 LIMIT 1";
 
-/// With the states written out, because only then the index of the unresolved ones is used.
+/// The states are literals, because only then the index of unresolved rows is used.
 pub(super) fn list(states: &[StateName]) -> String {
     format!(
         "SELECT key, state, document, position FROM payments_journal.intents

@@ -1,15 +1,14 @@
-//! Whether a file system is one on which SQLite's log cannot be shared safely. Asked on Linux alone.
+//! Refuses file systems on which SQLite's log cannot be shared safely. Only on Linux.
 
 use std::path::Path;
 
 use crate::StoreError;
 use crate::sqlite_store::problem::refused;
 
-/// The log's index is memory that processes share. Over a network it is not shared, and then two machines could both take
-/// a key for new.
+/// The log's index is shared memory. It is not shared over a network, so two machines could both treat a key as new.
 pub(super) fn check(path: &Path) -> Result<(), StoreError> {
     let found = rustix::fs::statfs(path)
-        .map_err(|error| refused(path, format_args!("cannot be looked at: {error}")))?;
+        .map_err(|error| refused(path, format_args!("cannot be checked: {error}")))?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -25,7 +24,7 @@ pub(super) fn check(path: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// The name of the network file system with this magic number of `statfs`, or `None` for one of this machine.
+/// The name of the network file system with this `statfs` magic number, or `None` for a local one.
 fn network(magic: u32) -> Option<&'static str> {
     NETWORK.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name)
 }
@@ -53,7 +52,7 @@ const NETWORK: &[(u32, &str)] = &[
     (0xBACB_ACBC, "a folder of the virtual machine's host"),
     (0x786F_4256, "a folder of the virtual machine's host"),
     (0x7C7C_6673, "a folder of the virtual machine's host"),
-    // sshfs, GlusterFS and the stores of objects look the same from here as what is local.
+    // sshfs, GlusterFS and object stores cannot be told from a local FUSE file system.
     (0x6573_5546, "FUSE, which can be a network file system"),
 ];
 
@@ -62,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_several_machines_may_mount_is_known() {
+    fn network_file_systems_are_recognized() {
         for (magic, name) in [
             (0x6969, "NFS"),
             (0xff53_4d42, "CIFS"),
@@ -75,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_one_machine_is_not() {
+    fn local_file_systems_are_accepted() {
         // ext4, XFS, Btrfs, ZFS, tmpfs, overlayfs
         for magic in [0xEF53, 0x5846_5342, 0x9123_683E, 0x2FC1_2FC1, 0x0102_1994, 0x794C_7630] {
             assert_eq!(network(magic), None, "{magic:#x}");

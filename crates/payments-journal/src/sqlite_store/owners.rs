@@ -1,8 +1,7 @@
-//! Which stores are open: each holds the lock of a file of its own, which the system releases when the process dies.
+//! Which stores are open: each holds a lock on its own file, which the system releases when the process dies.
 //!
-//! Whether an owner lives decides what a row that it left behind is called, and never whether anything is sent. So what
-//! can go wrong here, such as a directory that somebody removed, can only make a row unknown too early, and then it still
-//! learns how it ended.
+//! Whether an owner is alive decides the state of a row that it left, and never whether anything is sent. So a failure here,
+//! such as a removed directory, can only mark a row as unknown too early, and the row still gets its real outcome.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -14,7 +13,7 @@ use crate::sqlite_store::place::{self, Place};
 use crate::sqlite_store::{problem, rights};
 use crate::{OwnerId, StoreError};
 
-/// The name of an open store, live until it is released or dropped.
+/// The id of an open store, live until it is released or dropped.
 pub(super) struct Owner {
     id: OwnerId,
     path: PathBuf,
@@ -23,7 +22,7 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// A new one, in the directory of owners, from which the dead are removed. It is for who has the [`Turn`].
+    /// Creates an owner in the directory of owners, and removes dead ones. The caller holds the [`OwnersLock`].
     pub(super) fn register(place: &Place) -> Result<Self, StoreError> {
         let directory = place.owners();
         Self::lock_a_file_in(&directory).map_err(|error| {
@@ -32,15 +31,15 @@ impl Owner {
         })
     }
 
-    /// Its rows are those of a dead owner from now on. Its file stays locked, because its writer may still commit.
+    /// From now on its rows belong to a dead owner. Its file stays locked, because its writer may still commit.
     pub(super) fn stop_sending(&self) {
         // If this fails, it counts as live until the writer has ended.
         let _ = self.file.set_len(1);
     }
 
-    /// Nothing is written any more.
+    /// The writer has ended.
     pub(super) fn release(&self) {
-        // If the file stays, the next to open the journal removes it.
+        // If the file remains, the next store that opens the journal removes it.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
     }
@@ -50,15 +49,15 @@ impl Owner {
     }
 
     fn lock_a_file_in(directory: &Path) -> io::Result<Self> {
-        for (path, state) in look_at_all(directory)? {
+        for (path, state) in all_owners(directory)? {
             if state == OwnerState::Dead {
-                // Somebody else may remove it at the same time.
+                // Another store may remove it at the same time.
                 let _ = fs::remove_file(path);
             }
         }
         let id = OwnerId::new();
         let path = directory.join(id.as_str());
-        // It gets its name once it is locked, so that nobody finds it unlocked.
+        // It gets its name after it is locked, so that no store finds it unlocked.
         let file = tempfile::Builder::new().prefix(UNNAMED).tempfile_in(directory)?;
         file.as_file().lock()?;
         let file = file.persist(&path)?;
@@ -83,7 +82,7 @@ enum OwnerState {
 
 /// Whether the owner has the journal open and may send.
 pub(super) fn is_live(place: &Place, owner: &OwnerId) -> Result<bool, StoreError> {
-    // What was made up here is the name of a file and nothing else.
+    // An id of another form is never used as a path.
     if !is_name(owner.as_str()) {
         return Ok(false);
     }
@@ -93,48 +92,48 @@ pub(super) fn is_live(place: &Place, owner: &OwnerId) -> Result<bool, StoreError
     })
 }
 
-/// Whether any store has the journal open, or was dropped and may still write. One that cannot be looked at counts.
+/// Whether any store has the journal open, or was dropped and may still write. A store whose state cannot be read counts.
 pub(super) fn is_any_open(place: &Place) -> bool {
-    look_at_all(&place.owners())
+    all_owners(&place.owners())
         .map_or(true, |owners| owners.iter().any(|(_, state)| *state != OwnerState::Dead))
 }
 
-/// While it is held, no other store opens or closes the journal. The system lets it go when the process dies.
-pub(super) struct Turn {
+/// While it is held, no other store opens or closes the journal. The system releases it when the process dies.
+pub(super) struct OwnersLock {
     /// Locked.
     _file: File,
-    /// The directory of owners, if it was made for this turn.
-    made: Option<PathBuf>,
+    /// The directory of owners, if it was created for this lock.
+    created: Option<PathBuf>,
 }
 
-impl Turn {
-    /// Makes the directory of owners if it is not there, and waits for whoever opens or closes the journal now.
-    pub(super) fn take(place: &Place, patience: Duration) -> Result<Self, StoreError> {
+impl OwnersLock {
+    /// Creates the directory of owners if it does not exist, and waits while another store opens or closes the journal.
+    pub(super) fn acquire(place: &Place, max_wait: Duration) -> Result<Self, StoreError> {
         let directory = place.owners();
-        let made = (!directory.exists()).then(|| directory.clone());
-        let file = until(patience, || {
+        let created = (!directory.exists()).then(|| directory.clone());
+        let file = until(max_wait, || {
             prepare(&directory)?;
-            Self::try_take(&directory).map_err(|error| {
+            Self::try_acquire(&directory).map_err(|error| {
                 problem::refused(place.path(), format_args!("cannot lock {}: {error}", directory.display()))
             })
         })?;
-        Ok(Self { _file: file.ok_or_else(|| problem::busy(place.path()))?, made })
+        Ok(Self { _file: file.ok_or_else(|| problem::busy(place.path()))?, created })
     }
 
-    /// What was not taken as a journal needs no owners.
-    pub(super) fn leave_no_trace(&self) {
-        if let Some(directory) = &self.made {
-            // Others who wait for their turn make it again.
+    /// After the database was refused as a journal.
+    pub(super) fn remove_created_directory(&self) {
+        if let Some(directory) = &self.created {
+            // Stores that wait for the lock create it again.
             let _ = fs::remove_dir(directory);
         }
     }
 
-    /// `None` if another has it, or if the directory was removed meanwhile.
-    fn try_take(directory: &Path) -> io::Result<Option<File>> {
+    /// `None` if another store has it, or if the directory was removed meanwhile.
+    fn try_acquire(directory: &Path) -> io::Result<Option<File>> {
         let (path, opened) = if cfg!(unix) {
             (directory.to_owned(), File::open(directory))
         } else {
-            // Elsewhere a directory has no lock.
+            // Other systems cannot lock a directory.
             let path = directory.join("turn");
             let opened = File::options().create(true).truncate(false).write(true).open(&path);
             (path, opened)
@@ -151,22 +150,22 @@ impl Turn {
     }
 }
 
-/// The directory, for this user alone.
+/// Creates the directory, for this user alone, and checks it.
 fn prepare(directory: &Path) -> Result<(), StoreError> {
-    let found = place::make_directory(directory)
+    let found = place::create_directory(directory)
         .and_then(|()| fs::symlink_metadata(directory))
-        .map_err(|error| problem::refused(directory, format_args!("cannot be made: {error}")))?;
+        .map_err(|error| problem::refused(directory, format_args!("cannot be created: {error}")))?;
     rights::check_private_directory(directory, &found)
 }
 
-/// Every owner's file, for who has the [`Turn`].
-fn look_at_all(directory: &Path) -> io::Result<Vec<(PathBuf, OwnerState)>> {
+/// Every owner's file. The caller holds the [`OwnersLock`].
+fn all_owners(directory: &Path) -> io::Result<Vec<(PathBuf, OwnerState)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         match entry.file_name().to_str() {
             Some(name) if is_name(name) => found.push((entry.path(), state_of(&entry.path())?)),
-            // Whoever was about to become an owner had the turn, and died.
+            // A store that was about to become an owner died while it held the lock.
             Some(name) if name.starts_with(UNNAMED) => found.push((entry.path(), OwnerState::Dead)),
             _ => {}
         }
@@ -174,7 +173,7 @@ fn look_at_all(directory: &Path) -> io::Result<Vec<(PathBuf, OwnerState)>> {
     Ok(found)
 }
 
-/// Locked in shared mode, so that of two who look at once neither takes the other for the owner.
+/// Tries the lock in shared mode, so that of two checks at once neither takes the other for the owner.
 fn state_of(path: &Path) -> io::Result<OwnerState> {
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(OwnerState::Dead),

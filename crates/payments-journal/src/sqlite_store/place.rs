@@ -9,53 +9,55 @@ use crate::sqlite_store::file_system;
 use crate::sqlite_store::problem;
 use crate::sqlite_store::rights::{self, FileId};
 
-/// Where a journal is: a file in an existing directory, reached without any symbolic link, and what stands beside it.
+/// Where a journal is: a file in an existing directory, reached without a symbolic link, and the files next to it.
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
-    /// The database as it was before it was opened, and the log and its index as they were afterwards.
+    /// The identity of the database before it was opened, and of the log and its index afterwards.
     files: Vec<(Option<FileId>, PathBuf)>,
 }
 
 impl Place {
-    /// Finds the file safe, or makes it, empty.
+    /// Checks that the file is safe, or creates an empty one.
     ///
-    /// A file that is there is looked at and never opened here: closing it again would undo the locks that this process
-    /// holds on it, as POSIX has it.
+    /// An existing file is inspected but never opened here: closing it would release the locks that this process holds on it,
+    /// as POSIX specifies.
     pub(super) fn prepare(given: &Path) -> Result<Self, StoreError> {
         let path = locate(given)?;
-        let directory = path.parent().expect("it was joined to one");
+        let directory = path.parent().expect("the path has a directory");
         rights::check_directory(directory)?;
         #[cfg(any(target_os = "linux", target_os = "android"))]
         file_system::check(directory)?;
 
         let mut this = Self { path: path.clone(), files: Vec::new() };
         let path = path.as_path();
-        // The log first: whoever is opening a new journal at this moment has made the database before it.
-        let logged = this.look_at("-wal")?.unwrap_or(0);
-        this.look_at("-shm")?;
-        this.look_at("-journal")?;
-        match this.look_at("")? {
-            Some(0) | None if logged > 0 => {
+        // The log first: a process that is creating a journal at this moment creates the database before the log.
+        let log_length = this.check_file("-wal")?.unwrap_or(0);
+        this.check_file("-shm")?;
+        this.check_file("-journal")?;
+        match this.check_file("")? {
+            Some(0) | None if log_length > 0 => {
                 let how =
-                    "the database is gone or empty, and its log is there; put both back if they still exist";
+                    "the database is missing or empty, but its log exists; put both back if they still exist";
                 return Err(problem::damaged(path, how));
             }
-            Some(1..SMALLEST_DATABASE) => return Err(problem::no_journal(path, "no SQLite database")),
+            Some(1..MIN_DATABASE_BYTES) => {
+                return Err(problem::not_a_journal(path, "not a SQLite database"));
+            }
             Some(_) => {}
             None => {
-                make(path)
-                    .map_err(|error| problem::refused(path, format_args!("cannot be made: {error}")))?;
+                create(path)
+                    .map_err(|error| problem::refused(path, format_args!("cannot be created: {error}")))?;
             }
         }
-        // It may be on another file system than its directory.
+        // The file may be on another file system than its directory.
         #[cfg(any(target_os = "linux", target_os = "android"))]
         file_system::check(path)?;
         this.identify("");
         Ok(this)
     }
 
-    /// Once the database is open, its log and the log's index are there.
+    /// The log and its index exist once the database is open.
     pub(super) fn opened(mut self) -> Self {
         self.identify("-wal");
         self.identify("-shm");
@@ -71,12 +73,12 @@ impl Place {
         &self.path
     }
 
-    /// Where the locks of those who live are.
+    /// The directory with the locks of live owners.
     pub(super) fn owners(&self) -> PathBuf {
         self.with("-owners")
     }
 
-    /// Of the database, as far as it is out of the log.
+    /// The length of the database file, without the log.
     pub(super) fn length(&self) -> u64 {
         fs::metadata(&self.path).map_or(0, |found| found.len())
     }
@@ -85,13 +87,13 @@ impl Place {
         fs::symlink_metadata(self.with("-wal")).is_ok()
     }
 
-    /// For SQLite to read the database alone.
+    /// A URI by which SQLite reads the database without its log.
     pub(super) fn immutable_uri(&self) -> String {
-        // What means something to SQLite or to the system is written as its number, as is all the rest.
+        // Every byte is percent-encoded, so no character has a special meaning.
         let bytes = self.path.as_os_str().as_encoded_bytes();
         let mut uri = "file:".to_owned();
         for byte in bytes {
-            write!(uri, "%{byte:02X}").expect("a string takes everything");
+            write!(uri, "%{byte:02X}").expect("writing to a string cannot fail");
         }
         uri + "?immutable=1"
     }
@@ -100,19 +102,19 @@ impl Place {
         fs::metadata(self.with("-wal")).is_ok_and(|log| log.len() == 0)
     }
 
-    /// Whether what is open is still what is here. A file that was removed can be written all the same, and would be for
-    /// nobody; and beside a file, a log or an index that took its place, another process would take every key for new.
+    /// Whether the open files are no longer the files at this path. A removed file can still be written, but its rows are lost.
+    /// With a replaced file, log or index, another process would treat every key as new.
     pub(super) fn is_displaced(&self) -> bool {
         self.files.iter().any(|(id, path)| FileId::at(path) != *id)
     }
 
-    /// The length of a file of the journal, if it is there, and if nobody else may touch it.
-    fn look_at(&self, suffix: &str) -> Result<Option<u64>, StoreError> {
+    /// The length of a file of the journal, if it exists. Fails if another user may access it.
+    fn check_file(&self, suffix: &str) -> Result<Option<u64>, StoreError> {
         let path = self.with(suffix);
         match fs::symlink_metadata(&path) {
             Ok(found) => rights::check_file(&path, &found).map(|()| Some(found.len())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(problem::refused(&path, format_args!("cannot be looked at: {error}"))),
+            Err(error) => Err(problem::refused(&path, format_args!("cannot be checked: {error}"))),
         }
     }
 
@@ -123,32 +125,34 @@ impl Place {
     }
 }
 
-/// One page of the smallest size; SQLite would take some of what is shorter for an empty database.
-const SMALLEST_DATABASE: u64 = 512;
+/// One page of the smallest size. SQLite would treat some shorter files as empty databases.
+const MIN_DATABASE_BYTES: u64 = 512;
 
-/// The file's path in its directory without links, which is made if the one above it is there.
+/// The file's path in its directory, without links. The directory is created if its parent exists.
 fn locate(given: &Path) -> Result<PathBuf, StoreError> {
     let Some(name) = given.file_name() else {
-        return Err(problem::refused(given, "has no name of a file: give the path of a file"));
+        return Err(problem::refused(given, "has no file name: use the path of a file"));
     };
     let directory =
         given.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    let made = if directory.exists() { Ok(()) } else { make_directory(directory) };
-    let found = made.and_then(|()| fs::canonicalize(directory));
+    let created = if directory.exists() { Ok(()) } else { create_directory(directory) };
+    let found = created.and_then(|()| fs::canonicalize(directory));
     found.map(|directory| directory.join(name)).map_err(|error| {
         let directory = directory.display();
         match error.kind() {
             ErrorKind::NotFound => problem::refused(
                 given,
-                format_args!("has no directory to be in, and neither has that: make {directory} first"),
+                format_args!(
+                    "has no directory, and the parent does not exist either: create {directory} first"
+                ),
             ),
-            _ => problem::refused(given, format_args!("cannot be in its directory {directory}: {error}")),
+            _ => problem::refused(given, format_args!("cannot use its directory {directory}: {error}")),
         }
     })
 }
 
-/// For its owner alone.
-pub(super) fn make_directory(path: &Path) -> io::Result<()> {
+/// Creates a directory for its owner alone.
+pub(super) fn create_directory(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -159,20 +163,20 @@ pub(super) fn make_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes an empty file for its owner alone, as SQLite then makes the log beside it. It gets its name when it is closed,
-/// for the reason above.
-fn make(path: &Path) -> io::Result<()> {
-    let directory = path.parent().expect("it was joined to one");
+/// Creates an empty file for its owner alone; SQLite then creates the log with the same mode. It gets its name after it is
+/// closed, because closing it would release locks of this process.
+fn create(path: &Path) -> io::Result<()> {
+    let directory = path.parent().expect("the path has a directory");
     let file = tempfile::Builder::new().prefix(".payments-").tempfile_in(directory)?.into_temp_path();
     match file.persist_noclobber(path) {
         Ok(()) => sync_directory_of(path),
-        // Another process has just made it in the same way.
+        // Another process has just created it in the same way.
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error.error),
     }
 }
 
-/// A name is durable once its directory is.
+/// A file name is durable once its directory is synced.
 pub(super) fn sync_directory_of(path: &Path) -> io::Result<()> {
     if cfg!(unix)
         && let Some(directory) = path.parent()

@@ -1,4 +1,4 @@
-//! What is said when something fails: what happened where, what it means for the money, what to do.
+//! Error messages: what happened and where, whether money can have moved, what to do.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::StoreError;
 use crate::row::OLDER;
 use crate::sqlite_store::schema::VERSION;
 
-/// What can go wrong while the journal is opened.
+/// An error while the journal is opened.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OpenError {
     #[error(transparent)]
@@ -19,14 +19,14 @@ pub(super) enum OpenError {
 }
 
 impl OpenError {
-    /// Of the journal with this path.
+    /// The error for the journal with this path.
     pub(super) fn at(self, path: &Path) -> StoreError {
         match self {
             Self::Store(error) => error,
             Self::Sqlite(error) => match error.sqlite_error_code() {
                 _ if is_busy(&error) => busy(path),
-                Some(ErrorCode::NotADatabase) => no_journal(path, "no SQLite database"),
-                // Without a code a value is not what its column holds, and an unknown code is a table that is not there.
+                Some(ErrorCode::NotADatabase) => not_a_journal(path, "not a SQLite database"),
+                // No code means a value of the wrong type; an unknown code means a missing table.
                 None | Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown) => damaged(path, error),
                 Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                     let how = "this user must be able to write the file and its directory";
@@ -47,40 +47,40 @@ fn nothing_was_sent(kind: fn(String) -> StoreError, what: impl Display) -> Store
     kind(format!("nothing was sent now, because {what}"))
 }
 
-/// The place is unsafe or impossible. `what_and_how` follows the path.
-pub(super) fn refused(path: &Path, what_and_how: impl Display) -> StoreError {
-    nothing_was_sent(StoreError::refused, format_args!("the journal {} {what_and_how}", path.display()))
+/// The location is unsafe or cannot be used. `why` follows the path: the reason, and what to do.
+pub(super) fn refused(path: &Path, why: impl Display) -> StoreError {
+    nothing_was_sent(StoreError::refused, format_args!("the journal {} {why}", path.display()))
 }
 
-/// What is there cannot be taken as a journal.
+/// The file cannot be used as a journal.
 pub(super) fn damaged(path: &Path, how: impl Display) -> StoreError {
     let path = path.display();
     let what = format_args!(
-        "the journal {path} is damaged ({how}); keep it and {path}-wal as they are, and recover what is in them before \
-         anything is charged again: what a new journal does not know is charged again"
+        "the journal {path} is damaged ({how}); keep it and {path}-wal unchanged, and recover their content before you \
+         charge anything: a new journal charges again every key that it does not know"
     );
     nothing_was_sent(StoreError::damaged, what)
 }
 
-/// The database says that the newest rows may be in a log, and there is none.
+/// The database records that the newest rows may be in a log, and there is no log.
 pub(super) fn log_missing(path: &Path) -> StoreError {
     let path = path.display();
     let what = format_args!(
-        "the journal {path} was not closed and its log, {path}-wal, is missing, and with it perhaps the newest rows, \
-         which would be charged again: put the log back, or use the original if this is a copy; if it is lost for good, \
-         reconcile everything since the last run that ended well, and only then accept the loss with an empty log: \
-         (umask 077; touch '{path}-wal'), as docs/reconciling.md says under \"A log that is missing\""
+        "the journal {path} was not closed and its log, {path}-wal, is missing, perhaps with the newest rows, which would be \
+         charged again: put the log back, or use the original if this is a copy; if it is lost for good, reconcile \
+         everything since the last run that ended normally, and only then accept the loss with an empty log: \
+         (umask 077; touch '{path}-wal'), see \"A missing log\" in docs/journal.md"
     );
     nothing_was_sent(StoreError::damaged, what)
 }
 
-pub(super) fn no_journal(path: &Path, what: &str) -> StoreError {
+pub(super) fn not_a_journal(path: &Path, what: &str) -> StoreError {
     let path = path.display();
-    let what = format_args!("{path} is {what} and no journal; it was left as it is: give another path");
+    let what = format_args!("{path} is not a journal ({what}); it was left unchanged: use another path");
     nothing_was_sent(StoreError::damaged, what)
 }
 
-/// Only the version that has made the tables reads them.
+/// Only the version that created the tables reads them.
 pub(super) fn of_another_version(path: &Path, version: i32) -> StoreError {
     let (kind, age, verb, what_to_do): (fn(String) -> StoreError, _, _, _) = if version > VERSION {
         (StoreError::newer, "a newer", "knows", "use the newer version")
@@ -88,8 +88,8 @@ pub(super) fn of_another_version(path: &Path, version: i32) -> StoreError {
         (StoreError::refused, "an older", "reads", OLDER)
     };
     let what = format_args!(
-        "the journal {} is of {age} version (its schema is {version}, and this version {verb} {VERSION}); it was left as \
-         it is: {what_to_do}",
+        "the journal {} is of {age} version (its schema is {version}, and this version {verb} {VERSION}); it was left \
+         unchanged: {what_to_do}",
         path.display()
     );
     nothing_was_sent(kind, what)
@@ -97,8 +97,8 @@ pub(super) fn of_another_version(path: &Path, version: i32) -> StoreError {
 
 pub(super) fn busy(path: &Path) -> StoreError {
     StoreError::unavailable(format!(
-        "database locked: another process has kept the journal {} busy for too long, and nothing was changed; \
-         end whatever holds it open in a transaction, then call again",
+        "database locked: another process has kept the journal {} locked for too long; nothing was changed: \
+         end the process that holds a transaction open, then call again",
         path.display()
     ))
 }
@@ -106,7 +106,7 @@ pub(super) fn busy(path: &Path) -> StoreError {
 /// The disk or the system has failed, and nothing was changed.
 pub(super) fn unavailable(path: &Path, reason: impl Display) -> StoreError {
     let what = format_args!(
-        "the journal {} cannot be used: {reason}; mend the cause, then start again",
+        "the journal {} cannot be used: {reason}; fix the cause, then start again",
         path.display()
     );
     nothing_was_sent(StoreError::unavailable, what)
@@ -117,7 +117,7 @@ pub(super) fn unreadable(path: &Path, error: &rusqlite::Error) -> StoreError {
     if let rusqlite::Error::FromSqlConversionFailure(_, _, source) = error
         && let Some(damaged) = source.downcast_ref::<StoreError>()
     {
-        // It names the row.
+        // This error already names the row.
         return damaged.clone();
     }
     match error.sqlite_error_code() {
@@ -129,23 +129,22 @@ pub(super) fn unreadable(path: &Path, error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// From now on nothing is done.
+/// The store has stopped.
 pub(super) fn poisoned(path: &Path, reason: impl Display) -> StoreError {
     StoreError::poisoned(format!(
-        "the journal {} has failed: {reason}; nothing more is charged through it: mend the cause, then open it again, \
-         which reads it anew",
+        "the journal {} has failed: {reason}; nothing more is charged through it: fix the cause, then open it again",
         path.display()
     ))
 }
 
-/// Whether the change is kept is what nobody knows.
+/// Nothing shows whether the change was written.
 pub(super) fn in_doubt(path: &Path, reason: impl Display) -> StoreError {
     StoreError::in_doubt(format!(
-        "the journal {} has failed in the middle of a commit: {reason}; whether the change is kept shows when it is \
-         opened again, and nothing more is charged through it before that",
+        "the journal {} has failed during a commit: {reason}; the change may have been written or not, and nothing more is \
+         charged through it: fix the cause, then open it again, which shows the change if it was written",
         path.display()
     ))
 }
 
-pub(super) const DISPLACED: &str = "it, its -wal or its -shm was removed, moved or replaced while it was open \
+pub(super) const DISPLACED: &str = "the file, its -wal or its -shm was removed, moved or replaced while it was open \
      (put all three back if they still exist)";

@@ -8,52 +8,52 @@ use crate::StoreError;
 use crate::sqlite_store::place::Place;
 use crate::sqlite_store::problem;
 
-/// A thread that reads what is committed, beside the writer's.
+/// A thread that reads committed rows, separate from the writer.
 pub(super) struct Reader {
-    /// `None` to end.
-    questions: mpsc::Sender<Option<Question>>,
+    /// `None` ends the thread.
+    queries: mpsc::Sender<Option<Query>>,
     place: Arc<Place>,
 }
 
-type Question = Box<dyn FnOnce(&Connection) + Send>;
+type Query = Box<dyn FnOnce(&Connection) + Send>;
 
 impl Reader {
-    /// The thread ends once it is told to, or when this is dropped.
+    /// The thread ends after [`end`](Self::end), or when this is dropped.
     pub(super) fn start(
         connection: Connection,
         place: Arc<Place>,
     ) -> Result<(Self, JoinHandle<()>), StoreError> {
-        let (questions, asked) = mpsc::channel::<Option<Question>>();
+        let (queries, received) = mpsc::channel::<Option<Query>>();
         let thread = thread::Builder::new()
             .name("payments-journal-reader".to_owned())
-            .spawn(move || asked.iter().map_while(|question| question).for_each(|ask| ask(&connection)))
+            .spawn(move || received.iter().map_while(|query| query).for_each(|query| query(&connection)))
             .map_err(|error| problem::unavailable(place.path(), error))?;
-        Ok((Self { questions, place }, thread))
+        Ok((Self { queries, place }, thread))
     }
 
-    /// Once what was asked before is answered.
+    /// Ends the thread after the queries before this.
     pub(super) fn end(&self) {
-        // If it has ended already, so much the better.
-        let _ = self.questions.send(None);
+        // Fails only if the thread has already ended.
+        let _ = self.queries.send(None);
     }
 
-    pub(super) async fn ask<T: Send + 'static>(
+    pub(super) async fn run<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (reply, answer) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let place = self.place.clone();
-        let question: Question = Box::new(move |connection| {
-            let answer = if place.is_displaced() {
+        let query: Query = Box::new(move |connection| {
+            let result = if place.is_displaced() {
                 Err(problem::poisoned(place.path(), problem::DISPLACED))
             } else {
-                question(connection).map_err(|error| problem::unreadable(place.path(), &error))
+                query(connection).map_err(|error| problem::unreadable(place.path(), &error))
             };
-            // Whoever asked may have gone away.
-            let _ = reply.send(answer);
+            // Fails only if the caller has left.
+            let _ = sender.send(result);
         });
-        let gone = || problem::poisoned(self.place.path(), "the thread that reads it has ended");
-        self.questions.send(Some(question)).map_err(|_| gone())?;
-        answer.await.unwrap_or_else(|_| Err(gone()))
+        let gone = || problem::poisoned(self.place.path(), "its reader thread has ended");
+        self.queries.send(Some(query)).map_err(|_| gone())?;
+        receiver.await.unwrap_or_else(|_| Err(gone()))
     }
 }

@@ -1,4 +1,4 @@
-//! Who else may touch a file.
+//! Checks that no other user may access a file.
 
 use std::fs::{self, File, Metadata};
 #[cfg(unix)]
@@ -8,48 +8,48 @@ use std::path::Path;
 use crate::StoreError;
 use crate::sqlite_store::problem::refused;
 
-/// The file with this metadata must be its owner's alone, and this user must be the owner.
+/// Checks that only this user may access the file, and owns it.
 pub(super) fn check_file(path: &Path, found: &Metadata) -> Result<(), StoreError> {
     if found.is_symlink() {
-        return Err(refused(path, "is a symbolic link: give the path of the file itself"));
+        return Err(refused(path, "is a symbolic link: use the path of the file itself"));
     }
     if !found.is_file() {
-        return Err(refused(path, "is no file: give the path of a file"));
+        return Err(refused(path, "is not a file: use the path of a file"));
     }
     #[cfg(unix)]
     if found.nlink() > 1 {
-        let why = "has a second name, under which it would have another log: remove its other hard links, or give it a \
-                   name of its own with cp";
+        let why = "has a second name, under which it would have another log: remove its other hard links, or make a \
+                   separate copy with cp";
         return Err(refused(path, why));
     }
     check_owner(path, found)
 }
 
-/// The directory with this metadata must be its owner's alone, and this user must be the owner.
+/// Checks that only this user may access the directory, and owns it.
 pub(super) fn check_private_directory(path: &Path, found: &Metadata) -> Result<(), StoreError> {
     if !found.is_dir() {
-        return Err(refused(path, "is no directory: move it away"));
+        return Err(refused(path, "is not a directory: move it away"));
     }
     check_owner(path, found)
 }
 
-/// Whoever may write a directory may replace what is in it, unless it is sticky.
+/// Refuses a directory that others may write to, because they could replace its files, unless it is sticky.
 pub(super) fn check_directory(path: &Path) -> Result<(), StoreError> {
     let found =
-        fs::metadata(path).map_err(|error| refused(path, format_args!("cannot be looked at: {error}")))?;
+        fs::metadata(path).map_err(|error| refused(path, format_args!("cannot be checked: {error}")))?;
     if !found.is_dir() {
-        return Err(refused(path, "is no directory"));
+        return Err(refused(path, "is not a directory: use the path of a file in a directory"));
     }
     #[cfg(unix)]
     {
         let mode = found.mode() & 0o7777;
-        // A group with its user's number is, by convention, that user's own; many systems let it write by default.
-        let is_of_a_group = mode & 0o020 != 0 && found.gid() != found.uid();
+        // By convention a group with the user's number is that user's own; many systems let it write by default.
+        let may_group_write = mode & 0o020 != 0 && found.gid() != found.uid();
         let is_sticky = mode & 0o1000 != 0;
-        if (mode & 0o002 != 0 || is_of_a_group) && !is_sticky {
+        if (mode & 0o002 != 0 || may_group_write) && !is_sticky {
             let how = format_args!(
-                "is in a directory that others may write (mode {mode:04o}), who could replace it: give the journal a \
-                 directory of its own, or chmod go-w {}",
+                "is in a directory that others may write to (mode {mode:04o}), so they could replace it: move the journal to \
+                 its own directory, or chmod go-w {}",
                 path.display()
             );
             return Err(refused(path, how));
@@ -62,7 +62,7 @@ pub(super) fn check_directory(path: &Path) -> Result<(), StoreError> {
 fn check_owner(path: &Path, found: &Metadata) -> Result<(), StoreError> {
     let (user, mode) = (rustix::process::geteuid().as_raw(), found.mode() & 0o7777);
     if found.uid() != user {
-        let why = format_args!("belongs to user {} and not to user {user}: run as that one", found.uid());
+        let why = format_args!("belongs to user {} and not to user {user}: run as that user", found.uid());
         return Err(refused(path, why));
     }
     if mode & 0o077 != 0 {
@@ -77,12 +77,12 @@ fn check_owner(_: &Path, _: &Metadata) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Tells one file from another that has taken its name; without Unix' numbers, whether it is there.
+/// Identifies a file even if another takes its name. Without Unix numbers, it only shows whether there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileId(u64, u64);
 
 impl FileId {
-    /// `None` if it is not there.
+    /// `None` if there is no file.
     pub(super) fn at(path: &Path) -> Option<Self> {
         fs::symlink_metadata(path).ok().map(|found| Self::of(&found))
     }

@@ -1,6 +1,6 @@
-//! The tables, and every statement that is about them.
+//! The tables, and every statement that uses them.
 //!
-//! A change of anything here that an older or newer version could not read raises [`VERSION`].
+//! Raise [`VERSION`] with every change here that an older or newer version could not read.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,22 @@ use rusqlite::{Connection, Row};
 use crate::row::{ended, intent, names};
 use crate::{Intent, StateName};
 
-/// `PAYJ` in ASCII, by which a file is known as a journal of intents.
+/// `PAYJ` in ASCII, which identifies a file as a journal of intents.
 pub(super) const APPLICATION_ID: i32 = 0x5041_594A;
 
 /// The version of the tables.
 pub(super) const VERSION: i32 = 4;
 
-/// The tables and indexes, as SQLite keeps their definitions.
+/// The tables and indexes, as SQLite stores their definitions.
 ///
-/// `position` is the order in which intents were first written down, and the key of the table: a row is added at its end,
-/// and a million keys in random order scatter the entries of one narrow index and not the rows. That index and the one of
-/// what is unresolved are all that a change touches beside its row, until the row is processed. The index of `processed_as`
-/// is not unique, because what the service answers is kept whatever it is.
-/// `stored_at` is when the row was last written: the later of the machine's clock and `newest_stored_at`, which it then is.
-/// `next_position` never falls, so that the position of a row that was purged is not given again, which would hide a new row
-/// from a list that is being read. `is_open` says that the log may hold what the database does not: see `mark.rs`.
+/// - `position` is the order in which intents were first written, and the key of the table. Rows are added at the end, so a
+///   million keys in random order scatter the entries of one narrow index and not the rows. In addition to its row, a change
+///   touches only that index and the one of unresolved rows, until the row is processed.
+/// - The index of `processed_as` is not unique, because every outcome that the service reports is stored.
+/// - `stored_at` is when the row was last written: the later of the machine's clock and `newest_stored_at`, which is then set to
+///   it.
+/// - `next_position` never decreases. A reused position of a purged row would hide a new row from a list that is being read.
+/// - `is_open` means that the log may contain rows that the database does not: see `open_flag.rs`.
 const DEFINITIONS: &[(&str, &str)] = &[
     (
         "table meta",
@@ -58,7 +59,7 @@ const DEFINITIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Makes the tables in an empty database, within a transaction.
+/// Creates the tables in an empty database, within a transaction.
 pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     for (_, sql) in DEFINITIONS {
         connection.execute_batch(sql)?;
@@ -68,22 +69,22 @@ pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "application_id", APPLICATION_ID)
 }
 
-/// The first table or index, such as `table intent`, that is not there as [`create`] makes it. What somebody added, such
-/// as an index for questions of their own, is not looked at.
-pub(super) fn unlike(connection: &Connection) -> rusqlite::Result<Option<&'static str>> {
+/// The first table or index, such as `table intent`, that is missing or differs from [`create`]. Additions, such as an index for
+/// someone's own queries, are ignored.
+pub(super) fn first_difference(connection: &Connection) -> rusqlite::Result<Option<&'static str>> {
     let mut statement = connection.prepare("SELECT type || ' ' || name, sql FROM sqlite_schema")?;
     let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let found: BTreeMap<String, Option<String>> = found.collect::<rusqlite::Result<_>>()?;
-    // A file keeps the text that made it, however this one is indented by then.
+    // A file keeps the text that created it, whose indentation may differ.
     let unspaced = |sql: &str| sql.split_whitespace().collect::<String>();
-    let is_there = |(name, sql): &(&str, &str)| {
+    let is_unchanged = |(name, sql): &(&str, &str)| {
         found.get(*name).and_then(Option::as_deref).is_some_and(|found| unspaced(found) == unspaced(sql))
     };
-    Ok(DEFINITIONS.iter().find(|definition| !is_there(definition)).map(|(name, _)| *name))
+    Ok(DEFINITIONS.iter().find(|definition| !is_unchanged(definition)).map(|(name, _)| *name))
 }
 
-/// The position and the intent of a row with position, key, state and document. An error without a code of SQLite says that
-/// this row cannot be read.
+/// The position and the intent of a row with position, key, state and document. An error without an SQLite code means that this
+/// row cannot be read.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Intent)> {
     let text = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
     let intent = intent(text(1)?, text(2)?, text(3)?)
@@ -107,7 +108,7 @@ pub(super) const UPDATE: &str = "UPDATE intent \
 /// At most `?2` rows in these states from after position `?1`.
 pub(super) fn list(states: &[StateName]) -> String {
     let (index, condition) = if states.iter().all(|state| StateName::UNRESOLVED.contains(state)) {
-        // The condition in the very words of the index, by which SQLite knows that it may use it.
+        // The same condition as in the index, so that SQLite can use the index.
         (" INDEXED BY intent_unresolved", " AND state IN ('sending', 'unknown')")
     } else {
         ("", "")
@@ -122,7 +123,7 @@ pub(super) fn list(states: &[StateName]) -> String {
 /// The first position after `?1`.
 pub(super) const POSITION_AFTER: &str = "SELECT min(position) FROM intent WHERE position > ?1";
 
-/// Removes what ended and was stored before `?3`, of the rows from position `?1` to `?2`, and tells when each was stored.
+/// Removes rows from position `?1` to `?2` that ended and were stored before `?3`, and returns when each was stored.
 pub(super) fn purge() -> String {
     format!(
         "DELETE FROM intent WHERE position BETWEEN ?1 AND ?2 \
@@ -134,11 +135,11 @@ pub(super) fn purge() -> String {
 /// The newest time in the journal.
 pub(super) const NEWEST_STORED_AT: &str = "SELECT newest_stored_at FROM meta";
 
-/// The time at which rows are stored now, where the clock says `?1`, and the first of `?2` new positions.
+/// The time for rows stored now, if the clock is at `?1`, and the first of `?2` new positions.
 pub(super) const STAMP: &str = "UPDATE meta SET newest_stored_at = max(newest_stored_at, ?1), \
      next_position = next_position + ?2 RETURNING newest_stored_at, next_position - ?2";
 
-/// Whether the log may hold what the database does not.
+/// Whether the log may contain rows that the database does not.
 pub(super) const IS_OPEN: &str = "SELECT is_open FROM meta";
 
 pub(super) const SET_OPEN: &str = "UPDATE meta SET is_open = ?1";
@@ -154,18 +155,18 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_is_as_it_should_be() {
+    fn missing_index_is_found_and_added_index_is_ignored() {
         let connection = database();
-        assert_eq!(unlike(&connection).unwrap(), None);
+        assert_eq!(first_difference(&connection).unwrap(), None);
         connection.execute_batch("CREATE INDEX mine ON intent (stored_at)").unwrap();
-        assert_eq!(unlike(&connection).unwrap(), None);
+        assert_eq!(first_difference(&connection).unwrap(), None);
         connection.execute_batch("DROP INDEX intent_key").unwrap();
-        assert_eq!(unlike(&connection).unwrap(), Some("index intent_key"));
+        assert_eq!(first_difference(&connection).unwrap(), Some("index intent_key"));
     }
 
-    /// A million rows that ended must not stand between a crash and what it has left.
+    /// After a crash, the unresolved rows must be found without reading a million ended ones.
     #[test]
-    fn what_is_unresolved_is_found_by_its_index_and_in_order() {
+    fn unresolved_rows_are_found_by_index_in_order() {
         let plan = |sql: String| {
             let connection = database();
             let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_holder_of_a_transaction_is_found_by_its_index() {
+    fn other_holder_of_a_transaction_is_found_by_index() {
         let connection = database();
         let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {OTHER_HOLDER}")).unwrap();
         let lines = plan.query_map(("txn_1", "k", false), |row| row.get::<_, String>(3)).unwrap();

@@ -1,5 +1,4 @@
-//! Failures that no disk makes on demand, at the seam where a transaction is committed. What a real disk, a real lock and
-//! real processes do is in `tests/stores`.
+//! Failures that no disk produces on demand, injected into the commit. `tests/stores` tests real disks, locks and processes.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -17,14 +16,14 @@ use tokio::task::JoinSet;
 use super::*;
 use crate::{AttemptId, Ending, IntentState, Journal, JournaledClient};
 
-/// What becomes of the next commits.
+/// How the next commits end.
 #[derive(Clone)]
 struct Disk(Arc<AtomicU8>);
 
-const SOUND: u8 = 0;
-/// The sync fails, and nothing was kept.
+const WORKS: u8 = 0;
+/// The sync fails, and nothing was written.
 const LOSES: u8 = 1;
-/// The sync fails, and all was kept.
+/// The sync fails, and everything was written.
 const KEEPS: u8 = 2;
 
 impl Disk {
@@ -32,7 +31,7 @@ impl Disk {
         Self(Arc::default())
     }
 
-    fn becomes(&self, state: u8) {
+    fn set(&self, state: u8) {
         self.0.store(state, Ordering::SeqCst);
     }
 
@@ -45,7 +44,7 @@ impl Disk {
             )
         };
         let commit: Commit = Box::new(move |connection| match state.load(Ordering::SeqCst) {
-            SOUND => connection.execute_batch("COMMIT"),
+            WORKS => connection.execute_batch("COMMIT"),
             KEEPS => connection.execute_batch("COMMIT").and_then(|()| Err(failed())),
             _ => Err(failed()),
         });
@@ -103,16 +102,15 @@ fn processed(text: &str, attempt: AttemptId) -> Change {
     Change::end(key(text), attempt, ending, SystemTime::UNIX_EPOCH)
 }
 
-/// Each of those who share the commit is told so, nobody after them gets anything, and the next to open the file finds
-/// whole rows or none.
+/// All changes in the commit get the error, all later ones are refused, and the next store finds complete rows or none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_commit_that_fails_is_in_doubt_and_the_last() {
+async fn failed_commit_is_in_doubt_and_stops_the_store() {
     for (failure, is_kept) in [(LOSES, false), (KEEPS, true)] {
         let world = World::new();
         let store = Arc::new(world.open());
         store.apply(begin("before", &store).0).await.unwrap();
 
-        world.disk.becomes(failure);
+        world.disk.set(failure);
         let mut calls = JoinSet::new();
         for number in 0..8 {
             let store = store.clone();
@@ -125,8 +123,8 @@ async fn a_commit_that_fails_is_in_doubt_and_the_last() {
         assert!(errors.iter().any(|(error, _)| error.is_in_doubt()), "{errors:?}");
         assert!(errors.iter().all(|(error, _)| error.is_in_doubt() || error.is_poisoned()), "{errors:?}");
 
-        // A disk that works again is not believed.
-        world.disk.becomes(SOUND);
+        // A disk that works again is not trusted.
+        world.disk.set(WORKS);
         let error = store.apply(begin("after", &store).0).await.unwrap_err();
         assert!(error.is_poisoned(), "{error:?}");
         assert!(error.to_string().contains("disk I/O error"), "{error}");
@@ -135,9 +133,9 @@ async fn a_commit_that_fails_is_in_doubt_and_the_last() {
         assert!(store.purge(Duration::ZERO).await.unwrap_err().is_poisoned());
 
         drop(store);
-        assert!(world.log_length() > 0, "nothing of the log is moved on the word of a failed sync");
+        assert!(world.log_length() > 0, "after a failed sync the log is not moved");
         let store = world.open();
-        assert_eq!(world.log_length(), 0, "all that is counted on was written and synced once more");
+        assert_eq!(world.log_length(), 0, "everything was written and synced once more");
         let kept = async |name: &str| store.find(&key(name)).await.unwrap().is_some();
         assert!(kept("before").await);
         assert!(!kept("after").await);
@@ -149,48 +147,47 @@ async fn a_commit_that_fails_is_in_doubt_and_the_last() {
 }
 
 #[tokio::test]
-async fn without_a_row_there_is_no_charge() {
+async fn failed_commit_of_the_intent_sends_nothing() {
     for failure in [LOSES, KEEPS] {
         let (world, gateway) = (World::new(), FakeGateway::new());
         let journal = Journal::open(world.open()).await.unwrap();
         let client = JournaledClient::new(gateway.client(), journal);
-        world.disk.becomes(failure);
+        world.disk.set(failure);
         for name in ["in-the-failing-commit", "after-it"] {
             let error = client.process_token(&key(name), &payment()).await.unwrap_err();
             assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"), "{error:#}");
         }
         drop(client);
 
-        world.disk.becomes(SOUND);
+        world.disk.set(WORKS);
         let journal = Journal::open(world.open()).await.unwrap();
         assert_eq!(gateway.ledger().entries().len(), 0);
-        // It may have been kept as begun, and then nobody knows that nothing was sent.
+        // The intent may have been written, and then the journal cannot know that nothing was sent.
         let unresolved = journal.list(StateName::UNRESOLVED, None, 9).await.unwrap().intents;
         assert_eq!(unresolved.len(), usize::from(failure == KEEPS));
     }
 }
 
 #[tokio::test]
-async fn a_result_that_could_not_be_kept_is_told_and_its_key_stays_in_doubt() {
+async fn unwritten_outcome_is_an_error_and_its_key_stays_unresolved() {
     let (world, gateway) = (World::new(), FakeGateway::new());
     let store = world.open();
     let (change, attempt) = begin("invoice-17", &store);
     store.apply(change).await.unwrap();
     gateway.client().process_token(&payment()).await.unwrap();
-    world.disk.becomes(LOSES);
+    world.disk.set(LOSES);
     assert!(store.apply(processed("invoice-17", attempt)).await.unwrap_err().is_in_doubt());
     drop(store);
 
-    world.disk.becomes(SOUND);
+    world.disk.set(WORKS);
     let client = JournaledClient::new(gateway.client(), Journal::open(world.open()).await.unwrap());
     let error = client.process_token(&key("invoice-17"), &payment()).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown, "{error:#}");
     gateway.ledger().assert_charged_once(Amount::from_cents(10_50));
 }
 
-/// Changes that come while a commit is being synced share the next one, and who reads waits for none of them.
 #[tokio::test]
-async fn what_waits_for_a_sync_shares_the_next_and_readers_do_not_wait() {
+async fn changes_during_a_sync_share_the_next_commit_and_readers_do_not_wait() {
     const CALLERS: usize = 64;
     let (world, commits) = (World::new(), Arc::new(AtomicU8::new(0)));
     let (begun, is_begun) = mpsc::channel();
@@ -213,7 +210,7 @@ async fn what_waits_for_a_sync_shares_the_next_and_readers_do_not_wait() {
     for number in 0..CALLERS {
         calls.spawn(apply(format!("key-{number}")));
     }
-    // All is on this thread, so each of them has asked once there was nothing else to do on it.
+    // All tasks run on this thread, so each of them has sent its job by now.
     for _ in 0..CALLERS {
         tokio::task::yield_now().await;
     }
@@ -228,10 +225,10 @@ async fn what_waits_for_a_sync_shares_the_next_and_readers_do_not_wait() {
     assert_eq!(store.list(StateName::ALL, None, 99).await.unwrap().intents.len(), CALLERS + 1);
 }
 
-/// What was committed to a file that is gone is committed for nobody.
+/// A commit to a removed file is lost.
 #[cfg(unix)]
 #[tokio::test]
-async fn a_file_that_goes_while_it_is_written_leaves_the_change_in_doubt() {
+async fn log_removed_during_a_commit_leaves_the_change_in_doubt() {
     let world = World::new();
     let log = world.log();
     let store = world.open_with(Box::new(move |connection| {
@@ -244,9 +241,9 @@ async fn a_file_that_goes_while_it_is_written_leaves_the_change_in_doubt() {
     assert!(error.to_string().contains("was removed, moved or replaced"), "{error}");
 }
 
-/// Nobody may wait for a thread that is gone.
+/// No caller may wait for a thread that has ended.
 #[tokio::test]
-async fn a_writer_that_panics_leaves_the_change_in_doubt_and_ends_the_store() {
+async fn panic_of_the_writer_leaves_the_change_in_doubt_and_stops_the_store() {
     let world = World::new();
     let store = world.open_with(Box::new(|_| panic!("for the test")));
     let error = store.apply(begin("invoice-17", &store).0).await.unwrap_err();
@@ -262,12 +259,12 @@ const DAY: Duration = Duration::from_hours(24);
 struct TestClock(Arc<Mutex<SystemTime>>);
 
 impl TestClock {
-    /// At noon of day 10 000 after 1970.
+    /// Noon of day 10 000 after 1970.
     fn new() -> Self {
         Self(Arc::new(Mutex::new(SystemTime::UNIX_EPOCH + 10_000 * DAY + DAY / 2)))
     }
 
-    fn goes_on(&self, by: Duration) {
+    fn advance(&self, by: Duration) {
         *self.0.lock().unwrap() += by;
     }
 
@@ -275,13 +272,13 @@ impl TestClock {
         *self.0.lock().unwrap()
     }
 
-    fn is_set(&self, to: SystemTime) {
+    fn set(&self, to: SystemTime) {
         *self.0.lock().unwrap() = to;
     }
 }
 
 impl World {
-    /// As another process opens it.
+    /// Opens the journal as another process does.
     fn open_at(&self, clock: &TestClock) -> SqliteStore {
         let clock = clock.clone();
         let settings = Settings { clock: Arc::new(move || clock.now()), ..self.disk.settings() };
@@ -301,21 +298,21 @@ async fn keys(store: &SqliteStore) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_clock_that_jumps_ahead_purges_nothing_d45() {
+async fn clock_that_jumps_ahead_purges_nothing_d45() {
     let (world, clock) = (World::new(), TestClock::new());
     charged("yesterday", &world.open_at(&clock)).await;
-    clock.goes_on(DAY);
+    clock.advance(DAY);
     charged("before", &world.open_at(&clock)).await;
     let right = clock.now();
 
     let store = world.open_at(&clock);
-    clock.is_set(right + 400 * DAY);
+    clock.set(right + 400 * DAY);
     charged("ahead", &store).await;
-    clock.goes_on(400 * DAY);
+    clock.advance(400 * DAY);
     assert_eq!(store.purge(90 * DAY).await.unwrap(), Purged::default());
     drop(store);
     // A process that starts while the clock is ahead.
-    clock.is_set(right + 400 * DAY);
+    clock.set(right + 400 * DAY);
     let world_without = World::new();
     charged("before", &world_without.open_at(&TestClock::new())).await;
     let store = world_without.open_at(&clock);
@@ -324,18 +321,18 @@ async fn a_clock_that_jumps_ahead_purges_nothing_d45() {
 }
 
 #[tokio::test]
-async fn a_clock_that_is_behind_purges_nothing_d45() {
+async fn clock_that_is_behind_purges_nothing_d45() {
     let (world, clock) = (World::new(), TestClock::new());
     let oldest = clock.now();
     charged("old", &world.open_at(&clock)).await;
-    clock.goes_on(100 * DAY);
+    clock.advance(100 * DAY);
     charged("young", &world.open_at(&clock)).await;
     let right = clock.now();
 
-    clock.is_set(right - Duration::from_millis(1));
+    clock.set(right - Duration::from_millis(1));
     let store = world.open_at(&clock);
     assert_eq!(store.purge(30 * DAY).await.unwrap(), Purged::default());
-    clock.is_set(right);
+    clock.set(right);
     let purged = store.purge(30 * DAY).await.unwrap();
     assert_eq!(purged, Purged { intents: 1, newest: Some(oldest) });
     assert_eq!(keys(&store).await, ["young"]);
@@ -343,14 +340,14 @@ async fn a_clock_that_is_behind_purges_nothing_d45() {
 
 /// A newer version may have written it.
 #[tokio::test]
-async fn a_row_in_a_state_that_is_not_known_here_is_not_purged() {
+async fn row_in_an_unknown_state_is_not_purged() {
     let (world, clock) = (World::new(), TestClock::new());
     charged("known", &world.open_at(&clock)).await;
     charged("strange", &world.open_at(&clock)).await;
     let connection = Connection::open(&world.path).unwrap();
     connection.execute("UPDATE intent SET state = 'refunded' WHERE key = 'strange'", []).unwrap();
     drop(connection);
-    clock.goes_on(100 * DAY);
+    clock.advance(100 * DAY);
     charged("new", &world.open_at(&clock)).await;
     let store = world.open_at(&clock);
     assert_eq!(store.purge(30 * DAY).await.unwrap().intents, 1);
@@ -358,22 +355,22 @@ async fn a_row_in_a_state_that_is_not_known_here_is_not_purged() {
     assert!(store.find(&key("strange")).await.unwrap_err().is_damaged());
 }
 
-/// Once the clock is right again, its rows would look as if they were decades old.
+/// Once the clock is right again, its rows would look decades old.
 #[tokio::test]
-async fn what_is_written_while_the_clock_is_behind_is_not_old_d45() {
+async fn rows_written_while_the_clock_is_behind_are_not_old_d45() {
     let (world, clock) = (World::new(), TestClock::new());
     let right = clock.now();
     let other = world.open_at(&clock);
-    clock.is_set(SystemTime::UNIX_EPOCH);
+    clock.set(SystemTime::UNIX_EPOCH);
     let store = world.open_at(&clock);
-    // The newest time counts although another store has written it.
-    clock.is_set(right);
+    // The newest time counts even if another store has written it.
+    clock.set(right);
     charged("before", &other).await;
-    clock.is_set(SystemTime::UNIX_EPOCH);
+    clock.set(SystemTime::UNIX_EPOCH);
     charged("behind", &store).await;
     drop((store, other));
 
-    clock.is_set(right + 2 * DAY);
+    clock.set(right + 2 * DAY);
     charged("after", &world.open_at(&clock)).await;
     let store = world.open_at(&clock);
     assert_eq!(store.purge(30 * DAY).await.unwrap(), Purged::default());
@@ -381,36 +378,36 @@ async fn what_is_written_while_the_clock_is_behind_is_not_old_d45() {
 }
 
 #[tokio::test]
-async fn a_purge_that_fails_removes_no_part_of_a_portion() {
+async fn failed_purge_removes_no_part_of_a_batch() {
     let (world, clock) = (World::new(), TestClock::new());
     let store = world.open_at(&clock);
     for name in ["one", "two"] {
         charged(name, &store).await;
     }
-    clock.goes_on(100 * DAY);
+    clock.advance(100 * DAY);
     charged("three", &store).await;
     drop(store);
     let store = world.open_at(&clock);
-    world.disk.becomes(LOSES);
+    world.disk.set(LOSES);
     assert!(store.purge(DAY).await.unwrap_err().is_in_doubt());
     drop(store);
-    world.disk.becomes(SOUND);
+    world.disk.set(WORKS);
     assert_eq!(keys(&world.open()).await, ["one", "two", "three"]);
 }
 
 #[tokio::test]
-async fn a_position_is_never_given_twice() {
+async fn position_is_never_reused() {
     let (world, clock) = (World::new(), TestClock::new());
     let mut last = 0;
     for name in ["one", "two", "three"] {
         let store = world.open_at(&clock);
         charged(name, &store).await;
         assert_eq!(keys(&store).await.len(), 1);
-        let look = connection::to_read(&store.place, Duration::ZERO).unwrap();
-        let position = look.query_row("SELECT max(position) FROM intent", [], |row| row.get(0)).unwrap();
+        let reader = connection::to_read(&store.place, Duration::ZERO).unwrap();
+        let position = reader.query_row("SELECT max(position) FROM intent", [], |row| row.get(0)).unwrap();
         assert!(position > last, "{position}");
         last = position;
-        clock.goes_on(2 * DAY);
+        clock.advance(2 * DAY);
         // The journal must have held a newer time before the purge.
         let newer = Connection::open(&world.path).unwrap();
         let newest = milliseconds::of(clock.now());
@@ -420,12 +417,12 @@ async fn a_position_is_never_given_twice() {
     }
 }
 
-/// A process that stopped in the middle of a transaction must not stop everybody for ever, nor end what they have open.
+/// A process that stops in the middle of a transaction must not block the others forever or stop their stores.
 #[tokio::test]
-async fn a_journal_that_is_locked_is_unavailable_and_goes_on_later() {
+async fn locked_journal_is_unavailable_and_works_again_later() {
     let world = World::new();
-    let patience = Duration::from_millis(50);
-    let store = SqliteStore::open_with(&world.path, Settings { patience, ..Settings::default() }).unwrap();
+    let max_wait = Duration::from_millis(50);
+    let store = SqliteStore::open_with(&world.path, Settings { max_wait, ..Settings::default() }).unwrap();
     let other = Connection::open(&world.path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
 
@@ -433,8 +430,8 @@ async fn a_journal_that_is_locked_is_unavailable_and_goes_on_later() {
     assert!(error.is_unavailable(), "{error:?}");
     assert!(error.to_string().starts_with("database locked: "), "{error}");
     assert_eq!(store.find(&key("invoice-17")).await.unwrap(), None, "reading is not locked");
-    // To open it nothing has to be written.
-    SqliteStore::open_with(&world.path, Settings { patience, ..Settings::default() }).unwrap();
+    // Opening it writes nothing.
+    SqliteStore::open_with(&world.path, Settings { max_wait, ..Settings::default() }).unwrap();
 
     other.execute_batch("ROLLBACK").unwrap();
     let applied = store.apply(begin("invoice-17", &store).0).await.unwrap();
@@ -442,7 +439,7 @@ async fn a_journal_that_is_locked_is_unavailable_and_goes_on_later() {
 }
 
 #[tokio::test]
-async fn a_store_of_an_older_version_stops_when_the_schema_grows_under_it() {
+async fn store_stops_if_another_process_changes_the_schema_version() {
     let world = World::new();
     let store = world.open();
     store.apply(begin("before", &store).0).await.unwrap();
@@ -457,9 +454,9 @@ async fn a_store_of_an_older_version_stops_when_the_schema_grows_under_it() {
     assert!(error.is_newer(), "{error:?}");
 }
 
-/// Versions before this could lose a commit when a log was begun anew just then.
+/// Earlier versions could lose a commit if the log was reset at the same moment.
 #[test]
-fn the_bundled_sqlite_resets_its_log_safely() {
+fn bundled_sqlite_resets_its_log_safely() {
     assert!(rusqlite::version_number() >= 3_051_003, "{}", rusqlite::version());
 }
 
@@ -477,43 +474,43 @@ fn every_commit_is_synced() {
     assert_eq!(number("wal_autocheckpoint"), 0, "the writer does it, and sees it fail");
 }
 
-/// Whoever opens or closes the journal at this moment is waited for by the store's own thread.
+/// The store's own thread waits for other stores that open or close the journal.
 #[tokio::test]
-async fn dropping_a_store_waits_for_nobody() {
+async fn dropping_a_store_does_not_wait() {
     let world = World::new();
     let store = world.open();
     store.apply(begin("invoice-17", &store).0).await.unwrap();
     let (place, owner) = (store.place.clone(), store.owner().clone());
     let mut running = store.writer.running.clone();
-    let turn = Turn::take(&place, Settings::default().patience).unwrap();
+    let lock = OwnersLock::acquire(&place, Settings::default().max_wait).unwrap();
     let since = Instant::now();
     drop(store);
-    assert!(since.elapsed() < Settings::default().patience / 2, "{:?}", since.elapsed());
-    assert!(!owners::is_live(&place, &owner).unwrap(), "it sends no more");
+    assert!(since.elapsed() < Settings::default().max_wait / 2, "{:?}", since.elapsed());
+    assert!(!owners::is_live(&place, &owner).unwrap(), "it sends nothing more");
     assert!(world.log().exists());
 
-    drop(turn);
-    // Nothing is ever sent there.
+    drop(lock);
+    // Fails when the thread has ended.
     assert!(running.changed().await.is_err());
-    assert!(!world.log().exists(), "closed in order");
+    assert!(!world.log().exists(), "the log is removed");
     assert_eq!(std::fs::read_dir(place.owners()).unwrap().count(), 0);
 }
 
-/// A store that was dropped may still commit what it was asked before. Until it has ended, the database needs its log.
+/// A dropped store may still commit earlier jobs. Until it has ended, the database needs its log.
 #[tokio::test]
-async fn a_dropped_store_that_still_writes_keeps_the_mark() {
+async fn dropped_store_that_still_writes_keeps_the_open_flag() {
     let world = World::new();
     let (begun, is_begun) = mpsc::channel();
-    let (go_on, told) = mpsc::channel::<()>();
+    let (go_on, may_go_on) = mpsc::channel::<()>();
     let dropped = world.open_with(Box::new(move |connection| {
         connection.execute_batch("COMMIT")?;
         begun.send(()).unwrap();
-        told.recv().unwrap();
+        may_go_on.recv().unwrap();
         Ok(())
     }));
     let other = world.open();
     for name in ["first", "second"] {
-        // Asked, and its caller goes away.
+        // The job is sent, and its caller leaves.
         tokio::select! {
             biased;
             _ = dropped.apply(begin(name, &dropped).0) => unreachable!("the commit is held"),
@@ -527,24 +524,24 @@ async fn a_dropped_store_that_still_writes_keeps_the_mark() {
     let mut running = dropped.writer.running.clone();
     drop(dropped);
     other.close().await;
-    assert!(!owners::is_live(&place, &owner).unwrap(), "it sends no more");
-    let look = connection::to_read(&place, Duration::ZERO).unwrap();
-    let is_marked = || look.query_row(schema::IS_OPEN, [], |row| row.get::<_, bool>(0)).unwrap();
-    assert!(is_marked(), "the second row is still to be written");
+    assert!(!owners::is_live(&place, &owner).unwrap(), "it sends nothing more");
+    let reader = connection::to_read(&place, Duration::ZERO).unwrap();
+    let is_open = || reader.query_row(schema::IS_OPEN, [], |row| row.get::<_, bool>(0)).unwrap();
+    assert!(is_open(), "the second row is still to be written");
 
     go_on.send(()).unwrap();
     is_begun.recv().unwrap();
-    assert!(is_marked(), "the rows may be in the log alone");
-    drop(look);
+    assert!(is_open(), "the rows may be only in the log");
+    drop(reader);
     go_on.send(()).unwrap();
-    // Nothing is ever sent there.
+    // Fails when the thread has ended.
     assert!(running.changed().await.is_err());
-    assert!(!world.log().exists(), "the last to close has closed in order");
+    assert!(!world.log().exists(), "the last store to close removes the log");
     assert_eq!(keys(&world.open()).await, ["first", "second"]);
 }
 
 #[tokio::test]
-async fn what_was_answered_is_there_for_who_opens_the_file_after_a_drop() {
+async fn store_opened_after_a_drop_finds_every_confirmed_change() {
     let (world, mut closing) = (World::new(), Vec::new());
     for number in 0..50 {
         let store = world.open();
@@ -556,11 +553,11 @@ async fn what_was_answered_is_there_for_who_opens_the_file_after_a_drop() {
     for mut running in closing {
         assert!(running.changed().await.is_err());
     }
-    assert!(!world.log().exists(), "the last to close has closed in order");
+    assert!(!world.log().exists(), "the last store to close removes the log");
 }
 
 #[tokio::test]
-async fn a_journal_that_is_closed_is_one_file_and_changes_nothing_more() {
+async fn closed_journal_is_one_file_and_makes_no_more_changes() {
     let (world, gateway) = (World::new(), FakeGateway::new());
     let journal = Journal::open(world.open()).await.unwrap();
     let client = JournaledClient::new(gateway.client(), journal.clone());

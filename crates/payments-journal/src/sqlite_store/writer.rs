@@ -9,56 +9,56 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::row::{document, milliseconds};
 use crate::sqlite_store::owners::Owner;
 use crate::sqlite_store::place::Place;
-use crate::sqlite_store::{Settings, connection, mark, problem, schema};
+use crate::sqlite_store::{Settings, connection, open_flag, problem, schema};
 use crate::{Applied, Change, IntentKey, StoreError};
 
-/// A thread that makes the changes, as many as wait in one commit.
+/// A thread that makes the changes, all waiting ones in one commit.
 pub(super) struct Writer {
-    /// `None` to end.
+    /// `None` ends the thread.
     jobs: mpsc::UnboundedSender<Option<Box<dyn Job>>>,
-    /// Until the thread has ended.
+    /// Changes when the thread has ended.
     pub(super) running: watch::Receiver<()>,
     place: Arc<Place>,
     pub(super) poison: Poison,
 }
 
-/// Why nothing may be done any more, once something has failed.
+/// Why the store has stopped, after a failure.
 pub(super) type Poison = Arc<OnceLock<StoreError>>;
 
-/// Ends a transaction durably. Tests put failures here that no disk makes on demand.
+/// Ends a transaction durably. Tests inject failures here that no disk produces on demand.
 pub(super) type Commit = Box<dyn FnMut(&Connection) -> rusqlite::Result<()> + Send>;
 
-/// What is done in a transaction, and told when that has ended.
+/// Work in a transaction, whose caller gets the result when the transaction has ended.
 trait Job: Send {
     fn run(&mut self, session: &mut Session<'_>) -> rusqlite::Result<()>;
-    fn tell(self: Box<Self>, committed: Result<(), StoreError>);
+    fn finish(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-struct Asked<W, T> {
+struct Request<W, T> {
     work: W,
-    done: Option<Result<T, StoreError>>,
-    reply: oneshot::Sender<Result<T, StoreError>>,
+    result: Option<Result<T, StoreError>>,
+    sender: oneshot::Sender<Result<T, StoreError>>,
 }
 
-impl<W, T: Send> Job for Asked<W, T>
+impl<W, T: Send> Job for Request<W, T>
 where
     W: FnMut(&mut Session<'_>) -> rusqlite::Result<Result<T, StoreError>> + Send,
 {
     fn run(&mut self, session: &mut Session<'_>) -> rusqlite::Result<()> {
-        self.done = Some((self.work)(session)?);
+        self.result = Some((self.work)(session)?);
         Ok(())
     }
 
-    fn tell(self: Box<Self>, committed: Result<(), StoreError>) {
-        let Self { done, reply, .. } = *self;
-        // Whoever asked may have gone away.
-        let _ = reply.send(committed.and_then(|()| done.expect("it was done before the commit")));
+    fn finish(self: Box<Self>, committed: Result<(), StoreError>) {
+        let Self { result, sender, .. } = *self;
+        // Fails only if the caller has left.
+        let _ = sender.send(committed.and_then(|()| result.expect("the work ran before the commit")));
     }
 }
 
 impl Writer {
-    /// The thread writes until it is told to end, or until this is dropped. Then it closes the journal; nobody waits for
-    /// that who does not ask to.
+    /// The thread writes until [`end`](Self::end) is called or this is dropped. Then it closes the journal. Only `end` waits for
+    /// that.
     pub(super) fn start(
         connection: Connection,
         place: Arc<Place>,
@@ -66,38 +66,38 @@ impl Writer {
         owner: Arc<Owner>,
         reader: JoinHandle<()>,
     ) -> Result<Self, StoreError> {
-        let (jobs, mut asked) = mpsc::unbounded_channel();
+        let (jobs, mut received) = mpsc::unbounded_channel();
         let (until_ended, running) = watch::channel(());
         let poison = Poison::default();
         let this = Self { jobs, running, place: place.clone(), poison: poison.clone() };
         let work = move || {
-            let (patience, mut jobs) = (settings.patience, Vec::new());
-            let served = Session::new(&connection, &place, settings)
-                .map_err(|error| Failure::of_all(problem::poisoned(place.path(), error)))
-                .and_then(|mut session| session.serve(&mut asked, &mut jobs));
-            match served {
+            let (max_wait, mut jobs) = (settings.max_wait, Vec::new());
+            let result = Session::new(&connection, &place, settings)
+                .map_err(|error| Failure::same_for_all(problem::poisoned(place.path(), error)))
+                .and_then(|mut session| session.serve(&mut received, &mut jobs));
+            match result {
                 Ok(()) => {
-                    // It ends first: whoever closes the database last also removes its log, which a reader may not.
-                    // Whoever waited for a thread that panicked was told.
+                    // The reader ends first, because the last connection to close removes the log, and only the writer may.
+                    // If the reader panicked, its callers have got an error.
                     let _ = reader.join();
                     if !place.is_displaced() {
-                        mark::close(&place, connection, &owner, patience);
+                        open_flag::close(&place, connection, &owner, max_wait);
                     }
                 }
-                Err(Failure { error, of_all }) => {
-                    // Also lets others have the file, if a transaction is open. The log stays: after a failed sync nobody
-                    // knows what of it is on the disk, and whoever opens the file next reads it anew. So nobody hears of
-                    // the failure before the file is closed.
+                Err(Failure { error, of_later }) => {
+                    // Closing also releases the file if a transaction is open. The log stays: after a failed sync it is unknown
+                    // how much of it is on the disk, and the next process that opens the file reads it again. Callers get the
+                    // error only after the file is closed.
                     drop(connection);
-                    let of_all = poison.get_or_init(|| of_all);
+                    let of_later = poison.get_or_init(|| of_later);
                     for job in jobs {
-                        job.tell(Err(error.clone()));
+                        job.finish(Err(error.clone()));
                     }
-                    // Nothing that is asked now can have been done.
-                    while let Some(asked_for) = asked.blocking_recv() {
-                        match asked_for {
-                            Some(job) => job.tell(Err(of_all.clone())),
-                            None => asked.close(),
+                    // Jobs received from now on were not started.
+                    while let Some(message) = received.blocking_recv() {
+                        match message {
+                            Some(job) => job.finish(Err(of_later.clone())),
+                            None => received.close(),
                         }
                     }
                     let _ = reader.join();
@@ -111,44 +111,44 @@ impl Writer {
         Ok(this)
     }
 
-    /// Once what was asked before is done.
+    /// Ends the thread after the jobs before this, and waits for it.
     pub(super) async fn end(&self) {
-        // If it has ended already, so much the better.
+        // Fails only if the thread has already ended.
         let _ = self.jobs.send(None);
-        // Nothing is ever sent there: this is the end.
+        // Nothing is ever sent on this channel, so this returns when the thread has ended.
         let _ = self.running.clone().changed().await;
     }
 
-    /// Returns once the work is durable. Its inner error is about one row alone, and then that row was not changed.
-    pub(super) async fn ask<T: Send + 'static>(
+    /// Returns once the work is durable. The inner error concerns only one row, which was then not changed.
+    pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnMut(&mut Session<'_>) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        const GONE: &str = "it was closed, or the thread that writes it has panicked";
+        const GONE: &str = "it was closed, or its writer thread has panicked";
         let path = self.place.path();
-        let (reply, answer) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         self.jobs
-            .send(Some(Box::new(Asked { work, done: None, reply })))
+            .send(Some(Box::new(Request { work, result: None, sender })))
             .map_err(|_| self.poison.get().cloned().unwrap_or_else(|| problem::poisoned(path, GONE)))?;
-        answer.await.unwrap_or_else(|_| Err(problem::in_doubt(path, GONE)))
+        receiver.await.unwrap_or_else(|_| Err(problem::in_doubt(path, GONE)))
     }
 }
 
-/// Why nothing is written any more.
+/// Why the store stops.
 struct Failure {
-    /// For those in the transaction that failed.
+    /// For the jobs of the failed transaction.
     error: StoreError,
-    /// For everybody after them.
-    of_all: StoreError,
+    /// For all later jobs.
+    of_later: StoreError,
 }
 
 impl Failure {
-    fn of_all(error: StoreError) -> Self {
-        Self { of_all: error.clone(), error }
+    fn same_for_all(error: StoreError) -> Self {
+        Self { of_later: error.clone(), error }
     }
 }
 
-/// The connection as long as nothing has failed, and every statement of a change, prepared once.
+/// The connection, and every statement of a change, prepared once.
 pub(super) struct Session<'a> {
     connection: &'a Connection,
     place: &'a Place,
@@ -158,9 +158,10 @@ pub(super) struct Session<'a> {
     update: Statement<'a>,
     other_holder: Statement<'a>,
     stamp: Statement<'a>,
-    /// How many jobs the transaction has.
+    /// The number of jobs in the transaction.
     jobs: usize,
-    /// When the rows of the transaction are stored, and the position of its next new row. It is asked with the first of them.
+    /// The time at which the rows of the transaction are stored, and the position of its next new row. It is read with the first
+    /// row.
     stamped: Option<(i64, i64)>,
 }
 
@@ -180,55 +181,56 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Until nobody asks any more, or until something fails.
+    /// Runs jobs until the channel is closed or something fails.
     fn serve(
         &mut self,
-        asked: &mut mpsc::UnboundedReceiver<Option<Box<dyn Job>>>,
+        received: &mut mpsc::UnboundedReceiver<Option<Box<dyn Job>>>,
         jobs: &mut Vec<Box<dyn Job>>,
     ) -> Result<(), Failure> {
-        while let Some(first) = asked.blocking_recv() {
+        while let Some(first) = received.blocking_recv() {
             let mut next = Some(first);
-            while let Some(asked_for) = next {
-                match asked_for {
+            while let Some(message) = next {
+                match message {
                     Some(job) => jobs.push(job),
-                    None => asked.close(),
+                    None => received.close(),
                 }
-                if jobs.len() == MOST_IN_A_COMMIT {
+                if jobs.len() == MAX_JOBS_PER_COMMIT {
                     break;
                 }
-                next = asked.try_recv().ok();
+                next = received.try_recv().ok();
                 if next.is_none() {
-                    // Whoever is about to ask shares the commit, which costs much more than to let them run first.
+                    // Let callers that are about to send a job share the commit, which costs much more than a yield.
                     thread::yield_now();
-                    next = asked.try_recv().ok();
+                    next = received.try_recv().ok();
                 }
             }
             if !jobs.is_empty() {
                 let committed = self.transact(jobs)?;
                 for job in jobs.drain(..) {
-                    job.tell(committed.clone());
+                    job.finish(committed.clone());
                 }
-                // After everybody has been answered.
+                // After every caller has got its result.
                 self.checkpoint()
-                    .map_err(|error| Failure::of_all(problem::poisoned(self.place.path(), error)))?;
+                    .map_err(|error| Failure::same_for_all(problem::poisoned(self.place.path(), error)))?;
             }
         }
         Ok(())
     }
 
-    /// Does it all in one transaction, durable once this has returned. The inner error is that another process has the file.
+    /// Runs all jobs in one transaction, which is durable when this returns. The inner error means that another process has the
+    /// file.
     fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Result<(), StoreError>, Failure> {
         let path = self.place.path();
-        let before = |reason: Box<dyn Error>| Failure::of_all(problem::poisoned(path, reason));
-        if !self.begin(jobs.len()).map_err(before)? {
+        let before_commit = |reason: Box<dyn Error>| Failure::same_for_all(problem::poisoned(path, reason));
+        if !self.begin(jobs.len()).map_err(before_commit)? {
             return Ok(Err(problem::busy(path)));
         }
         for job in jobs.iter_mut() {
-            job.run(self).map_err(|error| before(error.into()))?;
+            job.run(self).map_err(|error| before_commit(error.into()))?;
         }
         self.commit().map(Ok).map_err(|reason| Failure {
             error: problem::in_doubt(path, &reason),
-            of_all: problem::poisoned(path, &reason),
+            of_later: problem::poisoned(path, &reason),
         })
     }
 
@@ -243,7 +245,7 @@ impl<'a> Session<'a> {
         }
         let version: i32 = self.connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if version != schema::VERSION {
-            return Err(format!("another process has brought its schema to version {version}").into());
+            return Err(format!("another process has changed its schema to version {version}").into());
         }
         (self.jobs, self.stamped) = (jobs, None);
         Ok(true)
@@ -251,25 +253,25 @@ impl<'a> Session<'a> {
 
     fn commit(&mut self) -> Result<(), Box<dyn Error>> {
         (self.settings.commit)(self.connection)?;
-        // Asked again, because what was committed to a file that is gone is committed for nobody.
+        // Checked again, because a commit to a removed file is lost.
         if self.place.is_displaced() {
             return Err(problem::DISPLACED.into());
         }
         Ok(())
     }
 
-    /// Moves the log into the database when it has grown. What others still read stays for the next time.
+    /// Moves the log into the database when it has grown. Pages that others still read stay until the next time.
     fn checkpoint(&self) -> rusqlite::Result<()> {
-        if connection::checkpoint(self.connection, "NOOP")? >= MOST_PAGES_OF_A_LOG {
+        if connection::checkpoint(self.connection, "NOOP")? >= MAX_LOG_PAGES {
             connection::checkpoint(self.connection, "PASSIVE")?;
         }
         Ok(())
     }
 
-    /// Reads the row, asks the change and writes.
+    /// Reads the row, calls [`Change::decide`] and writes the result.
     pub(super) fn apply(&mut self, change: &Change) -> rusqlite::Result<Result<Applied, StoreError>> {
         let (position, found) = match self.find.query_row([change.key().as_str()], schema::read).optional() {
-            // This row cannot be read.
+            // Only this row cannot be read.
             Err(error) if error.sqlite_error_code().is_none() => {
                 return Ok(Err(problem::unreadable(self.place.path(), &error)));
             }
@@ -311,8 +313,8 @@ impl<'a> Session<'a> {
         Ok((stored_at, position))
     }
 
-    /// Removes what ended and was stored before then from a portion of the rows after this position. Returns the last
-    /// position of the portion, and when each row that was removed was stored; or `None` at the end.
+    /// Removes rows that ended and were stored before that time, from a batch after this position. Returns the last position of
+    /// the batch, and when each removed row was stored; or `None` at the end.
     pub(super) fn purge(
         &mut self,
         after: i64,
@@ -320,18 +322,18 @@ impl<'a> Session<'a> {
     ) -> rusqlite::Result<Option<(i64, Vec<i64>)>> {
         let first = self.connection.query_row(schema::POSITION_AFTER, [after], |row| row.get(0))?;
         let Some(first): Option<i64> = first else { return Ok(None) };
-        let last = first.saturating_add(PORTION);
+        let last = first.saturating_add(PURGE_BATCH);
         let mut purge = self.connection.prepare(&schema::purge())?;
         let times = purge.query_map([first, last, stored_before], |row| row.get(0))?;
         Ok(Some((last, times.collect::<rusqlite::Result<_>>()?)))
     }
 }
 
-/// Bounds the memory of a commit, and the time for which others wait for it.
-const MOST_IN_A_COMMIT: usize = 1024;
+/// Limits the memory of a commit, and the time for which others wait for it.
+const MAX_JOBS_PER_COMMIT: usize = 1024;
 
-/// Positions that a purge looks at in one transaction.
-const PORTION: i64 = 2048;
+/// Positions that a purge reads in one transaction.
+const PURGE_BATCH: i64 = 2048;
 
-/// With so many pages the log is moved into the database.
-const MOST_PAGES_OF_A_LOG: i64 = 3000;
+/// The log is moved into the database when it has this many pages.
+const MAX_LOG_PAGES: i64 = 3000;

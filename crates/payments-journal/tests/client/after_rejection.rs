@@ -30,7 +30,7 @@ async fn declined() -> World {
 }
 
 #[tokio::test]
-async fn a_rejection_never_asks_for_a_new_key_d44() {
+async fn rejection_never_advises_a_new_key_d44() {
     for (status, advice) in [
         (StatusCode::UNPROCESSABLE_ENTITY, "make a new attempt with the same key (after_rejection)"),
         (StatusCode::TOO_MANY_REQUESTS, "let a person reopen the key"),
@@ -42,14 +42,14 @@ async fn a_rejection_never_asks_for_a_new_key_d44() {
             let error = plain(&world, "tok_approved").await.unwrap_err();
             assert_eq!((error.outcome(), error.is_recorded()), (Outcome::Rejected, is_recorded));
             for text in [error.to_string(), format!("{error:#}")] {
-                assert!(text.ends_with(&format!("correct the cause, then {advice}")), "{text}");
+                assert!(text.ends_with(&format!("fix the cause, then {advice}")), "{text}");
             }
         }
     }
 }
 
 #[tokio::test]
-async fn another_card_after_a_decline_is_sent_by_the_explicit_call_alone_d44() {
+async fn another_card_after_a_decline_is_sent_only_by_the_explicit_call_d44() {
     let world = declined().await;
     // A plain repeat gets the recorded rejection, and a plain call with another card is key_reused.
     let repeated = plain(&world, "tok_declined").await.unwrap_err();
@@ -68,7 +68,7 @@ async fn another_card_after_a_decline_is_sent_by_the_explicit_call_alone_d44() {
 }
 
 #[tokio::test]
-async fn the_explicit_call_may_repeat_the_rejected_request_and_a_rejection_can_follow_a_rejection_d44() {
+async fn explicit_call_may_repeat_the_rejected_request_and_be_rejected_again_d44() {
     let world = declined().await;
     for sent in 2..=3 {
         let error = again(&world, "tok_declined").await.unwrap_err();
@@ -79,7 +79,7 @@ async fn the_explicit_call_may_repeat_the_rejected_request_and_a_rejection_can_f
 }
 
 #[tokio::test]
-async fn a_rejection_stays_one_if_the_attempt_that_follows_it_is_not_sent_d44() {
+async fn rejection_stays_if_the_next_attempt_is_not_sent_d44() {
     let world = declined().await;
     let rejected = world.intent().await.state;
     let refused = Fault::on(OperationName::TokenTransaction).before_commit().refuse();
@@ -96,7 +96,7 @@ async fn a_rejection_stays_one_if_the_attempt_that_follows_it_is_not_sent_d44() 
 }
 
 #[tokio::test]
-async fn a_rejection_that_is_written_late_stays_one_if_the_next_attempt_is_not_sent_d44() {
+async fn late_written_rejection_stays_if_the_next_attempt_is_not_sent_d44() {
     let store = ScriptedStore::new([Step::Made, Step::Refused]);
     let world = World::over(store).await;
     let error = plain(&world, "tok_declined").await.unwrap_err();
@@ -108,7 +108,7 @@ async fn a_rejection_that_is_written_late_stays_one_if_the_next_attempt_is_not_s
 }
 
 #[tokio::test]
-async fn the_latest_rejection_stays_if_the_attempt_that_follows_it_is_not_sent_d44() {
+async fn latest_rejection_stays_if_the_next_attempt_is_not_sent_d44() {
     // The two changes of the first attempt, and the begin of the third, which the second overtakes.
     let store = ScriptedStore::new([Step::Made, Step::Made, Step::Held]);
     let world = World::over(store.clone()).await;
@@ -131,7 +131,7 @@ async fn the_latest_rejection_stays_if_the_attempt_that_follows_it_is_not_sent_d
 }
 
 #[tokio::test]
-async fn a_rejection_stays_one_if_nobody_knows_whether_the_next_attempt_was_written_d44() {
+async fn rejection_stays_if_the_next_attempt_is_in_doubt_d44() {
     for fault in [StoreFault::ReplyLost, StoreFault::RequestLost] {
         let store = FaultyStore::new(MemoryStore::new(), [None, None, Some(fault)]);
         let world = World::over(store).await;
@@ -148,7 +148,7 @@ async fn a_rejection_stays_one_if_nobody_knows_whether_the_next_attempt_was_writ
 }
 
 #[tokio::test]
-async fn what_was_not_processed_or_resolved_so_may_be_followed_by_another_card_d44() {
+async fn another_card_may_follow_not_processed_or_resolved_as_such_d44() {
     let unreached = World::new().await;
     unreached.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
     let resolved = World::new().await;
@@ -164,15 +164,15 @@ async fn what_was_not_processed_or_resolved_so_may_be_followed_by_another_card_d
 }
 
 #[tokio::test]
-async fn without_a_row_the_explicit_call_is_refused_d44() {
+async fn explicit_call_without_a_row_is_refused_d44() {
     let world = World::new().await;
     let error = again(&world, "tok_approved").await.unwrap_err();
     assert!(error.is_no_such_intent());
     assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "no_such_key"));
     assert_eq!(
         error.to_string(),
-        "the journal has no invoice-17, so there is no rejection to follow; nothing was sent: \
-         for a first attempt use the plain call"
+        "the journal has no key invoice-17, so there is no rejection to follow; nothing was sent: \
+         for a first attempt, make a plain call"
     );
     assert_eq!(world.client.journal().find(&key()).await.unwrap(), None);
     plain(&world, "tok_approved").await.unwrap();
@@ -180,7 +180,7 @@ async fn without_a_row_the_explicit_call_is_refused_d44() {
 }
 
 #[tokio::test]
-async fn a_processed_key_is_never_paid_again_by_the_explicit_call_d44() {
+async fn explicit_call_never_pays_a_processed_key_again_d44() {
     let world = World::new().await;
     let id = plain(&world, "tok_approved").await.unwrap().transaction_id;
     let same = again(&world, "tok_approved").await.unwrap();
@@ -192,7 +192,7 @@ async fn a_processed_key_is_never_paid_again_by_the_explicit_call_d44() {
 }
 
 #[tokio::test]
-async fn a_key_in_flight_or_unknown_is_not_sent_by_the_explicit_call_d44() {
+async fn explicit_call_does_not_send_a_key_in_flight_or_unknown_d44() {
     let world = World::new().await;
     let gate = world.gateway.gate_after_commit(OperationName::TokenTransaction);
     world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));

@@ -9,7 +9,7 @@ use payments_journal::{Failure, IntentState, Journal, JournaledClient, MemorySto
 
 use crate::support::{TEN_FIFTY, World, key, noop_waker, payment_of};
 
-/// Polls until the row has this state: other tasks get their turn in between.
+/// Yields to other tasks until the row has this state.
 async fn until(world: &World, state: StateName) {
     for _ in 0..10_000 {
         if world
@@ -28,7 +28,7 @@ async fn until(world: &World, state: StateName) {
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_waits_for_is_written_down() {
+async fn response_is_recorded_after_the_caller_left() {
     let world = World::new().await;
     let gate = world.gateway.gate_after_commit(OperationName::TokenTransaction);
     {
@@ -48,7 +48,7 @@ async fn an_answer_that_nobody_waits_for_is_written_down() {
 }
 
 #[tokio::test]
-async fn a_caller_who_left_before_anything_was_sent_has_nothing_sent() {
+async fn nothing_is_sent_if_the_caller_left_before() {
     let world = World::new().await;
     {
         let mut call = pin!(world.pay());
@@ -64,7 +64,7 @@ async fn a_caller_who_left_before_anything_was_sent_has_nothing_sent() {
 }
 
 #[tokio::test]
-async fn a_program_that_ends_can_wait_for_what_nobody_else_waits_for() {
+async fn drain_waits_for_dropped_calls() {
     let world = World::new().await;
     world.client.drain().await;
     let gate = world.gateway.gate_after_commit(OperationName::TokenTransaction);
@@ -84,7 +84,7 @@ async fn a_program_that_ends_can_wait_for_what_nobody_else_waits_for() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_never_polled_has_done_nothing() {
+async fn call_that_was_never_polled_does_nothing() {
     let world = World::new().await;
     drop(world.pay());
     tokio::task::yield_now().await;
@@ -100,7 +100,7 @@ impl Transport for Panicking {
 }
 
 #[tokio::test]
-async fn a_panic_of_the_transport_is_unknown() {
+async fn panic_of_the_transport_is_unknown() {
     let gateway = payments_fake::FakeGateway::new();
     let clock = gateway.clock().clone();
     let client = Client::builder(gateway.endpoint(), Panicking, clock).build();
@@ -114,7 +114,7 @@ async fn a_panic_of_the_transport_is_unknown() {
 }
 
 #[test]
-fn without_a_runtime_nothing_is_sent_d43() {
+fn nothing_is_sent_without_a_runtime_d43() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let world = runtime.block_on(World::new());
     let Poll::Ready(result) = pin!(world.pay()).poll(&mut Context::from_waker(&noop_waker())) else {
@@ -126,7 +126,7 @@ fn without_a_runtime_nothing_is_sent_d43() {
 }
 
 #[test]
-fn a_runtime_that_ends_leaves_an_unknown_and_the_row_says_so() {
+fn end_of_the_runtime_leaves_the_row_unknown() {
     let store = MemoryStore::new();
     let reopened = store.another_owner();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
@@ -146,7 +146,7 @@ fn a_runtime_that_ends_leaves_an_unknown_and_the_row_says_so() {
     };
     drop(call);
     assert_eq!(result.unwrap_err().outcome(), Outcome::Unknown);
-    // Another runtime of the same process is not told for ever that it is being sent.
+    // Another runtime of the same process does not see it as being sent forever.
     let another = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let error = another.block_on(world.pay()).unwrap_err();
     assert!(error.is_recorded());

@@ -1,4 +1,4 @@
-//! What a log says of a journaled call: every line has the caller's span and the key.
+//! Log events of a journaled call: every line has the caller's span and the key.
 
 use std::future::Future;
 use std::io;
@@ -17,7 +17,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use crate::faulty_store::{FaultyStore, StoreFault};
 use crate::support::{TEN_FIFTY, World, key, noop_waker, payment_of};
 
-/// What was logged.
+/// The logged text.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -46,20 +46,20 @@ fn logged(test: impl FnOnce(Runtime)) -> Vec<String> {
         tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false).without_time().finish();
     tracing::subscriber::with_default(subscriber, || test(Builder::new_current_thread().build().unwrap()));
     let written = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    let is_alarming = |line: &&str| ["WARN", "ERROR"].contains(&line.split_whitespace().next().unwrap());
-    written.lines().filter(is_alarming).map(|line| line.trim().to_owned()).collect()
+    let is_alert = |line: &&str| ["WARN", "ERROR"].contains(&line.split_whitespace().next().unwrap());
+    written.lines().filter(is_alert).map(|line| line.trim().to_owned()).collect()
 }
 
-/// A checkout, whose span has the order.
-async fn of_an_order<T>(call: impl Future<Output = T>) -> T {
+/// Runs the call in the span of an order, as a checkout does.
+async fn in_order_span<T>(call: impl Future<Output = T>) -> T {
     call.instrument(info_span!("order", number = 4711)).await
 }
 
-/// What every line of a call begins with.
+/// The beginning of every line of a call.
 const SPANS: &str = r#"order{number=4711}:intent{key="invoice-17"}: payments: "#;
 
 #[test]
-fn the_line_that_people_are_told_to_page_on_has_the_order_and_the_key() {
+fn unknown_outcome_is_logged_with_the_order_and_the_key() {
     let lines = logged(|runtime| {
         runtime.block_on(async {
             let gateway = FakeGateway::new();
@@ -67,7 +67,7 @@ fn the_line_that_people_are_told_to_page_on_has_the_order_and_the_key() {
             let client = JournaledClient::new(client, Journal::open(MemoryStore::new()).await.unwrap());
             gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
             let payment = payment_of(TEN_FIFTY);
-            let error = of_an_order(client.process_token(&key(), &payment)).await.unwrap_err();
+            let error = in_order_span(client.process_token(&key(), &payment)).await.unwrap_err();
             assert_eq!(error.outcome(), Outcome::Unknown);
         });
     });
@@ -81,12 +81,12 @@ fn the_line_that_people_are_told_to_page_on_has_the_order_and_the_key() {
 }
 
 #[test]
-fn an_end_that_is_not_recorded_is_an_error_with_its_key() {
+fn unrecorded_outcome_is_logged_as_an_error_with_its_key() {
     let lines = logged(|runtime| {
         runtime.block_on(async {
             let store = FaultyStore::new(MemoryStore::new(), [None, Some(StoreFault::Refused)]);
             let world = World::over(store).await;
-            assert!(of_an_order(world.pay()).await.unwrap().not_recorded.is_some());
+            assert!(in_order_span(world.pay()).await.unwrap().not_recorded.is_some());
         });
     });
     let [line] = &lines[..] else { panic!("{lines:#?}") };
@@ -96,20 +96,20 @@ fn an_end_that_is_not_recorded_is_an_error_with_its_key() {
 }
 
 #[test]
-fn a_caller_who_left_is_a_warning_with_its_key() {
+fn caller_that_left_is_logged_as_a_warning_with_its_key() {
     let lines = logged(|runtime| {
         runtime.block_on(async {
             let world = World::new().await;
             {
                 // The task is spawned, and has not run yet: there is one thread.
-                let mut call = pin!(of_an_order(world.pay()));
+                let mut call = pin!(in_order_span(world.pay()));
                 assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
             }
             world.client.drain().await;
 
             let gate = world.gateway.gate_after_commit(OperationName::TokenTransaction);
             {
-                let mut call = pin!(of_an_order(world.pay()));
+                let mut call = pin!(in_order_span(world.pay()));
                 assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
                 while gate.held() == 0 {
                     tokio::task::yield_now().await;
@@ -127,11 +127,11 @@ fn a_caller_who_left_is_a_warning_with_its_key() {
 }
 
 #[test]
-fn a_call_whose_runtime_ends_is_an_error_with_its_key() {
+fn end_of_the_runtime_is_logged_as_an_error_with_its_key() {
     let lines = logged(|runtime| {
         let world = runtime.block_on(World::new());
         let gate = world.gateway.gate(OperationName::TokenTransaction);
-        let mut call = Box::pin(of_an_order(world.pay()));
+        let mut call = Box::pin(in_order_span(world.pay()));
         runtime.block_on(async {
             assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
             while gate.held() == 0 {
@@ -146,7 +146,7 @@ fn a_call_whose_runtime_ends_is_an_error_with_its_key() {
 }
 
 #[test]
-fn what_a_dead_process_left_behind_is_an_error_with_its_key() {
+fn crash_of_another_process_is_logged_as_an_error_with_its_key() {
     let lines = logged(|runtime| {
         runtime.block_on(async {
             for is_found_by_a_call in [false, true] {
@@ -159,7 +159,7 @@ fn what_a_dead_process_left_behind_is_an_error_with_its_key() {
                 if is_found_by_a_call {
                     let world = World::over(store).await;
                     drop(dead);
-                    of_an_order(world.pay()).await.unwrap_err();
+                    in_order_span(world.pay()).await.unwrap_err();
                 } else {
                     drop(dead);
                     Journal::open(store).await.unwrap();
@@ -174,7 +174,7 @@ fn what_a_dead_process_left_behind_is_an_error_with_its_key() {
 }
 
 #[test]
-fn a_key_that_holds_a_secret_is_not_logged() {
+fn key_that_contains_a_secret_is_not_logged() {
     let lines = logged(|runtime| {
         runtime.block_on(async {
             let gateway = FakeGateway::new();

@@ -7,18 +7,18 @@ use payments_journal::{
     StoreError,
 };
 
-/// What goes wrong with a change.
+/// A fault in making a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreFault {
-    /// Nothing is written, and that is known.
+    /// The change is not made, and the caller knows it.
     Refused,
-    /// It is written, and nobody is told.
+    /// The change is made, but the caller does not know.
     ReplyLost,
-    /// It is not written, and nobody is told.
+    /// The change is not made, but the caller does not know.
     RequestLost,
 }
 
-/// A store whose next changes go wrong as the list says, first come first served; `None` goes well.
+/// A store whose next changes fail as in the list, in order; `None` succeeds.
 #[derive(Clone)]
 pub(crate) struct FaultyStore {
     below: Arc<MemoryStore>,

@@ -1,4 +1,4 @@
-//! What an error says is about the intent, whatever became of this attempt.
+//! The outcome of an error is that of the intent, not of this attempt.
 
 use std::time::SystemTime;
 
@@ -26,7 +26,7 @@ async fn reuse(world: &World) -> Error {
 }
 
 #[tokio::test]
-async fn a_paid_key_whose_row_cannot_be_read_is_unknown_d43() {
+async fn paid_key_whose_row_cannot_be_read_is_unknown_d43() {
     for fault in [StoreFault::Refused, StoreFault::RequestLost] {
         let store = FaultyStore::new(MemoryStore::new(), []);
         let world = World::over(store.clone()).await;
@@ -48,7 +48,7 @@ async fn a_paid_key_whose_row_cannot_be_read_is_unknown_d43() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_processed_and_reused_is_unknown_and_names_its_transaction_d43() {
+async fn reused_processed_key_is_unknown_and_names_its_transaction_d43() {
     let world = World::new().await;
     let id = world.pay().await.unwrap().transaction_id;
     let error = reuse(&world).await;
@@ -57,15 +57,15 @@ async fn a_key_that_is_processed_and_reused_is_unknown_and_names_its_transaction
     assert_eq!(
         error.to_string(),
         format!(
-            "invoice-17 already stands for another request, with another amount; nothing was sent now: \
-             it is already paid as transaction {id} (its amount is 10.50), do not pay it another way; \
-             only something else to be paid gets a key of its own"
+            "invoice-17 is already used for another request, with a different amount; nothing was sent now: \
+             that one is already paid as transaction {id} (its amount is 10.50), do not pay it another way; \
+             use a new key only for a different payment"
         )
     );
 }
 
 #[tokio::test]
-async fn a_key_that_a_person_resolved_as_processed_and_that_is_reused_is_unknown_d43() {
+async fn reused_key_resolved_as_processed_is_unknown_d43() {
     let world = World::new().await;
     world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
     world.pay().await.unwrap_err();
@@ -78,7 +78,7 @@ async fn a_key_that_a_person_resolved_as_processed_and_that_is_reused_is_unknown
 }
 
 #[tokio::test]
-async fn a_key_in_flight_or_unknown_that_is_reused_is_unknown_d43() {
+async fn reused_key_in_flight_or_unknown_is_unknown_d43() {
     let store = MemoryStore::new();
     let other = store.another_owner();
     let world = World::over(store).await;
@@ -92,11 +92,11 @@ async fn a_key_in_flight_or_unknown_that_is_reused_is_unknown_d43() {
     drop(other);
     let error = reuse(&world).await;
     assert_eq!(error.outcome(), Outcome::Unknown);
-    assert!(error.to_string().contains("may have been processed, resolve it first"), "{error}");
+    assert!(error.to_string().contains("may have been processed: resolve it first"), "{error}");
 }
 
 #[tokio::test]
-async fn a_key_that_moved_no_money_and_is_reused_is_not_processed_and_names_the_explicit_call_d43() {
+async fn reused_key_that_moved_no_money_is_not_processed_and_names_the_explicit_call_d43() {
     let rejected = World::new().await;
     let refusal = Fault::on(OperationName::TokenTransaction).before_commit();
     rejected.gateway.arm(refusal.status(http::StatusCode::TOO_MANY_REQUESTS));
@@ -115,15 +115,15 @@ async fn a_key_that_moved_no_money_and_is_reused_is_not_processed_and_names_the_
         assert_eq!(error.outcome(), Outcome::NotProcessed);
         assert_eq!(
             error.to_string(),
-            "invoice-17 already stands for another request, with another amount; nothing was sent, \
+            "invoice-17 is already used for another request, with a different amount; nothing was sent, \
              and that one moved no money (its amount is 10.50): \
-             to send this one under the same key, make a new attempt (after_rejection)"
+             to send this request with the same key, make a new attempt (after_rejection)"
         );
     }
 }
 
 #[test]
-fn without_a_runtime_a_paid_key_is_unknown_and_the_text_names_the_runtime_d43() {
+fn paid_key_without_a_runtime_is_unknown_and_the_text_names_the_runtime_d43() {
     use std::future::Future as _;
     use std::pin::pin;
     use std::task::{Context, Poll};
@@ -140,14 +140,14 @@ fn without_a_runtime_a_paid_key_is_unknown_and_the_text_names_the_runtime_d43() 
     assert!(error.is_journal() && error.store_error().is_none());
     assert_eq!(
         error.to_string(),
-        "invoice-17: a journaled call needs a tokio runtime, and was polled outside of one; nothing was sent now: \
+        "invoice-17: a journaled call needs a tokio runtime, and was polled outside one; nothing was sent now: \
          an earlier call with this key may have paid, so call again with the same key inside a tokio runtime"
     );
     assert_eq!(world.sent(), 1);
 }
 
 #[tokio::test]
-async fn a_secret_in_the_key_is_refused_locally_and_stays_not_processed_d01() {
+async fn secret_in_the_key_is_refused_locally_as_not_processed_d01() {
     let world = World::new().await;
     let journal = Journal::open(FaultyStore::new(MemoryStore::new(), [Some(StoreFault::Refused)])).await;
     let client = JournaledClient::new(world.gateway.client(), journal.unwrap());

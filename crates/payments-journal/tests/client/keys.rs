@@ -32,7 +32,7 @@ fn paid_with(card: Card<'_>, kind: TransactionType, fee: ConvenienceFee) -> Card
 }
 
 #[tokio::test]
-async fn a_processed_key_gives_its_transaction_and_sends_nothing() {
+async fn processed_key_returns_its_transaction_and_sends_nothing() {
     let world = World::new().await;
     let first = world.pay().await.unwrap();
     let second = world.pay().await.unwrap();
@@ -43,7 +43,7 @@ async fn a_processed_key_gives_its_transaction_and_sends_nothing() {
 }
 
 #[tokio::test]
-async fn a_rejected_key_stays_rejected_and_sends_nothing_until_a_person_reopens_it() {
+async fn rejected_key_sends_nothing_until_a_person_reopens_it() {
     let world = World::new().await;
     world.gateway.arm(
         Fault::on(OperationName::TokenTransaction)
@@ -66,7 +66,7 @@ async fn a_rejected_key_stays_rejected_and_sends_nothing_until_a_person_reopens_
 }
 
 #[tokio::test]
-async fn an_unknown_key_stays_unknown_and_sends_nothing() {
+async fn unknown_key_stays_unknown_and_sends_nothing() {
     let world = World::new().await;
     world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
     assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Unknown);
@@ -84,7 +84,7 @@ async fn an_unknown_key_stays_unknown_and_sends_nothing() {
 }
 
 #[tokio::test]
-async fn a_key_whose_request_was_not_processed_is_sent_again() {
+async fn key_that_was_not_processed_is_sent_again() {
     let world = World::new().await;
     world.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
     assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::NotProcessed);
@@ -94,7 +94,7 @@ async fn a_key_whose_request_was_not_processed_is_sent_again() {
 }
 
 #[tokio::test]
-async fn a_key_stands_for_one_request_d43() {
+async fn key_names_one_request_d43() {
     let token = |token: &str, cents, fee| {
         TokenTransaction::builder(token, Amount::from_cents(cents), fee).build().unwrap()
     };
@@ -112,9 +112,9 @@ async fn a_key_stands_for_one_request_d43() {
         assert_eq!(
             error.to_string(),
             format!(
-                "invoice-17 already stands for another request, with another {difference}; nothing was sent now: \
-                 it is already paid as transaction {} (its amount is 10.50), do not pay it another way; \
-                 only something else to be paid gets a key of its own",
+                "invoice-17 is already used for another request, with a different {difference}; nothing was sent now: \
+                 that one is already paid as transaction {} (its amount is 10.50), do not pay it another way; \
+                 use a new key only for a different payment",
                 world.intent().await.transaction_id().unwrap()
             )
         );
@@ -140,23 +140,23 @@ async fn a_key_stands_for_one_request_d43() {
 }
 
 #[tokio::test]
-async fn a_key_of_an_unknown_outcome_is_no_reason_to_take_another() {
+async fn reused_key_of_an_unknown_outcome_warns_against_another_key() {
     let world = World::new().await;
     world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
     world.pay().await.unwrap_err();
     let other = payment_of(Amount::from_cents(11_00));
     let error = world.client.process_token(&key(), &other).await.unwrap_err();
     assert!(error.is_key_reused());
-    assert_eq!(error.outcome(), Outcome::Unknown, "the same thing may be paid under this key");
+    assert_eq!(error.outcome(), Outcome::Unknown, "the same thing may be paid with this key");
     assert_eq!(
         error.to_string(),
-        "invoice-17 already stands for another request, with another amount; nothing was sent now \
-         (its amount is 10.50): it may have been processed, resolve it first and do not pay this under another key"
+        "invoice-17 is already used for another request, with a different amount; nothing was sent now, and that one \
+         (its amount is 10.50) may have been processed: resolve it first and do not pay this under another key"
     );
 }
 
 #[tokio::test]
-async fn a_reference_may_change_because_it_moves_no_money() {
+async fn reference_may_change_because_it_moves_no_money() {
     let world = World::new().await;
     world.pay().await.unwrap();
     let payment = TokenTransaction::builder("tok_approved", TEN_FIFTY, ConvenienceFee::Inactive);
@@ -165,7 +165,7 @@ async fn a_reference_may_change_because_it_moves_no_money() {
 }
 
 #[tokio::test]
-async fn what_a_process_that_died_meanwhile_was_sending_is_unknown_at_once() {
+async fn key_of_a_process_that_died_is_unknown_at_once() {
     let store = MemoryStore::new();
     let other = store.another_owner();
     let world = World::over(store).await;
@@ -190,12 +190,12 @@ async fn every_operation_is_journaled() {
     let world = World::new().await;
     let key = |text: &str| IntentKey::new(text).unwrap();
     let auth = card(test_values::VISA, TransactionType::Auth, ConvenienceFee::Inactive);
-    let authorised = world.client.process_card(&key("card"), &auth).await.unwrap();
+    let authorized = world.client.process_card(&key("card"), &auth).await.unwrap();
     let ach = AchTransaction::builder(TEN_FIFTY, TransactionType::Sale, ConvenienceFee::Inactive, PAYER);
     let ach = ach.account_field("AccountNumber", "000123456789").build().unwrap();
     world.client.process_ach(&key("ach"), &ach).await.unwrap();
     world.client.process_token(&key("token"), &payment_of(TEN_FIFTY)).await.unwrap();
-    let void = Void::new(authorised.transaction_id.clone());
+    let void = Void::new(authorized.transaction_id.clone());
     world.client.void(&key("void"), &void).await.unwrap();
     for _ in 0..2 {
         let (client, journal) = (&world.client, |key| world.client.journal().find(key));
@@ -205,11 +205,11 @@ async fn every_operation_is_journaled() {
         assert_eq!(journal(&key("ach")).await.unwrap().unwrap().attempts, 1);
     }
     assert_eq!(world.sent(), 4);
-    world.gateway.ledger().assert_voided(&authorised.transaction_id);
+    world.gateway.ledger().assert_voided(&authorized.transaction_id);
 }
 
 #[tokio::test]
-async fn a_key_with_the_requests_own_card_or_account_is_refused_and_not_shown() {
+async fn key_with_the_card_or_account_of_the_request_is_refused_and_not_shown() {
     let world = World::new().await;
     let ach = AchTransaction::builder(TEN_FIFTY, TransactionType::Sale, ConvenienceFee::Inactive, PAYER);
     let ach = ach.account_field("AccountNumber", "000123456789").build().unwrap();
@@ -224,7 +224,7 @@ async fn a_key_with_the_requests_own_card_or_account_is_refused_and_not_shown() 
 }
 
 #[tokio::test]
-async fn the_api_key_is_no_intent_key_and_no_reference_that_is_kept() {
+async fn api_key_is_refused_as_a_key_and_not_stored_as_a_reference() {
     let world = World::new().await;
     let api_key = world.gateway.api_key();
     let mistaken = IntentKey::new(api_key.as_str()).unwrap();
@@ -244,9 +244,9 @@ async fn the_api_key_is_no_intent_key_and_no_reference_that_is_kept() {
     assert_eq!(world.intent().await.request.reference, None);
 }
 
-/// A row has times and identifiers, in which a security code can stand by chance.
+/// In several runs, because the times and ids in a row can contain a security code by chance.
 #[tokio::test]
-async fn nothing_secret_is_shown_of_a_row_or_an_error() {
+async fn rows_and_errors_show_no_secret() {
     let mut pages = Vec::new();
     for canaries in [0, 1, 2].map(Canaries::set) {
         let gateway = FakeGateway::builder().api_key(canaries.key()).build();
@@ -261,5 +261,5 @@ async fn nothing_secret_is_shown_of_a_row_or_an_error() {
         let page = format!("{lost:?} {lost:#} {recorded:?} {recorded:#} {intent:?} {client:?}");
         pages.push((canaries, page.into_bytes()));
     }
-    assert_no_leak_in_runs("what is shown of an intent", &pages);
+    assert_no_leak_in_runs("the text of an intent", &pages);
 }

@@ -1,4 +1,4 @@
-//! What a caller of `JournaledClient` can count on, whatever the store, the network or the caller does.
+//! The guarantees of `JournaledClient`, with any fault of the store, the network or the caller.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 

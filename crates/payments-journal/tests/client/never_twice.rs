@@ -1,9 +1,8 @@
-//! The guarantee itself, against anything that can happen in any order.
+//! The guarantee, against random events in any order.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use bytes_of::answer;
 use payments_core::model::Amount;
 use payments_core::{
     Client, Outcome, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
@@ -12,6 +11,7 @@ use payments_fake::FakeGateway;
 use payments_hyper::TokioTimer;
 use payments_journal::{Intent, Journal, JournaledClient, MemoryStore, Resolution, StateName};
 use proptest::prelude::*;
+use responses::response;
 
 use crate::faulty_store::{FaultyStore, StoreFault};
 use crate::support::{TEN_FIFTY, key, payment_of};
@@ -22,11 +22,11 @@ enum Network {
     Processes,
     Declines,
     NeverConnects,
-    LosesTheAnswer,
+    LosesTheResponse,
     Panics,
 }
 
-/// Counts what may have reached the service, whichever process sends it.
+/// Counts the requests that may have reached the service, from every process.
 #[derive(Clone)]
 struct Counting {
     next: Arc<Mutex<Network>>,
@@ -43,19 +43,19 @@ impl Transport for Counting {
             *self.last_sent.lock().unwrap() = Some(next);
         }
         match next {
-            Network::Processes => Ok(answer("success", 100)),
-            Network::Declines => Ok(answer("failed", 200)),
+            Network::Processes => Ok(response("success", 100)),
+            Network::Declines => Ok(response("failed", 200)),
             Network::NeverConnects => Err(TransportError::not_processed(TransportErrorKind::Connect)),
-            Network::LosesTheAnswer => Err(TransportError::unknown(TransportErrorKind::Closed)),
+            Network::LosesTheResponse => Err(TransportError::unknown(TransportErrorKind::Closed)),
             Network::Panics => panic!("a defect"),
         }
     }
 }
 
-mod bytes_of {
+mod responses {
     use payments_core::TransportResponse;
 
-    pub(super) fn answer(status: &str, code: u16) -> TransportResponse {
+    pub(super) fn response(status: &str, code: u16) -> TransportResponse {
         let body = format!(
             r#"{{"status":"{status}","status_code":{code},"message":"it","data":{{"TransactionId":"txn_1"}}}}"#
         );
@@ -65,7 +65,7 @@ mod bytes_of {
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// Several call at once, from several processes.
+    /// Several calls at once, from several processes.
     Pay {
         by: usize,
         at_once: usize,
@@ -79,13 +79,13 @@ enum Event {
         network: Network,
         store: [Option<StoreFault>; 3],
     },
-    /// A caller goes away after being polled this often.
+    /// A caller that leaves after this many polls.
     PayAndLeave {
         by: usize,
         polls: usize,
         network: Network,
     },
-    /// The process dies and starts anew.
+    /// The process dies and restarts.
     Restart {
         of: usize,
     },
@@ -98,7 +98,7 @@ fn network() -> impl Strategy<Value = Network> {
         1 => Just(Network::Processes),
         1 => Just(Network::Declines),
         3 => Just(Network::NeverConnects),
-        2 => Just(Network::LosesTheAnswer),
+        2 => Just(Network::LosesTheResponse),
         1 => Just(Network::Panics),
     ]
 }
@@ -139,7 +139,7 @@ async fn start(shared: &MemoryStore, transport: &Counting) -> Process {
     Process { client: JournaledClient::new(client, journal), store }
 }
 
-/// Lets every task of this runtime get as far as it can.
+/// Lets every task of this runtime run as far as it can.
 async fn settle() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
@@ -156,7 +156,7 @@ async fn play(events: Vec<Event>) {
     let Counting { next, last_sent, transmitted } = &transport;
     let mut processes = [start(&shared, &transport).await, start(&shared, &transport).await];
     let observer = Journal::open(shared.another_owner()).await.unwrap();
-    // How many transmissions a person has allowed, or a caller who asked for a new attempt after a rejection.
+    // The number of allowed transmissions: by the first call, a person, or an explicit new attempt after a rejection.
     let mut allowed = 1;
     for event in events {
         match event {
@@ -180,10 +180,10 @@ async fn play(events: Vec<Event>) {
                 let sent_now = transmitted.load(Ordering::SeqCst) - before;
                 let provably_not = |error: &payments_journal::Error| error.outcome() == Outcome::NotProcessed;
                 if results.iter().all(|result| result.as_ref().is_err_and(provably_not)) {
-                    assert_eq!(sent_now, 0, "a call that was transmitted is never called not processed");
+                    assert_eq!(sent_now, 0, "a transmitted call is never reported as not processed");
                 }
                 let says_unpaid = results.iter().filter_map(|result| result.as_ref().err()).any(provably_not);
-                assert!(!(is_paid && says_unpaid), "what is paid is never called not processed");
+                assert!(!(is_paid && says_unpaid), "a paid key is never reported as not processed");
             }
             Event::PayAfterRejection { by, cents, network, store } => {
                 let was_refused = matches!(*last_sent.lock().unwrap(), Some(Network::Declines));
@@ -200,7 +200,7 @@ async fn play(events: Vec<Event>) {
                 let _ = processes[by].client.after_rejection(&key()).process_token(&payment).await;
                 let is_sent = transmitted.load(Ordering::SeqCst) > before;
                 assert!(!is_sent || is_there, "there is no rejection to follow");
-                // Begun and not transmitted, so it may be sent by whoever comes next; its end may not be written yet.
+                // Begun and not transmitted, so the next call may send it; its end may not be written yet.
                 let is_free = |intent: &Intent| {
                     matches!(intent.state.name(), StateName::NotProcessed | StateName::Sending)
                 };
@@ -239,12 +239,12 @@ async fn play(events: Vec<Event>) {
         }
         let transmitted = transmitted.load(Ordering::SeqCst);
         assert!(transmitted <= allowed, "{transmitted} transmissions, {allowed} allowed");
-        let is_written_down = observer.find(&key()).await.unwrap().is_some();
-        assert!(transmitted == 0 || is_written_down, "no row, no charge");
+        let is_recorded = observer.find(&key()).await.unwrap().is_some();
+        assert!(transmitted == 0 || is_recorded, "no row, no charge");
         if let Some(intent) = observer.find(&key()).await.unwrap()
             && intent.state.name() == StateName::NotProcessed
         {
-            assert!(transmitted < allowed, "what may be sent again has not been sent");
+            assert!(transmitted < allowed, "a key that may be sent again has not been sent");
         }
     }
 }
@@ -253,7 +253,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_a_key_is_transmitted_once_d43_d44(events in proptest::collection::vec(event(), 1..14)) {
+    fn key_is_transmitted_at_most_once_d43_d44(events in proptest::collection::vec(event(), 1..14)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(play(events));
     }

@@ -7,7 +7,7 @@ use payments_journal::{IntentKey, IntentState, JournaledClient, Resolution, Stat
 
 use crate::support::{TEN_FIFTY, World, key, payment_of};
 
-/// A world in which the payment was made and its answer lost, and the id of the payment.
+/// The payment was made and its response lost. Returns the id of the payment too.
 async fn charged_and_unknown() -> (World, TransactionId) {
     let world = World::new().await;
     world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
@@ -17,7 +17,7 @@ async fn charged_and_unknown() -> (World, TransactionId) {
 }
 
 #[tokio::test]
-async fn what_a_person_finds_is_looked_up_before_it_is_believed() {
+async fn resolving_as_processed_looks_the_transaction_up() {
     let (world, id) = charged_and_unknown().await;
     let resolved = world.client.resolve_processed(&key(), &id, "ada", Some("on the statement")).await;
     let (intent, record) = resolved.unwrap();
@@ -32,7 +32,7 @@ async fn what_a_person_finds_is_looked_up_before_it_is_believed() {
 }
 
 #[tokio::test]
-async fn a_transaction_of_another_amount_is_not_believed() {
+async fn transaction_of_another_amount_is_refused() {
     let (world, _) = charged_and_unknown().await;
     let other = IntentKey::new("other").unwrap();
     let other = world.client.client().process_token(&payment_of(Amount::from_cents(99))).await.map(|it| {
@@ -50,7 +50,7 @@ async fn a_transaction_of_another_amount_is_not_believed() {
 }
 
 #[tokio::test]
-async fn the_record_of_another_transaction_is_not_believed() {
+async fn record_of_another_transaction_is_refused() {
     let (world, id) = charged_and_unknown().await;
     let other =
         r#"{"status_code":200,"message":"found","data":{"TransactionId":"txn_other","Amount":10.50}}"#;
@@ -79,7 +79,7 @@ fn payer() -> Payer<'static> {
 }
 
 #[tokio::test]
-async fn a_transaction_with_another_card_is_not_believed() {
+async fn transaction_with_another_card_is_refused() {
     let world = World::new().await;
     let sale = |number| {
         let card = Card { number, cvv: "123", expiry: "12/30" };
@@ -95,7 +95,7 @@ async fn a_transaction_with_another_card_is_not_believed() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_another_intent_has_is_not_believed() {
+async fn transaction_of_another_intent_is_refused() {
     let (world, _) = charged_and_unknown().await;
     let other = IntentKey::new("other").unwrap();
     let taken = world.client.process_token(&other, &payment_of(TEN_FIFTY)).await.unwrap().transaction_id;
@@ -108,12 +108,12 @@ async fn a_transaction_that_another_intent_has_is_not_believed() {
 }
 
 #[tokio::test]
-async fn a_void_may_be_resolved_with_the_id_of_the_payment_that_it_voids() {
+async fn void_may_be_resolved_with_the_id_of_its_payment() {
     let world = World::new().await;
     let card = Card { number: "4242424242424242", cvv: "123", expiry: "12/30" };
     let (kind, fee) = (TransactionType::Auth, ConvenienceFee::Inactive);
     let payment = CardTransaction::builder(TEN_FIFTY, kind, fee, card, payer()).build().unwrap();
-    let other = IntentKey::new("authorisation").unwrap();
+    let other = IntentKey::new("authorization").unwrap();
     let id = world.client.process_card(&other, &payment).await.unwrap().transaction_id;
     world.gateway.arm(Fault::response_lost(OperationName::Void));
     world.client.void(&key(), &Void::new(id.clone())).await.unwrap_err();
@@ -125,9 +125,9 @@ async fn a_void_may_be_resolved_with_the_id_of_the_payment_that_it_voids() {
     assert!(error.is_contradicted(), "the void that took effect has it: {error}");
 }
 
-/// Two services that count from the same number stand for one that gives an id twice.
+/// Two services that count from the same number simulate one that returns an id twice.
 #[tokio::test]
-async fn a_charge_whose_transaction_another_intent_holds_is_recorded_and_says_so() {
+async fn charge_with_the_transaction_of_another_intent_is_recorded_and_reported() {
     let world = World::new().await;
     let first = world.pay().await.unwrap();
     assert_eq!(first.same_transaction_as, None);
@@ -143,7 +143,7 @@ async fn a_charge_whose_transaction_another_intent_holds_is_recorded_and_says_so
 }
 
 #[tokio::test]
-async fn a_transaction_that_cannot_be_looked_up_is_not_believed() {
+async fn transaction_that_cannot_be_looked_up_is_refused() {
     let (world, _) = charged_and_unknown().await;
     let nothing = TransactionId::new("txn_nothing").unwrap();
     let error = world.client.resolve_processed(&key(), &nothing, "ada", None).await.unwrap_err();
@@ -152,7 +152,7 @@ async fn a_transaction_that_cannot_be_looked_up_is_not_believed() {
 }
 
 #[tokio::test]
-async fn what_a_person_says_was_not_processed_may_be_sent_again() {
+async fn key_resolved_as_not_processed_may_be_sent_again() {
     let world = World::new().await;
     world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
     world.pay().await.unwrap_err();
@@ -165,7 +165,7 @@ async fn what_a_person_says_was_not_processed_may_be_sent_again() {
 }
 
 #[tokio::test]
-async fn only_what_is_unknown_can_be_resolved_and_a_person_may_correct_a_person() {
+async fn only_unknown_keys_can_be_resolved_and_a_resolution_can_be_corrected() {
     let world = World::new().await;
     let journal = world.client.journal();
     let resolution = || Resolution::not_processed("ada");

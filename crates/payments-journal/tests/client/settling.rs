@@ -1,4 +1,4 @@
-//! Ends that could not be written when they ended, and who writes them later.
+//! Outcomes that could not be written at first, and are written later.
 
 use std::collections::VecDeque;
 use std::future::Future as _;
@@ -21,13 +21,13 @@ pub(crate) enum Step {
     Made,
     /// Not made.
     Refused,
-    /// Made once the test lets it pass.
+    /// Made after the test adds a permit to the gate.
     Held,
-    /// Not made, once the test lets it pass.
+    /// Not made, after the test adds a permit to the gate.
     HeldAndRefused,
 }
 
-/// A store that follows a script; when that is over, every change is made.
+/// A store that follows a script. After the script every change is made.
 #[derive(Clone)]
 pub(crate) struct ScriptedStore {
     below: Arc<MemoryStore>,
@@ -50,7 +50,7 @@ impl ScriptedStore {
         }
     }
 
-    /// Until a change is held.
+    /// Waits until a change is held.
     pub(crate) async fn until_held(&self) {
         self.arrived.acquire().await.unwrap().forget();
     }
@@ -100,7 +100,7 @@ impl IntentStore for ScriptedStore {
     }
 }
 
-/// A payment was made whose end could not be written, and the next change is held.
+/// A payment was made whose outcome could not be written, and the next change is held.
 async fn charged_and_unwritten() -> (World, ScriptedStore) {
     charged_and_unwritten_then([Step::Held]).await
 }
@@ -113,7 +113,7 @@ async fn charged_and_unwritten_then(steps: impl IntoIterator<Item = Step>) -> (W
 }
 
 #[tokio::test]
-async fn a_settle_that_is_cancelled_keeps_the_end_for_the_next() {
+async fn cancelled_settle_leaves_the_outcome_for_the_next() {
     let (world, store) = charged_and_unwritten().await;
     let journal = world.client.journal();
     tokio::select! {
@@ -126,7 +126,7 @@ async fn a_settle_that_is_cancelled_keeps_the_end_for_the_next() {
 }
 
 #[tokio::test]
-async fn a_settle_waits_for_the_end_that_another_is_writing() {
+async fn settle_waits_for_another_settle() {
     let (world, store) = charged_and_unwritten().await;
     let first = tokio::spawn({
         let journal = world.client.journal().clone();
@@ -144,9 +144,9 @@ async fn a_settle_waits_for_the_end_that_another_is_writing() {
     first.await.unwrap().unwrap();
 }
 
-/// A dead database takes its time to say so. Whoever waits meanwhile does not begin that time anew.
+/// A dead database takes long to fail. Calls that wait meanwhile do not start that wait again.
 #[tokio::test]
-async fn those_who_wait_for_a_write_that_fails_fail_with_it() {
+async fn calls_that_wait_for_a_failing_write_fail_with_it() {
     let (world, store) = charged_and_unwritten_then([Step::HeldAndRefused, Step::Held]).await;
     let settle = || {
         let journal = world.client.journal().clone();
@@ -160,7 +160,7 @@ async fn those_who_wait_for_a_write_that_fails_fail_with_it() {
     store.gate.add_permits(1);
     for settled in settling {
         let settled = tokio::time::timeout(Duration::from_secs(30), settled).await;
-        settled.expect("nobody tries again").unwrap().unwrap_err();
+        settled.expect("they do not try again").unwrap().unwrap_err();
     }
     store.gate.add_permits(1);
     world.client.journal().settle().await.unwrap();
@@ -168,7 +168,7 @@ async fn those_who_wait_for_a_write_that_fails_fail_with_it() {
 }
 
 #[tokio::test]
-async fn nothing_new_begins_while_another_writes_an_earlier_end() {
+async fn nothing_begins_while_an_earlier_outcome_is_written() {
     let (world, store) = charged_and_unwritten().await;
     let settling = tokio::spawn({
         let journal = world.client.journal().clone();
@@ -180,7 +180,7 @@ async fn nothing_new_begins_while_another_writes_an_earlier_end() {
         let key = IntentKey::new("invoice-18").unwrap();
         async move { client.process_token(&key, &payment_of(TEN_FIFTY)).await }
     });
-    // All is on this thread: the call has come as far as it can.
+    // All tasks run on this thread: the call has run as far as it can.
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -192,8 +192,8 @@ async fn nothing_new_begins_while_another_writes_an_earlier_end() {
 }
 
 #[tokio::test]
-async fn what_was_left_is_written_in_the_order_in_which_it_ended() {
-    // The second begins before the first has ended, so that both are left at once.
+async fn unwritten_outcomes_are_written_in_order() {
+    // The second begins before the first has ended, so that both outcomes are unwritten at once.
     let store = ScriptedStore::new([Step::Held, Step::Made, Step::Refused, Step::Refused]);
     let world = World::over(store.clone()).await;
     let second = tokio::spawn({

@@ -23,7 +23,7 @@ async fn no_row_no_charge_d43() {
 }
 
 #[tokio::test]
-async fn an_intent_whose_writing_is_in_doubt_is_not_sent_and_its_key_is_free_again() {
+async fn intent_in_doubt_is_not_sent_and_its_key_is_free_again() {
     for fault in [StoreFault::ReplyLost, StoreFault::RequestLost] {
         let world = World::over(FaultyStore::new(MemoryStore::new(), [Some(fault)])).await;
         let error = world.pay().await.unwrap_err();
@@ -39,13 +39,13 @@ async fn an_intent_whose_writing_is_in_doubt_is_not_sent_and_its_key_is_free_aga
 }
 
 #[tokio::test]
-async fn what_cannot_be_taken_back_at_once_is_taken_back_before_the_next_charge() {
+async fn late_withdrawal_is_written_before_the_next_charge() {
     let lost_for_a_while =
         [Some(StoreFault::ReplyLost), Some(StoreFault::RequestLost), Some(StoreFault::Refused)];
     let world = World::over(FaultyStore::new(MemoryStore::new(), lost_for_a_while)).await;
     assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Unknown);
     assert_eq!(world.intent().await.state, IntentState::Sending);
-    // The journal is still not there: nothing new begins before what is in doubt is settled.
+    // The journal still fails: nothing new begins before the open withdrawal is written.
     assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Unknown);
     assert_eq!(world.sent(), 0);
     world.pay().await.unwrap();
@@ -53,13 +53,13 @@ async fn what_cannot_be_taken_back_at_once_is_taken_back_before_the_next_charge(
 }
 
 #[tokio::test]
-async fn an_end_that_cannot_be_written_is_told_and_marked_and_the_key_stays_in_doubt() {
+async fn unwritten_outcome_is_reported_and_written_by_the_next_call() {
     for fault in [StoreFault::Refused, StoreFault::RequestLost] {
         let world = World::over(FaultyStore::new(MemoryStore::new(), [None, Some(fault)])).await;
         let charged = world.pay().await.unwrap();
         assert!(charged.not_recorded.is_some() && charged.answer.is_some());
         assert_eq!(world.intent().await.state, IntentState::Sending);
-        // It is written down as soon as that is possible.
+        // It is written as soon as possible.
         assert!(world.pay().await.unwrap().is_from_the_journal());
         assert_eq!(world.intent().await.state.name(), StateName::Processed);
         world.gateway.ledger().assert_charged_once(TEN_FIFTY);
@@ -67,7 +67,7 @@ async fn an_end_that_cannot_be_written_is_told_and_marked_and_the_key_stays_in_d
 }
 
 #[tokio::test]
-async fn an_end_that_could_not_be_written_is_settled_before_a_program_ends() {
+async fn settle_writes_an_unwritten_outcome() {
     let world = World::over(FaultyStore::new(MemoryStore::new(), [None, Some(StoreFault::Refused)])).await;
     world.pay().await.unwrap();
     world.client.journal().settle().await.unwrap();
@@ -75,7 +75,7 @@ async fn an_end_that_could_not_be_written_is_settled_before_a_program_ends() {
 }
 
 #[tokio::test]
-async fn an_end_that_can_never_be_written_leaves_a_key_that_is_never_sent_again() {
+async fn key_with_a_lost_outcome_is_never_sent_again() {
     let store = MemoryStore::new();
     let reopened = store.another_owner();
     let world = World::over(FaultyStore::new(store, [None, Some(StoreFault::Refused)])).await;
@@ -90,7 +90,7 @@ async fn an_end_that_can_never_be_written_leaves_a_key_that_is_never_sent_again(
 }
 
 #[tokio::test]
-async fn a_failure_that_cannot_be_written_keeps_its_outcome_and_is_marked() {
+async fn unwritten_failure_keeps_its_outcome_and_reports_it() {
     let faults =
         [(Fault::on(OperationName::TokenTransaction).before_commit().refuse(), Outcome::NotProcessed)];
     for (fault, outcome) in faults {
@@ -101,14 +101,14 @@ async fn a_failure_that_cannot_be_written_keeps_its_outcome_and_is_marked() {
         assert_eq!(error.outcome(), outcome);
         assert!(error.not_recorded().is_some());
         assert!(error.to_string().ends_with(
-            " (this could not be written to the journal, where the key stays in doubt: the disk is full)"
+            " (the outcome could not be written to the journal, where the key stays unresolved: the disk is full)"
         ));
         assert_eq!(world.intent().await.state.name(), StateName::Sending);
     }
 }
 
 #[tokio::test]
-async fn an_end_whose_reply_is_lost_is_there_all_the_same() {
+async fn outcome_whose_reply_is_lost_is_still_recorded() {
     let store = FaultyStore::new(MemoryStore::new(), [None, Some(StoreFault::ReplyLost)]);
     let world = World::over(store.clone()).await;
     assert!(world.pay().await.unwrap().not_recorded.is_some());

@@ -19,7 +19,7 @@ pub(crate) fn payment_of(amount: Amount) -> TokenTransaction {
 
 pub(crate) type Result = std::result::Result<Journaled<TransactionReceipt>, Error>;
 
-/// A service, a journal and a client between them.
+/// A service, a journal and a client that uses both.
 pub(crate) struct World {
     pub(crate) gateway: FakeGateway,
     pub(crate) client: JournaledClient,
@@ -44,14 +44,14 @@ impl World {
         self.client.journal().find(&key()).await.unwrap().unwrap()
     }
 
-    /// How many payments the service has been sent.
+    /// The number of payments that were sent to the service.
     pub(crate) fn sent(&self) -> usize {
         let moves_money = |operation: OperationName| operation.moves_money();
         self.gateway.requests().iter().filter(|request| request.operation().is_some_and(moves_money)).count()
     }
 }
 
-/// For futures that are polled by hand.
+/// For futures that a test polls manually.
 pub(crate) fn noop_waker() -> std::task::Waker {
     struct Noop;
     impl std::task::Wake for Noop {

@@ -1,7 +1,7 @@
-//! The journal's rules, by exhaustion: every state that senders, crashes, lost replies, purges and persons can lead to.
+//! An exhaustive check of the journal's rules: every state that senders, crashes, lost replies, purges and persons can reach.
 //!
-//! Each change of a row is an answer of the real `Change::decide`. The number of attempts, crashes, purges and resolutions is
-//! not bounded: under canonical names there are finitely many states, and the search ends when there is no new one.
+//! The real `Change::decide` makes each change of a row. The number of attempts, crashes, purges and resolutions is not
+//! bounded: with canonical names the number of states is finite, and the search ends when it finds no new state.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
@@ -12,30 +12,27 @@ mod rules;
 mod sabotage;
 mod search;
 mod state;
-mod story;
+mod trace;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use model::{Model, Protocol};
 use payments_journal::StateName;
-use rows::{Rows, honest};
+use rows::{Rows, real_decide};
 use rules::Broken;
 use sabotage::Sabotage;
 use search::search;
 
 #[expect(clippy::print_stdout, reason = "the figures of docs/how-we-know.md")]
 fn assert_every_rule_holds<const KEYS: usize, const SENDERS: usize>() {
-    let model = Model::<KEYS, SENDERS> { rows: Rows::new(honest), protocol: Protocol::Honest };
+    let model = Model::<KEYS, SENDERS> { rows: Rows::new(real_decide), protocol: Protocol::Correct };
     match search(&model) {
-        Ok(searched) => println!("{KEYS} keys, {SENDERS} senders: {searched:?}"),
-        Err((_, story)) => panic!("{story}"),
+        Ok(stats) => println!("{KEYS} keys, {SENDERS} senders: {stats:?}"),
+        Err((_, trace)) => panic!("{trace}"),
     }
     let is_met = |name: &StateName| model.rows.all().iter().any(|row| row.state.name() == *name);
-    assert!(
-        StateName::ALL.iter().all(is_met),
-        "a search that does not meet every state of a row proves little"
-    );
+    assert!(StateName::ALL.iter().all(is_met), "the search must reach every state of a row");
 }
 
 #[test]
@@ -60,15 +57,15 @@ fn every_rule_holds_for_two_keys_and_three_senders() {
 
 #[test]
 fn every_sabotage_is_found_and_every_rule_can_be_broken() {
-    let mut stories = String::new();
+    let mut traces = String::new();
     let mut broken = BTreeSet::new();
     for Sabotage { name, decide, protocol, breaks } in sabotage::ALL {
         let found = search(&Model::<1, 2> { rows: Rows::new(decide), protocol });
-        let (rule, story) = found.expect_err(name);
-        assert_eq!(rule, breaks, "{name}:\n{story}");
+        let (rule, trace) = found.expect_err(name);
+        assert_eq!(rule, breaks, "{name}:\n{trace}");
         broken.insert(rule);
-        writeln!(stories, "If {name}:\n{story}").unwrap();
+        writeln!(traces, "If {name}:\n{trace}").unwrap();
     }
-    assert_eq!(stories, include_str!("stories.txt"), "the stories have changed; now they are:\n{stories}");
-    assert!(broken.iter().eq(&Broken::ALL), "a rule that nothing breaks proves nothing: {broken:?}");
+    assert_eq!(traces, include_str!("traces.txt"), "the traces have changed; now they are:\n{traces}");
+    assert!(broken.iter().eq(&Broken::ALL), "every rule must be broken by a sabotage: {broken:?}");
 }

@@ -1,31 +1,32 @@
 //! Senders, a database, a network, a service and persons, in the steps that `Journal` and `JournaledClient` take.
 //!
-//! A step is one change of the journal or one event on the network, so every interleaving of them is searched. Steps that
-//! nobody can tell apart are one state:
+//! A step is one change of the journal or one event on the network, so every interleaving of them is searched. Situations that
+//! cannot be told apart are one state:
 //!
-//! - A sender is one call of one process. Another call of the same process is another sender: they share nothing but the
+//! - A sender is one call of one process. Another call of the same process is another sender: they share only the
 //!   moment of a crash, and two crashes in a row are searched too.
-//! - A crashed process is an idle sender: as one that never calls again, or as its successor.
-//! - An end that could not be written is kept, and written later. Whether its call still waits or has returned an error, others
-//!   see the same. So `Ending` stands for both, and for a withdrawal that is kept. The model writes it at any later time. The
-//!   client writes it before the process's next begin, or when `settle` is called. If the process does neither and ends, that
-//!   is a crash before the end was written: the row is given up. So "from every state, steps without a fault or a new call
-//!   lead to the end of every key" assumes a process that settles or ends.
-//! - A change that the database refuses changes nothing: it is no step.
-//! - Whether an owner lives decides nothing but who is given up. Here anybody can be at any time, as after an expired clock.
-//! - A request that the network loses is one that is under way for ever.
-//! - What an attempt sends does not count once a person has said that it was not processed, or its key is new again. Whatever
-//!   it does, it may still say any end: `WrittenOff`. It may also send only then: a process that is suspended between its
-//!   begin and its send, is given up and resolved as not processed, and runs again. If the key was sent by another meanwhile,
+//! - A crashed process is an idle sender: either it never calls again, or it is its successor.
+//! - An end that could not be written is kept, and written later. Others see the same whether its call still waits or has
+//!   returned an error. So `Ending` stands for both, and for a withdrawal that is kept. The model writes it at any later time.
+//!   The client writes it before the process's next begin, or when `settle` is called. If the process does neither and ends,
+//!   that is a crash before the end was written: the row is marked as a crash. So "from every state, steps without a fault or a
+//!   new call lead to the end of every key" assumes a process that settles or ends.
+//! - A change that the database refuses changes nothing, so it is not a step.
+//! - Whether an owner is alive decides only whose row is marked as a crash. Here this can happen to any sender at any time, as
+//!   after an expired clock.
+//! - A request that the network loses stays in flight forever.
+//! - After a person has said that an attempt was not processed, or after its key is new again, what it sends does not count. It
+//!   may still record any end: `WrittenOff`. It may even send only then: a process is suspended between its begin and its send,
+//!   its row is marked as a crash and resolved as not processed, and it runs again. If another sender sent the key meanwhile,
 //!   two transmissions reach the service, because a person said otherwise.
 
 use payments_journal::{Intent, IntentState};
 
-use crate::rows::{Answer, Asked, Attempt, How, OTHER_ID, OWN_ID, Row, Rows, Word};
+use crate::rows::{Attempt, Decision, Finding, How, Input, OTHER_ID, OWN_ID, Row, Rows};
 use crate::rules::{self, Broken};
-use crate::state::{Book, Call, Fate, Key, Phase, Purpose, State, Truth};
+use crate::state::{Call, Facts, Key, KeyState, Phase, Purpose, State, Transmission};
 
-/// How the database answers a change.
+/// How the database responds to a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     Arrives,
@@ -44,14 +45,14 @@ pub(crate) enum Step {
         is_same_request: bool,
         reply: Reply,
     },
-    /// The caller goes away before the request is sent, or no connection is made.
+    /// The caller leaves before the request is sent, or no connection is opened.
     SendNothing {
         sender: usize,
     },
     Send {
         sender: usize,
     },
-    /// The service charges a request that is under way, whether its sender still waits or not.
+    /// The service charges a request in flight, whether its sender still waits or not.
     Charge {
         key: Key,
     },
@@ -60,7 +61,7 @@ pub(crate) enum Step {
         how: How,
     },
     /// The response is lost, the total deadline ends, the transport panics or the runtime ends.
-    HearNothing {
+    ReceiveNothing {
         sender: usize,
     },
     End {
@@ -71,23 +72,23 @@ pub(crate) enum Step {
     Crash {
         sender: usize,
     },
-    /// Somebody reads a row that is being sent, and takes its sender for dead.
-    TakeForDead {
+    /// A process reads a row that is being sent, and considers its sender dead.
+    ConsiderDead {
         key: Key,
     },
-    /// The same somebody writes that down, whatever has happened since.
-    GiveUp,
-    /// A person looks at a row that is unknown, for example in a list.
-    LookAt {
+    /// The same process marks the row, whatever has happened since.
+    MarkCrashed,
+    /// A person reads an unknown row, for example in a list.
+    ReadUnknown {
         key: Key,
     },
     /// The same person resolves it, whatever has happened since.
-    ResolveWhatWasRead {
-        word: Word,
+    ResolveRead {
+        finding: Finding,
     },
     Resolve {
         key: Key,
-        word: Word,
+        finding: Finding,
     },
     Reopen {
         key: Key,
@@ -97,13 +98,13 @@ pub(crate) enum Step {
     },
 }
 
-/// The rules of the client and of the stores, which a sabotage can break.
+/// The behavior of the client and of the stores, which a sabotage can change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Protocol {
     #[default]
-    Honest,
+    Correct,
     SendsAfterALostReply,
-    PurgesWhatIsUnknown,
+    PurgesUnknown,
 }
 
 pub(crate) struct Model<const KEYS: usize, const SENDERS: usize> {
@@ -115,13 +116,13 @@ type Next<const K: usize, const S: usize> = Result<State<K, S>, Broken>;
 
 impl<const K: usize, const S: usize> Model<K, S> {
     pub(crate) fn start() -> State<K, S> {
-        State { books: [Book::default(); K], senders: [None; S], read: None }
+        State { keys: [KeyState::default(); K], senders: [None; S], read: None }
     }
 
-    /// Every step that is possible, and where it leads. What changes nothing is left out.
+    /// Every possible step and its next state. Steps that change nothing are omitted.
     pub(crate) fn steps(&self, state: State<K, S>) -> impl Iterator<Item = (Step, Next<K, S>)> {
         let mut steps = Vec::with_capacity(32);
-        // Of senders that are alike, one is enough.
+        // One of several identical senders is enough.
         for sender in (0..S).filter(|sender| !state.senders[..*sender].contains(&state.senders[*sender])) {
             Self::add_steps_of_sender(&state, sender, &mut steps);
         }
@@ -129,16 +130,17 @@ impl<const K: usize, const S: usize> Model<K, S> {
             self.add_steps_of_key(&state, key, &mut steps);
         }
         match state.read {
-            Some((.., Purpose::GiveUp)) => steps.push(Step::GiveUp),
+            Some((.., Purpose::MarkCrashed)) => steps.push(Step::MarkCrashed),
             Some((.., Purpose::Resolve)) => {
-                steps.extend(words::<K>().map(|word| Step::ResolveWhatWasRead { word }));
+                steps.extend(findings::<K>().map(|finding| Step::ResolveRead { finding }));
             }
             None => {}
         }
         steps.into_iter().filter_map(move |step| {
             let next = self.take(&state, step);
             let is_change = next != Ok(state);
-            is_change.then(|| (step, next.and_then(|next| rules::hold_in(&self.rows, &next).map(|()| next))))
+            is_change
+                .then(|| (step, next.and_then(|next| rules::check_state(&self.rows, &next).map(|()| next))))
         })
     }
 
@@ -160,9 +162,9 @@ impl<const K: usize, const S: usize> Model<K, S> {
         match phase {
             Phase::Begun { .. } => steps.extend([Step::Send { sender }, Step::SendNothing { sender }]),
             Phase::Waiting => {
-                let is_charged = state[key].truth.transmission == Some(Fate::Charged);
+                let is_charged = state[key].facts.transmission == Some(Transmission::Charged);
                 let how = if is_charged { How::Processed } else { How::Rejected };
-                steps.extend([Step::Respond { sender, how }, Step::HearNothing { sender }]);
+                steps.extend([Step::Respond { sender, how }, Step::ReceiveNothing { sender }]);
             }
             Phase::Ending(how) => steps.extend(ends(sender, how)),
             Phase::WrittenOff => steps.extend(How::ALL.into_iter().flat_map(|how| ends(sender, how))),
@@ -171,17 +173,17 @@ impl<const K: usize, const S: usize> Model<K, S> {
     }
 
     fn add_steps_of_key(&self, state: &State<K, S>, key: Key, steps: &mut Vec<Step>) {
-        if state[key].truth.transmission == Some(Fate::UnderWay) {
+        if state[key].facts.transmission == Some(Transmission::InFlight) {
             steps.push(Step::Charge { key });
         }
         let Some(row) = state[key].row else { return };
         let row = self.rows.intent(row);
         match &row.state {
-            IntentState::Sending if state.read.is_none() => steps.push(Step::TakeForDead { key }),
-            IntentState::Unknown(_) if state.read.is_none() => steps.push(Step::LookAt { key }),
+            IntentState::Sending if state.read.is_none() => steps.push(Step::ConsiderDead { key }),
+            IntentState::Unknown(_) if state.read.is_none() => steps.push(Step::ReadUnknown { key }),
             _ => {}
         }
-        steps.extend(words::<K>().map(|word| Step::Resolve { key, word }));
+        steps.extend(findings::<K>().map(|finding| Step::Resolve { key, finding }));
         steps.push(Step::Reopen { key });
         if self.may_purge(&row) {
             steps.push(Step::Purge { key });
@@ -192,13 +194,13 @@ impl<const K: usize, const S: usize> Model<K, S> {
         let mut next = *state;
         match step {
             Step::Begin { sender, key, is_after_rejection, is_same_request, reply } => {
-                let asked = Asked::Begin { is_after_rejection, is_same_request };
+                let input = Input::Begin { is_after_rejection, is_same_request };
                 let found = state[key].row;
-                let is_wanted = self.rows.decide(found, asked).written.is_some();
-                let is_written = reply != Reply::LostBefore && self.change(&mut next, key, asked)?;
+                let is_wanted = self.rows.decide(found, input).written.is_some();
+                let is_written = reply != Reply::LostBefore && self.change(&mut next, key, input)?;
                 if is_written {
                     next.rename_current(key);
-                    rules::hold_at_begin(found.is_some(), is_after_rejection, is_same_request)?;
+                    rules::check_begin(found.is_some(), is_after_rejection, is_same_request)?;
                 }
                 let attempt = if is_written { Attempt::Current } else { Attempt::Other };
                 let begun = Phase::Begun { is_after_rejection };
@@ -214,46 +216,48 @@ impl<const K: usize, const S: usize> Model<K, S> {
             Step::Send { sender } => {
                 let Call { key, phase, .. } = *next.call(sender);
                 let Phase::Begun { is_after_rejection } = phase else { unreachable!("it has begun") };
-                rules::hold_at_send(state[key].truth, is_after_rejection)?;
-                next[key].truth = Truth { transmission: Some(Fate::UnderWay), is_refused: false };
+                rules::check_send(state[key].facts, is_after_rejection)?;
+                next[key].facts = Facts { transmission: Some(Transmission::InFlight), is_refused: false };
                 next.call(sender).phase = Phase::Waiting;
             }
-            Step::Charge { key } => next[key].truth.transmission = Some(Fate::Charged),
+            Step::Charge { key } => next[key].facts.transmission = Some(Transmission::Charged),
             Step::Respond { sender, how } => {
                 let call = next.call(sender);
                 call.phase = Phase::Ending(how);
                 let key = call.key;
                 if how == How::Rejected {
-                    next[key].truth = Truth { transmission: None, is_refused: true };
+                    next[key].facts = Facts { transmission: None, is_refused: true };
                 }
             }
-            Step::HearNothing { sender } => next.call(sender).phase = Phase::Ending(How::Unknown),
+            Step::ReceiveNothing { sender } => next.call(sender).phase = Phase::Ending(How::Unknown),
             Step::End { sender, how, reply } => {
                 let Call { key, attempt, .. } = *next.call(sender);
-                self.change(&mut next, key, Asked::End { attempt, how })?;
+                self.change(&mut next, key, Input::End { attempt, how })?;
                 if reply == Reply::Arrives {
                     next.senders[sender] = None;
                 }
             }
             Step::Crash { sender } => next.senders[sender] = None,
-            Step::TakeForDead { key } => next.read = Some((key, Attempt::Current, Purpose::GiveUp)),
-            Step::LookAt { key } => next.read = Some((key, Attempt::Current, Purpose::Resolve)),
-            Step::GiveUp => {
-                let (key, attempt, _) = next.read.take().expect("somebody is about to");
-                self.change(&mut next, key, Asked::Orphan { attempt })?;
+            Step::ConsiderDead { key } => next.read = Some((key, Attempt::Current, Purpose::MarkCrashed)),
+            Step::ReadUnknown { key } => next.read = Some((key, Attempt::Current, Purpose::Resolve)),
+            Step::MarkCrashed => {
+                let (key, attempt, _) = next.read.take().expect("a row was read");
+                self.change(&mut next, key, Input::Orphan { attempt })?;
             }
-            Step::ResolveWhatWasRead { word } => {
-                let (key, attempt, _) = next.read.take().expect("somebody has read it");
-                self.resolve(&mut next, key, Asked::ResolveAttempt { attempt, word }, word)?;
+            Step::ResolveRead { finding } => {
+                let (key, attempt, _) = next.read.take().expect("a row was read");
+                self.resolve(&mut next, key, Input::ResolveAttempt { attempt, finding }, finding)?;
             }
-            Step::Resolve { key, word } => self.resolve(&mut next, key, Asked::Resolve(word), word)?,
+            Step::Resolve { key, finding } => {
+                self.resolve(&mut next, key, Input::Resolve(finding), finding)?;
+            }
             Step::Reopen { key } => {
-                if self.change(&mut next, key, Asked::Reopen)? {
-                    next[key].truth.is_refused = false;
+                if self.change(&mut next, key, Input::Reopen)? {
+                    next[key].facts.is_refused = false;
                 }
             }
             Step::Purge { key } => {
-                rules::hold_at_purge(&self.rows.intent(next[key].row.expect("there is a row")).state)?;
+                rules::check_purge(&self.rows.intent(next[key].row.expect("there is a row")).state)?;
                 next[key].row = None;
                 next.write_off(key);
                 next.rename_current(key);
@@ -262,36 +266,42 @@ impl<const K: usize, const S: usize> Model<K, S> {
         Ok(next)
     }
 
-    fn resolve(&self, next: &mut State<K, S>, key: Key, asked: Asked, word: Word) -> Result<(), Broken> {
-        if self.change(next, key, asked)? && word == Word::NotProcessed {
+    fn resolve(
+        &self,
+        next: &mut State<K, S>,
+        key: Key,
+        input: Input,
+        finding: Finding,
+    ) -> Result<(), Broken> {
+        if self.change(next, key, input)? && finding == Finding::NotProcessed {
             next.write_off(key);
         }
         Ok(())
     }
 
-    /// What a store does: it asks `decide`, and refuses a person's word if another key holds that transaction. Returns whether
-    /// the row was written.
-    fn change(&self, next: &mut State<K, S>, key: Key, asked: Asked) -> Result<bool, Broken> {
+    /// Makes a change as a store does: calls `decide`, and refuses a resolution if another key has the transaction. Returns
+    /// whether the row was written.
+    fn change(&self, next: &mut State<K, S>, key: Key, input: Input) -> Result<bool, Broken> {
         let found = next[key].row;
-        let Answer { written, is_refused_if_taken } = self.rows.decide(found, asked);
+        let Decision { written, is_refused_if_taken } = self.rows.decide(found, input);
         let Some(written) = written else { return Ok(false) };
         if is_refused_if_taken && self.is_taken(next, key, written) {
             return Ok(false);
         }
         if let Some(found) = found {
-            rules::hold_at_change(&self.rows.intent(found).state, asked)?;
+            rules::check_change(&self.rows.intent(found).state, input)?;
         }
         next[key].row = Some(written);
         Ok(true)
     }
 
     fn is_taken(&self, state: &State<K, S>, key: Key, written: Row) -> bool {
-        // An id is named relative to the key whose row holds it.
+        // An id is relative to the key of its row.
         let holds = |key: Key, row: Row| {
             self.rows.intent(row).processed_as().map(|id| match id.as_str() {
                 OWN_ID => key,
                 OTHER_ID => key.other(),
-                _ => unreachable!("nobody names another id"),
+                _ => unreachable!("there are two ids"),
             })
         };
         let others = Key::all::<K>().filter(|other| *other != key);
@@ -299,13 +309,12 @@ impl<const K: usize, const S: usize> Model<K, S> {
     }
 
     fn may_purge(&self, row: &Intent) -> bool {
-        !row.is_unresolved()
-            || self.protocol == Protocol::PurgesWhatIsUnknown && row.state != IntentState::Sending
+        !row.is_unresolved() || self.protocol == Protocol::PurgesUnknown && row.state != IntentState::Sending
     }
 
-    /// Whether every key has ended and no sender is at work.
+    /// Whether every key has ended and no sender is active.
     pub(crate) fn is_over(&self, state: &State<K, S>) -> bool {
-        let mut rows = state.books.iter().filter_map(|book| book.row);
+        let mut rows = state.keys.iter().filter_map(|key_state| key_state.row);
         state.senders.iter().all(Option::is_none) && rows.all(|row| !self.rows.intent(row).is_unresolved())
     }
 }
@@ -314,9 +323,9 @@ const REPLIES: [Reply; 3] = [Reply::Arrives, Reply::LostAfter, Reply::LostBefore
 /// A plain call or a new attempt after a rejection, with the recorded request or with another.
 pub(crate) const CALLS: [(bool, bool); 4] = [(false, true), (false, false), (true, true), (true, false)];
 
-/// The last one needs another key.
-fn words<const K: usize>() -> impl Iterator<Item = Word> {
-    [Word::NotProcessed, Word::Processed, Word::ProcessedAsTheOther].into_iter().take(K + 1)
+/// The last finding needs another key.
+fn findings<const K: usize>() -> impl Iterator<Item = Finding> {
+    [Finding::NotProcessed, Finding::Processed, Finding::ProcessedAsTheOther].into_iter().take(K + 1)
 }
 
 /// An end that is not written changes nothing.

@@ -1,6 +1,6 @@
-//! Random walks through the model, taken again by the real `JournaledClient`: after each step, the row must be in the same
-//! state, and the transport must have the requests of those calls that the model lets send, and no others. So the model's
-//! senders take the client's steps.
+//! Random walks through the model, repeated with the real `JournaledClient`. After each step the row must be in the same state,
+//! and the transport must have exactly the requests that the model sends. This shows that the model's senders take the steps of
+//! the client.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,29 +20,29 @@ use payments_journal::{
 use tokio::sync::oneshot;
 
 use crate::model::{CALLS, Model, Protocol, Reply, Step};
-use crate::rows::{How, OWN_ID, Rows, Word, honest};
+use crate::rows::{Finding, How, OWN_ID, Rows, real_decide};
 use crate::state::{Key, Phase};
 
-/// Holds who comes until it is told how to go on.
+/// Holds a task until the test sends it a value.
 struct Gate<T>(Arc<Mutex<Option<oneshot::Sender<T>>>>);
 
 impl<T> Gate<T> {
     async fn wait(&self) -> T {
-        let (tell, told) = oneshot::channel();
-        *self.0.lock().unwrap() = Some(tell);
-        told.await.expect("no gate is dropped before the test ends")
+        let (sender, receiver) = oneshot::channel();
+        *self.0.lock().unwrap() = Some(sender);
+        receiver.await.expect("no gate is dropped before the test ends")
     }
 
-    fn is_somebody_there(&self) -> bool {
+    fn is_waiting(&self) -> bool {
         self.0.lock().unwrap().as_ref().is_some_and(|waiting| !waiting.is_closed())
     }
 
-    /// Returns whether somebody was there.
-    async fn open(&self, order: T) -> bool {
+    /// Returns whether a task was waiting.
+    async fn open(&self, value: T) -> bool {
         let waiting = self.0.lock().unwrap().take();
-        let is_there = waiting.is_some_and(|waiting| waiting.send(order).is_ok());
+        let was_waiting = waiting.is_some_and(|waiting| waiting.send(value).is_ok());
         settle().await;
-        is_there
+        was_waiting
     }
 }
 
@@ -52,7 +52,7 @@ impl<T> Clone for Gate<T> {
     }
 }
 
-/// Lets every task get as far as it can.
+/// Lets every task run as far as it can.
 async fn settle() {
     for _ in 0..50 {
         tokio::task::yield_now().await;
@@ -62,7 +62,7 @@ async fn settle() {
 struct GatedStore {
     below: MemoryStore,
     gate: Gate<Reply>,
-    /// What it says of every owner.
+    /// Its result of `is_live` for every other owner.
     are_others_alive: bool,
 }
 
@@ -102,7 +102,7 @@ impl IntentStore for GatedStore {
     }
 }
 
-/// A transport that holds each request until it is told what became of it.
+/// A transport that holds each request until the test decides its end.
 #[derive(Clone)]
 struct Network {
     gate: Gate<How>,
@@ -164,7 +164,7 @@ impl Process {
         assert!(self.store.open(reply).await, "a call begins at the journal");
     }
 
-    /// The end that the call is about to write, or that the journal has kept.
+    /// Lets the call write its end, or the journal write a kept one.
     async fn end(&self, how: How, reply: Reply) {
         self.network.open(how).await;
         if !self.store.open(reply).await {
@@ -181,18 +181,18 @@ fn key() -> IntentKey {
 }
 
 async fn walk(seed: u64) -> Vec<Step> {
-    let model = Model::<1, 2> { rows: Rows::new(honest), protocol: Protocol::Honest };
+    let model = Model::<1, 2> { rows: Rows::new(real_decide), protocol: Protocol::Correct };
     let (shared, sent) = (MemoryStore::new(), Arc::default());
     let mut processes =
         [Process::start(&shared, &sent, true).await, Process::start(&shared, &sent, true).await];
     let reader = Process::start(&shared, &sent, false).await;
     let person = Journal::open(shared.another_owner()).await.unwrap();
     let (mut crashed, mut read, mut recorded, mut random) = (vec![], None, 10_50, seed);
-    let (mut state, mut story) = (Model::<1, 2>::start(), vec![]);
-    // Whose request the transport has, and how many it has had.
+    let (mut state, mut trace) = (Model::<1, 2>::start(), vec![]);
+    // Which senders' requests the transport has, and how many requests it has had.
     let (mut is_at_transport, mut allowed) = ([false; 2], 0);
     for _ in 0..60 {
-        // A call that the journal refuses changes nothing, so it is no step of the model.
+        // A call that the journal refuses changes nothing, so it is not a step of the model.
         if let Some(sender) = state.senders.iter().position(Option::is_none) {
             for (is_after_rejection, is_same_request) in CALLS {
                 let (key, reply) = (Key::First, Reply::Arrives);
@@ -203,7 +203,7 @@ async fn walk(seed: u64) -> Vec<Step> {
                     assert_eq!(
                         sent.load(Ordering::SeqCst),
                         allowed,
-                        "seed {seed}: {story:#?}, then {step:?}"
+                        "seed {seed}: {trace:#?}, then {step:?}"
                     );
                 }
             }
@@ -213,9 +213,9 @@ async fn walk(seed: u64) -> Vec<Step> {
         let choice = usize::try_from(random >> 33).unwrap() % steps.len();
         let (step, next) = steps[choice];
         let next = next.expect("every rule holds");
-        story.push(step);
-        let resolution = |word| match word {
-            Word::NotProcessed => Resolution::not_processed("grace"),
+        trace.push(step);
+        let resolution = |finding| match finding {
+            Finding::NotProcessed => Resolution::not_processed("grace"),
             _ => Resolution::processed(OWN_ID.parse().unwrap(), "grace"),
         };
         match step {
@@ -227,35 +227,35 @@ async fn walk(seed: u64) -> Vec<Step> {
                 }
             }
             Step::SendNothing { sender } => {
-                assert!(processes[sender].network.open(How::NotProcessed).await, "{story:?}");
+                assert!(processes[sender].network.open(How::NotProcessed).await, "{trace:?}");
             }
-            Step::Respond { sender, how } => assert!(processes[sender].network.open(how).await, "{story:?}"),
-            Step::HearNothing { sender } => {
-                assert!(processes[sender].network.open(How::Unknown).await, "{story:?}");
+            Step::Respond { sender, how } => assert!(processes[sender].network.open(how).await, "{trace:?}"),
+            Step::ReceiveNothing { sender } => {
+                assert!(processes[sender].network.open(How::Unknown).await, "{trace:?}");
             }
-            // The transport has the request, and the service does with it what the response will say.
+            // The transport has the request. The response decides what the service does with it.
             Step::Send { .. } | Step::Charge { .. } => {}
             Step::End { sender, how, reply } => {
                 processes[sender].end(how, reply).await;
                 is_at_transport[sender] = false;
             }
-            // Its calls stay where they are for ever.
+            // Its calls stay where they are forever.
             Step::Crash { sender } => {
                 let next = Process::start(&shared, &sent, true).await;
                 crashed.push(std::mem::replace(&mut processes[sender], next));
                 is_at_transport[sender] = false;
             }
-            Step::TakeForDead { .. } => {
+            Step::ConsiderDead { .. } => {
                 let journal = reader.client.journal().clone();
                 tokio::spawn(async move { journal.give_up_the_dead().await });
                 settle().await;
             }
-            Step::GiveUp => assert!(reader.store.open(Reply::Arrives).await, "{story:?}"),
-            Step::LookAt { .. } => read = person.find(&key()).await.unwrap(),
-            Step::ResolveWhatWasRead { word } => {
-                let _ = person.resolve_unknown(&read.take().unwrap(), resolution(word)).await;
+            Step::MarkCrashed => assert!(reader.store.open(Reply::Arrives).await, "{trace:?}"),
+            Step::ReadUnknown { .. } => read = person.find(&key()).await.unwrap(),
+            Step::ResolveRead { finding } => {
+                let _ = person.resolve_unknown(&read.take().unwrap(), resolution(finding)).await;
             }
-            Step::Resolve { word, .. } => drop(person.resolve(&key(), resolution(word)).await),
+            Step::Resolve { finding, .. } => drop(person.resolve(&key(), resolution(finding)).await),
             Step::Reopen { .. } => drop(person.reopen(&key(), &[401, 403, 429]).await),
             Step::Purge { .. } => {
                 shared.make_older(Duration::from_hours(25));
@@ -265,28 +265,29 @@ async fn walk(seed: u64) -> Vec<Step> {
         state = next;
         let expected = state[Key::First].row.map(|row| model.rows.intent(row).state.name());
         let row = person.find(&key()).await.unwrap().map(|intent| intent.state.name());
-        assert_eq!(row, expected, "seed {seed}: {story:#?}");
+        assert_eq!(row, expected, "seed {seed}: {trace:#?}");
         for (sender, is_there) in is_at_transport.iter_mut().enumerate() {
             match state.senders[sender].map(|call| call.phase) {
                 Some(Phase::Begun { .. }) => {
-                    allowed += usize::from(matches!(step, Step::Begin { sender: who, .. } if who == sender));
+                    allowed +=
+                        usize::from(matches!(step, Step::Begin { sender: begun, .. } if begun == sender));
                     *is_there = true;
                 }
                 Some(Phase::Waiting) => assert!(*is_there),
-                // It was written off wherever it was, and stays there.
+                // It was written off, and stays where it was.
                 Some(Phase::WrittenOff) => {}
                 Some(Phase::Ending(_)) | None => *is_there = false,
             }
             let network = &processes[sender].network;
-            assert_eq!(network.is_somebody_there(), *is_there, "sender {sender}, seed {seed}: {story:#?}");
+            assert_eq!(network.is_waiting(), *is_there, "sender {sender}, seed {seed}: {trace:#?}");
         }
-        assert_eq!(sent.load(Ordering::SeqCst), allowed, "seed {seed}: {story:#?}");
+        assert_eq!(sent.load(Ordering::SeqCst), allowed, "seed {seed}: {trace:#?}");
     }
-    story
+    trace
 }
 
 #[test]
-fn the_client_takes_the_steps_of_the_model() {
+fn client_takes_the_steps_of_the_model() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let mut kinds = HashSet::new();
     for seed in 0..300 {

@@ -1,4 +1,4 @@
-//! The rows of the journal, as small numbers: each is an [`Intent`] that the real [`Change::decide`] has returned.
+//! The rows of the journal as small numbers. Each is an [`Intent`] that the real [`Change::decide`] has returned.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,18 +11,17 @@ use payments_journal::{
 
 use crate::search::QuickMap;
 
-/// An attempt, as `decide` can tell one from another: it sees one row and one change, and so nothing but whether both name
-/// the same attempt. This is the canonical name of every attempt, and why no bound on their number is needed.
+/// An attempt, as `decide` distinguishes them: it sees one row and one change, so it only sees whether both name the same
+/// attempt. This is the canonical name of every attempt, so their number needs no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Attempt {
-    /// The one that the row names.
+    /// The attempt that the row names.
     Current,
     /// Any other: an earlier one, or one that was never written.
     Other,
 }
 
-/// How an attempt ended. `decide` reads the kind of a failure only to see whether somebody gave the sender up, so one kind
-/// stands for all others.
+/// How an attempt ended. `decide` reads the kind of a failure only to detect a crash, so one kind represents all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum How {
     Processed,
@@ -31,19 +30,19 @@ pub(crate) enum How {
     Unknown,
 }
 
-/// What a person says about an unknown key.
+/// What a person has found out about an unknown key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Word {
+pub(crate) enum Finding {
     NotProcessed,
-    /// Processed, as the transaction that the service makes of this key.
+    /// Processed, as the transaction that the service creates for this key.
     Processed,
-    /// Processed, as the transaction that the service makes of the other key.
+    /// Processed, as the transaction that the service creates for the other key.
     ProcessedAsTheOther,
 }
 
-/// What is asked of `decide`.
+/// The change passed to `decide`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Asked {
+pub(crate) enum Input {
     Begin {
         is_after_rejection: bool,
         is_same_request: bool,
@@ -55,11 +54,11 @@ pub(crate) enum Asked {
     Orphan {
         attempt: Attempt,
     },
-    Resolve(Word),
+    Resolve(Finding),
     /// If the outcome of this attempt is still unknown.
     ResolveAttempt {
         attempt: Attempt,
-        word: Word,
+        finding: Finding,
     },
     Reopen,
 }
@@ -67,7 +66,7 @@ pub(crate) enum Asked {
 pub(crate) const OWN_ID: &str = "txn-of-this-key";
 pub(crate) const OTHER_ID: &str = "txn-of-the-other-key";
 
-impl Asked {
+impl Input {
     pub(crate) fn change(self) -> Change {
         let (key, at, owner) = (key(), UNIX_EPOCH, OwnerId::from_kept("owner"));
         match self {
@@ -78,9 +77,9 @@ impl Asked {
             }
             Self::End { attempt, how } => Change::end(key, attempt.id(), how.ending(), at),
             Self::Orphan { attempt } => Change::orphan(key, attempt.id(), at),
-            Self::Resolve(word) => Change::resolve(key, word.resolution(), at),
-            Self::ResolveAttempt { attempt, word } => {
-                Change::resolve_attempt(key, attempt.id(), word.resolution(), at)
+            Self::Resolve(finding) => Change::resolve(key, finding.resolution(), at),
+            Self::ResolveAttempt { attempt, finding } => {
+                Change::resolve_attempt(key, attempt.id(), finding.resolution(), at)
             }
             Self::Reopen => Change::reopen(key, vec![401, 403, 429], at),
         }
@@ -93,7 +92,7 @@ impl Attempt {
     }
 }
 
-impl Word {
+impl Finding {
     fn resolution(self) -> Resolution {
         let processed_as = |id| Resolution::processed(transaction(id), "grace");
         match self {
@@ -107,7 +106,7 @@ impl Word {
 impl How {
     pub(crate) const ALL: [Self; 4] = [Self::Processed, Self::Rejected, Self::NotProcessed, Self::Unknown];
 
-    /// Every rejection is one that a person may reopen: a key whose rejection cannot be reopened does less.
+    /// A person may reopen every rejection here. A key whose rejection cannot be reopened has fewer steps.
     pub(crate) fn ending(self) -> Ending {
         match self {
             Self::Processed => Ending::Processed(transaction(OWN_ID)),
@@ -122,28 +121,28 @@ impl How {
     }
 }
 
-/// The rule under test: [`honest`], or a sabotage of it.
-pub(crate) type Decide = fn(Asked, Option<&Intent>) -> Option<Intent>;
+/// The function under test: [`real_decide`], or a sabotage of it.
+pub(crate) type Decide = fn(Input, Option<&Intent>) -> Option<Intent>;
 
-/// `Change::decide`, as it is.
-pub(crate) fn honest(asked: Asked, found: Option<&Intent>) -> Option<Intent> {
-    asked.change().decide(found)
+/// `Change::decide`, unchanged.
+pub(crate) fn real_decide(input: Input, found: Option<&Intent>) -> Option<Intent> {
+    input.change().decide(found)
 }
 
 /// The number of a row in [`Rows`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Row(u8);
 
-/// Every row that was met, and every answer of `decide`, which is asked once for each row and change.
+/// Every row so far, and every decision of `decide`, which is called once for each row and change.
 pub(crate) struct Rows {
     decide: Decide,
-    met: RefCell<Vec<Rc<Intent>>>,
-    answers: RefCell<QuickMap<(Option<Row>, Asked), Answer>>,
+    seen: RefCell<Vec<Rc<Intent>>>,
+    decisions: RefCell<QuickMap<(Option<Row>, Input), Decision>>,
 }
 
-/// What a store reads from a change.
+/// What a store needs from a change.
 #[derive(Clone, Copy)]
-pub(crate) struct Answer {
+pub(crate) struct Decision {
     /// The row to write, if any.
     pub(crate) written: Option<Row>,
     pub(crate) is_refused_if_taken: bool,
@@ -151,38 +150,38 @@ pub(crate) struct Answer {
 
 impl Rows {
     pub(crate) fn new(decide: Decide) -> Self {
-        Self { decide, met: RefCell::default(), answers: RefCell::default() }
+        Self { decide, seen: RefCell::default(), decisions: RefCell::default() }
     }
 
-    pub(crate) fn decide(&self, found: Option<Row>, asked: Asked) -> Answer {
-        *self.answers.borrow_mut().entry((found, asked)).or_insert_with(|| {
+    pub(crate) fn decide(&self, found: Option<Row>, input: Input) -> Decision {
+        *self.decisions.borrow_mut().entry((found, input)).or_insert_with(|| {
             let before = found.map(|row| self.intent(row));
-            let is_refused_if_taken = asked.change().is_refused_if_taken();
-            let written = (self.decide)(asked, before.as_deref()).map(|intent| {
+            let is_refused_if_taken = input.change().is_refused_if_taken();
+            let written = (self.decide)(input, before.as_deref()).map(|intent| {
                 let revision = before.map_or(0, |intent| intent.revision);
                 assert_eq!(intent.revision, revision + 1, "every change counts one revision");
-                let mut met = self.met.borrow_mut();
+                let mut seen = self.seen.borrow_mut();
                 let canonical = canonical(intent);
-                let position = met.iter().position(|row| **row == canonical).unwrap_or_else(|| {
-                    met.push(Rc::new(canonical));
-                    met.len() - 1
+                let position = seen.iter().position(|row| **row == canonical).unwrap_or_else(|| {
+                    seen.push(Rc::new(canonical));
+                    seen.len() - 1
                 });
                 Row(u8::try_from(position).unwrap())
             });
-            Answer { written, is_refused_if_taken }
+            Decision { written, is_refused_if_taken }
         })
     }
 
     pub(crate) fn intent(&self, row: Row) -> Rc<Intent> {
-        self.met.borrow()[usize::from(row.0)].clone()
+        self.seen.borrow()[usize::from(row.0)].clone()
     }
 
     pub(crate) fn all(&self) -> Vec<Rc<Intent>> {
-        self.met.borrow().clone()
+        self.seen.borrow().clone()
     }
 }
 
-/// Without revision, times and counts, the attempt and the request under the names that they have from now on.
+/// Without revision, times and counts, and with canonical names of the attempt and the request.
 fn canonical(intent: Intent) -> Intent {
     let mut intent = intent;
     (intent.attempt, intent.request) = (Attempt::Current.id(), request(10_50));

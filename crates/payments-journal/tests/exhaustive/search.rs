@@ -1,4 +1,4 @@
-//! A breadth-first search of every reachable state. The first broken rule ends it, and its trace is a shortest one.
+//! A breadth-first search of every reachable state. It stops at the first broken rule, so the trace is as short as possible.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -7,40 +7,40 @@ use std::time::{Duration, Instant};
 use crate::model::{Model, Reply, Step};
 use crate::rules::Broken;
 use crate::state::State;
-use crate::story;
+use crate::trace;
 
-/// What a search that found no broken rule has seen.
+/// The figures of a search that found no broken rule.
 #[derive(Debug)]
 #[expect(dead_code, reason = "for `Debug`, which is how a test prints it")]
-pub(crate) struct Searched {
+pub(crate) struct SearchStats {
     pub(crate) states: usize,
     pub(crate) steps: usize,
-    /// Steps to the state that is farthest from the start. The search ended because there was no new state, not here.
+    /// Steps to the state farthest from the start. This is not a limit: the search ended because there was no new state.
     pub(crate) depth: usize,
     pub(crate) took: Duration,
 }
 
-/// Everything that was reached, in the order in which it was.
+/// All reached states, in order.
 struct Reached<const K: usize, const S: usize> {
     states: Vec<State<K, S>>,
     numbers: QuickMap<State<K, S>, u32>,
-    /// From where each was reached first, and in how many steps.
+    /// The state from which each was reached first, and the number of steps.
     parents: Vec<(u32, u32)>,
-    /// From where to where steps lead that need no fault and no new call.
-    ways: Vec<(u32, u32)>,
+    /// Pairs (to, from) of the steps that need no fault and no new call.
+    edges: Vec<(u32, u32)>,
 }
 
-/// Searches every state, or returns the story of the first broken rule.
+/// Searches every state, or returns the trace of the first broken rule.
 pub(crate) fn search<const K: usize, const S: usize>(
     model: &Model<K, S>,
-) -> Result<Searched, (Broken, String)> {
+) -> Result<SearchStats, (Broken, String)> {
     let began = Instant::now();
     let start = Model::<K, S>::start();
     let mut reached = Reached {
         states: vec![start],
         numbers: QuickMap::from_iter([(start, 0)]),
         parents: vec![(0, 0)],
-        ways: vec![],
+        edges: vec![],
     };
     let (mut steps, mut at) = (0, 0);
     while at < reached.states.len() {
@@ -49,22 +49,22 @@ pub(crate) fn search<const K: usize, const S: usize>(
         for (step, next) in model.steps(state) {
             let next = match next {
                 Ok(next) => next.canonical(),
-                Err(rule) => return Err((rule, story::tell(model, &reached.path_to(from), rule))),
+                Err(rule) => return Err((rule, trace::describe(model, &reached.path_to(from), rule))),
             };
             steps += 1;
             let to = reached.number_of(next, from);
             if is_regular(&state, step) {
-                reached.ways.push((to, from));
+                reached.edges.push((to, from));
             }
         }
         at += 1;
     }
     if let Some(stuck) = reached.first_without_an_end(|state| model.is_over(state)) {
-        let rule = Broken::NoWayOut;
-        return Err((rule, story::tell(model, &reached.path_to(stuck), rule)));
+        let rule = Broken::Stuck;
+        return Err((rule, trace::describe(model, &reached.path_to(stuck), rule)));
     }
     let depth = reached.parents.iter().map(|(_, depth)| *depth).max().unwrap_or(0);
-    Ok(Searched { states: reached.states.len(), steps, depth: depth as usize, took: began.elapsed() })
+    Ok(SearchStats { states: reached.states.len(), steps, depth: depth as usize, took: began.elapsed() })
 }
 
 impl<const K: usize, const S: usize> Reached<K, S> {
@@ -87,15 +87,15 @@ impl<const K: usize, const S: usize> Reached<K, S> {
         path
     }
 
-    /// Goes backwards from every state that is over, and returns the first state that was not met.
+    /// Goes backwards from every state that is over, and returns the first state that this does not reach.
     fn first_without_an_end(&mut self, is_over: impl Fn(&State<K, S>) -> bool) -> Option<u32> {
-        self.ways.sort_unstable();
+        self.edges.sort_unstable();
         let mut has_end: Vec<bool> = self.states.iter().map(is_over).collect();
         let mut open: Vec<u32> =
             (0..).zip(&has_end).filter(|(_, is_over)| **is_over).map(|(at, _)| at).collect();
         while let Some(at) = open.pop() {
-            let first = self.ways.partition_point(|(to, _)| *to < at);
-            for (_, from) in self.ways[first..].iter().take_while(|(to, _)| *to == at) {
+            let first = self.edges.partition_point(|(to, _)| *to < at);
+            for (_, from) in self.edges[first..].iter().take_while(|(to, _)| *to == at) {
                 if !std::mem::replace(&mut has_end[*from as usize], true) {
                     open.push(*from);
                 }
@@ -110,7 +110,7 @@ impl<const K: usize, const S: usize> Reached<K, S> {
 fn is_regular<const K: usize, const S: usize>(state: &State<K, S>, step: Step) -> bool {
     match step {
         Step::End { reply, .. } => reply == Reply::Arrives,
-        Step::TakeForDead { key } => !state.is_sender_alive(key),
+        Step::ConsiderDead { key } => !state.is_sender_alive(key),
         Step::Begin { .. } | Step::Crash { .. } | Step::Purge { .. } => false,
         _ => true,
     }
@@ -120,7 +120,7 @@ fn number(position: usize) -> u32 {
     u32::try_from(position).expect("fewer states than that")
 }
 
-/// With a hash that is quick in a debug build. Nobody chooses the states to collide.
+/// With a hash that is fast in a debug build. No attacker chooses the states.
 pub(crate) type QuickMap<K, V> = HashMap<K, V, BuildHasherDefault<Quick>>;
 
 #[derive(Default)]

@@ -10,7 +10,7 @@ pub(crate) enum Key {
     Second,
 }
 
-/// What a sender is at. An idle one has none.
+/// The call of a sender. An idle sender has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Call {
     pub(crate) key: Key,
@@ -24,53 +24,53 @@ pub(crate) enum Phase {
     Begun {
         is_after_rejection: bool,
     },
-    /// Sent.
+    /// The request is sent.
     Waiting,
     /// How it ended is not durable yet.
     Ending(How),
     WrittenOff,
 }
 
-/// What is true of a key, whether the journal knows it or not: since it was new, or since a person said that it was not
-/// processed.
+/// What has really happened to a key, whether the journal knows it or not: since the key was new, or since a person said that it
+/// was not processed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Truth {
-    /// The transmission that may have reached the service, and of which no sender has heard that it was refused.
-    pub(crate) transmission: Option<Fate>,
-    /// A sender has heard a rejection, and no caller has asked for a new attempt since.
+pub(crate) struct Facts {
+    /// The transmission that may have reached the service. `None` after a sender has received its rejection.
+    pub(crate) transmission: Option<Transmission>,
+    /// A sender has received a rejection, and no caller has asked for a new attempt since.
     pub(crate) is_refused: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Fate {
-    UnderWay,
+pub(crate) enum Transmission {
+    InFlight,
     Charged,
 }
 
-/// A key's row, and the truth.
+/// A key's row, and what has really happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Book {
+pub(crate) struct KeyState {
     pub(crate) row: Option<Row>,
-    pub(crate) truth: Truth,
+    pub(crate) facts: Facts,
 }
 
-/// What somebody has read a row for, and does later, whatever happens in between.
+/// Why a row was read. The change follows later, whatever happens in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Purpose {
-    GiveUp,
+    MarkCrashed,
     Resolve,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct State<const KEYS: usize, const SENDERS: usize> {
-    pub(crate) books: [Book; KEYS],
+    pub(crate) keys: [KeyState; KEYS],
     pub(crate) senders: [Option<Call>; SENDERS],
-    /// The attempt of the row that somebody has read, and its key.
+    /// The key and the attempt of a row that was read.
     pub(crate) read: Option<(Key, Attempt, Purpose)>,
 }
 
 impl<const K: usize, const S: usize> State<K, S> {
-    /// Whether the attempt that the row names is still somebody's.
+    /// Whether a sender still runs the attempt that the row names.
     pub(crate) fn is_sender_alive(&self, key: Key) -> bool {
         self.senders.iter().flatten().any(|call| call.key == key && call.attempt == Attempt::Current)
     }
@@ -83,7 +83,7 @@ impl<const K: usize, const S: usize> State<K, S> {
         self.senders.iter_mut().flatten().filter(move |call| call.key == key)
     }
 
-    /// The row names a new attempt, or is gone: who was current is not any more.
+    /// The row names a new attempt, or is gone, so the earlier attempt is not current any more.
     pub(crate) fn rename_current(&mut self, key: Key) {
         self.calls_of(key).for_each(|call| call.attempt = Attempt::Other);
         if let Some((_, attempt, _)) = self.read.as_mut().filter(|(of, ..)| *of == key) {
@@ -93,19 +93,19 @@ impl<const K: usize, const S: usize> State<K, S> {
 
     /// A person has said that the attempt of this row was not processed, or its key is new again.
     pub(crate) fn write_off(&mut self, key: Key) {
-        self[key].truth = Truth::default();
+        self[key].facts = Facts::default();
         let calls = self.calls_of(key).filter(|call| call.attempt == Attempt::Current);
         calls.for_each(|call| call.phase = Phase::WrittenOff);
     }
 
-    /// The same state under canonical names: senders that are alike and keys that are alike have no names.
+    /// The same state with canonical names: the order of senders and of keys does not matter.
     pub(crate) fn canonical(mut self) -> Self {
         self.senders.sort_unstable();
         if K == 1 {
             return self;
         }
         let mut mirrored = self;
-        mirrored.books.reverse();
+        mirrored.keys.reverse();
         mirrored.senders.iter_mut().flatten().for_each(|call| call.key = call.key.other());
         mirrored.read = mirrored.read.map(|(key, attempt, to)| (key.other(), attempt, to));
         mirrored.senders.sort_unstable();
@@ -114,16 +114,16 @@ impl<const K: usize, const S: usize> State<K, S> {
 }
 
 impl<const K: usize, const S: usize> Index<Key> for State<K, S> {
-    type Output = Book;
+    type Output = KeyState;
 
-    fn index(&self, key: Key) -> &Book {
-        &self.books[key as usize]
+    fn index(&self, key: Key) -> &KeyState {
+        &self.keys[key as usize]
     }
 }
 
 impl<const K: usize, const S: usize> IndexMut<Key> for State<K, S> {
-    fn index_mut(&mut self, key: Key) -> &mut Book {
-        &mut self.books[key as usize]
+    fn index_mut(&mut self, key: Key) -> &mut KeyState {
+        &mut self.keys[key as usize]
     }
 }
 

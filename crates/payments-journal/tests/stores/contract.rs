@@ -1,4 +1,4 @@
-//! What every store must do. A store's own file says where it lives, and [`tests`] makes the tests of it.
+//! What every store must do. A store's own test file implements [`Place`], and [`tests`] generates its tests.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -20,18 +20,18 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use tokio::task::JoinSet;
 
-/// Where a journal lives, so that it can be opened more than once.
+/// The location of a journal, so that it can be opened more than once.
 pub(crate) trait Place: Send + Sync {
     type Store: IntentStore;
 
     /// Opens it as another process would.
     fn open(&self) -> impl Future<Output = Self::Store> + Send;
 
-    /// Makes everything that is kept older, by the store's own time.
+    /// Makes all rows older, by the store's own time.
     fn make_older(&self, by: Duration) -> impl Future<Output = ()> + Send;
 }
 
-/// Makes a test of each function below, over the place that `$place().await` makes, or the one that it may make.
+/// Generates a test from each function below, with the place that `$place().await` returns. With `if`, it may return none.
 macro_rules! tests {
     (if $place:path) => {
         $crate::contract::tests!($place, std::convert::identity);
@@ -41,27 +41,27 @@ macro_rules! tests {
     };
     ($place:path, $maybe:path) => {
         $crate::contract::tests!($place, $maybe:
-            an_intent_comes_back_as_it_was
-            a_text_of_any_characters_is_kept
-            what_one_has_written_another_sees
-            an_intent_outlives_who_wrote_it
-            any_changes_do_what_the_rules_say
-            of_many_who_begin_one_key_one_wins
-            of_many_new_attempts_after_a_rejection_one_wins_d44
-            different_keys_do_not_disturb_each_other
-            a_list_has_pages_in_the_order_of_writing
-            a_list_has_the_states_that_were_asked_for
-            purging_spares_what_is_unresolved_or_young_d45
-            purging_spares_a_day_whatever_age_is_asked_for_d45
-            purging_counts_no_senders_clock_d45
-            purging_counts_from_the_last_write_d45
-            an_owner_is_live_until_it_is_closed
-            what_the_dead_have_left_is_unknown
-            who_was_taken_for_dead_may_still_say_how_it_ended
+            intent_is_read_back_unchanged
+            text_of_any_characters_is_stored
+            row_is_visible_to_another_store
+            intent_survives_its_store
+            random_changes_follow_the_rules
+            one_of_many_concurrent_begins_wins
+            one_of_many_new_attempts_after_a_rejection_wins_d44
+            different_keys_do_not_interfere
+            list_has_pages_in_writing_order
+            list_has_the_requested_states
+            purge_keeps_unresolved_and_young_rows_d45
+            purge_keeps_a_day_whatever_the_age_d45
+            purge_ignores_clocks_of_senders_d45
+            purge_counts_from_the_last_write_d45
+            owner_is_live_until_it_is_closed
+            intents_of_dead_owners_become_unknown
+            attempt_marked_as_crashed_still_records_its_end
             many_clients_send_one_key_once
-            of_many_who_resolve_with_one_transaction_one_wins
-            a_person_cannot_give_an_intent_what_another_holds_except_a_void
-            an_end_that_repeats_a_transaction_is_recorded_and_reported
+            one_of_many_resolutions_with_one_transaction_wins
+            resolution_with_a_taken_transaction_is_refused_except_for_a_void
+            end_with_a_taken_transaction_is_recorded_and_reported
         );
     };
     ($place:path, $maybe:path: $($name:ident)*) => {$(
@@ -143,7 +143,7 @@ async fn apply(store: &impl IntentStore, change: Change) -> Applied {
     store.apply(change).await.unwrap()
 }
 
-pub(crate) async fn an_intent_comes_back_as_it_was<P: Place>(place: P) {
+pub(crate) async fn intent_is_read_back_unchanged<P: Place>(place: P) {
     let store = place.open().await;
     let mut expected = Vec::new();
     for (number, request) in [token_request(1), card_request(), void_request()].into_iter().enumerate() {
@@ -155,7 +155,7 @@ pub(crate) async fn an_intent_comes_back_as_it_was<P: Place>(place: P) {
                 apply(&store, Change::begin(key.clone(), request.clone(), attempt.clone(), owner, at(1)))
                     .await;
             assert_eq!(began.found, None);
-            assert_eq!(store.find(&key).await.unwrap(), began.written, "as it was being sent");
+            assert_eq!(store.find(&key).await.unwrap(), began.written, "while it is sent");
             let ended = apply(&store, Change::end(key.clone(), attempt, ending.clone(), at(2))).await;
             assert_eq!(ended.found, began.written);
             let mut last = ended.written.unwrap();
@@ -175,7 +175,7 @@ pub(crate) async fn an_intent_comes_back_as_it_was<P: Place>(place: P) {
     assert_eq!(store.find(&key("intent")).await.unwrap(), None);
 }
 
-pub(crate) async fn a_text_of_any_characters_is_kept<P: Place>(place: P) {
+pub(crate) async fn text_of_any_characters_is_stored<P: Place>(place: P) {
     let store = place.open().await;
     let odd = "'); DROP TABLE intent; -- \" \\ \r\n\t ä 😀 \u{202e} %s $1 ?1";
     let (change, attempt) =
@@ -199,7 +199,7 @@ pub(crate) async fn a_text_of_any_characters_is_kept<P: Place>(place: P) {
     assert_eq!(kept.processed_as(), Some(&transaction("txn\0_1")));
 }
 
-pub(crate) async fn what_one_has_written_another_sees<P: Place>(place: P) {
+pub(crate) async fn row_is_visible_to_another_store<P: Place>(place: P) {
     let (one, other) = (place.open().await, place.open().await);
     assert_ne!(one.owner(), other.owner());
     let (change, attempt) = begin("k", &one, 1);
@@ -214,7 +214,7 @@ pub(crate) async fn what_one_has_written_another_sees<P: Place>(place: P) {
     assert_eq!(other.find(&key("k")).await.unwrap().unwrap().state.name(), StateName::Processed);
 }
 
-pub(crate) async fn an_intent_outlives_who_wrote_it<P: Place>(place: P) {
+pub(crate) async fn intent_survives_its_store<P: Place>(place: P) {
     let written = {
         let store = place.open().await;
         let (change, attempt) = begin("k", &store, 1);
@@ -224,12 +224,12 @@ pub(crate) async fn an_intent_outlives_who_wrote_it<P: Place>(place: P) {
     assert_eq!(place.open().await.find(&key("k")).await.unwrap(), written);
 }
 
-/// A change of one of a few keys by one of a few attempts, so that they meet.
+/// Changes of a few keys by a few attempts, so that they collide.
 fn changes() -> impl Strategy<Value = Vec<(u8, u8, u8)>> {
     proptest::collection::vec((0..3_u8, 0..3_u8, 0..13_u8), 40)
 }
 
-pub(crate) async fn any_changes_do_what_the_rules_say<P: Place>(place: P) {
+pub(crate) async fn random_changes_follow_the_rules<P: Place>(place: P) {
     let stores = [place.open().await, place.open().await];
     let mut runner = TestRunner::default();
     for round in 0..12 {
@@ -259,7 +259,7 @@ pub(crate) async fn any_changes_do_what_the_rules_say<P: Place>(place: P) {
                 same_transaction_as: None,
             };
             let mut applied = apply(store, change.clone()).await;
-            // The keys of earlier rounds hold it too.
+            // The keys of earlier rounds have the transaction too.
             applied.same_transaction_as = None;
             assert_eq!(applied, expected, "{change:?}");
             if let Some(written) = expected.written {
@@ -272,10 +272,10 @@ pub(crate) async fn any_changes_do_what_the_rules_say<P: Place>(place: P) {
     }
 }
 
-pub(crate) async fn of_many_who_begin_one_key_one_wins<P: Place>(place: P) {
+pub(crate) async fn one_of_many_concurrent_begins_wins<P: Place>(place: P) {
     let stores: Vec<_> = [place.open().await, place.open().await, place.open().await].map(Arc::new).into();
     for round in 0..20 {
-        // New, and again after it was not processed.
+        // A new key, and the same key after it was not processed.
         for attempts in 1..=2 {
             let mut racing = JoinSet::new();
             for number in 0..12 {
@@ -296,7 +296,7 @@ pub(crate) async fn of_many_who_begin_one_key_one_wins<P: Place>(place: P) {
     }
 }
 
-pub(crate) async fn of_many_new_attempts_after_a_rejection_one_wins_d44<P: Place>(place: P) {
+pub(crate) async fn one_of_many_new_attempts_after_a_rejection_wins_d44<P: Place>(place: P) {
     let stores: Vec<_> = [place.open().await, place.open().await, place.open().await].map(Arc::new).into();
     let again = |text: &str, store: &P::Store, cents| {
         let (attempt, owner) = (AttemptId::new(), store.owner().clone());
@@ -327,7 +327,7 @@ pub(crate) async fn of_many_new_attempts_after_a_rejection_one_wins_d44<P: Place
     assert_eq!((&kept.attempt, kept.attempts, &kept.state), (attempt, 2, &IntentState::Sending));
     assert_ne!(kept.request, refused.request);
 
-    // What it came to is the end of this attempt, and of the whole key.
+    // The outcome of this attempt is the outcome of the key.
     let end = Change::end(key("k"), attempt.clone(), Ending::Processed(transaction("txn_1")), at(4));
     let ended = apply(&*stores[2], end).await.written.unwrap();
     assert_eq!(ended.request, kept.request);
@@ -338,7 +338,7 @@ pub(crate) async fn of_many_new_attempts_after_a_rejection_one_wins_d44<P: Place
     );
 }
 
-pub(crate) async fn different_keys_do_not_disturb_each_other<P: Place>(place: P) {
+pub(crate) async fn different_keys_do_not_interfere<P: Place>(place: P) {
     let stores = [place.open().await, place.open().await].map(Arc::new);
     let mut racing = JoinSet::new();
     for number in 0..64_usize {
@@ -358,9 +358,9 @@ pub(crate) async fn different_keys_do_not_disturb_each_other<P: Place>(place: P)
     }
 }
 
-pub(crate) async fn a_list_has_pages_in_the_order_of_writing<P: Place>(place: P) {
+pub(crate) async fn list_has_pages_in_writing_order<P: Place>(place: P) {
     let store = place.open().await;
-    // Neither the order of the keys nor that of the last change.
+    // This is neither the order of the keys nor that of the last change.
     let names = ["m", "z", "a", "q", "c", "b", "y"];
     for name in names {
         apply(&store, begin(name, &store, 1).0).await;
@@ -382,7 +382,7 @@ pub(crate) async fn a_list_has_pages_in_the_order_of_writing<P: Place>(place: P)
     assert_eq!(store.list(StateName::ALL, None, 7).await.unwrap().next, None, "a full last page has no next");
 }
 
-pub(crate) async fn a_list_has_the_states_that_were_asked_for<P: Place>(place: P) {
+pub(crate) async fn list_has_the_requested_states<P: Place>(place: P) {
     let store = place.open().await;
     for (number, ending) in endings().into_iter().enumerate() {
         let (change, attempt) = begin(&format!("k{number}"), &store, 1);
@@ -412,7 +412,7 @@ pub(crate) async fn a_list_has_the_states_that_were_asked_for<P: Place>(place: P
 
 const HOUR: Duration = Duration::from_hours(1);
 
-pub(crate) async fn purging_spares_what_is_unresolved_or_young_d45<P: Place>(place: P) {
+pub(crate) async fn purge_keeps_unresolved_and_young_rows_d45<P: Place>(place: P) {
     let store = place.open().await;
     for name in ["old", "young"] {
         for (number, ending) in endings().into_iter().enumerate() {
@@ -454,10 +454,10 @@ async fn ended(text: &str, store: &impl IntentStore, times: [SystemTime; 2]) {
     apply(store, Change::end(key(text), attempt, ending, times[1])).await;
 }
 
-pub(crate) async fn purging_spares_a_day_whatever_age_is_asked_for_d45<P: Place>(place: P) {
+pub(crate) async fn purge_keeps_a_day_whatever_the_age_d45<P: Place>(place: P) {
     ended("k", &place.open().await, [at(1), at(2)]).await;
     place.make_older(23 * HOUR).await;
-    // So that the journal holds a newer time.
+    // So that the journal has a newer time.
     ended("newer", &place.open().await, [at(1), at(2)]).await;
     let store = place.open().await;
     for age in [Duration::ZERO, HOUR, 22 * HOUR, Duration::MAX] {
@@ -468,8 +468,8 @@ pub(crate) async fn purging_spares_a_day_whatever_age_is_asked_for_d45<P: Place>
     assert!(store.find(&key("newer")).await.unwrap().is_some());
 }
 
-/// A sender whose clock stands in 1970, and one whose clock is a century ahead.
-pub(crate) async fn purging_counts_no_senders_clock_d45<P: Place>(place: P) {
+/// One sender's clock is in 1970, and another's is a century ahead.
+pub(crate) async fn purge_ignores_clocks_of_senders_d45<P: Place>(place: P) {
     let ahead = SystemTime::now() + 24 * 365 * 100 * HOUR;
     ended("ahead", &place.open().await, [ahead, ahead]).await;
     place.make_older(48 * HOUR).await;
@@ -481,12 +481,12 @@ pub(crate) async fn purging_counts_no_senders_clock_d45<P: Place>(place: P) {
     assert_eq!(
         (left[0].key.as_str(), left[0].changed_at),
         ("behind", UNIX_EPOCH),
-        "its sender's time is shown"
+        "the sender's time is shown"
     );
 }
 
-/// A charge that was begun long ago and ended, or was resolved, just now.
-pub(crate) async fn purging_counts_from_the_last_write_d45<P: Place>(place: P) {
+/// A charge that was begun long ago, and ended or was resolved just now.
+pub(crate) async fn purge_counts_from_the_last_write_d45<P: Place>(place: P) {
     let store = place.open().await;
     let (change, attempt) = begin("ended", &store, 1);
     apply(&store, change).await;
@@ -499,21 +499,21 @@ pub(crate) async fn purging_counts_from_the_last_write_d45<P: Place>(place: P) {
     assert_eq!(place.open().await.purge(36 * HOUR).await.unwrap(), Purged::default());
 }
 
-pub(crate) async fn an_owner_is_live_until_it_is_closed<P: Place>(place: P) {
+pub(crate) async fn owner_is_live_until_it_is_closed<P: Place>(place: P) {
     let one = place.open().await;
     let other = place.open().await;
     apply(&other, begin("k", &other, 1).0).await;
     let owner = other.owner().clone();
     assert!(one.is_live(one.owner()).await.unwrap());
     assert!(one.is_live(&owner).await.unwrap());
-    assert!(one.is_live(&owner).await.unwrap(), "looking does not change it");
+    assert!(one.is_live(&owner).await.unwrap(), "checking does not change it");
     other.close().await;
     drop(other);
     assert!(!one.is_live(&owner).await.unwrap());
-    assert!(!one.is_live(&payments_journal::OwnerId::new()).await.unwrap(), "nobody has ever heard of it");
+    assert!(!one.is_live(&payments_journal::OwnerId::new()).await.unwrap(), "an unknown owner is not live");
 }
 
-pub(crate) async fn what_the_dead_have_left_is_unknown<P: Place>(place: P) {
+pub(crate) async fn intents_of_dead_owners_become_unknown<P: Place>(place: P) {
     let dead = place.open().await;
     apply(&dead, begin("dead", &dead, 1).0).await;
     let (void, attempt) = (key("void"), AttemptId::new());
@@ -533,7 +533,7 @@ pub(crate) async fn what_the_dead_have_left_is_unknown<P: Place>(place: P) {
     assert_eq!(journal.give_up_the_dead().await.unwrap(), 0);
 }
 
-pub(crate) async fn who_was_taken_for_dead_may_still_say_how_it_ended<P: Place>(place: P) {
+pub(crate) async fn attempt_marked_as_crashed_still_records_its_end<P: Place>(place: P) {
     let store = place.open().await;
     let (change, attempt) = begin("k", &store, 1);
     apply(&store, change).await;
@@ -544,7 +544,7 @@ pub(crate) async fn who_was_taken_for_dead_may_still_say_how_it_ended<P: Place>(
     assert_eq!(
         apply(&store, end).await,
         Applied { found: Some(ended), written: None, same_transaction_as: None },
-        "said again"
+        "a repeated end changes nothing"
     );
 }
 
@@ -584,7 +584,7 @@ async fn unknown(text: &str, request: IntentRequest, store: &impl IntentStore) {
 }
 
 /// Two people, on two machines, find the same transaction for two invoices.
-pub(crate) async fn of_many_who_resolve_with_one_transaction_one_wins<P: Place>(place: P) {
+pub(crate) async fn one_of_many_resolutions_with_one_transaction_wins<P: Place>(place: P) {
     let mut journals = Vec::new();
     for _ in 0..3 {
         journals.push(Journal::open(place.open().await).await.unwrap());
@@ -618,12 +618,12 @@ pub(crate) async fn of_many_who_resolve_with_one_transaction_one_wins<P: Place>(
     }
 }
 
-pub(crate) async fn a_person_cannot_give_an_intent_what_another_holds_except_a_void<P: Place>(place: P) {
+pub(crate) async fn resolution_with_a_taken_transaction_is_refused_except_for_a_void<P: Place>(place: P) {
     let (one, other) = (place.open().await, place.open().await);
     let processed = |text: &str, id: &str| {
         Change::resolve(key(text), Resolution::processed(transaction(id), "ada"), at(3))
     };
-    // By the service's word, and by a person's. An id may be of any length and of any characters.
+    // Reported by the service, and by a person. An id may have any length and any characters.
     let long = format!("txn_\0{}", "9".repeat(20_000));
     for (round, id) in [(0, "txn_1"), (1, &long)] {
         let name = |text: &str| format!("{text}-{round}");
@@ -646,7 +646,7 @@ pub(crate) async fn a_person_cannot_give_an_intent_what_another_holds_except_a_v
         assert!(apply(&other, processed(&name("void"), id)).await.written.is_some(), "a void of the payment");
         let refused = apply(&one, processed(&name("second-void"), id)).await;
         assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key(&name("void")))));
-        // Whoever holds it may say so again, and whoever gives it back makes room.
+        // The holder may be resolved again with the same id. When it is resolved as not processed, another may have the id.
         assert!(apply(&one, processed(&name("void"), id)).await.written.is_some());
         let not_processed = Resolution::not_processed("ada");
         apply(&one, Change::resolve(key(&name("void")), not_processed, at(4))).await;
@@ -656,7 +656,7 @@ pub(crate) async fn a_person_cannot_give_an_intent_what_another_holds_except_a_v
     }
 }
 
-pub(crate) async fn an_end_that_repeats_a_transaction_is_recorded_and_reported<P: Place>(place: P) {
+pub(crate) async fn end_with_a_taken_transaction_is_recorded_and_reported<P: Place>(place: P) {
     let (one, other) = (place.open().await, place.open().await);
     for (text, holder) in [("first", None), ("second", Some("first")), ("third", Some("either"))] {
         let (change, attempt) = begin(text, &one, 1);
@@ -672,7 +672,7 @@ pub(crate) async fn an_end_that_repeats_a_transaction_is_recorded_and_reported<P
             holder => assert_eq!(reported, holder.map(key)),
         }
     }
-    // An id beside another outcome is no payment.
+    // An id with another outcome is not a payment.
     let (change, attempt) = begin("unknown", &one, 1);
     apply(&one, change).await;
     let mut failure = Failure::of_kind("timeout");

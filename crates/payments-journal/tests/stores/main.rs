@@ -1,4 +1,4 @@
-//! One contract, put to every store.
+//! One contract, tested on every store.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 

@@ -1,4 +1,4 @@
-//! What is PostgreSQL's alone. Every server here is a real one of the test's own.
+//! Tests for PostgreSQL alone. Each starts its own real server.
 
 mod interrupted;
 mod lost_replies;
@@ -24,7 +24,7 @@ use tokio_postgres::{Client, NoTls};
 
 use crate::contract::{self, Place};
 
-/// A server of the test's own.
+/// The test's own server.
 struct InPostgres(Server);
 
 impl Place for InPostgres {
@@ -60,12 +60,12 @@ async fn client(gateway: &FakeGateway, url: &str) -> JournaledClient {
     JournaledClient::new(gateway.client(), Journal::open(store).await.unwrap())
 }
 
-/// What the store has to say to a database that it should not open.
+/// The error for a database that the store must not open.
 async fn refusal(url: &str) -> StoreError {
     PostgresStore::connect(url).await.expect_err("it was opened")
 }
 
-/// A connection of the test's own.
+/// A connection separate from the store.
 async fn administrator(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
@@ -86,16 +86,16 @@ async fn make_older(url: &str, by: Duration) {
     sql(url, &older).await;
 }
 
-/// Asks until it is so.
-async fn until<F: Future<Output = bool>>(what: &str, mut is_so: impl FnMut() -> F) {
+/// Polls until the condition is true.
+async fn until<F: Future<Output = bool>>(what: &str, mut condition: impl FnMut() -> F) {
     let began = Instant::now();
-    while !is_so().await {
+    while !condition().await {
         assert!(began.elapsed() < Duration::from_mins(1), "never: {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
-/// Asks until one session waits for a lock.
+/// Polls until one session waits for a lock.
 async fn until_locked_out(what: &str, url: &str) {
     let administrator = administrator(url).await;
     until(what, async || {

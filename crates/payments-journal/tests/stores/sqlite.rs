@@ -1,4 +1,4 @@
-//! The contract, put to a file.
+//! The contract, tested on a file.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::contract::{self, Place};
 
-/// A journal in a directory of its own, which goes with it.
+/// A journal in its own temporary directory.
 pub(crate) struct InAFile {
     directory: TempDir,
 }
@@ -18,8 +18,8 @@ impl InAFile {
         Self { directory: tempfile::tempdir().unwrap() }
     }
 
-    /// In memory, if the system has a directory for that: for tests that open a journal some thousand times, and for which
-    /// no sync has to last.
+    /// In memory, if the system has a directory for that: for tests that open a journal some thousand times and do not need
+    /// durable syncs.
     #[cfg(unix)]
     pub(crate) fn in_memory() -> Self {
         let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
@@ -31,13 +31,13 @@ impl InAFile {
     }
 }
 
-/// Closes it and waits for that, before its files are looked at.
+/// Closes the store and waits, before a test reads its files.
 pub(crate) fn close(store: SqliteStore) {
     payments_fake::block_on(store.close());
     drop(store);
 }
 
-/// What stands beside the database.
+/// A file next to the database.
 #[cfg(unix)]
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();

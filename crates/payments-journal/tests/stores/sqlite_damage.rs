@@ -1,5 +1,5 @@
-//! What a disk, another program or another version has left: never a lost row, never a charge on its word, and a clear
-//! error each.
+//! Files damaged by a disk, another program or another version: no row is lost, nothing is charged again, and each error is
+//! clear.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ fn processed(intent: &Intent, transaction: &str) -> Change {
     Change::end(intent.key.clone(), intent.attempt.clone(), ending, at(1))
 }
 
-/// Begins and ends so many intents, each in two commits.
+/// Begins and ends this many intents, each in two commits.
 async fn charge(store: &SqliteStore, count: usize) {
     for number in 0..count {
         let applied = store.apply(begin(&format!("key-{number}"), store, 0).0).await.unwrap();
@@ -37,14 +37,14 @@ async fn rows(store: &SqliteStore) -> Result<BTreeMap<IntentKey, Intent>, StoreE
     Ok(page.intents.into_iter().map(|intent| (intent.key.clone(), intent)).collect())
 }
 
-/// What stands in the directory, to be compared.
+/// The files in the directory with their content.
 fn contents(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(path.parent().unwrap()).unwrap().map(Result::unwrap);
     let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
     files.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
 }
 
-/// It is refused, left as it was, and leaves nothing beside it.
+/// Checks that the file is refused and unchanged, and that no file is added.
 pub(crate) fn assert_left_alone(path: &Path) -> StoreError {
     make_private(path);
     let before = contents(path);
@@ -62,18 +62,18 @@ fn make_private(path: &Path) {
 }
 
 #[test]
-fn what_is_no_database_is_left_alone() {
+fn file_that_is_not_a_database_is_left_alone() {
     for content in [&b"x"[..], &[0; 511], &[0; 4096], &[7; 4096], b"Key,Amount\n", &[b'a'; 10_000]] {
         let place = InAFile::new();
         fs::write(place.path(), content).unwrap();
         let error = assert_left_alone(&place.path());
         assert!(error.is_damaged(), "{error:?}");
-        assert!(error.to_string().contains("no journal"), "{error}");
+        assert!(error.to_string().contains("is not a journal"), "{error}");
     }
 }
 
 #[test]
-fn a_database_of_another_program_is_left_alone() {
+fn database_of_another_program_is_left_alone() {
     let programs = [
         "CREATE TABLE customer (name TEXT)",
         "PRAGMA application_id = 1347639635; CREATE TABLE record (position INTEGER PRIMARY KEY)",
@@ -91,7 +91,7 @@ fn a_database_of_another_program_is_left_alone() {
 }
 
 #[test]
-fn a_journal_of_another_version_is_left_alone() {
+fn journal_of_another_version_is_left_alone() {
     for (version, words) in [
         (5, "of a newer version"),
         (900, "of a newer version"),
@@ -107,12 +107,12 @@ fn a_journal_of_another_version_is_left_alone() {
         assert!(error.to_string().contains(words), "{error}");
         assert!(error.to_string().contains(&format!("its schema is {version}")), "{error}");
         assert_eq!(error.is_newer(), version > 4);
-        assert!(error.is_newer() || error.to_string().contains("export it"), "{error}");
+        assert!(error.is_newer() || error.to_string().contains("export them all"), "{error}");
     }
 }
 
 #[test]
-fn a_journal_without_its_index_is_left_alone() {
+fn journal_without_its_index_is_left_alone() {
     for sql in [
         "DROP INDEX intent_key",
         "DROP INDEX intent_unresolved",
@@ -126,13 +126,13 @@ fn a_journal_without_its_index_is_left_alone() {
         Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
         let error = assert_left_alone(&place.path());
         assert!(error.is_damaged(), "{error:?}");
-        assert!(error.to_string().contains("is missing or not of this version"), "{error}");
+        assert!(error.to_string().contains("is missing or differs from this version"), "{error}");
     }
 }
 
-/// A row that cannot be read is nobody's word, and no reason to stop the others.
+/// An unreadable row permits nothing and does not stop the other rows.
 #[tokio::test]
-async fn a_row_that_says_nonsense_is_damaged_and_stays() {
+async fn unreadable_row_is_damaged_and_stays() {
     let place = InAFile::new();
     let store = SqliteStore::open(place.path()).unwrap();
     charge(&store, 2).await;
@@ -160,8 +160,7 @@ async fn a_row_that_says_nonsense_is_damaged_and_stays() {
     }
 }
 
-/// An empty database whose pages are so long, for a journal to be made in: a short page has each of its bytes tried in
-/// little time.
+/// An empty database with this page size, in which a journal is created. With a short page every byte can be tested quickly.
 fn with_pages_of(length: usize) -> InAFile {
     let place = InAFile::in_memory();
     let empty = Connection::open(place.path()).unwrap();
@@ -171,17 +170,17 @@ fn with_pages_of(length: usize) -> InAFile {
     place
 }
 
-/// How long a page is, and which of its bytes are tried.
+/// The length of a page, and the step between tested bytes.
 const PAGES: [(usize, usize); 2] = [(512, 1), (4096, 61)];
 
-/// The last frame of the log at each of its bytes: as if the machine had stopped while it was written.
+/// Cuts the last frame of the log at each byte, as if the machine had stopped during the write.
 #[test]
-fn a_log_that_was_cut_loses_its_last_commit_at_most() {
+fn truncated_log_loses_at_most_its_last_commit() {
     for (page, step) in PAGES {
         let place = with_pages_of(page);
         let store = SqliteStore::open(place.path()).unwrap();
         block_on(charge(&store, 5));
-        // The last commit ends an intent, so the row before it is known: it was being sent.
+        // The last commit ends an intent, so the row before it is known: sending.
         let last = key("key-4");
         let expected = block_on(rows(&store)).unwrap();
         let (database, log) =
@@ -203,7 +202,7 @@ fn a_log_that_was_cut_loses_its_last_commit_at_most() {
     }
 }
 
-/// As another machine would, on which these were found.
+/// Opens these files as another machine would.
 fn open_copy(place: &InAFile, database: &[u8], log: &[u8]) -> SqliteStore {
     fs::write(place.path(), database).unwrap();
     fs::write(beside(&place.path(), "-wal"), log).unwrap();
@@ -212,9 +211,9 @@ fn open_copy(place: &InAFile, database: &[u8], log: &[u8]) -> SqliteStore {
     SqliteStore::open(place.path()).unwrap()
 }
 
-/// Bytes that changed in the last frame are noticed by its checksum.
+/// The checksum of the last frame detects changed bytes.
 #[test]
-fn a_log_whose_end_is_wrong_loses_its_last_commit_at_most() {
+fn log_with_a_wrong_end_loses_at_most_its_last_commit() {
     let place = InAFile::in_memory();
     let store = SqliteStore::open(place.path()).unwrap();
     block_on(charge(&store, 3));
@@ -223,8 +222,8 @@ fn a_log_whose_end_is_wrong_loses_its_last_commit_at_most() {
     close(store);
     for offset in [4119, 4096, 2000, 24, 23, 16, 8, 4, 1] {
         let mut log = log.clone();
-        let place_of_byte = log.len() - offset;
-        log[place_of_byte] ^= 0x55;
+        let position = log.len() - offset;
+        log[position] ^= 0x55;
         let store = open_copy(&place, &database, &log);
         let found = block_on(rows(&store)).unwrap();
         close(store);
@@ -234,7 +233,7 @@ fn a_log_whose_end_is_wrong_loses_its_last_commit_at_most() {
     }
 }
 
-/// A database in its own file, every page of it used, and its rows.
+/// A database without a log that uses every page, and its rows.
 fn closed_journal(page: usize) -> (InAFile, Vec<u8>, BTreeMap<IntentKey, Intent>) {
     let place = with_pages_of(page);
     let store = SqliteStore::open(place.path()).unwrap();
@@ -248,7 +247,7 @@ fn closed_journal(page: usize) -> (InAFile, Vec<u8>, BTreeMap<IntentKey, Intent>
 }
 
 #[test]
-fn a_database_whose_end_is_missing_is_refused() {
+fn truncated_database_is_refused() {
     for (page, step) in PAGES {
         let (place, database, _) = closed_journal(page);
         for end in (database.len() - page..database.len()).step_by(step).chain([database.len() - 1]) {
@@ -261,9 +260,9 @@ fn a_database_whose_end_is_missing_is_refused() {
     }
 }
 
-/// Whatever page is lost: no key that was charged is taken for new.
+/// Whichever page is lost: no charged key is treated as new.
 #[test]
-fn a_page_that_is_lost_permits_nothing() {
+fn lost_page_permits_nothing() {
     let (place, database, rows) = closed_journal(4096);
     let pages = database.len() / 4096;
     assert!(pages >= 8, "{pages}");
@@ -271,7 +270,7 @@ fn a_page_that_is_lost_permits_nothing() {
     for (page, byte) in (0..pages).flat_map(|page| [(page, 0), (page, 0xA5)]) {
         let mut damaged = database.clone();
         damaged[page * 4096..(page + 1) * 4096].fill(byte);
-        // As it was closed: what could not be closed keeps its log.
+        // As after a close: a store that could not be closed keeps its log.
         for suffix in ["-wal", "-shm"] {
             let _ = fs::remove_file(beside(&place.path(), suffix));
         }
@@ -289,13 +288,13 @@ fn a_page_that_is_lost_permits_nothing() {
             let change = begin(key.as_str(), &store, 9).0;
             match block_on(store.apply(change)) {
                 Ok(applied) => {
-                    assert_eq!(applied.written, None, "page {page}: {key} was taken for new");
+                    assert_eq!(applied.written, None, "page {page}: {key} was treated as new");
                     assert_eq!(applied.found.as_ref(), Some(row), "page {page}");
                 }
                 Err(_) => errors += 1,
             }
         }
-        // The pages that hold nothing of these rows.
+        // For the pages that contain nothing of these rows.
         if block_on(store.list(StateName::UNRESOLVED, None, 9)).is_err() {
             errors += 1;
         }
@@ -308,5 +307,5 @@ fn a_page_that_is_lost_permits_nothing() {
         noticed += usize::from(errors > 0);
         close(store);
     }
-    assert_eq!(refused + noticed, 2 * pages, "no page is there for nothing");
+    assert_eq!(refused + noticed, 2 * pages, "the loss of every page is noticed");
 }

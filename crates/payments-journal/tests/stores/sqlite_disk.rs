@@ -1,5 +1,5 @@
-//! A disk that fails under a process that has the journal open: what was answered is there afterwards, and nothing is
-//! begun once something has failed.
+//! The disk fails while a process has the journal open: every confirmed change is still there, and nothing begins after the
+//! failure.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -13,31 +13,31 @@ use crate::contract::key;
 use crate::sqlite::{InAFile, beside, close};
 use crate::sqlite_process::Process;
 
-/// A shell that lets no file grow beyond so many blocks of 512 or 1024 bytes, and ends nobody who tries.
+/// A shell that limits files to this many blocks of 512 or 1024 bytes, and does not kill a process that exceeds it.
 fn limit(blocks: u64) -> String {
     format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"")
 }
 
-/// Lets it charge keys until the disk fails, and says which it has charged, and how it failed.
+/// Charges keys until the disk fails. Returns the charged keys, and the failure.
 fn charge_until_it_fails(process: &mut Process) -> (Vec<String>, String) {
     assert_eq!(process.ask("open"), "opened");
-    process.tell("charge key- 0 100000");
+    process.send("charge key- 0 100000");
     let mut charged = Vec::new();
     let failure = loop {
-        let answer = process.answer();
-        match answer.split_once(' ') {
+        let response = process.response();
+        match response.split_once(' ') {
             Some(("charged", key)) => charged.push(key.to_owned()),
-            _ => break answer,
+            _ => break response,
         }
     };
-    assert_eq!(process.answer(), "stopped");
+    assert_eq!(process.response(), "stopped");
     let again = process.ask("begin one-more");
     assert!(again.starts_with("failed poisoned: "), "{again}");
     assert!(again.contains("nothing more is charged through it"), "{again}");
     (charged, failure)
 }
 
-/// Every charge that was answered is in the journal, and the one that failed is not taken for one that never was sent.
+/// Checks that every confirmed charge is in the journal, and that the failed one is not treated as never sent.
 async fn assert_kept(journal: &Path, charged: &[String]) {
     let store = SqliteStore::open(journal).unwrap();
     for name in charged {
@@ -47,27 +47,27 @@ async fn assert_kept(journal: &Path, charged: &[String]) {
     assert!(store.find(&key("one-more")).await.unwrap().is_none());
     let others = store.list(StateName::ALL, None, usize::MAX).await.unwrap().intents.len() - charged.len();
     assert!(others <= 1, "{others}");
-    let look = Connection::open(journal).unwrap();
-    let check = look.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
+    let connection = Connection::open(journal).unwrap();
+    let check = connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
     assert_eq!(check.unwrap(), "ok");
 }
 
 #[tokio::test]
-async fn a_log_that_cannot_grow_loses_nothing() {
+async fn log_that_cannot_grow_loses_nothing() {
     let place = InAFile::new();
     close(SqliteStore::open(place.path()).unwrap());
     let mut process = Process::start_under(&["sh", "-c", &limit(200)], &place.path());
     let (charged, failure) = charge_until_it_fails(&mut process);
     assert!(!charged.is_empty());
     assert!(failure.starts_with("failed in_doubt: "), "{failure}");
-    assert!(failure.contains("in the middle of a commit"), "{failure}");
+    assert!(failure.contains("during a commit"), "{failure}");
     process.kill();
     assert_kept(&place.path(), &charged).await;
 }
 
-/// Nobody waits for the log to be moved, so it is the next who is told.
+/// No caller waits for a checkpoint, so the next call gets the error.
 #[tokio::test]
-async fn a_database_that_cannot_grow_loses_nothing() {
+async fn database_that_cannot_grow_loses_nothing() {
     let place = InAFile::new();
     close(SqliteStore::open(place.path()).unwrap());
     let filler = Connection::open(place.path()).unwrap();
@@ -84,9 +84,9 @@ async fn a_database_that_cannot_grow_loses_nothing() {
     assert_kept(&place.path(), &charged).await;
 }
 
-/// A file system of one megabyte that only the process sees, so it is the process that makes room and looks again.
+/// Only the process sees this file system of one megabyte, so the process itself makes room and opens the journal again.
 #[test]
-fn a_full_disk_loses_nothing_and_there_is_a_way_on() {
+fn full_disk_loses_nothing_and_works_again_with_more_room() {
     let place = InAFile::new();
     let directory = place.path().parent().unwrap().to_owned();
     let script = format!(
@@ -116,9 +116,9 @@ fn a_full_disk_loses_nothing_and_there_is_a_way_on() {
     assert_eq!(process.ask("charge one-more"), "charged one-more");
 }
 
-/// A real `fsync` that says EIO, where the system lets one process trace another.
+/// A real `fsync` fails with EIO, if the system lets one process trace another.
 #[tokio::test]
-async fn a_sync_that_fails_loses_nothing() {
+async fn failed_sync_loses_nothing() {
     let place = InAFile::new();
     close(SqliteStore::open(place.path()).unwrap());
     let wrapper = [
@@ -145,9 +145,9 @@ async fn a_sync_that_fails_loses_nothing() {
     assert_kept(&place.path(), &charged).await;
 }
 
-/// Root may write everywhere, so it is tried as nobody.
+/// Root may write everywhere, so this runs as the user nobody.
 #[test]
-fn a_directory_that_may_not_be_written_is_refused() {
+fn read_only_directory_is_refused() {
     let place = InAFile::new();
     let directory = place.path().parent().unwrap().to_owned();
     close(SqliteStore::open(place.path()).unwrap());
@@ -165,22 +165,19 @@ fn a_directory_that_may_not_be_written_is_refused() {
         run.is_ok_and(|run| run.status.success())
     });
     if !may_run {
-        eprintln!(
-            "NOT COVERED: a directory that may not be written; nobody may not run {}",
-            program.display()
-        );
+        eprintln!("NOT COVERED: a read-only directory; the user nobody may not run {}", program.display());
         return;
     }
     let before = fs::read(place.path()).unwrap();
     fs::set_permissions(&directory, Permissions::from_mode(0o500)).unwrap();
-    let answer = Process::start_under(&wrapper, &place.path()).ask("open");
+    let response = Process::start_under(&wrapper, &place.path()).ask("open");
     let new = Process::start_under(&wrapper, &directory.join("new.db")).ask("open");
     fs::set_permissions(&directory, Permissions::from_mode(0o700)).unwrap();
-    for answer in [&answer, &new] {
-        assert!(answer.starts_with("failed refused: nothing was sent now, because "), "{answer}");
+    for response in [&response, &new] {
+        assert!(response.starts_with("failed refused: nothing was sent now, because "), "{response}");
     }
-    assert!(answer.contains("this user must be able to write the file and its directory"), "{answer}");
-    assert!(new.contains("cannot be made"), "{new}");
+    assert!(response.contains("this user must be able to write the file and its directory"), "{response}");
+    assert!(new.contains("cannot be created"), "{new}");
     assert!(fs::read(place.path()).unwrap() == before);
     assert_eq!(Process::start_under(&wrapper, &place.path()).ask("open"), "opened");
 }

@@ -1,5 +1,5 @@
-//! A database that needs its log and has none: what was only in the log must not be taken for new, and nothing else must
-//! be refused for it.
+//! A database that needs its log and has none: keys that were only in the log must not be treated as new, and no other database
+//! may be refused.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -26,7 +26,7 @@ fn charge(process: &mut Process, keys: &[&str]) {
     }
 }
 
-/// A journal whose process was killed, with rows that are in the log alone.
+/// A journal whose process was killed, with rows that are only in the log.
 fn crashed(keys: &[&str]) -> InAFile {
     let place = InAFile::new();
     let mut process = open(&place.path());
@@ -46,7 +46,7 @@ fn set(keys: &[&str]) -> BTreeSet<String> {
     keys.iter().copied().map(str::to_owned).collect()
 }
 
-/// Copies the files with these suffixes to another directory beside it.
+/// Copies the files with these suffixes to another directory next to them.
 fn copy(path: &Path, directory: &str, suffixes: &[&str]) -> PathBuf {
     let directory = path.with_file_name(directory);
     fs::create_dir(&directory).unwrap();
@@ -57,7 +57,7 @@ fn copy(path: &Path, directory: &str, suffixes: &[&str]) -> PathBuf {
     copy
 }
 
-/// Looking must not make the log whose absence is the evidence, so it is looked at more than once.
+/// Checks several times, because a check must not create the missing log.
 fn assert_refused(path: &Path) {
     let before = fs::read(path).unwrap();
     for _ in 0..3 {
@@ -76,7 +76,7 @@ fn make_empty_log(path: &Path) {
 }
 
 #[tokio::test]
-async fn after_a_crash_a_log_that_is_gone_is_missed() {
+async fn missing_log_after_a_crash_is_refused() {
     let place = crashed(&["one", "two"]);
     let path = place.path();
     let kept = copy(&path, "kept", &["", "-wal"]);
@@ -87,24 +87,24 @@ async fn after_a_crash_a_log_that_is_gone_is_missed() {
 
     fs::copy(beside(&kept, "-wal"), beside(&path, "-wal")).unwrap();
     assert_eq!(keys(&path).await, set(&["one", "two"]));
-    // It was closed now.
+    // It has now been closed.
     assert!(!beside(&path, "-wal").exists());
     assert_eq!(keys(&path).await, set(&["one", "two"]));
 }
 
 #[tokio::test]
-async fn a_loss_can_be_accepted_with_an_empty_log() {
+async fn loss_can_be_accepted_with_an_empty_log() {
     let place = crashed(&["one"]);
     fs::remove_file(beside(&place.path(), "-wal")).unwrap();
     assert_refused(&place.path());
     make_empty_log(&place.path());
     assert_eq!(keys(&place.path()).await, set(&[]));
-    assert_eq!(keys(&place.path()).await, set(&[]), "and it was closed in order");
+    assert_eq!(keys(&place.path()).await, set(&[]), "and it was closed");
 }
 
-/// The second session's rows are as safe as those of the first.
+/// The same after the journal was closed and opened again.
 #[tokio::test]
-async fn a_copy_is_whole_or_refused() {
+async fn copy_is_complete_or_refused() {
     let place = InAFile::new();
     let path = place.path();
     let mut process = open(&path);
@@ -123,7 +123,7 @@ async fn a_copy_is_whole_or_refused() {
 }
 
 #[tokio::test]
-async fn the_last_of_two_processes_says_whether_the_log_is_needed() {
+async fn last_of_two_processes_decides_whether_the_log_is_needed() {
     for is_last_killed in [false, true] {
         let place = InAFile::in_memory();
         let path = place.path();
@@ -133,9 +133,9 @@ async fn the_last_of_two_processes_says_whether_the_log_is_needed() {
         if is_last_killed {
             assert_eq!(first.ask("close"), "closed");
             assert_refused(&copy(&path, "alone", &[""]));
-            // So many that the log is moved into the database on the way.
-            last.tell("charge more- 0 400");
-            while last.answer() != "done" {}
+            // Enough to move the log into the database meanwhile.
+            last.send("charge more- 0 400");
+            while last.response() != "done" {}
             charge(&mut last, &["three"]);
             last.kill();
             assert_refused(&copy(&path, "alone-later", &[""]));
@@ -151,9 +151,9 @@ async fn the_last_of_two_processes_says_whether_the_log_is_needed() {
     }
 }
 
-/// Those who close at the same time leave neither the log nor the mark, and nobody who opens meanwhile is refused.
+/// Stores that close at the same time leave neither the log nor the open flag, and no store that opens meanwhile is refused.
 #[test]
-fn many_that_open_and_close_at_once_are_never_refused() {
+fn concurrent_opens_and_closes_are_never_refused() {
     let place = InAFile::in_memory();
     let path = place.path();
     thread::scope(|scope| {
@@ -165,10 +165,10 @@ fn many_that_open_and_close_at_once_are_never_refused() {
     close(SqliteStore::open(copy(&path, "alone", &[""])).unwrap());
 }
 
-/// Killed before each write, sync and removal of a session from its opening to its closing: the journal opens again with
-/// all that was charged, and without its log it has all of it or is refused.
+/// A process is killed before each write, sync and removal between opening and closing. The journal opens again with every
+/// charge. Without its log it has every charge or is refused.
 #[tokio::test]
-async fn a_session_that_is_killed_anywhere_is_not_refused_and_a_lost_log_is() {
+async fn journal_killed_at_any_point_opens_again_and_a_lost_log_is_refused() {
     let is_traced = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).status();
     let is_traced = is_traced.is_ok_and(|status| status.success());
     let (mut was_refused, mut killed) = (0, 0);
@@ -180,7 +180,7 @@ async fn a_session_that_is_killed_anywhere_is_not_refused_and_a_lost_log_is() {
         let wrapper = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &kill];
         let mut process = Process::start_under(if is_traced { &wrapper } else { &[] }, &path);
         for line in ["open", "charge one", "charge two", "close"] {
-            process.tell_if_alive(line);
+            process.send_if_alive(line);
         }
         if !is_traced {
             thread::sleep(Duration::from_millis(point));
@@ -188,9 +188,9 @@ async fn a_session_that_is_killed_anywhere_is_not_refused_and_a_lost_log_is() {
         }
         let mut charged = BTreeSet::new();
         let mut is_closed = false;
-        while let Some(answer) = process.try_answer() {
-            charged.extend(answer.strip_prefix("charged ").map(str::to_owned));
-            is_closed |= answer == "closed";
+        while let Some(response) = process.try_response() {
+            charged.extend(response.strip_prefix("charged ").map(str::to_owned));
+            is_closed |= response == "closed";
             if is_closed {
                 break;
             }
@@ -205,9 +205,10 @@ async fn a_session_that_is_killed_anywhere_is_not_refused_and_a_lost_log_is() {
                     assert!(found.is_superset(&charged), "{point}: {found:?} of {charged:?}");
                 }
                 Err(error) => {
-                    // Or, in the middle of a checkpoint, half of it.
+                    // Or it is half a database, killed during a checkpoint.
                     assert!(error.is_damaged(), "{point}: {error}");
-                    was_refused += usize::from(error.to_string().contains("is missing, and with it"));
+                    was_refused +=
+                        usize::from(error.to_string().contains("is missing, perhaps with the newest rows"));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Where a journal may be and who may touch it, and that a file which is taken away is noticed.
+//! Where a journal may be, who may access it, and that a removed file is noticed.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -18,7 +18,7 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// Names in the directory, in order.
+/// The names in the directory, sorted.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -26,7 +26,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Opening it says that it is unsafe, that nothing was sent now, and each of `words`.
+/// Checks that opening it is refused, with an error that contains each of `words` and says that nothing was sent now.
 fn assert_refused(path: &Path, words: &[&str]) -> StoreError {
     let error = SqliteStore::open(path).unwrap_err();
     assert!(error.is_refused(), "{error:?}");
@@ -37,7 +37,7 @@ fn assert_refused(path: &Path, words: &[&str]) -> StoreError {
 }
 
 #[test]
-fn what_is_made_is_its_owners_alone() {
+fn created_files_are_accessible_only_to_their_owner() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("books/journal.db");
     let store = SqliteStore::open(&path).unwrap();
@@ -55,7 +55,7 @@ fn what_is_made_is_its_owners_alone() {
 }
 
 #[test]
-fn a_path_may_be_relative_to_a_directory_that_a_link_leads_to() {
+fn directory_may_be_a_symbolic_link() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("disk")).unwrap();
     symlink("disk", directory.path().join("link")).unwrap();
@@ -64,15 +64,15 @@ fn a_path_may_be_relative_to_a_directory_that_a_link_leads_to() {
 }
 
 #[test]
-fn a_directory_is_made_and_no_row_of_them() {
+fn one_missing_directory_is_created_and_two_are_refused() {
     let directory = tempfile::tempdir().unwrap();
-    assert_refused(&directory.path().join("two/missing/journal.db"), &["make ", "two/missing first"]);
-    assert_refused(directory.path(), &["is no file"]);
-    assert_refused(Path::new("/"), &["has no name of a file"]);
+    assert_refused(&directory.path().join("two/missing/journal.db"), &["create ", "two/missing first"]);
+    assert_refused(directory.path(), &["is not a file"]);
+    assert_refused(Path::new("/"), &["has no file name"]);
 }
 
 #[test]
-fn a_file_that_others_may_touch_is_refused() {
+fn file_that_others_may_access_is_refused() {
     let place = InAFile::new();
     let path = place.path();
     close(SqliteStore::open(&path).unwrap());
@@ -82,7 +82,7 @@ fn a_file_that_others_may_touch_is_refused() {
         let remedy = format!("chmod go-rwx {}", path.canonicalize().unwrap().display());
         assert_refused(&path, &[&format!("mode {bits:04o}"), &remedy]);
         assert_eq!(fs::read(&path).unwrap(), before);
-        assert_eq!(mode(&path), bits, "it is not mended in silence: who has read it meanwhile?");
+        assert_eq!(mode(&path), bits, "it is not changed silently, because others may have read it");
     }
     set_mode(&path, 0o600);
     let _store = SqliteStore::open(&path).unwrap();
@@ -96,7 +96,7 @@ fn a_file_that_others_may_touch_is_refused() {
 }
 
 #[test]
-fn a_file_of_another_user_is_refused() {
+fn file_of_another_user_is_refused() {
     let place = InAFile::new();
     close(SqliteStore::open(place.path()).unwrap());
     let other = rustix::process::geteuid().as_raw() + 1;
@@ -108,7 +108,7 @@ fn a_file_of_another_user_is_refused() {
 }
 
 #[test]
-fn a_file_with_two_names_is_refused() {
+fn file_with_two_names_is_refused() {
     let place = InAFile::new();
     close(SqliteStore::open(place.path()).unwrap());
     fs::hard_link(place.path(), place.path().with_file_name("other.db")).unwrap();
@@ -116,7 +116,7 @@ fn a_file_with_two_names_is_refused() {
 }
 
 #[test]
-fn a_symbolic_link_is_refused_and_not_followed() {
+fn symbolic_link_is_refused_and_not_followed() {
     for (suffix, target) in [("", "elsewhere"), ("-wal", "elsewhere"), ("-shm", "elsewhere"), ("", "nowhere")]
     {
         let place = InAFile::new();
@@ -135,7 +135,7 @@ fn a_symbolic_link_is_refused_and_not_followed() {
 }
 
 #[test]
-fn a_directory_that_others_may_write_is_refused_unless_it_is_sticky() {
+fn directory_that_others_may_write_to_is_refused_unless_it_is_sticky() {
     for (bits, is_refused) in [(0o777, true), (0o707, true), (0o1777, false), (0o755, false), (0o700, false)]
     {
         let directory = tempfile::tempdir().unwrap();
@@ -150,10 +150,10 @@ fn a_directory_that_others_may_write_is_refused_unless_it_is_sticky() {
     }
 }
 
-/// Whoever opens the path now takes every key for new, so nothing may be sent on the word of the file that was there.
+/// The next process that opens the path treats every key as new, so the store must not use the removed file any more.
 #[tokio::test]
-async fn a_file_that_was_taken_away_ends_the_store() {
-    let taken_away: [fn(&Path); 5] = [
+async fn removed_or_replaced_file_stops_the_store() {
+    let removals: [fn(&Path); 5] = [
         |path| fs::remove_file(path).unwrap(),
         |path| fs::rename(path, path.with_file_name("moved")).unwrap(),
         |path| {
@@ -163,11 +163,11 @@ async fn a_file_that_was_taken_away_ends_the_store() {
         |path| fs::remove_file(beside(path, "-wal")).unwrap(),
         |path| fs::remove_file(beside(path, "-shm")).unwrap(),
     ];
-    for (number, take_away) in taken_away.into_iter().enumerate() {
+    for (number, remove) in removals.into_iter().enumerate() {
         let place = InAFile::new();
         let store = SqliteStore::open(place.path()).unwrap();
         store.apply(begin("before", &store, 0).0).await.unwrap();
-        take_away(&place.path());
+        remove(&place.path());
         let listed = store.list(StateName::ALL, None, 9).await.unwrap_err();
         assert!(listed.is_poisoned(), "{number}: {listed:?}");
         for _ in 0..2 {
@@ -179,9 +179,9 @@ async fn a_file_that_was_taken_away_ends_the_store() {
     }
 }
 
-/// Closing a file that was moved must not take the log of the one that has its name now.
+/// Closing a moved file must not remove the log of the file that has its name now.
 #[tokio::test]
-async fn who_has_the_place_now_is_left_alone_by_who_had_it() {
+async fn closing_a_moved_journal_does_not_touch_its_successor() {
     let place = InAFile::new();
     let path = place.path();
     for notices_first in [true, false] {
@@ -207,9 +207,8 @@ async fn who_has_the_place_now_is_left_alone_by_who_had_it() {
     }
 }
 
-/// A database whose log was left alone would be opened as a new one.
 #[test]
-fn a_directory_that_a_group_may_write_is_safe_if_the_group_is_the_users_own() {
+fn directory_that_a_group_may_write_to_is_safe_only_for_the_users_own_group() {
     let place = InAFile::new();
     let path = place.path();
     let directory = path.parent().unwrap();
@@ -222,11 +221,12 @@ fn a_directory_that_a_group_may_write_is_safe_if_the_group_is_the_users_own() {
         eprintln!("NOT COVERED: a directory of another group; only root can give one away");
         return;
     }
-    assert_refused(&path, &["mode 0770", "give the journal a directory of its own, or chmod go-w "]);
+    assert_refused(&path, &["mode 0770", "move the journal to its own directory, or chmod go-w "]);
 }
 
+/// The database would otherwise be created as a new one.
 #[test]
-fn a_log_without_its_database_is_refused() {
+fn log_without_its_database_is_refused() {
     let place = InAFile::new();
     let _store = SqliteStore::open(place.path()).unwrap();
     let (elsewhere, log) = (place.path().with_file_name("other.db"), beside(&place.path(), "-wal"));
@@ -240,7 +240,7 @@ fn a_log_without_its_database_is_refused() {
         }
         let error = SqliteStore::open(&elsewhere).unwrap_err();
         assert!(error.is_damaged(), "{error:?}");
-        assert!(error.to_string().contains("the database is gone or empty"), "{error}");
+        assert!(error.to_string().contains("the database is missing or empty"), "{error}");
         assert_eq!(elsewhere.exists(), is_empty);
         assert_eq!(fs::read(beside(&elsewhere, "-wal")).unwrap(), [7; 100]);
     }
@@ -258,7 +258,7 @@ async fn with_a_dead_owner() -> (InAFile, SqliteStore, PathBuf) {
 }
 
 #[tokio::test]
-async fn who_opens_the_journal_removes_the_files_of_the_dead_alone() {
+async fn opening_the_journal_removes_only_files_of_dead_owners() {
     let (place, store, dead) = with_a_dead_owner().await;
     let note = dead.with_file_name("note");
     fs::write(&note, "of somebody else").unwrap();
@@ -277,9 +277,9 @@ async fn who_opens_the_journal_removes_the_files_of_the_dead_alone() {
     assert!(!store.is_live(&gone).await.unwrap());
 }
 
-/// It decides what a row is called and nothing else.
+/// The file only decides the state of a row.
 #[tokio::test]
-async fn an_owner_whose_file_is_gone_is_taken_for_dead_and_writes_on() {
+async fn owner_without_its_file_counts_as_dead_and_still_writes() {
     let (place, store, _) = with_a_dead_owner().await;
     fs::remove_dir_all(beside(&place.path(), "-owners")).unwrap();
     let other = SqliteStore::open(place.path()).unwrap();
@@ -290,7 +290,7 @@ async fn an_owner_whose_file_is_gone_is_taken_for_dead_and_writes_on() {
 }
 
 #[tokio::test]
-async fn a_name_of_an_owner_leads_nowhere_else() {
+async fn owner_id_cannot_name_another_path() {
     let (_place, store, _) = with_a_dead_owner().await;
     let outside = TempDir::new().unwrap();
     let file = outside.path().join("locked");

@@ -1,4 +1,4 @@
-//! Another process with the journal: this very program, told by its environment to do what it reads, line by line.
+//! Another process with the journal: this test program, which an environment variable makes run commands from its input.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write, stdin, stdout};
@@ -11,11 +11,11 @@ use tokio::runtime;
 
 use crate::contract::{at, begin};
 
-/// The journal's path, in a process that was started to be told.
+/// The journal's path, in a process that runs commands.
 const JOURNAL: &str = "PAYMENTS_TEST_JOURNAL";
 
-/// Stands before each answer, among whatever else a program of tests writes.
-const ANSWER: &str = "=> ";
+/// Marks each response in the other output of a test program.
+const RESPONSE: &str = "=> ";
 
 /// A process that has the journal open, until it is dropped: then it is killed.
 pub(crate) struct Process {
@@ -34,7 +34,7 @@ impl Process {
         let program = env::current_exe().unwrap();
         let mut words = wrapper.iter().map(Into::into).chain([program.into_os_string()]);
         let mut command = Command::new(words.next().unwrap());
-        command.args(words).args(["--exact", "sqlite_process::as_a_process_of_its_own", "--nocapture"]);
+        command.args(words).args(["--exact", "sqlite_process::child_process", "--nocapture"]);
         let mut child = command
             .env(JOURNAL, journal)
             .env("RUST_BACKTRACE", "0")
@@ -46,43 +46,43 @@ impl Process {
         Self { child, input, output }
     }
 
-    pub(crate) fn ask(&mut self, question: &str) -> String {
-        self.tell(question);
-        self.answer()
+    pub(crate) fn ask(&mut self, command: &str) -> String {
+        self.send(command);
+        self.response()
     }
 
-    pub(crate) fn tell(&mut self, question: &str) {
-        writeln!(self.input, "{question}").unwrap();
+    pub(crate) fn send(&mut self, command: &str) {
+        writeln!(self.input, "{command}").unwrap();
     }
 
-    /// Whoever is traced can be killed at any time.
-    pub(crate) fn tell_if_alive(&mut self, question: &str) {
-        let _ = writeln!(self.input, "{question}");
+    /// For a traced process, which can be killed at any time.
+    pub(crate) fn send_if_alive(&mut self, command: &str) {
+        let _ = writeln!(self.input, "{command}");
     }
 
-    pub(crate) fn answer(&mut self) -> String {
-        self.try_answer().expect("the process has ended")
+    pub(crate) fn response(&mut self) -> String {
+        self.try_response().expect("the process has ended")
     }
 
     /// `None` if it has ended.
-    pub(crate) fn try_answer(&mut self) -> Option<String> {
+    pub(crate) fn try_response(&mut self) -> Option<String> {
         loop {
             let mut line = String::new();
             if self.output.read_line(&mut line).unwrap() == 0 {
                 return None;
             }
-            if let Some((_, answer)) = line.trim_end().split_once(ANSWER) {
-                return Some(answer.to_owned());
+            if let Some((_, response)) = line.trim_end().split_once(RESPONSE) {
+                return Some(response.to_owned());
             }
         }
     }
 
-    /// As `kill -9`.
+    /// Like `kill -9`.
     pub(crate) fn kill(mut self) {
         self.end();
     }
 
-    /// As `kill -9`; what it has answered can still be read.
+    /// Like `kill -9`. Its responses can still be read.
     pub(crate) fn end(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -96,16 +96,16 @@ impl Drop for Process {
     }
 }
 
-/// What a process that was started above does; in an ordinary run of the tests nothing.
+/// The process that is started above. In an ordinary test run it does nothing.
 #[test]
-fn as_a_process_of_its_own() {
+fn child_process() {
     let Some(journal) = env::var_os(JOURNAL) else { return };
     let runtime = runtime::Builder::new_current_thread().build().unwrap();
     let mut store = None;
     for line in stdin().lines() {
         let line = line.unwrap();
         let words: Vec<_> = line.split(' ').collect();
-        let answer = match (&words[..], &store) {
+        let response = match (&words[..], &store) {
             (["open"], _) => {
                 if let Some(store) = store.take() {
                     crate::sqlite::close(store);
@@ -129,21 +129,21 @@ fn as_a_process_of_its_own() {
             (["charge", key], Some(store)) => runtime.block_on(charged(store, key)),
             (["charge", keys, from, to], Some(store)) => {
                 let (from, to): (u32, u32) = (from.parse().unwrap(), to.parse().unwrap());
-                let mut answers = (from..to)
+                let mut responses = (from..to)
                     .map(|number| runtime.block_on(charged(store, &format!("{keys}{number}"))))
-                    .inspect(|answer| tell(answer));
-                let failure = answers.find(|answer| answer.starts_with("failed"));
+                    .inspect(|response| respond(response));
+                let failure = responses.find(|response| response.starts_with("failed"));
                 failure.map_or_else(|| "done".to_owned(), |_| "stopped".to_owned())
             }
-            _ => panic!("{line:?} is nothing that this process can do"),
+            _ => panic!("unknown command: {line:?}"),
         };
-        tell(&answer);
+        respond(&response);
     }
 }
 
-fn tell(answer: &str) {
+fn respond(response: &str) {
     let mut output = stdout();
-    writeln!(output, "{ANSWER}{answer}").unwrap();
+    writeln!(output, "{RESPONSE}{response}").unwrap();
     output.flush().unwrap();
 }
 
@@ -160,7 +160,7 @@ fn failed(error: &StoreError) -> String {
     format!("failed {kind}: {error}")
 }
 
-/// `begun`, `kept`, or how it failed.
+/// Returns `begun`, `kept`, or the failure.
 async fn begun(store: &SqliteStore, key: &str) -> String {
     match store.apply(begin(key, store, 0).0).await {
         Ok(applied) => if applied.written.is_some() { "begun" } else { "kept" }.to_owned(),
@@ -168,7 +168,7 @@ async fn begun(store: &SqliteStore, key: &str) -> String {
     }
 }
 
-/// `charged KEY` if it was begun and ended here, `kept` if another has begun it, or how it failed.
+/// Returns `charged KEY` if it was begun and ended here, `kept` if another has begun it, or the failure.
 async fn charged(store: &SqliteStore, key: &str) -> String {
     let (change, attempt) = begin(key, store, 0);
     let name = change.key().clone();

@@ -8,31 +8,31 @@ use crate::contract::key;
 use crate::sqlite::InAFile;
 use crate::sqlite_process::Process;
 
-/// All open the same file, which is not there yet, at the same time.
+/// Starts processes that open the same missing file at the same time.
 fn start(count: usize, place: &InAFile) -> Vec<Process> {
     let mut processes: Vec<_> = (0..count).map(|_| Process::start(&place.path())).collect();
     for process in &mut processes {
-        process.tell("open");
+        process.send("open");
     }
     for process in &mut processes {
-        assert_eq!(process.answer(), "opened");
+        assert_eq!(process.response(), "opened");
     }
     processes
 }
 
 #[tokio::test]
-async fn of_sixteen_processes_that_begin_one_key_one_wins() {
+async fn one_of_sixteen_processes_that_begin_one_key_wins() {
     const ROUNDS: usize = 100;
     let place = InAFile::new();
     let mut processes = start(16, &place);
     for round in 0..ROUNDS {
         for process in &mut processes {
-            process.tell(&format!("begin round-{round}"));
+            process.send(&format!("begin round-{round}"));
         }
-        let answers: Vec<_> = processes.iter_mut().map(Process::answer).collect();
-        let winners = answers.iter().filter(|answer| *answer == "begun").count();
-        assert_eq!(winners, 1, "round {round}: {answers:?}");
-        assert!(answers.iter().all(|answer| answer == "begun" || answer == "kept"), "{answers:?}");
+        let responses: Vec<_> = processes.iter_mut().map(Process::response).collect();
+        let winners = responses.iter().filter(|response| *response == "begun").count();
+        assert_eq!(winners, 1, "round {round}: {responses:?}");
+        assert!(responses.iter().all(|response| response == "begun" || response == "kept"), "{responses:?}");
     }
     let store = SqliteStore::open(place.path()).unwrap();
     let intents = store.list(StateName::ALL, None, usize::MAX).await.unwrap().intents;
@@ -41,25 +41,25 @@ async fn of_sixteen_processes_that_begin_one_key_one_wins() {
 }
 
 #[tokio::test]
-async fn what_four_processes_write_at_once_is_all_there() {
+async fn concurrent_writes_of_four_processes_are_all_stored() {
     const KEYS: u32 = 100;
     let place = InAFile::new();
     let mut processes = start(4, &place);
     let mut charged = BTreeSet::new();
-    // Keys of their own, then the same ones.
+    // First different keys, then the same ones.
     for is_shared in [false, true] {
         for (number, process) in processes.iter_mut().enumerate() {
             let name = if is_shared { "shared-".to_owned() } else { format!("of-{number}-") };
-            process.tell(&format!("charge {name} 0 {KEYS}"));
+            process.send(&format!("charge {name} 0 {KEYS}"));
         }
         for process in &mut processes {
             loop {
-                let answer = process.answer();
-                match answer.split_once(' ') {
+                let response = process.response();
+                match response.split_once(' ') {
                     Some(("charged", key)) => assert!(charged.insert(key.to_owned()), "{key} twice"),
-                    _ if answer == "kept" => assert!(is_shared),
-                    _ if answer == "done" => break,
-                    _ => panic!("{answer}"),
+                    _ if response == "kept" => assert!(is_shared),
+                    _ if response == "done" => break,
+                    _ => panic!("{response}"),
                 }
             }
         }
@@ -74,9 +74,9 @@ async fn what_four_processes_write_at_once_is_all_there() {
     assert!(intents.iter().all(|intent| matches!(intent.state, IntentState::Processed { .. })));
 }
 
-/// The system lets go of a dead process's lock, and of nothing else.
+/// The system releases only the lock of the dead process.
 #[tokio::test]
-async fn what_a_killed_process_was_sending_is_unknown() {
+async fn intent_of_a_killed_process_is_unknown() {
     let place = InAFile::new();
     let mut processes = start(2, &place);
     assert_eq!(processes[0].ask("begin of-the-living"), "begun");

@@ -1,4 +1,4 @@
-//! What a durable change costs, for whoever asks:
+//! Measures the cost of a durable change:
 //!
 //! `cargo test --release -p payments-journal --test stores sqlite_speed -- --ignored --nocapture --test-threads 1`
 
@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use crate::contract::{at, begin};
 use crate::sqlite::{InAFile, close};
 
-/// Begins and ends so many intents, by so many callers at a time; two changes each.
+/// Begins and ends intents with this many concurrent callers; two changes each.
 async fn charge(store: &Arc<SqliteStore>, callers: usize, each: usize, key: fn(usize) -> String) -> String {
     let (start, bytes) = (Instant::now(), written());
     let mut tasks = JoinSet::new();
@@ -36,7 +36,7 @@ async fn charge(store: &Arc<SqliteStore>, callers: usize, each: usize, key: fn(u
     format!("{rate}/s of {} bytes", (written() - bytes) / changes)
 }
 
-/// How much this process has written so far.
+/// The bytes that this process has written so far.
 fn written() -> u64 {
     let io = fs::read_to_string("/proc/self/io").unwrap_or_default();
     let bytes = io.lines().find_map(|line| line.strip_prefix("wchar: "));
@@ -47,20 +47,20 @@ fn sequential(number: usize) -> String {
     format!("run-2026-11-{number:012}")
 }
 
-/// Letters alone: a key must not look like a card number.
+/// Only letters, because a key must not look like a card number.
 fn random(number: usize) -> String {
     let mixed = (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed =
         u128::from(mixed ^ (mixed >> 29)) << 64 | u128::from(mixed.wrapping_mul(0xBF58_476D_1CE4_E5B9));
-    let letter = |place: u32| char::from(b'a' + u8::try_from((mixed >> (4 * place)) & 15).unwrap());
+    let letter = |digit: u32| char::from(b'a' + u8::try_from((mixed >> (4 * digit)) & 15).unwrap());
     (0..32).rev().map(letter).collect()
 }
 
-/// As the above, of SQL.
+/// The same in SQL.
 const RANDOM: &str =
     "hex(randomblob(4)) || 'x' || hex(randomblob(4)) || 'x' || hex(randomblob(4)) || 'x' || n";
 
-/// Ended intents, written past the store.
+/// Inserts ended intents without the store.
 fn fill(place: &InAFile, rows: u64, key: &str) {
     let connection = Connection::open(place.path()).unwrap();
     connection
@@ -89,7 +89,7 @@ fn memory() -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "it measures"]
-async fn what_a_change_costs() {
+async fn cost_of_a_change() {
     for (rows, keys, sql, key) in [
         (1_000, "sequential", "printf('run-2026-10-%012d', n)", sequential as fn(usize) -> String),
         (1_000, "random", RANDOM, random),

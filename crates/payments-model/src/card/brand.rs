@@ -1,8 +1,8 @@
 use std::fmt;
 
-/// The card network that a number seems to belong to, by its first digits.
+/// The card network suggested by the first digits of a number.
 ///
-/// A hint for people and for the length of the security code, nothing more: the ranges move, and the service
+/// It is only a hint, for display and for the length of the security code. The ranges change over time, and the service
 /// decides.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,7 +26,7 @@ pub enum Brand {
 }
 
 impl Brand {
-    /// The brand of a number given as digits.
+    /// The brand of a number of digits only.
     pub(crate) fn of_digits(digits: &str) -> Self {
         let prefix =
             |length: usize| digits.get(..length).and_then(|text| text.parse::<u16>().ok()).unwrap_or(0);

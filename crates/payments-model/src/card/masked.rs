@@ -2,23 +2,23 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::mask::stars;
+use crate::mask::mask_digits;
 
-/// A card number as the service returns it: only the last four digits can be seen.
+/// A card number as the service returns it: only the last four digits are visible.
 ///
-/// Another type than [`CardNumber`](crate::CardNumber), because it cannot be charged and may be shown. If a service returns a
-/// full number all the same, every digit but the last four is replaced by `*`.
+/// It is not a [`CardNumber`](crate::CardNumber), because it cannot be charged and may be shown. If the service returns a full
+/// number, every digit except the last four is replaced by `*`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct MaskedCard(String);
 
 impl MaskedCard {
-    /// Keeps the text, with at most the last four of its digits legible.
+    /// Keeps the text, with every digit except the last four replaced by `*`.
     pub fn new(text: &str) -> Self {
-        Self(stars(text))
+        Self(mask_digits(text))
     }
 
-    /// The last four digits, if the text ends in four digits.
+    /// The last four digits, if the text ends with four digits.
     pub fn last_four(&self) -> Option<&str> {
         let last = self.0.get(self.0.len().checked_sub(4)?..)?;
         last.bytes().all(|byte| byte.is_ascii_digit()).then_some(last)
@@ -31,7 +31,7 @@ impl MaskedCard {
 }
 
 impl From<String> for MaskedCard {
-    /// As [`new`](Self::new).
+    /// Same as [`new`](Self::new).
     fn from(text: String) -> Self {
         Self::new(&text)
     }

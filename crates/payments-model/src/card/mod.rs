@@ -1,4 +1,4 @@
-//! The card of a request, and the masked card of a record.
+//! The card in a request, and the masked card number in a record.
 
 mod brand;
 mod masked;

@@ -7,10 +7,9 @@ use crate::secret::SecretText;
 use crate::violation::Rule;
 use crate::{Brand, MaskedCard, ValidationError};
 
-/// A full card number, as it is sent in a request.
+/// A full card number, as sent in a request.
 ///
-/// It is set to zero on drop, has no `Display` and no serialization, and `Debug` shows the brand and the last
-/// four digits alone.
+/// It is set to zero on drop and has no `Display` and no serialization. `Debug` shows only the brand and the last four digits.
 ///
 /// ```
 /// use payments_model::CardNumber;
@@ -24,21 +23,21 @@ use crate::{Brand, MaskedCard, ValidationError};
 pub struct CardNumber(SecretText);
 
 impl CardNumber {
-    /// A card number as a person types it. Spaces and hyphens are dropped.
+    /// A card number as a person types it. Spaces and hyphens are removed.
     ///
     /// # Errors
     ///
-    /// If what remains is not 12 to 19 digits, is all zeros, or fails the Luhn check (numbers that begin with
-    /// 62 need not pass it). These rules are chosen by this SDK; the interface says "card number as digits".
+    /// If the rest is not 12 to 19 digits, is all zeros, or fails the Luhn check. Numbers that begin with 62 need not pass
+    /// the check. These rules are chosen by this SDK; the interface says "card number as digits".
     pub fn new(text: &str) -> Result<Self, ValidationError> {
         Self::check(text, Luhn::Required).map_err(|rule| ValidationError::one("CardNumber", rule))
     }
 
-    /// A card number whose check digit is not looked at, for the rare ranges that have none.
+    /// A card number without the Luhn check, for the rare ranges that have no check digit.
     ///
     /// # Errors
     ///
-    /// If without spaces and hyphens the text is not 12 to 19 digits, or is all zeros.
+    /// If the text without spaces and hyphens is not 12 to 19 digits, or is all zeros.
     pub fn without_luhn_check(text: &str) -> Result<Self, ValidationError> {
         Self::check(text, Luhn::Skipped).map_err(|rule| ValidationError::one("CardNumber", rule))
     }
@@ -49,23 +48,23 @@ impl CardNumber {
         &digits[digits.len() - 4..]
     }
 
-    /// The network that the first digits hint at.
+    /// The card network suggested by the first digits.
     pub fn brand(&self) -> Brand {
         Brand::of_digits(self.0.as_str())
     }
 
-    /// The number with every digit but the last four replaced by `*`, as the service returns it.
+    /// The number with every digit except the last four replaced by `*`, as the service returns it.
     pub fn masked(&self) -> MaskedCard {
         MaskedCard::new(self.0.as_str())
     }
 
-    /// All digits. Whoever calls this must see to it that they are not stored or logged.
+    /// All digits. The caller must not store or log them.
     pub fn expose_secret(&self) -> &str {
         self.0.as_str()
     }
 
     pub(crate) fn check(text: &str, luhn: Luhn) -> Result<Self, Rule> {
-        // Reserved once and never outgrown, so that no copy of the digits is left behind.
+        // Allocated once and never grown, so that no copy of the digits remains in memory.
         let mut digits = Zeroizing::new(String::with_capacity(MAX_DIGITS));
         for character in text.chars().filter(|character| !matches!(character, ' ' | '-')) {
             if !character.is_ascii_digit() || digits.len() == MAX_DIGITS {
@@ -80,7 +79,7 @@ impl CardNumber {
             return Err("must not be all zeros");
         }
         if luhn == Luhn::Required && !digits.starts_with("62") && !passes_luhn(&digits) {
-            return Err("must pass the Luhn check; one of its digits is wrong");
+            return Err("must be a valid card number: at least one digit is wrong (Luhn check)");
         }
         Ok(Self(SecretText::from(digits)))
     }
@@ -101,7 +100,7 @@ impl fmt::Debug for CardNumber {
     }
 }
 
-/// Whether the check digit is looked at.
+/// Whether the check digit is verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Luhn {
     #[default]
@@ -109,8 +108,8 @@ pub(crate) enum Luhn {
     Skipped,
 }
 
-/// The Luhn check (ISO/IEC 7812-1) of ASCII digits: from the right every second one counts double, and of ten or more its
-/// digits are added. The sum must be a multiple of ten.
+/// The Luhn check (ISO/IEC 7812-1) of ASCII digits: every second digit from the right is doubled, and 9 is subtracted from
+/// results above 9. The sum must be a multiple of ten.
 pub(crate) fn passes_luhn(digits: &str) -> bool {
     let values = digits.bytes().rev().enumerate().map(|(place, digit)| {
         let value = u32::from(digit - b'0');

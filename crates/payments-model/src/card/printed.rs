@@ -1,4 +1,4 @@
-//! What else is printed on a card: the security code and the expiry.
+//! The security code and the expiry printed on a card.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,25 +9,24 @@ use crate::secret::{Redacted, SecretText};
 use crate::violation::Rule;
 use crate::{Brand, ValidationError};
 
-/// The security code printed on a card: three digits, four on American Express.
+/// The security code printed on a card: three digits, or four on American Express.
 ///
-/// Text, not a number: a leading zero counts. It is set to zero on drop, has no `Display` and no
-/// serialization, and `Debug` shows nothing of it.
+/// It is text, not a number, because leading zeros count. It is set to zero on drop and has no `Display` and no
+/// serialization. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Cvv(SecretText);
 
 impl Cvv {
-    /// A security code of three or four digits. Which of the two is right depends on the card and is checked
-    /// when the request is built.
+    /// A security code of three or four digits. Building the request checks the length that the card needs.
     ///
     /// # Errors
     ///
-    /// If the text is anything but three or four ASCII digits.
+    /// If the text is not three or four ASCII digits.
     pub fn new(text: &str) -> Result<Self, ValidationError> {
         Self::check(text).map_err(|rule| ValidationError::one("Cvv", rule))
     }
 
-    /// The digits. Whoever calls this must not store them, not even encrypted.
+    /// The digits. The caller must not store them, not even encrypted.
     pub fn expose_secret(&self) -> &str {
         self.0.as_str()
     }
@@ -67,24 +66,23 @@ impl fmt::Debug for Cvv {
 
 /// The month in which a card expires, sent as the four digits `MMYY`.
 ///
-/// The interface says "four digits" and no more; month before year is inferred by this SDK from what is usual
-/// on cards. It is set to zero on drop, has no `Display` and no serialization, and `Debug` shows nothing of
-/// it.
+/// The interface says only "four digits". This SDK puts the month before the year, as cards do. It is set to zero on drop and
+/// has no `Display` and no serialization. `Debug` does not show it.
 ///
-/// A date in the past is a valid `Expiry`: reading one involves no clock. Ask
-/// [`is_expired_on`](Self::is_expired_on).
+/// A date in the past is a valid `Expiry`, because parsing uses no clock. See [`is_expired_on`](Self::is_expired_on).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Expiry(SecretText);
 
 impl Expiry {
-    /// The month 1 to 12 of a year 2000 to 2099.
+    /// A month from 1 to 12 and a year from 2000 to 2099.
     ///
     /// # Errors
     ///
-    /// If either is out of range; a two-digit year is.
+    /// If either is out of range. A two-digit year is.
     pub fn new(month: u8, year: u16) -> Result<Self, ValidationError> {
         if !(1..=12).contains(&month) || !(2000..=2099).contains(&year) {
-            return Err(ValidationError::one("ExpiryDate", "must be a month 1 to 12 of a year 2000 to 2099"));
+            let rule = "must have a month from 1 to 12 and a year from 2000 to 2099";
+            return Err(ValidationError::one("ExpiryDate", rule));
         }
         Ok(Self(SecretText::new(format!("{month:02}{:02}", year % 100))))
     }
@@ -101,7 +99,7 @@ impl Expiry {
         2000 + u16::from(tens) * 10 + u16::from(ones)
     }
 
-    /// Whether the card has expired in the given month: a card is good until the end of its own.
+    /// Whether the card has expired in this month. A card is valid until the end of its expiry month.
     pub fn is_expired_on(&self, year: u16, month: u8) -> bool {
         (self.year(), self.month()) < (year, month)
     }
@@ -134,7 +132,7 @@ impl Expiry {
 impl FromStr for Expiry {
     type Err = ValidationError;
 
-    /// Reads `MMYY` or `MM/YY`.
+    /// Parses `MMYY` or `MM/YY`.
     fn from_str(text: &str) -> Result<Self, ValidationError> {
         Self::check(text).map_err(|rule| ValidationError::one("ExpiryDate", rule))
     }
@@ -147,4 +145,4 @@ impl fmt::Debug for Expiry {
     }
 }
 
-const EXPIRY_RULE: Rule = "must be MMYY or MM/YY with a month 01 to 12";
+const EXPIRY_RULE: Rule = "must be MMYY or MM/YY, with a month from 01 to 12";

@@ -1,4 +1,4 @@
-//! A JSON value out of whatever format a record is deserialized from.
+//! A JSON value from any self-describing format.
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,10 +12,10 @@ use serde_json::value::RawValue;
 
 use super::{Digits, Json};
 
-/// A value as JSON text: verbatim where `serde_json` has the text, and otherwise written anew from what the format has.
+/// A value as JSON text: verbatim if `serde_json` has the text, otherwise serialized from the format's value.
 ///
-/// `RawValue` by itself is refused by every other format, and by `serde_json` where a value was buffered (`flatten`,
-/// untagged enums).
+/// `RawValue` alone fails with every other format, and with `serde_json` if serde buffered the value (`flatten`, untagged
+/// enums).
 pub(crate) struct AnyJson {
     raw: Box<RawValue>,
     digits: Digits,
@@ -30,25 +30,26 @@ impl AnyJson {
 impl<'de> Deserialize<'de> for AnyJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let digits = Cell::new(Digits::AsWritten);
-        let raw = Box::<RawValue>::deserialize(Rewriting { inner: deserializer, digits: &digits })?;
+        let raw =
+            Box::<RawValue>::deserialize(RawValueDeserializer { inner: deserializer, digits: &digits })?;
         Ok(Self { raw, digits: digits.get() })
     }
 }
 
-/// The format's deserializer, except that `RawValue` gets a value from it in any case.
-struct Rewriting<'c, D> {
+/// The format's deserializer, extended so that it always produces a `RawValue`.
+struct RawValueDeserializer<'c, D> {
     inner: D,
     digits: &'c Cell<Digits>,
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Rewriting<'_, D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for RawValueDeserializer<'_, D> {
     type Error = D::Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
         self.inner.deserialize_any(visitor)
     }
 
-    /// What `RawValue` asks for, under a name that `serde_json` knows. It gets the text in the form that it expects.
+    /// `RawValue` calls this with a name that `serde_json` knows. It expects a map with the text as its one value.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -65,7 +66,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Rewriting<'_, D> {
     }
 }
 
-/// Makes JSON text of any value.
+/// Turns any value into JSON text.
 struct TextVisitor;
 
 impl<'de> Visitor<'de> for TextVisitor {
@@ -75,20 +76,20 @@ impl<'de> Visitor<'de> for TextVisitor {
         f.write_str("any value")
     }
 
-    /// `serde_json`, which knows the name and gives the text.
+    /// For `serde_json`, which recognizes the name and provides the text.
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
         map.next_key::<IgnoredAny>()?;
         let RawText(text, digits) = map.next_value()?;
         Ok((text, digits))
     }
 
-    /// Any other format, for which the name says nothing.
+    /// For any other format, which ignores the name.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         Ok((Value::deserialize(deserializer)?.to_string(), Digits::Rebuilt))
     }
 }
 
-/// The text that `serde_json` gives: a part of what it reads, or a text of its own.
+/// The text from `serde_json`: borrowed from its input, or a new string.
 struct RawText(String, Digits);
 
 impl<'de> Deserialize<'de> for RawText {
@@ -107,7 +108,7 @@ impl<'de> Deserialize<'de> for RawText {
             }
 
             fn visit_str<E>(self, text: &str) -> Result<RawText, E> {
-                Ok(RawText(text.to_owned(), Digits::Unsure))
+                Ok(RawText(text.to_owned(), Digits::Unknown))
             }
         }
 

@@ -1,4 +1,4 @@
-//! JSON values as the texts that they are. A `Value` and an `f64` would lose digits.
+//! JSON values as text. A `Value` or an `f64` would lose digits.
 
 mod any;
 mod raw;
@@ -12,23 +12,23 @@ use serde_json::value::RawValue;
 
 pub(crate) use any::AnyJson;
 pub use raw::RawJson;
-pub(crate) use raw::{MOST_LEVELS, Portable};
+pub(crate) use raw::{MAX_DEPTH, Portable};
 
-/// One JSON value, as it was written.
+/// One JSON value as text.
 #[derive(Clone, Copy)]
 pub(crate) struct Json<'a> {
     text: &'a str,
     digits: Digits,
 }
 
-/// Whether the numbers in a text have the digits that they were written with, rather than those of a binary fraction.
+/// Whether the numbers in a text have their original digits. Numbers that passed through an `f64` may not.
 #[derive(Clone, Copy)]
 pub(crate) enum Digits {
-    /// The text is a part of what is read.
+    /// The text is part of the input.
     AsWritten,
-    /// `serde_json` gave the text without telling whether it comes from a reader or from a `Value`.
-    Unsure,
-    /// The text was written anew from another format or from a buffered value.
+    /// The text comes from `serde_json`, but its source may be a reader or a `Value`.
+    Unknown,
+    /// The text was serialized again from another format or from a buffered value.
     Rebuilt,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Json<'a> {
         self.text.starts_with('"')
     }
 
-    /// The members of an object; `None` for any other value, and where a name is not Unicode (`"\ud800"`).
+    /// The members of an object. `None` for any other value, and if a name is not Unicode (`"\ud800"`).
     pub(crate) fn members(self) -> Option<Vec<Member<'a>>> {
         if !self.is_object() {
             return None;
@@ -65,7 +65,7 @@ impl<'a> Json<'a> {
         Some(members.into_iter().map(inherited).collect())
     }
 
-    /// The elements of an array; `None` for any other value.
+    /// The elements of an array. `None` for any other value.
     pub(crate) fn elements(self) -> Option<Vec<Self>> {
         if !self.text.starts_with('[') {
             return None;
@@ -74,7 +74,7 @@ impl<'a> Json<'a> {
         Some(elements.into_iter().map(|raw| Self { text: raw.get(), ..self }).collect())
     }
 
-    /// The text of a string; `None` for any other value, and for a string that is not Unicode.
+    /// The text of a string. `None` for any other value, and for a string that is not Unicode.
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
         let written = self.text.strip_prefix('"')?.strip_suffix('"')?;
         if written.contains('\\') {
@@ -88,7 +88,7 @@ impl<'a> Json<'a> {
         matches!(self.text.as_bytes(), [b'-' | b'0'..=b'9', ..]).then_some(self.text)
     }
 
-    /// A text, or the digits of a whole number: how identifiers and codes are read.
+    /// A string, or the digits of a whole number. Identifiers and codes are read this way.
     pub(crate) fn text_or_integer(self) -> Option<Cow<'a, str>> {
         match self.number() {
             Some(digits) => self.is_whole(digits).then_some(Cow::Borrowed(digits)),
@@ -96,34 +96,34 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A whole number, as a number or as a text that would be one.
+    /// A whole number, or a string that contains one.
     pub(crate) fn integer(self) -> Option<i64> {
         let digits = self.text_or_integer()?;
         let has_leading_zero = digits.trim_start_matches('-').starts_with('0') && digits != "0";
         if is_integer(&digits) && !has_leading_zero { digits.parse().ok() } else { None }
     }
 
-    /// A number, or a text that would be one.
+    /// A number, or a string that contains one.
     pub(crate) fn amount(self) -> Option<crate::Amount> {
         match self.number() {
-            Some(digits) if self.is_whole(digits) || self.has_digits_of(digits) => digits.parse().ok(),
+            Some(digits) if self.is_whole(digits) || self.has_original_digits(digits) => digits.parse().ok(),
             Some(_) => None,
             None => self.text()?.parse().ok(),
         }
     }
 
-    /// Whether the digits are a whole number as it was written. A large one may be out of a binary fraction, depending on the
-    /// features of `serde_json` that other crates enable.
+    /// Whether the text is a whole number with its original digits. A large number may come from an `f64`, depending on the
+    /// `serde_json` features that other crates enable.
     fn is_whole(self, digits: &str) -> bool {
         let is_small = || digits.parse::<i64>().is_ok() || digits.parse::<u64>().is_ok();
         is_integer(digits) && (matches!(self.digits, Digits::AsWritten) || is_small())
     }
 
-    /// Whether the digits of a fraction are those that were written. A binary fraction keeps 15 significant ones.
-    fn has_digits_of(self, number: &str) -> bool {
+    /// Whether a decimal number has its original digits. An `f64` keeps 15 significant digits.
+    fn has_original_digits(self, number: &str) -> bool {
         match self.digits {
             Digits::AsWritten => true,
-            Digits::Unsure => number.bytes().filter(u8::is_ascii_digit).count() <= 15,
+            Digits::Unknown => number.bytes().filter(u8::is_ascii_digit).count() <= 15,
             Digits::Rebuilt => false,
         }
     }
@@ -138,13 +138,13 @@ fn is_integer(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What JSON counts as white space, which is less than Unicode does.
+/// The whitespace characters of JSON. Unicode has more.
 pub(crate) const WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// A name and its value in a JSON object.
+/// The name and the value of a member of a JSON object.
 pub(crate) type Member<'a> = (Cow<'a, str>, Json<'a>);
 
-/// The members of an object in their order, repeated ones included.
+/// The members of an object in order, including repeated ones.
 #[derive(Default)]
 pub(crate) struct Members<'a>(pub(crate) Vec<Member<'a>>);
 
@@ -160,7 +160,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
             }
 
             fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Members<'de>, M::Error> {
-                let mut members = Vec::with_capacity(USUAL_COUNT);
+                let mut members = Vec::with_capacity(TYPICAL_COUNT);
                 while let Some((Text(name), value)) = map.next_entry::<Text<'de>, &'de RawValue>()? {
                     members.push((name, value.into()));
                 }
@@ -172,19 +172,19 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// The value under this name, if there is exactly one.
+/// The value of the member with this name, if there is exactly one.
 pub(crate) fn only<'a>(members: &[Member<'a>], name: &str) -> Option<Json<'a>> {
-    let mut found = members.iter().filter(|(own, _)| own == name);
+    let mut found = members.iter().filter(|member| member.0 == name);
     let (_, json) = found.next()?;
     found.next().is_none().then_some(*json)
 }
 
-/// A string, borrowed where nothing in it is escaped.
+/// A string. It is borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Room for nearly every record and request.
-const USUAL_COUNT: usize = 32;
+/// Enough for nearly every record and request.
+const TYPICAL_COUNT: usize = 32;
 
 #[cfg(test)]
 mod tests {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_as_what_they_are() {
+    fn each_accessor_reads_only_its_kind_of_value() {
         assert_eq!(json(r#""a\n\u00e4\ud83d\ude00""#).text().as_deref(), Some("a\nä😀"));
         assert_eq!(json(r#""\ud800""#).text(), None);
         assert_eq!(json("1").text(), None);

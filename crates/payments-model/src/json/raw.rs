@@ -4,22 +4,22 @@ use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::value::RawValue;
 
 use super::Json;
-use crate::mask::{holds_card_number, is_secret_name};
+use crate::mask::{contains_card_number, is_secret_name};
 use crate::secret::REDACTED;
 
-/// A JSON value exactly as the service sent it, because this crate has no type for it.
+/// A JSON value exactly as the service sent it, for which this crate has no type.
 ///
-/// Nothing in it was checked beyond being JSON: it may be of any size and hold anything. `Debug` shows its length alone.
+/// It is valid JSON, but nothing else was checked: it may have any size and any content. `Debug` shows only its length.
 #[derive(Clone)]
 pub struct RawJson(Box<RawValue>);
 
 impl RawJson {
-    /// Keeps `text` if it is one JSON value, `None` otherwise.
+    /// Keeps `text` if it is exactly one JSON value. `None` otherwise.
     pub fn parse(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok().map(Self)
     }
 
-    /// The JSON text, which may be whatever the service sent. Do not log it.
+    /// The JSON text. It may contain anything that the service sent, so do not log it.
     pub fn text(&self) -> &str {
         self.0.get()
     }
@@ -28,7 +28,7 @@ impl RawJson {
         &self.0
     }
 
-    /// Keeps a text that is JSON by construction.
+    /// Keeps text that is JSON by construction.
     pub(crate) fn from_json_text(text: String) -> Self {
         Self(RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned()))
     }
@@ -37,9 +37,10 @@ impl RawJson {
         Self::from_json_text(format!("\"{REDACTED}\""))
     }
 
-    /// The value, except what stands in it under the name of a secret, and texts and numbers that hold a card-like number.
+    /// The value with two kinds of content replaced: values under the name of a secret, and strings and numbers that contain
+    /// a card-like number.
     pub(crate) fn redacted_from(json: Json<'_>) -> Self {
-        let redacted = redact(json, MOST_LEVELS);
+        let redacted = redact(json, MAX_DEPTH);
         Self::from_json_text(redacted.unwrap_or_else(|| json.as_str().to_owned()))
     }
 }
@@ -59,7 +60,7 @@ impl PartialEq for RawJson {
 
 impl Eq for RawJson {}
 
-/// The JSON with secrets replaced; `None` where there are none, so that it stays as it was written.
+/// The JSON with secrets replaced. `None` if there are none, so that the caller keeps the original text.
 fn redact(json: Json<'_>, levels: u32) -> Option<String> {
     let replaced = || Some(format!("\"{REDACTED}\""));
     if let Some(elements) = json.elements() {
@@ -90,11 +91,11 @@ fn redact(json: Json<'_>, levels: u32) -> Option<String> {
     } else {
         let text = json.text();
         let text = text.as_deref().unwrap_or_else(|| json.as_str());
-        if holds_card_number(text) { replaced() } else { None }
+        if contains_card_number(text) { replaced() } else { None }
     }
 }
 
-/// The value for a format that need not be JSON. A number that is not whole is written as a text, which keeps its digits.
+/// The value for any format. A number that is not whole is written as a string, which keeps its digits.
 pub(crate) struct Portable<'a> {
     json: Json<'a>,
     levels: u32,
@@ -102,7 +103,7 @@ pub(crate) struct Portable<'a> {
 
 impl<'a> Portable<'a> {
     pub(crate) fn new(json: Json<'a>) -> Self {
-        Self { json, levels: MOST_LEVELS }
+        Self { json, levels: MAX_DEPTH }
     }
 }
 
@@ -140,15 +141,15 @@ impl Serialize for Portable<'_> {
     }
 }
 
-/// Deeper values are refused in an account field, redacted as a whole in a record, and written to other formats as JSON text.
-pub(crate) const MOST_LEVELS: u32 = 64;
+/// Deeper values are rejected in an account field, redacted as a whole in a record, and written to other formats as JSON text.
+pub(crate) const MAX_DEPTH: u32 = 64;
 
 #[cfg(test)]
 mod tests {
     use super::RawJson;
 
     #[test]
-    fn one_json_value_is_kept_verbatim_and_not_shown() {
+    fn json_value_is_kept_verbatim_and_not_shown_by_debug() {
         let raw = RawJson::parse(" {\"a\" : 4242} ").unwrap();
         assert_eq!(raw.text(), "{\"a\" : 4242}");
         assert_eq!(format!("{raw:?}"), "RawJson(12 bytes)");
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn values_under_secret_names_are_replaced_and_the_rest_is_left_as_it_is_d62() {
+    fn only_values_under_secret_names_and_card_numbers_are_replaced_d62() {
         for (json, redacted) in [
             (r#"{"Cvv" : "1"}"#, r#"{"Cvv":"[redacted]"}"#),
             (r#"[{"Cvv":{"Cvv":["}"]}, "b":1}]"#, r#"[{"Cvv":"[redacted]","b":1}]"#),

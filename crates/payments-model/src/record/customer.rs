@@ -3,10 +3,10 @@ use crate::CustomerId;
 use crate::json::Json;
 
 record! {
-    /// A customer as the service describes it: what a customer lookup returns.
+    /// A customer, as a customer lookup returns it.
     ///
-    /// Every field is optional when read, the identifier included: who asked for it knows it. It is read as leniently as a
-    /// [`TransactionRecord`](crate::TransactionRecord). `Debug` shows identifiers and nothing personal.
+    /// Every field is optional when read. So is the identifier, because the caller of the lookup already has it. The record is
+    /// read as leniently as a [`TransactionRecord`](crate::TransactionRecord). `Debug` shows identifiers and no personal data.
     pub struct CustomerRecord {
         /// `CustomerId`.
         shown customer_id: CustomerId = "CustomerId", customer_id;
@@ -16,7 +16,7 @@ record! {
         personal email: String = "Email", text;
         /// `PhoneNumber`.
         personal phone_number: String = "PhoneNumber", text;
-        /// `CountryId`. The interface does not show what the numbers mean.
+        /// `CountryId`. The interface does not document what the numbers mean.
         shown country_id: i64 = "CountryId", Json::integer;
         /// `CountryCode`.
         personal country_code: String = "CountryCode", code;
@@ -26,7 +26,7 @@ record! {
         personal city: String = "City", text;
         /// `PostalCode`.
         personal postal_code: String = "PostalCode", code;
-        /// `StateId`. The interface does not show what the numbers mean.
+        /// `StateId`. The interface does not document what the numbers mean.
         shown state_id: i64 = "StateId", Json::integer;
     }
 }

@@ -4,8 +4,8 @@ use crate::RawJson;
 
 /// One field of a record, as far as it could be read.
 ///
-/// A completed payment must not turn into an error because one cosmetic field has an odd shape, and an amount that could
-/// not be read must never look like zero. So the four things that can happen to a field stay apart.
+/// One malformed field must not turn a successful payment into an error, and an unreadable amount must never look like zero.
+/// So there are four distinct states.
 ///
 /// ```
 /// use payments_model::{Amount, Field};
@@ -16,20 +16,19 @@ use crate::RawJson;
 /// assert_eq!(state.as_deref(), None);
 /// ```
 ///
-/// The enum is complete: a field is not there, is `null`, is readable, or is none of these.
+/// The enum is complete: a field is absent, `null`, readable, or unreadable.
 #[expect(clippy::exhaustive_enums, reason = "complete: JSON leaves no fifth state")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Field<T> {
     /// The record does not have the field.
     #[default]
     Absent,
-    /// The field is there and is JSON `null`. This is not the same as an empty text.
+    /// The field is JSON `null`. This is not the same as an empty string.
     Null,
-    /// The field holds a value of the kind that the interface names, possibly a number carried as text or the other way
-    /// round.
+    /// The field has a value of the type in the interface. A number may have been sent as a string, or a string as a number.
     Value(T),
-    /// The field holds something else, or appears more than once. The JSON is kept: the value itself, or for a repeated
-    /// field an array of all its values in order. Card and account data in it are replaced by `"[redacted]"`.
+    /// The field has a value of another type, or appears more than once. The JSON is kept: the value, or for a repeated field
+    /// an array of all its values in order. Card and account data in it are replaced by `"[redacted]"`.
     Unreadable(RawJson),
 }
 
@@ -42,7 +41,7 @@ impl<T> Field<T> {
         }
     }
 
-    /// The value by itself, if there is one that could be read.
+    /// Converts into the value, if there is one that could be read.
     pub fn into_value(self) -> Option<T> {
         match self {
             Self::Value(value) => Some(value),
@@ -50,7 +49,7 @@ impl<T> Field<T> {
         }
     }
 
-    /// What the value dereferences to, if there is one that could be read: `Option<&str>` for a text.
+    /// The dereferenced value, if there is one that could be read: `Option<&str>` for a `String`.
     pub fn as_deref(&self) -> Option<&T::Target>
     where
         T: Deref,
@@ -58,7 +57,7 @@ impl<T> Field<T> {
         self.value().map(Deref::deref)
     }
 
-    /// The value as text, if there is one that could be read: of a text, an identifier or a masked card.
+    /// The value as text, if there is one that could be read. For strings, identifiers and masked card numbers.
     pub fn as_str(&self) -> Option<&str>
     where
         T: AsRef<str>,
@@ -66,7 +65,7 @@ impl<T> Field<T> {
         self.value().map(AsRef::as_ref)
     }
 
-    /// Whether the record does not have the field at all. `null` is not absent.
+    /// Whether the record does not have the field. `null` is not absent.
     pub const fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
     }
@@ -83,7 +82,7 @@ mod tests {
     use crate::{CustomerId, Field, RawJson};
 
     #[test]
-    fn only_a_value_has_a_value() {
+    fn value_is_returned_only_for_a_readable_field() {
         let unreadable = || Field::Unreadable(RawJson::parse("[\"secret\"]").unwrap());
         assert_eq!(Field::from(5).into_value(), Some(5));
         for field in [Field::<i64>::default(), Field::Null, unreadable()] {
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_borrowed_as_one() {
+    fn text_can_be_borrowed_as_str() {
         assert_eq!(Field::from("a".to_owned()).as_deref(), Some("a"));
         assert_eq!(Field::from("cus_1".parse::<CustomerId>().unwrap()).as_str(), Some("cus_1"));
         assert_eq!((Field::<String>::Null.as_deref(), Field::<String>::Absent.as_str()), (None, None));

@@ -1,4 +1,4 @@
-//! How a record is declared: each of its fields in one place.
+//! Declares a record: one line for each field.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use crate::mask::{is_secret_name, mask};
 use crate::secret::{REDACTED, Redacted};
 use crate::{Amount, CustomerId, Field, MaskedCard, OtherFields, RawJson, TransactionTypeCode, amount};
 
-/// Declares a record out of its fields: name and type here, name in the interface, how its JSON is read, and whether
-/// `Debug` shows it (`shown`) or says only that it is there (`personal`).
+/// Declares a record. Each field has a name and type in Rust, a name in the interface, a function that reads its JSON, and a
+/// privacy: `Debug` shows its value (`shown`) or only whether it is present (`personal`).
 ///
-/// The one field that must be there, if there is one, comes first.
+/// A required field, if there is one, comes first.
 macro_rules! record {
     (
         $(#[$meta:meta])*
@@ -33,15 +33,15 @@ macro_rules! record {
         pub struct $record {
             $($(#[$id_meta])* pub $id: $id_type,)?
             $($(#[$field_meta])* pub $field: $crate::Field<$type>,)*
-            /// Fields that the interface does not have.
+            /// Fields that the interface does not define.
             pub other: $crate::OtherFields,
         }
 
         impl $record {
-            /// The interface's table.
+            /// The fields of the interface's table.
             const NAMES: &[&str] = &[$($id_name,)? $($name,)*];
 
-            /// A record with nothing else in it.
+            /// A record in which every optional field is absent.
             pub fn new($($id: $id_type)?) -> Self {
                 Self {
                     $($id,)?
@@ -50,7 +50,7 @@ macro_rules! record {
                 }
             }
 
-            /// `None` without the field that must be there.
+            /// `None` if the required field is missing.
             pub(crate) fn read(members: &[$crate::json::Member<'_>]) -> Option<Self> {
                 Some(Self {
                     $($id: $crate::json::only(members, $id_name)
@@ -60,11 +60,11 @@ macro_rules! record {
                 })
             }
 
-            /// The record as the interface's JSON: its names in the order of its table, amounts as numbers, then the other
-            /// fields. It has the personal data that `Debug` hides. [`Deserialize`](serde::Deserialize) reads it back.
+            /// The record as the interface's JSON: the fields in the order of its table, amounts as numbers, then the other
+            /// fields. It contains the personal data that `Debug` hides. [`Deserialize`](serde::Deserialize) reads it back.
             pub fn to_json(&self) -> String {
-                let written = $crate::record::fields::Written::<_, true>(self);
-                serde_json::to_string(&written).expect("a map of texts and JSON values is JSON")
+                let record = $crate::record::fields::SerializeRecord::<_, true>(self);
+                serde_json::to_string(&record).expect("a map of strings and JSON values is JSON")
             }
         }
 
@@ -83,23 +83,23 @@ macro_rules! record {
             }
         }
 
-        /// Writes the interface's names. Amounts are texts and other numbers that are not whole are too, so that every format
-        /// keeps their digits. What was written reads back, except that an unreadable number becomes an array of it.
-        /// [`to_json`](Self::to_json) writes the interface's own JSON.
+        /// Serializes with the interface's names. Amounts and other numbers that are not whole become strings, so that every
+        /// format keeps their digits. Deserializing returns an equal record, except that an unreadable number becomes an array
+        /// with that number. [`to_json`](Self::to_json) writes the interface's JSON instead.
         impl serde::Serialize for $record {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                $crate::record::fields::Written::<_, false>(self).serialize(serializer)
+                $crate::record::fields::SerializeRecord::<_, false>(self).serialize(serializer)
             }
         }
 
-        /// Reads what `to_json` or any serializer wrote, out of any self-describing format, as leniently as a response.
+        /// Reads the output of `to_json` or of `Serialize`, from any self-describing format, as leniently as a response.
         impl<'de> serde::Deserialize<'de> for $record {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let json = $crate::json::AnyJson::deserialize(deserializer)?;
                 let members = json.as_json().members();
                 members.as_deref().and_then(Self::read).ok_or_else(|| {
                     serde::de::Error::custom(concat!(
-                        stringify!($record), " is an object" $(, " with one ", $id_name)?
+                        "expected a ", stringify!($record), ": an object" $(, " with exactly one ", $id_name)?
                     ))
                 })
             }
@@ -119,26 +119,26 @@ macro_rules! record {
 }
 pub(crate) use record;
 
-/// The field under this name, if it is there once and `read` understands it.
+/// Reads the field with this name. It is a value if it appears once and `read` can read it.
 pub(crate) fn read<'a, T>(
     members: &[Member<'a>],
     name: &str,
     read: impl FnOnce(Json<'a>) -> Option<T>,
 ) -> Field<T> {
-    let mut found = members.iter().filter(|(own, _)| own == name).map(|(_, json)| *json);
+    let mut found = members.iter().filter(|member| member.0 == name).map(|(_, json)| *json);
     let Some(json) = found.next() else {
         return Field::Absent;
     };
     let unreadable = |json| {
         let kept = RawJson::redacted_from(json);
-        // In a shape that cannot be masked with certainty, nothing of a card number is kept. In an array, because a text would
-        // be read back as the field's value.
+        // A card number in an unexpected form cannot be masked reliably, so nothing of it is kept. The mark is in an array,
+        // because a string would be read back as the value of the field.
         let is_secret = is_secret_name(name) || kept == RawJson::redacted();
-        let nothing = || RawJson::from_json_text(format!("[\"{REDACTED}\"]"));
-        Field::Unreadable(if is_secret { nothing() } else { kept })
+        let redacted = || RawJson::from_json_text(format!("[\"{REDACTED}\"]"));
+        Field::Unreadable(if is_secret { redacted() } else { kept })
     };
     if found.next().is_some() {
-        let all = members.iter().filter(|(own, _)| own == name).map(|(_, json)| json.as_str());
+        let all = members.iter().filter(|member| member.0 == name).map(|(_, json)| json.as_str());
         let all = RawJson::from_json_text(format!("[{}]", all.collect::<Vec<_>>().join(",")));
         return unreadable(all.as_raw().into());
     }
@@ -152,7 +152,7 @@ pub(crate) fn text(json: Json<'_>) -> Option<String> {
     json.text().map(Into::into)
 }
 
-/// Codes are texts that some services send as numbers.
+/// Codes are strings that some services send as numbers.
 pub(crate) fn code(json: Json<'_>) -> Option<String> {
     json.text_or_integer().map(Into::into)
 }
@@ -161,7 +161,7 @@ pub(crate) fn customer_id(json: Json<'_>) -> Option<CustomerId> {
     CustomerId::from_answer(json.text_or_integer()?)
 }
 
-/// What `Debug` shows of a field.
+/// A field in `Debug` output.
 pub(crate) struct Debugged<'a, T> {
     field: &'a Field<T>,
     is_personal: bool,
@@ -199,14 +199,14 @@ pub(crate) trait Record {
     fn other(&self) -> &OtherFields;
 }
 
-/// A value by the JSON type that the interface has for it, however it was read.
+/// A value with its JSON type in the interface. The service may have sent another type.
 pub(crate) enum Wire<'a> {
     Null,
     Amount(Amount),
     Integer(i64),
     Text(&'a str),
     Unreadable(&'a RawJson),
-    /// Of a field that the interface does not have.
+    /// A field that the interface does not define.
     Other(&'a RawJson),
 }
 
@@ -261,26 +261,26 @@ impl ToWire for CustomerId {
     }
 }
 
-/// A record on its way to a serializer: `EXACT` with numbers digit by digit, for the interface's JSON, or for any format.
-pub(crate) struct Written<'r, R, const EXACT: bool>(pub(crate) &'r R);
+/// Serializes a record: as the interface's JSON with exact numbers if `EXACT`, otherwise for any format.
+pub(crate) struct SerializeRecord<'r, R, const EXACT: bool>(pub(crate) &'r R);
 
-impl<R: Record, const EXACT: bool> Serialize for Written<'_, R, EXACT> {
+impl<R: Record, const EXACT: bool> Serialize for SerializeRecord<'_, R, EXACT> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for (name, value) in self.0.fields() {
-            map.serialize_entry(name, &WrittenValue::<EXACT>(value))?;
+            map.serialize_entry(name, &SerializeValue::<EXACT>(value))?;
         }
-        // None that would repeat a field of the record.
+        // Another field with the name of a record field would be a duplicate, so it is left out.
         for (name, value) in self.0.other().iter().filter(|(name, _)| !R::NAMES.contains(&&**name)) {
-            map.serialize_entry(&name, &WrittenValue::<EXACT>(Wire::Other(&value)))?;
+            map.serialize_entry(&name, &SerializeValue::<EXACT>(Wire::Other(&value)))?;
         }
         map.end()
     }
 }
 
-struct WrittenValue<'a, const EXACT: bool>(Wire<'a>);
+struct SerializeValue<'a, const EXACT: bool>(Wire<'a>);
 
-impl<const EXACT: bool> Serialize for WrittenValue<'_, EXACT> {
+impl<const EXACT: bool> Serialize for SerializeValue<'_, EXACT> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
             Wire::Null => serializer.serialize_unit(),
@@ -289,7 +289,7 @@ impl<const EXACT: bool> Serialize for WrittenValue<'_, EXACT> {
             Wire::Integer(value) => serializer.serialize_i64(*value),
             Wire::Text(text) => serializer.serialize_str(text),
             Wire::Unreadable(raw) | Wire::Other(raw) if EXACT => raw.as_raw().serialize(serializer),
-            // As a text the number would be read back as the field's value.
+            // A string would be read back as the value of the field, so the number is put in an array.
             Wire::Unreadable(raw) if Json::from(raw.as_raw()).number().is_some() => {
                 [Portable::new(raw.as_raw().into())].serialize(serializer)
             }

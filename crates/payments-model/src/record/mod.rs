@@ -1,4 +1,4 @@
-//! What the service returns: read leniently, one field at a time.
+//! The records that the service returns. They are read leniently, field by field.
 
 mod customer;
 mod field;

@@ -5,20 +5,24 @@ use crate::json::{Member, Members};
 use crate::mask::is_secret_name;
 use crate::{RawJson, printable_field_name};
 
-/// The fields of a record that the interface does not have, in their order.
+/// The fields of a record that the interface does not define, in order.
 ///
-/// They are read out of the response's text each time they are asked for. A field whose name is that of card or account data
-/// (`Cvv`, `ExpiryDate`, `AccountNumber` and the like, in any spelling) reads `"[redacted]"`; so does whatever stands under
-/// such a name within a field, a text or number that holds a card-like number, and whatever is nested more than 64 levels deep.
-/// `Debug` shows names alone.
+/// They are kept as JSON text and parsed at each access. These values read as `"[redacted]"`:
+///
+/// - the value of a field, at any depth, whose name is that of card or account data, such as `Cvv`, `ExpiryDate` or
+///   `AccountNumber`, in any spelling;
+/// - a string or number that contains a card-like number;
+/// - a value nested more than 64 levels deep.
+///
+/// `Debug` shows only the names.
 #[derive(Clone, Default)]
 pub struct OtherFields {
-    /// A JSON object, or nothing at all.
+    /// A JSON object, or an empty string.
     object: String,
 }
 
 impl OtherFields {
-    /// Those of the members that are not `known`.
+    /// Keeps the members that are not `known`.
     pub(crate) fn read(members: &[Member<'_>], known: &[&str]) -> Self {
         let mut other = Self::default();
         for (name, value) in members.iter().filter(|(name, _)| !known.contains(&&**name)) {
@@ -27,21 +31,21 @@ impl OtherFields {
         other
     }
 
-    /// Adds a field after the others. A repeated name is kept twice.
-    #[expect(clippy::needless_pass_by_value, reason = "the caller gives the value away")]
+    /// Appends a field. A repeated name is kept twice.
+    #[expect(clippy::needless_pass_by_value, reason = "an insert takes ownership of the value")]
     pub fn insert(&mut self, name: impl Into<String>, value: RawJson) {
         self.push(&name.into(), value.text());
     }
 
     fn push(&mut self, name: &str, value: &str) {
         let before = if self.object.pop().is_some() { "," } else { "{" };
-        let name = serde_json::to_string(name).expect("a text is JSON");
+        let name = serde_json::to_string(name).expect("a string is JSON");
         self.object.extend([before, &name, ":", value, "}"]);
     }
 
     /// The value of the first field with this name.
     pub fn get(&self, name: &str) -> Option<RawJson> {
-        self.iter().find(|(own, _)| own == name).map(|(_, value)| value)
+        self.iter().find(|field| field.0 == name).map(|(_, value)| value)
     }
 
     /// Names and values in order.
@@ -58,7 +62,7 @@ impl OtherFields {
         self.members().len()
     }
 
-    /// Whether there are none, as the interface has it.
+    /// Whether there are no such fields.
     pub fn is_empty(&self) -> bool {
         self.object.is_empty()
     }

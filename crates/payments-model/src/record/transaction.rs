@@ -7,23 +7,22 @@ use crate::json::Json;
 use crate::{Amount, MaskedCard, TransactionId};
 
 record! {
-    /// A transaction as the service describes it: what a card or ACH payment and a lookup return.
+    /// A transaction, as a card payment, an ACH payment or a lookup returns it.
     ///
-    /// Everything but the identifier is optional when read, because a payment that went through must not become an error over
-    /// an odd field. Numbers carried as texts and texts carried as numbers are understood where the field is an identifier, a
-    /// code or an amount. Absent, `null` and empty stay distinct.
+    /// Only the identifier is required when read, because a malformed field must not turn a successful payment into an error.
+    /// Identifiers, codes and amounts may be strings or numbers. Absent, `null` and empty stay distinct.
     ///
-    /// `Debug` shows identifiers, amounts, codes and the masked card, and nothing personal.
+    /// `Debug` shows identifiers, amounts, codes and the masked card number, and no personal data.
     pub struct TransactionRecord {
         => {
-            /// `TransactionId`, the one field that must be there.
+            /// `TransactionId`, the only required field.
             transaction_id: TransactionId = "TransactionId";
         }
-        /// `BaseAmount`. The interface does not show how it relates to `Amount`; nothing is derived from either.
+        /// `BaseAmount`. The interface does not document how it relates to `Amount`. Nothing is derived from either.
         shown base_amount: Amount = "BaseAmount", Json::amount;
-        /// `Amount`. Not compared with what was requested.
+        /// `Amount`. It is not compared with the amount of the request.
         shown amount: Amount = "Amount", Json::amount;
-        /// `CardNumber`. At most the last four digits are legible, whatever the service sent.
+        /// `CardNumber`. At most the last four digits are kept, even if the service sends more.
         shown card_number: MaskedCard = "CardNumber", masked_card;
         /// `BillingEmail`.
         personal billing_email: String = "BillingEmail", text;
@@ -37,24 +36,24 @@ record! {
         personal billing_state: String = "BillingState", text;
         /// `BillingPostalCode`. May be empty.
         personal billing_postal_code: String = "BillingPostalCode", code;
-        /// `BillingCountry`. A numeric identifier, where a request has a text. The interface does not show what the numbers
-        /// mean.
+        /// `BillingCountry`. A numeric identifier, although a request has a text. The interface does not document what the
+        /// numbers mean.
         shown billing_country: i64 = "BillingCountry", Json::integer;
         /// `BillingCountryCode`.
         personal billing_country_code: String = "BillingCountryCode", code;
         /// `BillingPhoneNumber`.
         personal billing_phone_number: String = "BillingPhoneNumber", text;
-        /// `TransactionType`. 1 is a sale, 2 an authorization; other numbers may come.
+        /// `TransactionType`. 1 is a sale, 2 an authorization. Other numbers are possible.
         shown transaction_type: TransactionTypeCode = "TransactionType", transaction_type;
-        /// `Status`. A code whose meaning the interface does not show: it never decides whether a payment succeeded.
+        /// `Status`. A code whose meaning the interface does not document. It never decides whether a payment succeeded.
         shown status: String = "Status", code;
     }
 }
 
 record! {
-    /// What a token payment and a void return: the identifier of a transaction and, as the interface has it, no more.
+    /// The result of a token payment or a void. In the interface it has only a transaction identifier.
     ///
-    /// A void may return an identifier of its own; it need not be the one that was voided.
+    /// A void may return a new identifier, different from that of the voided transaction.
     pub struct TransactionReceipt {
         => {
             /// `TransactionId`.
@@ -63,7 +62,7 @@ record! {
     }
 }
 
-/// The transaction type that a record carries: a number, open because other values than the documented two may come.
+/// The transaction type in a record. It is an open number, because values other than the two documented ones are possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TransactionTypeCode(i64);

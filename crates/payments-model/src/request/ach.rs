@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::check::{Check, REPEATED};
 use super::payment::{Method, Payment, PaymentBuilder};
 use super::{FieldName, PayerInput, UnknownFields};
-use crate::json::{Json, MOST_LEVELS};
+use crate::json::{Json, MAX_DEPTH};
 use crate::secret::SecretText;
 use crate::violation::Rule;
 use crate::{
@@ -18,11 +18,10 @@ use crate::{
     printable_field_name,
 };
 
-/// A checked request to take a payment from a bank account: `POST /transaction` with the mode `ACH`.
+/// A valid request to take a payment from a bank account: `POST /transaction` with the mode `ACH`.
 ///
-/// The interface does not show which fields carry the account details, and this SDK invents no names: the
-/// caller names them, and they are sent verbatim. All of them are treated as secrets: set to zero on drop and
-/// never shown.
+/// The interface does not document which fields carry the account details, and this SDK invents no names. The caller names
+/// them, and they are sent verbatim. All of them are treated as secrets: set to zero on drop and never shown.
 ///
 /// # Examples
 ///
@@ -53,10 +52,10 @@ use crate::{
 /// ```
 pub type AchTransaction = Payment<AccountFields>;
 
-/// An [`AchTransaction`] before it is checked.
+/// An [`AchTransaction`] before validation.
 pub type AchTransactionBuilder<'a> = PaymentBuilder<'a, AccountFields>;
 
-/// The account of an [`AchTransaction`], in fields that the caller named. It is set to zero on drop.
+/// The account of an [`AchTransaction`], in fields that the caller names. It is set to zero on drop.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[allow(unnameable_types, reason = "only the alias needs it")]
 pub struct AccountFields(Vec<AccountField>);
@@ -65,13 +64,12 @@ pub struct AccountFields(Vec<AccountField>);
 struct AccountField {
     name: String,
     json: SecretText,
-    /// The texts and numbers in `json`, to be looked for in a response.
+    /// The strings and numbers in `json`, for masking them in a response.
     secrets: Vec<Zeroizing<String>>,
 }
 
 impl AchTransaction {
-    /// Begins a request with everything that is known to be required. Nothing is checked before
-    /// [`build`](PaymentBuilder::build).
+    /// Starts a request with everything that is known to be required. [`build`](PaymentBuilder::build) validates it.
     pub fn builder<'a>(
         amount: Amount,
         transaction_type: TransactionType,
@@ -88,27 +86,27 @@ impl AchTransaction {
     ) -> AchTransactionBuilder<'a> {
         let mode = SuggestedMode::ACH;
         let mut builder = PaymentBuilder::new(amount, transaction_type, convenience_fee, mode);
-        payer.give(&mut builder.fields);
+        payer.set_fields(&mut builder.fields);
         builder
     }
 
-    /// The names of the account fields, in the order given.
+    /// The names of the account fields, in the caller's order.
     pub fn account_field_names(&self) -> impl Iterator<Item = &str> {
         self.method().0.iter().map(|field| field.name.as_str())
     }
 
-    /// Every secret of this request, to [`mask`](crate::mask) a response that may repeat it: the texts and numbers in the
-    /// values of the account fields, without JSON's quotes and escapes.
+    /// Every secret of this request, to [`mask`](crate::mask) a response that may repeat it: the strings and numbers in the
+    /// account fields, without JSON quotes and escapes.
     pub fn secrets(&self) -> Vec<&str> {
         self.method().0.iter().flat_map(|field| &field.secrets).map(|secret| secret.as_str()).collect()
     }
 }
 
 impl AchTransactionBuilder<'_> {
-    /// Adds one account field, sent verbatim as a JSON string under the caller's own name.
+    /// Adds one account field. Its value is sent verbatim as a JSON string.
     ///
-    /// [`build`](Self::build) refuses a name that is blank, is used twice, or is the name of a field of the interface in any
-    /// case: some services read names without regard to case and would take `amount` for `Amount`.
+    /// [`build`](Self::build) rejects a name that is blank, is used twice, or is the name of a field of the interface. It
+    /// ignores case, because some services do and would read `amount` as `Amount`.
     pub fn account_field(mut self, name: impl Into<String>, text: impl AsRef<str>) -> Self {
         self.fields.add_account_field(name.into(), quoted(text.as_ref()));
         self
@@ -122,12 +120,12 @@ impl Method for AccountFields {
         if mode.is_ach() { Ok(()) } else { Err("must be ACH for an ACH transaction") }
     }
 
-    /// Account fields may have any name that the interface does not have, so they are checked last.
+    /// Account fields may have any name that the interface does not define, so they are checked last.
     fn check(_: &mut Check<'_>) -> Option<Self> {
         Some(Self::default())
     }
 
-    fn check_rest(this: Option<&mut Self>, check: &mut Check<'_>, _: UnknownFields) {
+    fn check_unknown(this: Option<&mut Self>, check: &mut Check<'_>, _: UnknownFields) {
         let mut seen = HashSet::new();
         let mut fields = Vec::new();
         for (name, json) in check.take_account_fields() {
@@ -138,16 +136,16 @@ impl Method for AccountFields {
                 .iter()
                 .any(|field| field.is_of_payment() && field.as_str().eq_ignore_ascii_case(&name))
             {
-                "is a field of the interface, not an account field"
+                "must have another name: this one belongs to a field of the interface"
             } else if !seen.insert(name.clone()) {
                 REPEATED
             } else if let Some(secrets) = secrets {
                 fields.push(AccountField { name, json, secrets });
                 continue;
             } else {
-                "must be Unicode, nested at most 64 levels deep"
+                "must be valid Unicode and nested at most 64 levels deep"
             };
-            check.refuse(Violation::of_named(&name, rule));
+            check.add_violation(Violation::of_named(&name, rule));
         }
         if let Some(this) = this {
             this.0 = fields;
@@ -178,26 +176,26 @@ impl fmt::Debug for AccountFields {
     }
 }
 
-/// A secret text as a JSON string, without an outgrown copy of it.
+/// A secret as a JSON string. The buffer never grows, so no copy remains in memory.
 fn quoted(text: &str) -> SecretText {
     let bytes = super::encode::encode(&text);
     SecretText::new(String::from_utf8_lossy(bytes.as_ref()))
 }
 
-/// The texts and numbers in a value, without names; `None` where it is nested too deeply or is not Unicode.
+/// The strings and numbers in a value, without member names. `None` if it is nested too deeply or is not Unicode.
 fn secrets_in(json: &SecretText) -> Option<Vec<Zeroizing<String>>> {
     let raw: &RawValue = serde_json::from_str(json.as_str()).ok()?;
     let mut secrets = Vec::new();
-    gather(raw.into(), MOST_LEVELS, &mut secrets)?;
+    collect_secrets(raw.into(), MAX_DEPTH, &mut secrets)?;
     Some(secrets)
 }
 
-fn gather(json: Json<'_>, levels: u32, secrets: &mut Vec<Zeroizing<String>>) -> Option<()> {
+fn collect_secrets(json: Json<'_>, levels: u32, secrets: &mut Vec<Zeroizing<String>>) -> Option<()> {
     let levels = levels.checked_sub(1)?;
     if let Some(elements) = json.elements() {
-        elements.into_iter().try_for_each(|element| gather(element, levels, secrets))
+        elements.into_iter().try_for_each(|element| collect_secrets(element, levels, secrets))
     } else if let Some(members) = json.members() {
-        members.into_iter().try_for_each(|(_, value)| gather(value, levels, secrets))
+        members.into_iter().try_for_each(|(_, value)| collect_secrets(value, levels, secrets))
     } else if json.is_object() {
         None
     } else {
@@ -209,8 +207,8 @@ fn gather(json: Json<'_>, levels: u32, secrets: &mut Vec<Zeroizing<String>>) -> 
 
 /// Whether a text is a plausible ABA routing number: nine digits with a correct check digit.
 ///
-/// Offered for forms that ask a payer for bank details. No request uses it by itself, because the interface
-/// does not show which field carries a routing number.
+/// Use it in forms that ask a payer for bank details. No request uses it, because the interface does not document which
+/// field carries a routing number.
 ///
 /// ```
 /// assert!(payments_model::is_valid_routing_number("021000021"));

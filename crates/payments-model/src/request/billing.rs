@@ -8,14 +8,14 @@ use super::given::Text;
 use super::{DialPrefix, Email, FieldName};
 use crate::secret::Redacted;
 
-/// The checked billing details of a payment.
+/// The validated billing details of a payment.
 ///
-/// Made by the builders out of a [`Payer`](crate::Payer) and the optional address fields. Personal data, so `Debug` does not
-/// show it.
+/// The builders create it from a [`Payer`](crate::Payer) and the optional address fields. It is personal data, so `Debug`
+/// does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Billing(Fields);
 
-/// The wire.
+/// The fields as they are sent.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 #[expect(clippy::struct_field_names, reason = "the interface's names")]
@@ -47,12 +47,12 @@ impl Billing {
         self.0.billing_city.as_deref()
     }
 
-    /// `BillingCountry`, as given.
+    /// `BillingCountry`, unchanged.
     pub fn country(&self) -> &str {
         &self.0.billing_country
     }
 
-    /// `BillingCountryCode`, a dialling prefix.
+    /// `BillingCountryCode`, a dialing prefix.
     pub const fn country_code(&self) -> &DialPrefix {
         &self.0.billing_country_code
     }
@@ -67,7 +67,7 @@ impl Billing {
         &self.0.billing_email
     }
 
-    /// `BillingPhoneNumber`, as given.
+    /// `BillingPhoneNumber`, unchanged.
     pub fn phone_number(&self) -> &str {
         &self.0.billing_phone_number
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::check::Check;
 use super::encode::wire_text;
-use super::given::{FromGiven as _, Given, Text};
+use super::given::{FieldValue, FromFieldValue as _, Text};
 use super::payment::{Method, Payment, PaymentBuilder};
 use super::{CardInput, FieldName, PayerInput, UnknownFields};
 use crate::card::Luhn;
@@ -14,10 +14,10 @@ use crate::{
     Amount, CardNumber, ConvenienceFee, Cvv, DialPrefix, Email, Expiry, Input, SuggestedMode, TransactionType,
 };
 
-/// A checked request to charge, or to authorize, a card: the body of `POST /transaction`.
+/// A valid request to charge or authorize a card: the body of `POST /transaction`.
 ///
-/// Making one moves no money and does no I/O. It holds the card's secrets, which are set to zero on drop;
-/// `Debug` shows the amount, the kind of request, the brand and the last four digits.
+/// Building one moves no money and does no I/O. It holds the card's secrets, which are set to zero on drop. `Debug` shows the
+/// amount, the transaction type, the brand and the last four digits.
 ///
 /// # Examples
 ///
@@ -46,7 +46,7 @@ use crate::{
 /// ```
 pub type CardTransaction = Payment<CardFields>;
 
-/// A [`CardTransaction`] before it is checked.
+/// A [`CardTransaction`] before validation.
 pub type CardTransactionBuilder<'a> = PaymentBuilder<'a, CardFields>;
 
 /// The card of a [`CardTransaction`]. It is set to zero on drop.
@@ -63,7 +63,7 @@ pub struct CardFields {
 }
 
 impl CardTransaction {
-    /// Begins a request with everything that is required. Nothing is checked before [`build`](PaymentBuilder::build).
+    /// Starts a request with everything that is required. [`build`](PaymentBuilder::build) validates it.
     pub fn builder<'a>(
         amount: Amount,
         transaction_type: TransactionType,
@@ -81,8 +81,8 @@ impl CardTransaction {
     ) -> CardTransactionBuilder<'a> {
         let mode = SuggestedMode::CARD;
         let mut builder = PaymentBuilder::new(amount, transaction_type, convenience_fee, mode);
-        payer.give(&mut builder.fields);
-        card.give(&mut builder.fields);
+        payer.set_fields(&mut builder.fields);
+        card.set_fields(&mut builder.fields);
         builder
     }
 
@@ -101,14 +101,14 @@ impl CardTransaction {
         &self.method().expiry_date
     }
 
-    /// Every secret of this request as it is sent, to [`mask`](crate::mask) a response that may repeat it.
+    /// Every secret of this request as sent, to [`mask`](crate::mask) a response that may repeat it.
     pub fn secrets(&self) -> Vec<&str> {
         vec![self.card_number().expose_secret(), self.cvv().expose_secret(), self.expiry().expose_secret()]
     }
 }
 
 impl CardTransactionBuilder<'_> {
-    /// Takes the card number without looking at its check digit, see [`CardNumber::without_luhn_check`].
+    /// Accepts the card number without the Luhn check. See [`CardNumber::without_luhn_check`].
     pub fn skip_luhn_check(mut self) -> Self {
         self.fields.accept_card_number_without_luhn();
         self
@@ -133,8 +133,8 @@ impl Method for CardFields {
         Some(Self { card_number: card_number?, cvv: cvv?, expiry_date: expiry_date? })
     }
 
-    fn check_rest(_: Option<&mut Self>, check: &mut Check<'_>, unknown: UnknownFields) {
-        check.refuse_rest(unknown);
+    fn check_unknown(_: Option<&mut Self>, check: &mut Check<'_>, unknown: UnknownFields) {
+        check.check_unknown(unknown);
     }
 
     fn debug(&self, debug: &mut fmt::DebugStruct<'_, '_>) {
@@ -143,9 +143,9 @@ impl Method for CardFields {
     }
 }
 
-fn card_number(given: Given<'_>) -> Result<CardNumber, Rule> {
-    match given {
-        Given::CardNumber(number) => Ok(number),
-        other => CardNumber::check(&Text::from_given(other)?, Luhn::Required),
+fn card_number(value: FieldValue<'_>) -> Result<CardNumber, Rule> {
+    match value {
+        FieldValue::CardNumber(number) => Ok(number),
+        other => CardNumber::check(&Text::from_value(other)?, Luhn::Required),
     }
 }

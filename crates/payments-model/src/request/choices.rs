@@ -1,4 +1,4 @@
-//! The choices that a payment makes: what kind it is, by which mode, and whether a fee applies.
+//! The choices in a payment request: transaction type, payment mode and convenience fee.
 
 use std::fmt;
 
@@ -8,33 +8,32 @@ use crate::ValidationError;
 use crate::id::check_not_blank;
 use crate::violation::Rule;
 
-/// What a payment request asks for: money now, or a promise of money.
+/// Whether a payment request charges the payer or only reserves the amount.
 ///
-/// It is an argument of every payment builder and has no default, because the interface does not show what
-/// the service does when the field is left out.
+/// Every payment builder requires it. It has no default, because the interface does not document what the service does when
+/// the field is absent.
 ///
-/// The enum is complete: the interface names two values, and leaving the field out is the third possibility.
+/// The enum is complete: the interface names two values, and the field may be absent.
 ///
-/// By itself it is serialized as `sale`, `auth` or `gateway_default`; a request sends what is said at each value.
+/// Its serde form is `sale`, `auth` or `gateway_default`. In a request it is sent as documented at each value.
 #[expect(
     clippy::exhaustive_enums,
-    reason = "complete: the interface names two values, and the field may be left out"
+    reason = "complete: the interface names two values, and the field may be absent"
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TransactionType {
     /// Charge the payer. Sent as `"1"`.
     Sale,
-    /// Reserve the amount without charging it. Sent as `"2"`. The interface has no operation that captures it
-    /// later; it can only be voided.
+    /// Reserve the amount without charging it. Sent as `"2"`. The interface has no operation to capture it later. It can only
+    /// be voided.
     Auth,
-    /// Leave the choice to the service by sending no `TransactionType` at all. What it then does is not
-    /// documented: it may charge.
+    /// Let the service choose: no `TransactionType` is sent. What the service then does is not documented. It may charge.
     GatewayDefault,
 }
 
 impl TransactionType {
-    /// The text on the wire, `None` if the field is left out.
+    /// The text that is sent. `None` if the field is not sent.
     pub(crate) const fn wire(self) -> Option<&'static str> {
         match self {
             Self::Sale => Some("1"),
@@ -43,8 +42,8 @@ impl TransactionType {
         }
     }
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-    pub(crate) const fn is_left_out(&self) -> bool {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+    pub(crate) const fn is_not_sent(&self) -> bool {
         self.wire().is_none()
     }
 
@@ -52,15 +51,15 @@ impl TransactionType {
         match text {
             "1" => Ok(Self::Sale),
             "2" => Ok(Self::Auth),
-            _ => Err("must be 1 for a sale or 2 for an authorisation"),
+            _ => Err("must be 1 for a sale or 2 for an authorization"),
         }
     }
 }
 
-/// The payment mode that a request asks for.
+/// The payment mode of a request.
 ///
-/// The interface does not show the allowed values, so this is an open text. `Card` and `ACH` are inferred by
-/// this SDK from the interface's words "card or ACH".
+/// The interface does not document the allowed values, so any text is possible. This SDK infers `Card` and `ACH` from the
+/// interface's words "card or ACH".
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SuggestedMode(String);
 
@@ -68,7 +67,7 @@ impl SuggestedMode {
     pub(crate) const CARD: &'static str = "Card";
     pub(crate) const ACH: &'static str = "ACH";
 
-    /// Any mode that the service is known to take.
+    /// Any mode that the service accepts.
     ///
     /// # Errors
     ///
@@ -87,7 +86,7 @@ impl SuggestedMode {
         Self(Self::ACH.to_owned())
     }
 
-    /// Whether the mode is `ACH` in any case; every other mode is taken for a card payment.
+    /// Whether the mode is `ACH`, ignoring case. Every other mode is a card payment.
     pub fn is_ach(&self) -> bool {
         self.0.eq_ignore_ascii_case(Self::ACH)
     }
@@ -113,12 +112,12 @@ impl fmt::Display for SuggestedMode {
 ///
 /// It has no default, because it changes the total that the payer is charged. This SDK computes no fees.
 ///
-/// The enum is complete: on the wire it is a boolean. By itself it is serialized as `active` or `inactive`.
-#[expect(clippy::exhaustive_enums, reason = "complete: a boolean on the wire")]
+/// The enum is complete: in a request it is a boolean. Its serde form is `active` or `inactive`.
+#[expect(clippy::exhaustive_enums, reason = "complete: a boolean in the request")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConvenienceFee {
-    /// A fee applies. How much it is, the interface does not show.
+    /// A fee applies. The interface does not document its amount.
     Active,
     /// No fee applies.
     Inactive,
@@ -134,13 +133,14 @@ impl ConvenienceFee {
     }
 }
 
-/// For the wire alone.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+/// For `serialize_with`.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
 pub(crate) fn wire_type<S: Serializer>(kind: &TransactionType, serializer: S) -> Result<S::Ok, S::Error> {
     kind.wire().serialize(serializer)
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+/// For `serialize_with`.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
 pub(crate) fn wire_fee<S: Serializer>(fee: &ConvenienceFee, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_bool(fee.is_active())
 }

@@ -1,4 +1,4 @@
-//! How a payer is reached: e-mail address and telephone prefix.
+//! The payer's e-mail address and telephone prefix.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,19 +7,19 @@ use crate::ValidationError;
 use crate::secret::Redacted;
 use crate::violation::Rule;
 
-/// An e-mail address that could exist: one `@` with something on both sides, no whitespace, no control
-/// characters, at most 64 bytes before the `@` and 254 in all.
+/// A plausible e-mail address: one `@` with text on both sides, no whitespace, no control characters, at most 64 bytes
+/// before the `@` and 254 bytes in total.
 ///
-/// Whether anybody reads mail there is not checked. It is personal data, so `Debug` does not show it.
+/// Whether the address exists is not checked. It is personal data, so `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Email(String);
 
 impl Email {
-    /// Takes the address as it is.
+    /// Keeps the address unchanged.
     ///
     /// # Errors
     ///
-    /// If it does not have the shape described above, which is chosen by this SDK.
+    /// If it does not have the form described above, which is chosen by this SDK.
     pub fn new(text: impl Into<String>) -> Result<Self, ValidationError> {
         Self::check(text.into()).map_err(|rule| ValidationError::one("BillingEmail", rule))
     }
@@ -55,18 +55,18 @@ impl fmt::Debug for Email {
     }
 }
 
-/// A telephone dialling prefix such as `+1` or `+351`: a plus sign and one to four digits, the first not 0.
+/// A telephone dialing prefix such as `+1` or `+351`: a plus sign and one to four digits, the first not 0.
 ///
-/// The interface calls the field `BillingCountryCode`, which invites sending `US`; that is refused here.
+/// The interface calls the field `BillingCountryCode`, which invites sending `US`. That is an error here.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DialPrefix(String);
 
 impl DialPrefix {
-    /// Takes the prefix as it is.
+    /// Keeps the prefix unchanged.
     ///
     /// # Errors
     ///
-    /// If it does not have the shape described above.
+    /// If it does not have the form described above.
     pub fn new(text: impl Into<String>) -> Result<Self, ValidationError> {
         Self::check(text.into()).map_err(|rule| ValidationError::one("BillingCountryCode", rule))
     }
@@ -85,7 +85,7 @@ impl DialPrefix {
         if is_prefix {
             Ok(Self(text))
         } else {
-            Err("must be a dialling prefix such as +1, not a country code such as US")
+            Err("must be a dialing prefix such as +1, not a country code such as US")
         }
     }
 }

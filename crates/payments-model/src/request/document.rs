@@ -1,4 +1,4 @@
-//! Reading a request out of a JSON document.
+//! Reads a request from a JSON document.
 
 use std::fmt;
 
@@ -8,29 +8,29 @@ use super::{AchTransaction, CardTransaction, FieldName, SuggestedMode};
 use crate::json::{Member, Members, WHITESPACE};
 use crate::{SecretBytes, ValidationError};
 
-/// The two constructors out of a document, for a request that has `from_members`.
+/// Declares the two constructors from a document, for a request that has `from_members`.
 macro_rules! from_document {
     () => {
-        /// Reads a request out of a JSON object with the interface's field names.
+        /// Reads a request from a JSON object with the interface's field names.
         ///
-        /// In an ACH payment every field that the interface does not name is an account field and is kept verbatim, whatever
-        /// its JSON type. An absent `TransactionType` is [`TransactionType::GatewayDefault`](crate::TransactionType), and an
-        /// absent `TransactionFor` is `Void`.
+        /// In an ACH payment every field that the interface does not name is an account field. It is kept verbatim, and its
+        /// value may have any JSON type. Without `TransactionType` a payment has
+        /// [`TransactionType::GatewayDefault`](crate::TransactionType). Without `TransactionFor` a void has `Void`.
         ///
         /// # Errors
         ///
-        /// With every rule of the builder that the document breaks, in the same words; and for each field that is unknown,
-        /// repeated, `null` or of another JSON type than the interface names. `body` if it is no JSON object or too large.
-        /// Nothing was sent.
+        /// With every violation at once. The rules and messages are those of the builder. In addition, no field may be
+        /// unknown, repeated, `null` or of the wrong JSON type. A document that is not a JSON object or is too large is a
+        /// violation of `body`. Nothing was sent.
         pub fn from_json(document: &[u8]) -> Result<Self, crate::ValidationError> {
             Self::from_json_with(document, crate::UnknownFields::Refused)
         }
 
-        /// The same with another rule for fields that the interface does not have.
+        /// Same as [`from_json`](Self::from_json), but the caller chooses what happens to unknown fields.
         ///
         /// # Errors
         ///
-        /// As [`from_json`](Self::from_json), but for unknown fields only if they are refused.
+        /// Same as [`from_json`](Self::from_json). An unknown field is a violation only if unknown fields are refused.
         pub fn from_json_with(
             document: &[u8],
             unknown: crate::UnknownFields,
@@ -41,11 +41,10 @@ macro_rules! from_document {
 }
 pub(crate) use from_document;
 
-/// A request to `POST /transaction` of either kind, for those who learn the kind from the document itself.
+/// A request to `POST /transaction`, for callers that do not know in advance whether a document is a card or an ACH payment.
 ///
-/// The enum is complete: a request is ACH exactly when its `SuggestedMode` is `ACH` in any case, and a card transaction
-/// otherwise.
-#[expect(clippy::exhaustive_enums, reason = "complete: a request is ACH or it is not")]
+/// The enum is complete: a request is ACH if its `SuggestedMode` is `ACH` in any case, and a card transaction otherwise.
+#[expect(clippy::exhaustive_enums, reason = "complete: a request is ACH or not")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransactionRequest {
     /// A card transaction.
@@ -89,34 +88,34 @@ impl TransactionRequest {
     }
 }
 
-/// What becomes of fields that the interface does not have, when a request is read out of JSON.
+/// What happens to unknown fields when a request is read from JSON.
 ///
-/// The enum is complete: they are refused or they are not.
-#[expect(clippy::exhaustive_enums, reason = "complete: a field is refused or it is not")]
+/// The enum is complete: they are refused or ignored.
+#[expect(clippy::exhaustive_enums, reason = "complete: a field is refused or ignored")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownFields {
-    /// Each is a violation: a misspelt optional field must not vanish silently.
+    /// Each is a violation, so that a misspelled optional field is not lost silently.
     #[default]
     Refused,
-    /// They are passed over, for those who play a service that is not as strict. An ACH payment has none: what the interface
-    /// does not name is the account's.
+    /// They are ignored, for a fake of a less strict service. An ACH payment has no unknown fields: every field that the
+    /// interface does not name is an account field.
     Ignored,
 }
 
-/// The members of a request's JSON document, for those who look at them more than once.
+/// The members of a request's JSON document, for callers that read them more than once.
 ///
-/// It borrows from the document and is as secret as that is: `Debug` shows only how many members there are.
+/// It borrows from the document and is as secret as the document. `Debug` shows only the number of members.
 pub struct RequestMembers<'a> {
     text: &'a str,
     members: Vec<Member<'a>>,
 }
 
 impl<'a> RequestMembers<'a> {
-    /// The members in their order, repeated ones included.
+    /// Reads the members in order, including repeated ones.
     ///
     /// # Errors
     ///
-    /// `body`, if the document is no JSON object.
+    /// A violation of `body` if the document is not a JSON object.
     pub fn read(document: &'a [u8]) -> Result<Self, ValidationError> {
         let document = document.strip_prefix(BYTE_ORDER_MARK).unwrap_or(document);
         let text = str::from_utf8(document).map_err(|_| ValidationError::one("body", "must be UTF-8"))?;
@@ -126,13 +125,13 @@ impl<'a> RequestMembers<'a> {
         };
         let is_object = text.trim_start_matches(WHITESPACE).starts_with('{');
         Err(match error.classify() {
-            // The rest of the document may yet be no JSON, which nobody needs to know of what is no object.
+            // The rest of the document was not parsed and may not be valid JSON.
             Category::Data if !is_object => ValidationError::one("body", "must be a JSON object"),
-            Category::Data => ValidationError::one("body", "must be JSON whose names are Unicode"),
+            Category::Data => ValidationError::one("body", "must be JSON with field names in valid Unicode"),
             Category::Syntax | Category::Eof | Category::Io => {
-                // At the end of the text serde_json counts to the last character, not behind it.
+                // At the end of the text serde_json reports the column of the last character, not the one after it.
                 let (line, column) = (error.line(), error.column() + usize::from(error.is_eof()));
-                let rule = format!("must be JSON; it stops being so at line {line}, column {column}");
+                let rule = format!("must be JSON: syntax error at line {line}, column {column}");
                 ValidationError::one("body", rule)
             }
         })
@@ -143,7 +142,7 @@ impl<'a> RequestMembers<'a> {
         self.text
     }
 
-    /// Names and values, the latter as JSON.
+    /// The names, and the values as JSON.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
         self.members.iter().map(|(name, value)| (name.as_ref(), value.as_str()))
     }

@@ -1,4 +1,4 @@
-//! Writing a request into a buffer of exactly its size.
+//! Writes a request into a buffer of exactly its size.
 
 use std::io;
 use std::sync::OnceLock;
@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::{DialPrefix, Email, SuggestedMode};
 use crate::{CardNumber, Cvv, Expiry, GatewayCustomerId, SecretBytes, TokenId};
 
-/// A request that was checked. Its bytes are written when they are first asked for, because who plays the service never asks.
+/// A valid request. Its bytes are written on first use, because a fake service never needs them.
 pub(crate) struct Encoded<W> {
     pub(crate) wire: W,
     bytes: OnceLock<SecretBytes>,
@@ -41,7 +41,7 @@ impl<W: PartialEq> PartialEq for Encoded<W> {
 
 impl<W: Eq> Eq for Encoded<W> {}
 
-/// The JSON in a buffer that never had to grow. Growing would leave a copy of the card number behind.
+/// Writes the JSON into a buffer that never grows. Growing would leave a copy of the card number in memory.
 pub(crate) fn encode(request: &impl Serialize) -> SecretBytes {
     let mut counter = Counter(0);
     write(request, &mut counter);
@@ -51,7 +51,7 @@ pub(crate) fn encode(request: &impl Serialize) -> SecretBytes {
 }
 
 fn write(request: &impl Serialize, writer: impl io::Write) {
-    serde_json::to_writer(writer, request).expect("a request is JSON, and memory takes every byte of it");
+    serde_json::to_writer(writer, request).expect("a request is JSON, and writing to memory does not fail");
 }
 
 struct Counter(usize);
@@ -67,7 +67,7 @@ impl io::Write for Counter {
     }
 }
 
-/// A field's type that is a text on the wire. It is no public `Serialize`, so that nobody writes a secret by accident.
+/// A type that is sent as a JSON string. Not a public `Serialize`, so that no secret is written by accident.
 pub(crate) trait WireText {
     fn wire_text(&self) -> &str;
 }
@@ -102,7 +102,7 @@ mod tests {
     use super::encode;
 
     #[test]
-    fn s5_the_buffer_is_reserved_once_and_filled_exactly() {
+    fn buffer_is_allocated_once_and_filled_exactly_s5() {
         let encoded = encode(&("\u{0}\"\\\n ü 4242424242424242", true));
         assert_eq!(encoded.capacity(), encoded.len(), "the buffer has grown");
         assert_eq!(encoded.as_ref(), "[\"\\u0000\\\"\\\\\\n ü 4242424242424242\",true]".as_bytes());

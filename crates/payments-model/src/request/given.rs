@@ -1,4 +1,4 @@
-//! What a builder or a JSON document gives for a field, before it is checked.
+//! The value of a field from a builder or a JSON document, before validation.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -14,8 +14,8 @@ use crate::json::Json;
 use crate::violation::Rule;
 use crate::{Amount, CardNumber, Cvv, Expiry, GatewayCustomerId, TokenId};
 
-/// What a builder takes for a field of type `T`: a text, which is checked when the request is built, or a `T`, which was
-/// checked when it was made. Both work by value and by reference. A field without a type of its own is a `String`.
+/// What a builder accepts for a field of type `T`: a text, which is validated when the request is built, or a `T`, which is
+/// already valid. Both work by value and by reference. A field without its own type is a `String`.
 ///
 /// ```
 /// use payments_model::{Card, CardNumber, Expiry};
@@ -33,27 +33,27 @@ pub(crate) mod sealed {
     use crate::request::FieldName;
     use crate::request::check::Fields;
 
-    #[allow(unnameable_types, reason = "that it cannot be named is what seals `Input`")]
+    #[allow(unnameable_types, reason = "it seals `Input`")]
     pub trait Give<'a, T> {
         /// Sets the field of this name.
-        fn give(self, name: FieldName, fields: &mut Fields<'a>);
+        fn set_field(self, name: FieldName, fields: &mut Fields<'a>);
     }
 }
 
-/// The value of one field before it is checked.
-pub(crate) enum Given<'a> {
+/// The value of one field before validation.
+pub(crate) enum FieldValue<'a> {
     Text(Text<'a>),
     Flag(bool),
     Amount(Amount),
-    /// Checked already, possibly without its check digit.
+    /// Already valid, possibly without the Luhn check.
     CardNumber(CardNumber),
-    /// Out of a document.
+    /// From a document.
     Json(Json<'a>),
-    /// Out of a document that has it more than once.
+    /// From a document that has the field more than once.
     Repeated,
 }
 
-/// A text that may be a secret: what is owned is set to zero on drop.
+/// A text that may be a secret. Owned text is set to zero on drop.
 pub(crate) enum Text<'a> {
     Borrowed(&'a str),
     Owned(Zeroizing<String>),
@@ -88,18 +88,18 @@ impl<'a> From<Cow<'a, str>> for Text<'a> {
     }
 }
 
-/// Texts in the forms that programs have them in.
-macro_rules! given_as_text {
-    ($($text:ty => |$given:ident| $cow:expr,)*) => {$(
+/// Implements [`Input`] for text types.
+macro_rules! input_from_text {
+    ($($text:ty => |$input:ident| $cow:expr,)*) => {$(
         impl<'a, T> sealed::Give<'a, T> for $text {
-            fn give(self, name: FieldName, fields: &mut Fields<'a>) {
-                let $given = self;
+            fn set_field(self, name: FieldName, fields: &mut Fields<'a>) {
+                let $input = self;
                 fields.set_text(name, $cow);
             }
         }
     )*};
 }
-given_as_text! {
+input_from_text! {
     &'a str => |text| text,
     &'a &str => |text| *text,
     &'a String => |text| text,
@@ -113,24 +113,24 @@ given_as_text! {
     Zeroizing<String> => |text| text.as_str().to_owned(),
 }
 
-/// Types whose text passes their own check.
-macro_rules! given_as_itself {
-    ($($type:ty => |$given:ident| $text:expr,)*) => {$(
+/// Implements [`Input`] for validated types. Their text is validated again, and always passes.
+macro_rules! input_from_valid {
+    ($($type:ty => |$input:ident| $text:expr,)*) => {$(
         impl<'a> sealed::Give<'a, Self> for $type {
-            fn give(self, name: FieldName, fields: &mut Fields<'a>) {
-                (&self).give(name, fields);
+            fn set_field(self, name: FieldName, fields: &mut Fields<'a>) {
+                (&self).set_field(name, fields);
             }
         }
 
         impl<'a> sealed::Give<'a, $type> for &$type {
-            fn give(self, name: FieldName, fields: &mut Fields<'a>) {
-                let $given = self;
+            fn set_field(self, name: FieldName, fields: &mut Fields<'a>) {
+                let $input = self;
                 fields.set_text(name, $text);
             }
         }
     )*};
 }
-given_as_itself! {
+input_from_valid! {
     Cvv => |code| code.wire_text().to_owned(),
     Expiry => |date| date.wire_text().to_owned(),
     Email => |email| email.wire_text().to_owned(),
@@ -142,67 +142,69 @@ given_as_itself! {
 }
 
 impl<'a> sealed::Give<'a, IpAddr> for Ipv4Addr {
-    fn give(self, name: FieldName, fields: &mut Fields<'a>) {
-        IpAddr::from(self).give(name, fields);
+    fn set_field(self, name: FieldName, fields: &mut Fields<'a>) {
+        IpAddr::from(self).set_field(name, fields);
     }
 }
 
 impl<'a> sealed::Give<'a, IpAddr> for Ipv6Addr {
-    fn give(self, name: FieldName, fields: &mut Fields<'a>) {
-        IpAddr::from(self).give(name, fields);
+    fn set_field(self, name: FieldName, fields: &mut Fields<'a>) {
+        IpAddr::from(self).set_field(name, fields);
     }
 }
 
 impl<'a> sealed::Give<'a, Self> for CardNumber {
-    fn give(self, name: FieldName, fields: &mut Fields<'a>) {
-        fields.set(name, Given::CardNumber(self));
+    fn set_field(self, name: FieldName, fields: &mut Fields<'a>) {
+        fields.set(name, FieldValue::CardNumber(self));
     }
 }
 
 impl<'a> sealed::Give<'a, CardNumber> for &CardNumber {
-    fn give(self, name: FieldName, fields: &mut Fields<'a>) {
-        self.clone().give(name, fields);
+    fn set_field(self, name: FieldName, fields: &mut Fields<'a>) {
+        self.clone().set_field(name, fields);
     }
 }
 
-/// A type that a field has before it is checked, told apart from other JSON types.
-pub(crate) trait FromGiven<'a>: Sized {
-    fn from_given(given: Given<'a>) -> Result<Self, Rule>;
+/// The type of a field before validation. Other JSON types are a violation.
+pub(crate) trait FromFieldValue<'a>: Sized {
+    fn from_value(value: FieldValue<'a>) -> Result<Self, Rule>;
 }
 
-impl<'a> FromGiven<'a> for Text<'a> {
-    fn from_given(given: Given<'a>) -> Result<Self, Rule> {
-        match given {
-            Given::Text(text) => Ok(text),
-            Given::Json(json) => json.text().map(Into::into).ok_or("must be a string"),
+impl<'a> FromFieldValue<'a> for Text<'a> {
+    fn from_value(value: FieldValue<'a>) -> Result<Self, Rule> {
+        match value {
+            FieldValue::Text(text) => Ok(text),
+            FieldValue::Json(json) => json.text().map(Into::into).ok_or("must be a string"),
             _ => Err("must be a string"),
         }
     }
 }
 
-impl<'a> FromGiven<'a> for bool {
-    fn from_given(given: Given<'a>) -> Result<Self, Rule> {
-        match given {
-            Given::Flag(flag) => Ok(flag),
-            Given::Json(json) => json.flag().ok_or("must be true or false"),
+impl<'a> FromFieldValue<'a> for bool {
+    fn from_value(value: FieldValue<'a>) -> Result<Self, Rule> {
+        match value {
+            FieldValue::Flag(flag) => Ok(flag),
+            FieldValue::Json(json) => json.flag().ok_or("must be true or false"),
             _ => Err("must be true or false"),
         }
     }
 }
 
-impl<'a> FromGiven<'a> for Amount {
-    fn from_given(given: Given<'a>) -> Result<Self, Rule> {
-        const NO_NUMBER: Rule = "must be a JSON number, not a text";
-        match given {
-            Given::Amount(amount) => Ok(amount),
-            Given::Json(json) => json.number().ok_or(NO_NUMBER)?.parse().map_err(crate::AmountError::rule),
-            _ => Err(NO_NUMBER),
+impl<'a> FromFieldValue<'a> for Amount {
+    fn from_value(value: FieldValue<'a>) -> Result<Self, Rule> {
+        const NOT_A_NUMBER: Rule = "must be a JSON number, not a string";
+        match value {
+            FieldValue::Amount(amount) => Ok(amount),
+            FieldValue::Json(json) => {
+                json.number().ok_or(NOT_A_NUMBER)?.parse().map_err(crate::AmountError::rule)
+            }
+            _ => Err(NOT_A_NUMBER),
         }
     }
 }
 
-impl<'a> FromGiven<'a> for Given<'a> {
-    fn from_given(given: Self) -> Result<Self, Rule> {
-        Ok(given)
+impl<'a> FromFieldValue<'a> for FieldValue<'a> {
+    fn from_value(value: Self) -> Result<Self, Rule> {
+        Ok(value)
     }
 }

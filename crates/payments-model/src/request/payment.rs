@@ -1,4 +1,4 @@
-//! What a card and an ACH payment share: every field of the transaction table but the card's own three.
+//! What card and ACH payments share: every field of the transaction table except the three card fields.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use super::check::{Check, Fields, checked, ip_address, payable};
 use super::choices::{wire_fee, wire_type};
 use super::document::from_document;
 use super::encode::{Encoded, wire_text};
-use super::given::{Given, Text};
+use super::given::{FieldValue, Text};
 use super::{Billing, FieldName, RequestMembers, Shipping, UnknownFields};
 use crate::secret::Redacted;
 use crate::violation::Rule;
@@ -19,12 +19,12 @@ use crate::{
     Amount, ConvenienceFee, Input, SecretBytes, SuggestedMode, TransactionType, ValidationError, amount,
 };
 
-/// A checked payment: the body of `POST /transaction`. Write it as [`CardTransaction`](crate::CardTransaction) or
+/// A valid payment: the body of `POST /transaction`. Write it as [`CardTransaction`](crate::CardTransaction) or
 /// [`AchTransaction`](crate::AchTransaction).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Payment<M>(Encoded<Wire<M>>);
 
-/// The body as it is sent, in the order of the interface's table.
+/// The body as sent, in the order of the interface's table.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Wire<M> {
@@ -42,28 +42,28 @@ pub(crate) struct Wire<M> {
     suggested_mode: SuggestedMode,
     #[serde(serialize_with = "wire_fee")]
     convenience_fee_active: ConvenienceFee,
-    #[serde(serialize_with = "wire_type", skip_serializing_if = "TransactionType::is_left_out")]
+    #[serde(serialize_with = "wire_type", skip_serializing_if = "TransactionType::is_not_sent")]
     transaction_type: TransactionType,
     #[serde(skip_serializing_if = "Option::is_none")]
     payment_tokenization: Option<bool>,
     ip_address: IpAddr,
 }
 
-/// What the money is taken from: a card or an account.
+/// The payment method: a card or a bank account.
 pub(crate) trait Method: Sized + Serialize {
     /// The name of the request, for `Debug`.
     const NAME: &'static str;
 
-    /// Whether the mode is one of this method.
+    /// Checks that the mode belongs to this method.
     fn check_mode(mode: &SuggestedMode) -> Result<(), Rule>;
 
-    /// Checks the fields that stand between shipping and `SuggestedMode`.
+    /// Checks the fields between shipping and `SuggestedMode`.
     fn check(check: &mut Check<'_>) -> Option<Self>;
 
-    /// Checks the fields that the interface does not have.
-    fn check_rest(this: Option<&mut Self>, check: &mut Check<'_>, unknown: UnknownFields);
+    /// Checks the fields that the interface does not define.
+    fn check_unknown(this: Option<&mut Self>, check: &mut Check<'_>, unknown: UnknownFields);
 
-    /// Adds its own fields to the `Debug` of the request.
+    /// Adds its fields to the `Debug` output of the request.
     fn debug(&self, debug: &mut fmt::DebugStruct<'_, '_>);
 }
 
@@ -79,8 +79,8 @@ impl<M: Method> Payment<M> {
         Self::check(members.into(), unknown)
     }
 
-    /// The request as JSON, in the order of the interface's table, without the fields that are not set. Account fields stand
-    /// where a card payment has its card fields.
+    /// The request as JSON, in the order of the interface's table, without the fields that are not set. Account fields are in
+    /// the place of the card fields.
     pub fn encode(&self) -> SecretBytes {
         self.0.bytes()
     }
@@ -134,7 +134,7 @@ impl<M: Method> Payment<M> {
         self.0.wire.ip_address
     }
 
-    /// A builder's fields and a document's members are checked by the same list.
+    /// Validates the fields of a builder or of a document.
     fn check(fields: Fields<'_>, unknown: UnknownFields) -> Result<Self, ValidationError> {
         let mut check = Check::new(fields);
         let mut wire = checked!(Wire {
@@ -155,7 +155,7 @@ impl<M: Method> Payment<M> {
             payment_tokenization: check.optional(FieldName::PaymentTokenization, Ok),
             ip_address: check.required(FieldName::IpAddress, ip_address),
         });
-        M::check_rest(wire.as_mut().map(|wire| &mut wire.method), &mut check, unknown);
+        M::check_unknown(wire.as_mut().map(|wire| &mut wire.method), &mut check, unknown);
         check.finish(wire).map(Self)
     }
 }
@@ -168,7 +168,7 @@ impl<M: Method> fmt::Debug for Payment<M> {
             shipping_same_as_billing,
             shipping,
             method,
-            // Free text for a card payment: a document may hold anything here.
+            // For a card payment it may be any text.
             suggested_mode: _,
             convenience_fee_active,
             transaction_type,
@@ -189,7 +189,7 @@ impl<M: Method> fmt::Debug for Payment<M> {
     }
 }
 
-/// A payment before it is checked. Write it as [`CardTransactionBuilder`](crate::CardTransactionBuilder) or
+/// A payment before validation. Write it as [`CardTransactionBuilder`](crate::CardTransactionBuilder) or
 /// [`AchTransactionBuilder`](crate::AchTransactionBuilder).
 #[must_use]
 pub struct PaymentBuilder<'a, M> {
@@ -206,17 +206,17 @@ impl<'a, M: Method> PaymentBuilder<'a, M> {
         suggested_mode: &'static str,
     ) -> Self {
         let mut fields = Fields::default();
-        fields.set(FieldName::Amount, Given::Amount(amount));
+        fields.set(FieldName::Amount, FieldValue::Amount(amount));
         fields.set_text(FieldName::SuggestedMode, suggested_mode);
-        fields.set(FieldName::ConvenienceFeeActive, Given::Flag(convenience_fee.is_active()));
+        fields.set(FieldName::ConvenienceFeeActive, FieldValue::Flag(convenience_fee.is_active()));
         if let Some(kind) = transaction_type.wire() {
             fields.set_text(FieldName::TransactionType, kind);
         }
         Self { fields, method: PhantomData }
     }
 
-    fn with(mut self, name: FieldName, given: Given<'a>) -> Self {
-        self.fields.set(name, given);
+    fn with(mut self, name: FieldName, value: FieldValue<'a>) -> Self {
+        self.fields.set(name, value);
         self
     }
 
@@ -225,46 +225,46 @@ impl<'a, M: Method> PaymentBuilder<'a, M> {
         self
     }
 
-    /// Sets `BillingAddress`. Any text is taken.
+    /// Sets `BillingAddress`. Any text is accepted.
     pub fn billing_address(self, text: impl Into<Cow<'a, str>>) -> Self {
         self.with_text(FieldName::BillingAddress, text)
     }
 
-    /// Sets `BillingCity`. Any text is taken.
+    /// Sets `BillingCity`. Any text is accepted.
     pub fn billing_city(self, text: impl Into<Cow<'a, str>>) -> Self {
         self.with_text(FieldName::BillingCity, text)
     }
 
-    /// Sets `BillingState`. Any text is taken.
+    /// Sets `BillingState`. Any text is accepted.
     pub fn billing_state(self, text: impl Into<Cow<'a, str>>) -> Self {
         self.with_text(FieldName::BillingState, text)
     }
 
-    /// Sets `ShippingSameAsBilling`. It is sent as it is; no shipping field is filled in from it.
+    /// Sets `ShippingSameAsBilling`. It does not fill in any shipping field.
     pub fn shipping_same_as_billing(self, same: bool) -> Self {
-        self.with(FieldName::ShippingSameAsBilling, Given::Flag(same))
+        self.with(FieldName::ShippingSameAsBilling, FieldValue::Flag(same))
     }
 
     /// Sets all other `Shipping…` fields.
     pub fn shipping(mut self, shipping: Shipping) -> Self {
-        shipping.give(&mut self.fields);
+        shipping.set_fields(&mut self.fields);
         self
     }
 
-    /// Sets `SuggestedMode`, which is `Card` for a card payment unless set, and `ACH` for an ACH payment. Both are inferred;
-    /// the interface does not show the allowed values. [`build`](Self::build) refuses a mode of the other kind of payment.
+    /// Sets `SuggestedMode`. The default is `Card` for a card payment and `ACH` for an ACH payment. This SDK infers both values,
+    /// because the interface does not document them. [`build`](Self::build) rejects the mode of the other payment method.
     pub fn suggested_mode(mut self, mode: impl Input<'a, SuggestedMode>) -> Self {
-        mode.give(FieldName::SuggestedMode, &mut self.fields);
+        mode.set_field(FieldName::SuggestedMode, &mut self.fields);
         self
     }
 
-    /// Sets `PaymentTokenization`, which asks the service to store the payment method. The interface promises no token in the
-    /// response. Left out unless set.
+    /// Sets `PaymentTokenization`, which asks the service to store the payment method. The interface does not promise a token in
+    /// the response. The field is not sent unless set.
     pub fn payment_tokenization(self, tokenize: bool) -> Self {
-        self.with(FieldName::PaymentTokenization, Given::Flag(tokenize))
+        self.with(FieldName::PaymentTokenization, FieldValue::Flag(tokenize))
     }
 
-    /// Checks everything.
+    /// Validates the request.
     ///
     /// # Errors
     ///

@@ -6,13 +6,14 @@ use super::FieldName;
 use super::check::{Check, Fields};
 use crate::secret::Redacted;
 
-/// Declares the fields, each of them optional and of any text, with a setter of its own name.
+/// Declares the fields. Each is optional text and has a setter with its name.
 macro_rules! shipping {
     ($($field:ident: $name:ident,)*) => {
-        /// Where goods go. Every field is optional and any text is taken: the interface shows no rule for them.
+        /// The shipping details. Every field is optional and accepts any text, because the interface documents no rules for
+        /// them.
         ///
-        /// Fields left `None` are not sent. Each has a setter of its own name, so that a value reads as one expression.
-        /// Personal data, so `Debug` does not show it.
+        /// Fields that are `None` are not sent. Each field has a setter with its name. The fields are personal data, so
+        /// `Debug` does not show them.
         ///
         /// ```
         /// use payments_model::Shipping;
@@ -39,7 +40,7 @@ macro_rules! shipping {
                 }
             )*
 
-            pub(crate) fn give(self, fields: &mut Fields<'_>) {
+            pub(crate) fn set_fields(self, fields: &mut Fields<'_>) {
                 $(
                     if let Some(text) = self.$field {
                         fields.set_text(FieldName::$name, text);

@@ -7,19 +7,19 @@ use super::check::{Check, Fields, checked, payable};
 use super::choices::wire_fee;
 use super::document::from_document;
 use super::encode::Encoded;
-use super::given::{Given, Text};
+use super::given::{FieldValue, Text};
 use super::{FieldName, RequestMembers, UnknownFields};
 use crate::secret::Redacted;
 use crate::{
     Amount, ConvenienceFee, GatewayCustomerId, Input, SecretBytes, TokenId, ValidationError, amount,
 };
 
-/// A checked request to charge a stored payment token: the body of `POST /token-transaction`.
+/// A valid request to charge a stored payment token: the body of `POST /token-transaction`.
 ///
-/// The interface does not show which fields are required. This SDK requires the token, the amount and the
-/// decision about the convenience fee, without which nobody could say what will be charged.
+/// The interface does not document which fields are required. This SDK requires the token, the amount and the convenience fee
+/// flag, because together they determine the charge.
 ///
-/// A token is worth money to whoever also has the API key, so `Debug` does not show it.
+/// Anyone with the token and the API key can charge the payer, so `Debug` does not show the token.
 ///
 /// # Examples
 ///
@@ -53,17 +53,16 @@ struct Wire {
 }
 
 impl TokenTransaction {
-    /// Begins a request with everything that is required. Nothing is checked before
-    /// [`build`](TokenTransactionBuilder::build).
+    /// Starts a request with everything that is required. [`build`](TokenTransactionBuilder::build) validates it.
     pub fn builder<'a>(
         token_id: impl Input<'a, TokenId>,
         amount: Amount,
         convenience_fee: ConvenienceFee,
     ) -> TokenTransactionBuilder<'a> {
         let mut fields = Fields::default();
-        token_id.give(FieldName::TokenId, &mut fields);
-        fields.set(FieldName::Amount, Given::Amount(amount));
-        fields.set(FieldName::ConvenienceFeeActive, Given::Flag(convenience_fee.is_active()));
+        token_id.set_field(FieldName::TokenId, &mut fields);
+        fields.set(FieldName::Amount, FieldValue::Amount(amount));
+        fields.set(FieldName::ConvenienceFeeActive, FieldValue::Flag(convenience_fee.is_active()));
         TokenTransactionBuilder { fields }
     }
 
@@ -107,13 +106,13 @@ impl TokenTransaction {
         self.0.wire.description.as_deref()
     }
 
-    /// `ReferenceNo`, the caller's own reference, if set. The interface does not say that the service refuses a second payment
-    /// with the same one.
+    /// `ReferenceNo`, the caller's reference, if set. The interface does not say that the service rejects a second payment with
+    /// the same reference.
     pub fn reference_no(&self) -> Option<&str> {
         self.0.wire.reference_no.as_deref()
     }
 
-    /// A builder's fields and a document's members are checked by the same list.
+    /// Validates the fields of a builder or of a document.
     fn check(fields: Fields<'_>, unknown: UnknownFields) -> Result<Self, ValidationError> {
         let mut check = Check::new(fields);
         let wire = checked!(Wire {
@@ -127,7 +126,7 @@ impl TokenTransaction {
             description: check.text(FieldName::Description),
             reference_no: check.text(FieldName::ReferenceNo),
         });
-        check.refuse_rest(unknown);
+        check.check_unknown(unknown);
         check.finish(wire).map(Self)
     }
 }
@@ -153,7 +152,7 @@ impl fmt::Debug for TokenTransaction {
     }
 }
 
-/// A [`TokenTransaction`] before it is checked.
+/// A [`TokenTransaction`] before validation.
 #[must_use]
 pub struct TokenTransactionBuilder<'a> {
     fields: Fields<'a>,
@@ -162,23 +161,23 @@ pub struct TokenTransactionBuilder<'a> {
 impl<'a> TokenTransactionBuilder<'a> {
     /// Sets `GatewayCustomerId`, the owner of the token.
     pub fn gateway_customer_id(mut self, id: impl Input<'a, GatewayCustomerId>) -> Self {
-        id.give(FieldName::GatewayCustomerId, &mut self.fields);
+        id.set_field(FieldName::GatewayCustomerId, &mut self.fields);
         self
     }
 
-    /// Sets `Description`. Any text is taken.
+    /// Sets `Description`. Any text is accepted.
     pub fn description(mut self, text: impl Into<Cow<'a, str>>) -> Self {
         self.fields.set_text(FieldName::Description, text);
         self
     }
 
-    /// Sets `ReferenceNo`, the caller's own reference. Any text is taken.
+    /// Sets `ReferenceNo`, the caller's reference. Any text is accepted.
     pub fn reference_no(mut self, text: impl Into<Cow<'a, str>>) -> Self {
         self.fields.set_text(FieldName::ReferenceNo, text);
         self
     }
 
-    /// Checks everything.
+    /// Validates the request.
     ///
     /// # Errors
     ///

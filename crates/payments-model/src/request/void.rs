@@ -12,7 +12,7 @@ use crate::{SecretBytes, TransactionId, ValidationError};
 
 /// A request to void an authorized transaction: the body of `POST /void`.
 ///
-/// `TransactionFor` is always sent as `Void`, the one value that the interface shows.
+/// `TransactionFor` is always sent as `Void`, the only value in the interface.
 ///
 /// # Examples
 ///
@@ -42,7 +42,7 @@ impl Void {
         Self(Wire { transaction_id, transaction_for: TRANSACTION_FOR, reason: None })
     }
 
-    /// Sets `Reason`. Any text is taken.
+    /// Sets `Reason`. Any text is accepted.
     pub fn reason(mut self, text: impl Into<String>) -> Self {
         self.0.reason = Some(text.into());
         self
@@ -64,7 +64,7 @@ impl Void {
             if *text == *TRANSACTION_FOR { Ok(()) } else { Err("must be Void") }
         });
         let reason = check.text(FieldName::Reason);
-        check.refuse_rest(unknown);
+        check.check_unknown(unknown);
         let wire = transaction_for.and_then(|_| {
             Some(Wire { transaction_id: transaction_id?, transaction_for: TRANSACTION_FOR, reason: reason? })
         });

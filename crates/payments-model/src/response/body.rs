@@ -6,23 +6,24 @@ use crate::request::BYTE_ORDER_MARK;
 
 /// A response body, as far as it can be read.
 ///
-/// Reading never fails: what cannot be read is a kind of its own, because for a charge it is evidence and not an error. Only
-/// [`Object`](Self::Object) can mean that a payment went through.
+/// Reading never fails. An unreadable body is a variant and not an error, because for a charge it is evidence. Only
+/// [`Object`](Self::Object) can mean that a payment succeeded.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub enum Body<'a> {
-    /// No bytes, or only white space.
+    /// No bytes, or only whitespace.
     Empty,
-    /// Not UTF-8, not JSON, cut short, or an object that has one of the envelope's members twice.
+    /// Not UTF-8, not JSON, truncated, or an object that has one of the envelope's members twice.
     Unreadable,
-    /// JSON, but `null`, an array, a text or a number.
+    /// JSON, but not an object.
     NotAnObject,
     /// A JSON object.
     Object(Envelope<'a>),
 }
 
 impl<'a> Body<'a> {
-    /// Reads the bytes. The whole body must be UTF-8, also where nobody looks. One leading byte order mark is skipped.
+    /// Reads the bytes. The whole body must be UTF-8, including members that are not read. One leading byte order mark is
+    /// skipped.
     pub fn read(bytes: &'a [u8]) -> Self {
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         let Ok(text) = str::from_utf8(bytes) else {

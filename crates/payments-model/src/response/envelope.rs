@@ -9,17 +9,17 @@ use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord
 
 /// A response body that is a JSON object: the members of the interface's envelopes, each as far as it can be read.
 ///
-/// It borrows the body and decides nothing. In particular it does not tell whether a payment went through: that needs the HTTP
-/// status as well. What it returns is what the service sent, which may be anything: [`mask`](crate::mask) it before showing it.
+/// It borrows the body and decides nothing. It does not say whether a payment succeeded, because that also depends on the HTTP
+/// status. The service may have sent anything, so [`mask`](crate::mask) its values before showing them.
 #[derive(Clone)]
 pub struct Envelope<'a> {
     members: EnvelopeMembers<'a, ()>,
     data: Data,
-    /// Of `data`, if that is an object whose names are Unicode.
+    /// The members of `data`, if it is an object with Unicode names.
     data_members: Option<Vec<Member<'a>>>,
 }
 
-/// The members that the interface's envelopes have, `data` being read as a `D`.
+/// The members of the interface's envelopes, with `data` read as a `D`.
 #[derive(Clone, Deserialize)]
 struct EnvelopeMembers<'a, D> {
     #[serde(borrow, default, deserialize_with = "present")]
@@ -35,15 +35,15 @@ struct EnvelopeMembers<'a, D> {
     data: Option<D>,
 }
 
-/// `null` is a value like any other, where `Option` would take it for none.
+/// Keeps `null` as a value. `Option` alone would read it as `None`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 impl<'a> Envelope<'a> {
-    /// `None` for what is not JSON, and for an object that has one of the members twice: readers would differ on what it says.
+    /// `None` if the text is not JSON, or if a member is repeated, because then its value is ambiguous.
     pub(crate) fn read(object: &'a str) -> Option<Self> {
-        // In one go, as nearly every response can be read; then without a look into `data`.
+        // One pass reads nearly every response. The second pass does not read the members of `data`.
         if let Ok(read) = serde_json::from_str::<EnvelopeMembers<'a, Members<'a>>>(object) {
             let (members, data) = read.without_data();
             let kind = if data.is_some() { Data::Object } else { Data::Absent };
@@ -56,13 +56,13 @@ impl<'a> Envelope<'a> {
         Some(Self { members, data: kind, data_members: None })
     }
 
-    /// What the member `status` says.
+    /// The meaning of the member `status`.
     pub fn status(&self) -> Status {
-        let Some(json) = given(self.members.status) else {
+        let Some(json) = non_null(self.members.status) else {
             return Status::Absent;
         };
         let Some(word) = json.text() else {
-            // A text that is not Unicode is some text.
+            // A string that is not Unicode is still a string.
             return if json.is_string() { Status::Other } else { Status::Unreadable };
         };
         if word.is_empty() {
@@ -76,20 +76,20 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// What the member `status_code` says; `"100"` is 100.
+    /// The value of the member `status_code`. `"100"` is 100.
     pub fn status_code(&self) -> Code {
-        match given(self.members.status_code) {
+        match non_null(self.members.status_code) {
             None => Code::Absent,
             Some(json) => json.integer().map_or(Code::Unreadable, Code::Number),
         }
     }
 
-    /// The member `status_code` as JSON, whatever it is, quotes included.
+    /// The member `status_code` as JSON text, including quotes.
     pub fn status_code_text(&self) -> Option<&'a str> {
         self.members.status_code.map(RawValue::get)
     }
 
-    /// The service's words: the first text among `msg`, `message`, `error.message` and `error`.
+    /// The service's message: the first string among `msg`, `message`, `error.message` and `error`.
     pub fn message(&self) -> Option<Cow<'a, str>> {
         let EnvelopeMembers { message, msg, error, .. } = self.members;
         let text = |raw: Option<&'a RawValue>| Json::from(raw?).text();
@@ -97,32 +97,32 @@ impl<'a> Envelope<'a> {
         text(msg).or_else(|| text(message)).or_else(of_error).or_else(|| text(error))
     }
 
-    /// What the member `data` is.
+    /// The kind of the member `data`.
     pub const fn data(&self) -> Data {
         self.data
     }
 
-    /// `TransactionId` of `data`: a text that is not empty, or a whole number, kept as text.
+    /// `TransactionId` in `data`: a string that is not empty, or the digits of a whole number.
     pub fn transaction_id(&self) -> Option<TransactionId> {
         TransactionId::from_answer(self.data_member("TransactionId")?.text_or_integer()?)
     }
 
-    /// `Status` of `data`, whose codes the interface does not explain.
+    /// `Status` in `data`. The interface does not explain its codes.
     pub fn data_status(&self) -> Option<String> {
         self.data_member("Status")?.text_or_integer().map(Into::into)
     }
 
-    /// `data` as a transaction record; `None` if it is no object or has no identifier.
+    /// `data` as a transaction record. `None` if it is not an object or has no identifier.
     pub fn transaction_record(&self) -> Option<TransactionRecord> {
         TransactionRecord::read(self.data_members.as_ref()?)
     }
 
-    /// `data` as a receipt; `None` if it is no object or has no identifier.
+    /// `data` as a receipt. `None` if it is not an object or has no identifier.
     pub fn transaction_receipt(&self) -> Option<TransactionReceipt> {
         TransactionReceipt::read(self.data_members.as_ref()?)
     }
 
-    /// `data` as a customer record; `None` if it is no object.
+    /// `data` as a customer record. `None` if it is not an object.
     pub fn customer_record(&self) -> Option<CustomerRecord> {
         CustomerRecord::read(self.data_members.as_ref()?)
     }
@@ -132,7 +132,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-fn given(member: Option<&RawValue>) -> Option<Json<'_>> {
+fn non_null(member: Option<&RawValue>) -> Option<Json<'_>> {
     member.map(Json::from).filter(|json| !json.is_null())
 }
 
@@ -154,40 +154,43 @@ impl fmt::Debug for Envelope<'_> {
     }
 }
 
-/// What the member `status` of a response says, compared as a whole word without regard to case.
+/// The meaning of the member `status` in a response. The whole text is compared, ignoring case.
 ///
-/// The enum is complete: a status is missing, says yes, says no, says something else, or says nothing.
-#[expect(clippy::exhaustive_enums, reason = "complete: a status is missing, one of three texts, or no text")]
+/// The enum is complete: a status is missing, a success, a failure, another text, or unreadable.
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "complete: a status is missing, a success, a failure, another text, or unreadable"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Missing or `null`.
     Absent,
     /// `success`.
     Success,
-    /// `failed`, `failure`, `error`, `declined` or `rejected`. The interface shows `failed` alone; the others
-    /// are chosen by this SDK.
+    /// `failed`, `failure`, `error`, `declined` or `rejected`. The interface shows only `failed`. The others are chosen by
+    /// this SDK.
     Failure,
     /// Any other text. It may mean that the payment is pending.
     Other,
-    /// An empty text, or a value that is no text.
+    /// An empty string, or a value that is not a string.
     Unreadable,
 }
 
-/// What the member `status_code` of a response says.
+/// The value of the member `status_code` in a response.
 ///
-/// The enum is complete: a code is missing, is a whole number, or is something else.
+/// The enum is complete: a code is missing, a whole number, or something else.
 #[expect(clippy::exhaustive_enums, reason = "complete: a code is missing, a whole number, or something else")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// Missing or `null`.
     Absent,
-    /// A whole number, or a text that is one.
+    /// A whole number, or a string that contains one.
     Number(i64),
     /// Anything else.
     Unreadable,
 }
 
-/// What the member `data` of a response is.
+/// The kind of the member `data` in a response.
 ///
 /// The enum is complete: data is missing, an object, or something else.
 #[expect(clippy::exhaustive_enums, reason = "complete: data is missing, an object, or something else")]

@@ -1,4 +1,4 @@
-//! The body of a response: reading one, and writing one for those who play the service.
+//! The body of a response: reading it, and writing it for a fake service.
 
 mod body;
 mod envelope;

@@ -5,19 +5,18 @@ use serde_json::value::RawValue;
 use crate::TransactionId;
 use crate::json::Json;
 
-/// The transaction identifier in a body that cannot be read otherwise: cut short, wrapped in HTML, or
-/// ambiguous.
+/// The transaction identifier in a body that cannot be read otherwise: truncated, wrapped in HTML, or ambiguous.
 ///
-/// A clue for reconciliation, never proof that a payment went through. It is taken only if it stands complete
-/// after the name `"TransactionId"`; if two different ones do, there is none.
+/// It is a clue for reconciliation, never proof that a payment succeeded. It must be complete and follow the name
+/// `"TransactionId"`. `None` if there are two different ones.
 pub fn salvage_transaction_id(bytes: &[u8]) -> Option<TransactionId> {
     let mut found = salvaged_transaction_ids(bytes);
     let id = found.next()?;
     found.all(|other| other == id).then_some(id)
 }
 
-/// Every transaction identifier that stands complete after the name `"TransactionId"`, in whatever bytes, repeated ones
-/// included. The quotes may be those of JSON within a JSON string (`\"`) or within HTML (`&quot;`, `&#34;`).
+/// Every complete transaction identifier that follows the name `"TransactionId"`, in any bytes, including repeated ones.
+/// Quotes may be escaped as in a JSON string (`\"`) or in HTML (`&quot;`, `&#34;`).
 pub fn salvaged_transaction_ids(bytes: &[u8]) -> impl Iterator<Item = TransactionId> {
     QUOTES.into_iter().flat_map(move |quote| {
         let name = [quote, "TransactionId", quote].concat();
@@ -37,7 +36,7 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|window| window == needle)
 }
 
-/// The identifier in `: "…"` or `: 123`, if something follows that shows that it is complete.
+/// The identifier in `: "…"` or `: 123`, if the next byte shows that it is complete.
 fn complete_value(after_name: &[u8], quote: &str) -> Option<TransactionId> {
     let value = after_name.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
     if let Some(text) = value.strip_prefix(quote.as_bytes()).filter(|_| quote != "\"") {
@@ -54,7 +53,7 @@ fn complete_value(after_name: &[u8], quote: &str) -> Option<TransactionId> {
         value.iter().skip(1).position(closing_quote)? + 2
     } else {
         let length = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        // A number at the very end may have lost digits.
+        // A number at the end of the body may have lost digits.
         value.get(length).filter(|next| b",} \t\r\n".contains(next)).map(|_| length)?
     };
     let value: &RawValue = serde_json::from_slice(&value[..length]).ok()?;

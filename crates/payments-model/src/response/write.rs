@@ -1,12 +1,12 @@
-//! The envelopes that a service writes.
+//! The response envelopes that the service writes.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// The body of a successful response, for those who play the service.
+/// The body of a successful response, for a fake service.
 ///
-/// There are two shapes, and a client must not take one for the other: the POST operations return `status` `success` and
-/// `status_code` 100, the GET operations `status_code` 200 and no `status`.
+/// There are two forms, and a client must not confuse them. The POST operations return `status` `success` and `status_code`
+/// 100. The GET operations return `status_code` 200 and no `status`.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct SuccessEnvelope;
@@ -21,13 +21,13 @@ impl SuccessEnvelope {
     /// The interface's message for a customer lookup.
     pub const CUSTOMER_FOUND: &'static str = "Customer Details found successfully";
 
-    /// The response to a POST, with data that is JSON, such as
-    /// [`TransactionRecord::to_json`](crate::TransactionRecord::to_json) returns it. Data that is not JSON becomes `null`.
+    /// The response to a POST. `data` is JSON, for example from
+    /// [`TransactionRecord::to_json`](crate::TransactionRecord::to_json). Data that is not JSON becomes `null`.
     pub fn post(message: &str, data: &str) -> Vec<u8> {
         success(Some("success"), 100, message, data)
     }
 
-    /// The response to a GET, with data as for [`post`](Self::post).
+    /// The response to a GET, with `data` as for [`post`](Self::post).
     pub fn get(message: &str, data: &str) -> Vec<u8> {
         success(None, 200, message, data)
     }
@@ -47,10 +47,11 @@ fn success(status: Option<&str>, status_code: u16, message: &str, data: &str) ->
     to_json(&Success { status, status_code, message, data })
 }
 
-/// What the `msg` of a 400 response begins with, in the interface's own words. What follows is the reason.
+/// The prefix of `msg` in a 400 response, as in the interface. The reason follows it.
 pub const BAD_REQUEST_PREFIX: &str = "bad request error: ";
 
-/// The body of an error response, for those who play the service: `status` `failed`, `status_code` the HTTP status, and `msg`.
+/// The body of an error response, for a fake service: `status` is `failed`, `status_code` is the HTTP status, and `msg` the
+/// message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ErrorEnvelope {
     status: &'static str,
@@ -66,7 +67,7 @@ impl ErrorEnvelope {
     /// The interface's `msg` for an unknown customer, HTTP 404.
     pub const CUSTOMER_NOT_FOUND: &'static str = "Customer not found";
 
-    /// An error with this HTTP status and these words.
+    /// An error with this HTTP status and message.
     pub fn new(status_code: u16, msg: impl Into<String>) -> Self {
         Self { status: "failed", status_code, msg: msg.into() }
     }
@@ -81,7 +82,7 @@ impl ErrorEnvelope {
         self.status_code
     }
 
-    /// The words.
+    /// The message.
     pub fn msg(&self) -> &str {
         &self.msg
     }

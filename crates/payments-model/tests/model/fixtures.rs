@@ -1,4 +1,4 @@
-//! Valid values to start from.
+//! Valid requests that the tests change.
 
 use payments_model::{
     AchTransaction, AchTransactionBuilder, Amount, Card, CardTransaction, CardTransactionBuilder,
@@ -27,7 +27,7 @@ pub(crate) fn ach() -> AchTransactionBuilder<'static> {
     AchTransaction::builder(Amount::from_cents(10_50), TransactionType::Sale, ConvenienceFee::Active, PAYER)
 }
 
-/// A card transaction with only what is required, as a document.
+/// A card transaction as a document, with only the required fields.
 pub(crate) fn card_document() -> Value {
     json!({
         "Amount": 10,
@@ -52,7 +52,7 @@ pub(crate) fn with(mut document: Value, name: &str, value: Value) -> Vec<u8> {
     document.to_string().into_bytes()
 }
 
-/// The document with one member more, even if it has one of that name.
+/// The document with one more member, even if the name repeats.
 pub(crate) fn with_repeated(document: &Value, member: &str) -> Vec<u8> {
     format!("{{{member},{}", &document.to_string()[1..]).into_bytes()
 }
@@ -65,7 +65,7 @@ pub(crate) fn violations<T>(result: Result<T, ValidationError>) -> Vec<String> {
     }
 }
 
-/// The fields that are violated.
+/// The fields that have violations.
 pub(crate) fn fields<T>(result: Result<T, ValidationError>) -> Vec<String> {
     match result {
         Ok(_) => Vec::new(),

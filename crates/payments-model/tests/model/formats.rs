@@ -1,4 +1,4 @@
-//! Records, amounts and identifiers in whatever format a program keeps them.
+//! Records, amounts and identifiers in every serde format.
 
 use payments_model::{
     Amount, CustomerId, CustomerRecord, Field, GatewayCustomerId, MaskedCard, RawJson, TokenId,
@@ -33,7 +33,7 @@ struct Order {
     total: Amount,
 }
 
-/// Through `serde_json`'s text, bytes, reader and tree, and through what serde buffers on the way.
+/// Through `serde_json`'s text, bytes, reader and `Value`, and through serde's buffering.
 #[track_caller]
 fn assert_round_trips<T>(value: &T)
 where
@@ -59,7 +59,7 @@ where
     assert_eq!(serde_json::from_str::<Flattened<T>>(&text).unwrap().record, flattened.record, "{text}");
     let tagged = serde_json::to_string(&Tagged::Record(record.clone())).unwrap();
     assert_eq!(serde_json::from_str::<Tagged<T>>(&tagged).unwrap(), Tagged::Record(record.clone()));
-    // A format of its own, which has no `null`.
+    // TOML has no `null`.
     let text = toml::to_string(&flattened).unwrap();
     assert_eq!(toml::from_str::<Flattened<T>>(&text).unwrap(), flattened, "{text}");
 }
@@ -77,7 +77,7 @@ fn record() -> TransactionRecord {
 }
 
 #[test]
-fn records_round_trip_through_every_way_of_serde() {
+fn records_round_trip_through_serde() {
     assert_record_round_trips(&record());
     assert_record_round_trips(&TransactionReceipt::new("txn_1".parse().unwrap()));
     let mut customer = CustomerRecord::new();
@@ -90,7 +90,7 @@ fn records_round_trip_through_every_way_of_serde() {
 }
 
 #[test]
-fn amounts_and_identifiers_round_trip_through_every_way_of_serde() {
+fn amounts_and_identifiers_round_trip_through_serde() {
     for text in ["10.50", "0.00", "-7", "123456789012345.678", "1e2", "92233720368547758.07"] {
         let amount: Amount = text.parse().unwrap();
         assert_round_trips(&amount);
@@ -105,7 +105,7 @@ fn amounts_and_identifiers_round_trip_through_every_way_of_serde() {
 }
 
 #[test]
-fn s3_an_amount_is_read_from_digits_and_never_from_a_binary_fraction() {
+fn amount_is_read_from_digits_and_never_from_a_float_s3() {
     for digits in ["10.50", "0.1", "123456789012345678", "1e2", "19.990"] {
         let expected: Amount = digits.parse().unwrap();
         assert_eq!(serde_json::from_str::<Amount>(digits).unwrap(), expected);
@@ -117,7 +117,7 @@ fn s3_an_amount_is_read_from_digits_and_never_from_a_binary_fraction() {
     assert_eq!(toml::from_str::<Order>("total = 12").unwrap().total, Amount::from_cents(12_00));
     assert!(toml::from_str::<Order>("total = 10.50").is_err());
     let buffered = serde_json::from_str::<Flattened<Order>>(r#"{"number":1,"total":10.50}"#);
-    assert!(buffered.unwrap_err().to_string().starts_with("an amount is a decimal number"));
+    assert!(buffered.unwrap_err().to_string().starts_with("expected a decimal amount"));
     let buffered = serde_json::from_str::<Flattened<Order>>(r#"{"number":1,"total":"10.50"}"#).unwrap();
     assert_eq!(buffered.record.total, Amount::from_cents(10_50));
     for wrong in ["true", "[1]", "\"x\"", "\"\"", "null"] {
@@ -126,7 +126,7 @@ fn s3_an_amount_is_read_from_digits_and_never_from_a_binary_fraction() {
 }
 
 #[test]
-fn s3_digits_that_a_value_may_have_lost_are_refused() {
+fn amount_that_may_have_lost_digits_is_rejected_s3() {
     let through_value = |digits: &str| {
         let value: Value = serde_json::from_str(digits).unwrap();
         serde_json::from_value::<Amount>(value).ok()
@@ -143,7 +143,7 @@ fn s3_digits_that_a_value_may_have_lost_are_refused() {
 }
 
 #[test]
-fn s3_a_flattened_whole_number_out_of_range_is_refused() {
+fn flattened_integer_out_of_range_is_rejected_s3() {
     let flattened = |member: &str| {
         let text = format!(r#"{{"number":1,{member}}}"#);
         serde_json::from_str::<Flattened<TransactionRecord>>(&text).map(|flattened| flattened.record)
@@ -158,7 +158,7 @@ fn s3_a_flattened_whole_number_out_of_range_is_refused() {
 }
 
 #[test]
-fn what_was_unreadable_stays_so_when_it_was_written_and_read() {
+fn unreadable_field_stays_unreadable_after_a_round_trip() {
     let text = r#"{"number":1,"TransactionId":"t","Amount":1234567890123456.78,"Status":1.5,"BillingCity":99999999999999999999}"#;
     let Flattened { record, .. } = serde_json::from_str::<Flattened<TransactionRecord>>(text).unwrap();
     let written = serde_json::to_string(&record).unwrap();
@@ -171,7 +171,7 @@ fn what_was_unreadable_stays_so_when_it_was_written_and_read() {
 }
 
 #[test]
-fn s3_a_flattened_record_keeps_a_binary_fraction_as_unreadable_and_costs_no_other_field() {
+fn flattened_float_is_unreadable_and_other_fields_are_read_s3() {
     let text = r#"{"number":1,"TransactionId":"t","Amount":10.5,"BaseAmount":10,"Status":"1","x":0.25}"#;
     let Flattened { record, .. } = serde_json::from_str::<Flattened<TransactionRecord>>(text).unwrap();
     assert_eq!(record.amount, Field::Unreadable(RawJson::parse("10.5").unwrap()));
@@ -180,7 +180,7 @@ fn s3_a_flattened_record_keeps_a_binary_fraction_as_unreadable_and_costs_no_othe
 }
 
 #[test]
-fn a_serializer_gets_no_secret_of_a_record_d62() {
+fn record_serializes_without_secrets_d62() {
     let text = r#"{"TransactionId":"t","CardNumber":"4242424242424242","Cvv":"917","x":{"pan":1,"y":"5555555555554444"}}"#;
     let record: TransactionRecord = serde_json::from_str(text).unwrap();
     let expected = json!({ "TransactionId": "t", "CardNumber": "************4242", "Cvv": "[redacted]",

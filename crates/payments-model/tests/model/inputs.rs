@@ -1,4 +1,4 @@
-//! What a builder takes: texts in every form, and values that were checked already.
+//! The inputs of a builder: text of every type, and validated values.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -27,7 +27,7 @@ macro_rules! sale_with {
 }
 
 #[test]
-fn texts_are_taken_in_every_form() {
+fn builders_accept_every_text_type() {
     let expected = sale(CARD, PAYER).build().unwrap();
     let [number, cvv, expiry] = [CARD.number, CARD.cvv, CARD.expiry].map(String::from);
     let card = Card { number: &number, cvv: Zeroizing::new(cvv), expiry };
@@ -47,7 +47,7 @@ fn texts_are_taken_in_every_form() {
 }
 
 #[test]
-fn values_that_were_checked_already_are_taken_by_value_and_by_reference() {
+fn builders_accept_validated_values_by_value_and_by_reference() {
     let expected = sale(CARD, PAYER).build().unwrap();
     let number = CardNumber::new(CARD.number).unwrap();
     let expiry = Expiry::new(12, 2030).unwrap();
@@ -79,14 +79,14 @@ fn values_that_were_checked_already_are_taken_by_value_and_by_reference() {
 }
 
 #[test]
-fn a_card_number_that_was_made_without_its_check_digit_is_taken_as_it_is_d31() {
+fn builder_accepts_a_card_number_created_without_luhn_check_d31() {
     let number = CardNumber::without_luhn_check("4242424242424241").unwrap();
     let card = Card { number, cvv: CARD.cvv, expiry: CARD.expiry };
     assert_eq!(sale_with!(card, PAYER).card_number().expose_secret(), "4242424242424241");
 }
 
 #[test]
-fn a_typed_code_is_still_checked_against_the_card_d32() {
+fn validated_cvv_is_still_checked_against_the_card_d32() {
     let card = Card { number: CARD.number, cvv: Cvv::new("1234").unwrap(), expiry: CARD.expiry };
     let result = CardTransaction::builder(
         Amount::from_cents(1),
@@ -99,11 +99,11 @@ fn a_typed_code_is_still_checked_against_the_card_d32() {
 }
 
 #[test]
-fn s5_an_account_field_whose_secrets_cannot_be_read_is_refused() {
+fn account_field_with_unreadable_secrets_is_rejected_s5() {
     for value in [r#""\ud800""#, r#"{"\ud800":"000123456789"}"#, r#"["a",{"b":"\ud800"}]"#] {
         let account = format!(r#"{{"SuggestedMode":"ACH","Acct":{value}}}"#);
         let violations = crate::fixtures::violations(AchTransaction::from_json(account.as_bytes()));
-        let expected = "Acct: must be Unicode, nested at most 64 levels deep";
+        let expected = "Acct: must be valid Unicode and nested at most 64 levels deep";
         assert!(violations.iter().any(|violation| violation == expected), "{violations:?}");
     }
 }

@@ -1,6 +1,6 @@
-//! What the crate promises, seen from outside. Tests named `dNN_…` stand for a numbered design decision.
+//! The promises of the public API. A suffix such as `_d30` is the number of a decision in `docs/decisions.md`.
 
-// A helper of tests may panic like a test does.
+// Test helpers may panic, like tests.
 #![allow(clippy::unwrap_used)]
 
 mod fixtures;

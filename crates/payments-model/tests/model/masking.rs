@@ -1,4 +1,4 @@
-//! What masking promises, for any text around a secret.
+//! The promises of masking, for any text around a secret.
 
 use payments_model::mask;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::sample::select;
 
 proptest! {
     #[test]
-    fn a_card_number_in_groups_keeps_four_digits_alone_d64(
+    fn card_number_in_groups_keeps_only_four_digits_d64(
         number in select(vec!["4242424242424242", "4929907390318794", "5555555555554444", "378282246310005", "4007000000027"]),
         group in 3_usize..19,
         separator in select(vec![" ", "-", ".", "_", "/", "  ", "\u{a0}", " -"]),
@@ -23,7 +23,7 @@ proptest! {
     }
 
     #[test]
-    fn a_secret_of_eight_characters_is_gone_wherever_it_stands_d64(
+    fn secret_of_eight_characters_is_always_masked_d64(
         secret in "[ -~]{8,30}",
         before in any::<String>(),
         after in any::<String>(),
@@ -34,7 +34,7 @@ proptest! {
     }
 
     #[test]
-    fn a_short_secret_is_gone_between_other_words_d64(
+    fn short_secret_is_masked_between_other_words_d64(
         secret in "[0-9]{3,4}",
         before in "([a-z]{0,4}[ \"'(=\n\t])?",
         after in "([ \"'),\n\t][a-z]{0,4})?",
@@ -44,7 +44,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_the_text_nothing_panics_and_what_is_masked_stays_d64(
+    fn masking_any_text_never_panics_and_is_idempotent_d64(
         text in any::<String>(),
         like in "([cvpan]{1,3}|[0-9]{1,6}|[\\\\u\"'{}\\[\\]:=%&#;* _./,-]|\n){0,30}",
         secrets in proptest::collection::vec(prop_oneof!["[0-9]{0,10}", "[abn \"\\\\%]{0,5}", any::<String>()], 0..4),
@@ -57,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn a_text_without_secrets_is_left_as_it_is_d64(
+    fn text_without_secrets_is_unchanged_d64(
         text in "([a-z]{1,9}|[0-9]{1,4}|[0-9]{4}-[0-9]{2}-[0-9]{2}T|[0-9]{1,3}\\.[0-9]{2}, |[\\\\\"'{}\\[\\]=%&#;* _./,-]|ä){0,7}",
     ) {
         let could_be_card_number = text.bytes().filter(u8::is_ascii_digit).count() >= 13;

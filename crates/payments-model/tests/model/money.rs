@@ -1,4 +1,4 @@
-//! Money is exact. The oracle is a big decimal made of text, with nothing in common with the code.
+//! Money is exact. The tests compare with a text-based decimal that shares no code with `Amount`.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::fixtures::{card_document, fields, violations, with};
 
-/// A decimal as sign, digits without zeros at either end, and the exponent of its last digit.
+/// A decimal as a sign, digits without leading and trailing zeros, and the exponent of the last digit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TextDecimal {
     negative: bool,
@@ -37,7 +37,7 @@ impl TextDecimal {
         Self { negative, digits, exponent }
     }
 
-    /// Whether coefficient and exponent can be moved into the documented range.
+    /// Whether the value fits into the documented range.
     fn can_be_kept(&self) -> bool {
         let zeros = usize::try_from(self.exponent - 64).unwrap_or(0);
         let coefficient = format!("{}{}", self.digits, "0".repeat(zeros));
@@ -51,7 +51,7 @@ impl TextDecimal {
             |decimal: &Self| i8::from(!decimal.digits.is_empty()) * if decimal.negative { -1 } else { 1 };
         let size = |decimal: &Self| i64::try_from(decimal.digits.len()).unwrap() + decimal.exponent;
         sign(self).cmp(&sign(other)).then_with(|| {
-            // Texts of digits compare like the fractions 0.digits.
+            // Strings of digits compare like the fractions 0.digits.
             let by_size = size(self).cmp(&size(other)).then_with(|| self.digits.cmp(&other.digits));
             if self.negative { by_size.reverse() } else { by_size }
         })
@@ -74,12 +74,12 @@ fn ordinary_number() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn s3_any_number_is_kept_exactly_or_refused_never_rounded(text in number()) {
+    fn any_number_is_kept_exactly_or_rejected_s3(text in number()) {
         let model = TextDecimal::read(&text);
         match text.parse::<Amount>() {
-            Err(_) => prop_assert!(!model.can_be_kept(), "{text} was refused"),
+            Err(_) => prop_assert!(!model.can_be_kept(), "{text} was rejected"),
             Ok(amount) => {
-                prop_assert!(model.can_be_kept(), "{text} was taken");
+                prop_assert!(model.can_be_kept(), "{text} was accepted");
                 let shown = amount.to_string();
                 prop_assert_eq!(TextDecimal::read(&shown), model);
                 prop_assert!(!shown.contains(['e', 'E', '+']), "{} is not plain", shown);
@@ -89,14 +89,14 @@ proptest! {
     }
 
     #[test]
-    fn s3_the_scale_is_kept_as_read(text in ordinary_number()) {
+    fn decimal_places_are_kept_as_read_s3(text in ordinary_number()) {
         let shown = text.parse::<Amount>().unwrap().to_string();
         let is_negative_zero = text.starts_with('-') && text.bytes().all(|byte| b"-0.".contains(&byte));
         prop_assert_eq!(shown, if is_negative_zero { text[1..].to_owned() } else { text });
     }
 
     #[test]
-    fn s3_eq_ord_and_hash_are_numeric(left in number(), right in number(), zeros in 0_usize..5) {
+    fn eq_ord_and_hash_are_numeric_s3(left in number(), right in number(), zeros in 0_usize..5) {
         let (Ok(a), Ok(b)) = (left.parse::<Amount>(), right.parse::<Amount>()) else { return Ok(()) };
         let expected = TextDecimal::read(&left).compare(&TextDecimal::read(&right));
         prop_assert_eq!(a.cmp(&b), expected);
@@ -110,7 +110,7 @@ proptest! {
     }
 
     #[test]
-    fn s3_sums_are_exact(left in -1_000_000_000_i64..1_000_000_000, right in any::<i32>(), scale in 0_u32..6) {
+    fn sums_are_exact_s3(left in -1_000_000_000_i64..1_000_000_000, right in any::<i32>(), scale in 0_u32..6) {
         let right = i64::from(right);
         let shift = 10_i64.pow(scale);
         let fine: Amount = format!("{right}e-{}", 2 + scale).parse().unwrap();
@@ -120,7 +120,7 @@ proptest! {
     }
 
     #[test]
-    fn s3_cents_survive(cents in any::<i64>()) {
+    fn cents_round_trip_s3(cents in any::<i64>()) {
         let amount = Amount::from_cents(cents);
         prop_assert_eq!(amount.to_cents(), Some(cents));
         let expected = format!("{}{}.{:02}", if cents < 0 { "-" } else { "" }, cents.unsigned_abs() / 100, cents.unsigned_abs() % 100);
@@ -129,14 +129,14 @@ proptest! {
     }
 
     #[test]
-    fn s3_no_text_makes_reading_panic(text in any::<String>(), like in "[-+0-9.eE ]{0,40}") {
+    fn parsing_any_text_never_panics_s3(text in any::<String>(), like in "[-+0-9.eE ]{0,40}") {
         let _ = text.parse::<Amount>();
         let _ = like.parse::<Amount>();
     }
 }
 
 #[test]
-fn s3_only_the_json_grammar_is_a_number() {
+fn only_json_numbers_are_amounts_s3() {
     for text in [
         "", "-", "+1", " 1", "1 ", "01", "-01", "00", ".5", "1.", "1e", "1e+", "e1", "1.e1", "0x1", "1_000",
         "1,5", "--1", "NaN", "inf", "١", "1e1.5", "1.5.5",
@@ -158,7 +158,7 @@ fn s3_only_the_json_grammar_is_a_number() {
 }
 
 #[test]
-fn s3_up_to_18_significant_digits_always_fit_and_nothing_saturates() {
+fn up_to_18_significant_digits_always_fit_and_nothing_saturates_s3() {
     for text in [
         "999999999999999999",
         "0.999999999999999999",
@@ -177,18 +177,15 @@ fn s3_up_to_18_significant_digits_always_fit_and_nothing_saturates() {
         "1e-99999999999999999999",
     ] {
         let error = text.parse::<Amount>().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "must have at most 18 significant digits and a moderate exponent",
-            "{text}"
-        );
+        let rule = "must have at most 18 digits when written without an exponent";
+        assert_eq!(error.to_string(), rule, "{text}");
     }
     let long = format!("1.{}e5", "0".repeat(1_000_000));
     assert_eq!(long.parse::<Amount>().unwrap(), "100000".parse().unwrap());
 }
 
 #[test]
-fn s3_sums_that_cannot_be_kept_are_none() {
+fn sums_that_cannot_be_kept_are_none_s3() {
     let amount = |text: &str| text.parse::<Amount>().unwrap();
     assert_eq!(amount("9223372036854775807").checked_add(amount("1")), None);
     assert_eq!(amount("1e64").checked_add(amount("1e-64")), None);
@@ -200,7 +197,7 @@ fn s3_sums_that_cannot_be_kept_are_none() {
 }
 
 #[test]
-fn s3_an_exponent_is_taken_as_far_as_the_digits_reach() {
+fn exponents_are_accepted_while_the_value_fits_s3() {
     let zeros = |count| format!("1{}", "0".repeat(count));
     for (text, shown) in
         [("1e64", zeros(64)), ("1e65", zeros(65)), ("0.1e83", zeros(82)), ("1e82", zeros(82))]
@@ -218,7 +215,7 @@ fn s3_an_exponent_is_taken_as_far_as_the_digits_reach() {
 }
 
 #[test]
-fn s3_zero_adds_nothing() {
+fn adding_zero_changes_nothing_s3() {
     let amount = |text: &str| text.parse::<Amount>().unwrap();
     for (left, right, sum) in [
         ("0", "2.50", "2.50"),
@@ -233,7 +230,7 @@ fn s3_zero_adds_nothing() {
 }
 
 #[test]
-fn s3_amounts_are_in_the_order_of_their_values() {
+fn amounts_are_ordered_by_value_s3() {
     let in_order = [
         "-1e64", "-99.99", "-9.9", "-1.5", "-1.25", "-0.1", "-0.09", "-1e-64", "0.00", "1e-64", "0.09",
         "0.1", "1.25", "1.5", "9.9", "15", "99.99", "100", "1e64",
@@ -248,11 +245,11 @@ fn s3_amounts_are_in_the_order_of_their_values() {
     }
     let hasher = RandomState::new();
     let different: HashSet<u64> = amounts.iter().map(|amount| hasher.hash_one(amount)).collect();
-    assert_eq!(different.len(), amounts.len(), "a set of amounts is no list");
+    assert_eq!(different.len(), amounts.len(), "different amounts have different hashes");
 }
 
 #[test]
-fn s3_decimal_places_and_cents_are_those_of_the_value() {
+fn decimal_places_and_cents_are_those_of_the_value_s3() {
     for (text, places, cents) in [
         ("45.00", 0, Some(4500)),
         ("45.10", 1, Some(4510)),
@@ -277,15 +274,15 @@ fn s3_decimal_places_and_cents_are_those_of_the_value() {
 }
 
 #[test]
-fn s3_request_amounts_are_above_zero_with_at_most_two_decimals() {
+fn request_amounts_are_above_zero_with_at_most_two_decimal_places_s3() {
     for (text, rule) in [
         ("0", "must be above zero"),
         ("0.00", "must be above zero"),
         ("-1", "must be above zero"),
-        ("0.001", "must have at most two decimals"),
-        ("10.505", "must have at most two decimals"),
-        ("1e400", "must have at most 18 significant digits and a moderate exponent"),
-        ("12345678901234567890.5", "must have at most 18 significant digits and a moderate exponent"),
+        ("0.001", "must have at most two decimal places"),
+        ("10.505", "must have at most two decimal places"),
+        ("1e400", "must have at most 18 digits when written without an exponent"),
+        ("12345678901234567890.5", "must have at most 18 digits when written without an exponent"),
     ] {
         let document = card_document().to_string().replace("\"Amount\":10", &format!("\"Amount\":{text}"));
         assert_eq!(violations(CardTransaction::from_json(document.as_bytes())), [format!("Amount: {rule}")]);
@@ -297,7 +294,7 @@ fn s3_request_amounts_are_above_zero_with_at_most_two_decimals() {
         let body = str::from_utf8(encoded.as_ref()).unwrap();
         assert!(
             body.starts_with(&format!("{{\"Amount\":{sent},")),
-            "a plain number, no exponent and no text"
+            "the amount is a plain number without exponent or quotes"
         );
     }
     assert_eq!(
@@ -307,7 +304,7 @@ fn s3_request_amounts_are_above_zero_with_at_most_two_decimals() {
 }
 
 #[test]
-fn s3_what_floats_get_wrong_is_right() {
+fn amounts_that_floats_cannot_represent_are_exact_s3() {
     for (text, cents) in [
         ("19.99", 1999),
         ("1.15", 115),
@@ -327,7 +324,7 @@ fn s3_what_floats_get_wrong_is_right() {
 }
 
 #[test]
-fn s3_an_unreadable_amount_is_a_state_of_its_own_and_never_zero() {
+fn unreadable_amount_is_never_zero_s3() {
     for wrong in ["true", r#""""#, r#""1,50""#, "[1]", "1e400", "12345678901234567890.5", r#"" 1""#] {
         let record: TransactionRecord =
             serde_json::from_str(&format!(r#"{{"TransactionId":"t","Amount":{wrong}}}"#)).unwrap();

@@ -1,4 +1,4 @@
-//! What is read is lenient, and nothing gets lost.
+//! Records are read leniently, and nothing is lost.
 
 use payments_model::{
     CustomerRecord, Field, MaskedCard, RawJson, TransactionReceipt, TransactionRecord, TransactionTypeCode,
@@ -13,7 +13,7 @@ fn transaction(value: &Value) -> TransactionRecord {
     serde_json::from_str(&value.to_string()).unwrap()
 }
 
-/// A record with every field of the table, each of its own type.
+/// A record with every field of the table, each with its own type.
 fn full(table: &[(&str, Kind)]) -> Value {
     let member = |(index, (name, kind)): (usize, &(&str, Kind))| {
         let value = match kind {
@@ -26,7 +26,7 @@ fn full(table: &[(&str, Kind)]) -> Value {
 }
 
 #[test]
-fn every_field_of_the_tables_is_read_and_written_under_its_name_and_type_in_order_d60() {
+fn every_field_is_read_and_written_with_its_name_type_and_order_d60() {
     let document = full(&TRANSACTION_RECORD);
     let record = transaction(&document);
     assert!(record.other.is_empty(), "{:?}", record.other);
@@ -43,7 +43,7 @@ fn every_field_of_the_tables_is_read_and_written_under_its_name_and_type_in_orde
 }
 
 #[test]
-fn every_field_but_the_identifier_is_optional_d60() {
+fn every_field_except_the_identifier_is_optional_d60() {
     let record = transaction(&json!({ "TransactionId": "t" }));
     assert_eq!(record, TransactionRecord::new("t".parse().unwrap()));
     assert_eq!(record.to_json(), r#"{"TransactionId":"t"}"#);
@@ -55,7 +55,7 @@ fn every_field_but_the_identifier_is_optional_d60() {
 }
 
 #[test]
-fn a_wrong_type_in_one_field_is_kept_raw_and_costs_no_other_d60() {
+fn field_of_a_wrong_type_is_kept_raw_and_other_fields_are_read_d60() {
     for (name, _) in &TRANSACTION_RECORD[1..] {
         let mut document = full(&TRANSACTION_RECORD);
         document[*name] = json!({ "odd": [true] });
@@ -83,7 +83,7 @@ fn absent_null_and_empty_stay_distinct_d60() {
 }
 
 #[test]
-fn unknown_fields_are_kept_verbatim_in_order_and_reachable_d60() {
+fn unknown_fields_are_kept_verbatim_and_in_order_d60() {
     let text = r#"{"zeta":1.50,"TransactionId":"t","alpha":{"a" : [1e5]},"zeta":2}"#;
     let record: TransactionRecord = serde_json::from_str(text).unwrap();
     let names: Vec<_> = record.other.iter().map(|(name, _)| name.into_owned()).collect();
@@ -95,7 +95,7 @@ fn unknown_fields_are_kept_verbatim_in_order_and_reachable_d60() {
 }
 
 #[test]
-fn a_repeated_field_is_unreadable_and_a_repeated_identifier_is_none_d60() {
+fn repeated_field_is_unreadable_and_repeated_identifier_is_an_error_d60() {
     let record: TransactionRecord =
         serde_json::from_str(r#"{"TransactionId":"t","Amount":1,"Status":"1","Amount":2.50,"Amount":null}"#)
             .unwrap();
@@ -110,7 +110,7 @@ fn a_repeated_field_is_unreadable_and_a_repeated_identifier_is_none_d60() {
 }
 
 #[test]
-fn a_field_set_among_the_others_is_not_written_twice_d60() {
+fn other_field_with_the_name_of_a_record_field_is_not_written_d60() {
     let mut record = TransactionRecord::new("t".parse().unwrap());
     record.other.insert("Amount", RawJson::parse("1").unwrap());
     assert_eq!(record.to_json(), r#"{"TransactionId":"t"}"#);
@@ -138,7 +138,7 @@ fn deeply_nested_fields_do_not_overflow_the_stack_d60() {
 }
 
 #[test]
-fn numbers_as_texts_and_texts_as_numbers_for_identifiers_codes_and_amounts_d61() {
+fn identifiers_codes_and_amounts_may_be_strings_or_numbers_d61() {
     let record = transaction(&json!({
         "TransactionId": 17, "Amount": "10.50", "BaseAmount": "1e1", "TransactionType": "2", "Status": 3, "BillingCountry": "840",
         "BillingPostalCode": 94105, "BillingCountryCode": 1, "CardNumber": 4242,
@@ -159,7 +159,7 @@ fn numbers_as_texts_and_texts_as_numbers_for_identifiers_codes_and_amounts_d61()
 }
 
 #[test]
-fn the_transaction_type_is_an_open_integer_d61() {
+fn transaction_type_is_an_open_integer_d61() {
     for (raw, expected) in [
         ("1", Some(1)),
         ("2", Some(2)),
@@ -178,7 +178,7 @@ fn the_transaction_type_is_an_open_integer_d61() {
 }
 
 #[test]
-fn a_long_numeric_identifier_is_kept_digit_by_digit_d61() {
+fn long_numeric_identifier_keeps_every_digit_d61() {
     for (raw, expected) in [
         ("12345678901234567890123", Some("12345678901234567890123")),
         ("0", Some("0")),
@@ -197,7 +197,7 @@ fn a_long_numeric_identifier_is_kept_digit_by_digit_d61() {
 }
 
 #[test]
-fn a_full_card_number_in_a_record_is_masked_at_once_d62() {
+fn full_card_number_in_a_record_is_masked_when_read_d62() {
     for (raw, shown) in [
         (json!("4242424242424242"), "************4242"),
         (json!("4242 4242 4242 4242"), "**** **** **** 4242"),
@@ -219,7 +219,7 @@ fn a_full_card_number_in_a_record_is_masked_at_once_d62() {
 }
 
 #[test]
-fn the_last_four_digits_if_present_d62() {
+fn last_four_digits_are_returned_if_present_d62() {
     for (text, last_four) in [
         ("************4242", Some("4242")),
         ("4242", Some("4242")),
@@ -235,7 +235,7 @@ fn the_last_four_digits_if_present_d62() {
 }
 
 #[test]
-fn the_masked_card_number_is_another_type_d62() {
+fn masked_card_number_has_its_own_type_d62() {
     let number = payments_model::CardNumber::new("4242424242424242").unwrap();
     assert_eq!(number.masked(), MaskedCard::new("4242424242424242"));
     assert_eq!(number.masked().to_string(), "************4242");
@@ -243,7 +243,7 @@ fn the_masked_card_number_is_another_type_d62() {
 }
 
 #[test]
-fn records_can_be_made_and_read_through_any_of_serde_jsons_ways() {
+fn records_round_trip_through_every_serde_json_reader() {
     let mut record = TransactionRecord::new("t".parse().unwrap());
     record.amount = payments_model::Amount::from_cents(10_50).into();
     let text = record.to_json();
@@ -310,7 +310,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_leaves_more_than_four_digits_legible_d62(text in any::<String>(), digits in "[0-9 *-]{0,40}") {
+    fn masked_card_shows_at_most_four_digits_of_any_text_d62(text in any::<String>(), digits in "[0-9 *-]{0,40}") {
         for text in [text, digits] {
             let masked = MaskedCard::new(&text);
             prop_assert!(masked.as_str().chars().filter(|character| character.is_numeric()).count() <= 4);

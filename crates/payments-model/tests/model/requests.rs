@@ -1,4 +1,4 @@
-//! What is sent is strict.
+//! Requests are validated strictly.
 
 use payments_model::{
     AchTransaction, Amount, Brand, Card, CardNumber, CardTransaction, ConvenienceFee, CustomerId, Cvv,
@@ -11,12 +11,12 @@ use static_assertions::assert_not_impl_any;
 use crate::fixtures::{CARD, PAYER, ach, card_document, fields, sale, violations, with, with_repeated};
 use crate::tables::{CARD_TRANSACTION, Kind, TOKEN_TRANSACTION, VOID};
 
-fn sent(request: &CardTransaction) -> Value {
+fn sent_json(request: &CardTransaction) -> Value {
     serde_json::from_slice(request.encode().as_ref()).unwrap()
 }
 
 #[test]
-fn sale_or_authorise_is_always_said_and_leaving_it_out_is_explicit_d26() {
+fn transaction_type_is_sent_unless_explicitly_left_out_d26() {
     let amount = Amount::from_cents(1);
     for (transaction_type, wire) in [
         (TransactionType::Sale, json!("1")),
@@ -27,8 +27,8 @@ fn sale_or_authorise_is_always_said_and_leaving_it_out_is_explicit_d26() {
             CardTransaction::builder(amount, transaction_type, ConvenienceFee::Inactive, CARD, PAYER)
                 .build()
                 .unwrap();
-        assert_eq!(sent(&request)["TransactionType"], wire);
-        assert_eq!(sent(&request).get("TransactionType").is_none(), wire.is_null());
+        assert_eq!(sent_json(&request)["TransactionType"], wire);
+        assert_eq!(sent_json(&request).get("TransactionType").is_none(), wire.is_null());
     }
     for wrong in [json!("3"), json!(""), json!("Sale"), json!(1), Value::Null] {
         let document = with(card_document(), "TransactionType", wrong);
@@ -37,7 +37,7 @@ fn sale_or_authorise_is_always_said_and_leaving_it_out_is_explicit_d26() {
 }
 
 #[test]
-fn the_convenience_fee_has_no_default_d27() {
+fn convenience_fee_has_no_default_d27() {
     let mut document = card_document();
     document.as_object_mut().unwrap().remove("ConvenienceFeeActive");
     let result = CardTransaction::from_json(document.to_string().as_bytes());
@@ -50,7 +50,7 @@ fn the_convenience_fee_has_no_default_d27() {
 }
 
 #[test]
-fn transaction_for_is_the_constant_void_d28() {
+fn transaction_for_is_always_void_d28() {
     let void = Void::new(TransactionId::new("t").unwrap());
     assert_eq!(void.encode().as_ref(), br#"{"TransactionId":"t","TransactionFor":"Void"}"#);
     assert_eq!(Void::from_json(br#"{"TransactionId":"t"}"#).unwrap(), void);
@@ -61,16 +61,16 @@ fn transaction_for_is_the_constant_void_d28() {
 }
 
 #[test]
-fn payment_tokenization_is_left_out_unless_set_d29() {
-    assert!(sent(&sale(CARD, PAYER).build().unwrap()).get("PaymentTokenization").is_none());
+fn payment_tokenization_is_not_sent_unless_set_d29() {
+    assert!(sent_json(&sale(CARD, PAYER).build().unwrap()).get("PaymentTokenization").is_none());
     let request = sale(CARD, PAYER).payment_tokenization(false).build().unwrap();
-    assert_eq!(sent(&request)["PaymentTokenization"], json!(false));
+    assert_eq!(sent_json(&request)["PaymentTokenization"], json!(false));
 }
 
 #[test]
-fn unset_fields_are_left_out_and_never_null_d30() {
+fn unset_fields_are_not_sent_and_never_null_d30() {
     let request = sale(CARD, PAYER).build().unwrap();
-    let value = sent(&request);
+    let value = sent_json(&request);
     let mut names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
     names.sort_unstable();
     let mut expected: Vec<&str> = CARD_TRANSACTION
@@ -84,7 +84,7 @@ fn unset_fields_are_left_out_and_never_null_d30() {
 }
 
 #[test]
-fn every_required_field_is_required_and_must_not_be_blank_d30() {
+fn required_field_must_be_present_and_not_blank_d30() {
     for row in CARD_TRANSACTION.iter().filter(|row| row.required) {
         let mut document = card_document();
         document.as_object_mut().unwrap().remove(row.name);
@@ -100,7 +100,7 @@ fn every_required_field_is_required_and_must_not_be_blank_d30() {
 }
 
 #[test]
-fn a_wrong_json_type_is_a_violation_of_that_field_d30() {
+fn wrong_json_type_is_a_violation_of_that_field_d30() {
     for row in &CARD_TRANSACTION {
         for wrong in [json!(null), json!([]), json!({}), json!(1.5), json!("x"), json!(true), json!("10.50")]
         {
@@ -114,7 +114,7 @@ fn a_wrong_json_type_is_a_violation_of_that_field_d30() {
 }
 
 #[test]
-fn a_repeated_key_is_a_violation_even_if_both_say_the_same_d30() {
+fn repeated_field_is_a_violation_even_with_equal_values_d30() {
     for row in &CARD_TRANSACTION {
         let document = card_document();
         let value = document.get(row.name).cloned().unwrap_or_else(|| match row.kind {
@@ -126,15 +126,18 @@ fn a_repeated_key_is_a_violation_even_if_both_say_the_same_d30() {
         let mut rest = document;
         rest.as_object_mut().unwrap().remove(row.name);
         let result = CardTransaction::from_json(&with_repeated(&rest, &repeated));
-        assert_eq!(violations(result), [format!("{}: appears more than once", row.name)]);
+        assert_eq!(violations(result), [format!("{}: must appear only once", row.name)]);
     }
 }
 
 #[test]
-fn an_unknown_field_is_a_violation_so_that_a_misspelt_one_does_not_vanish_d30() {
+fn unknown_field_is_a_violation_d30() {
     let document = with(card_document(), "PaymentTokenisation", json!(true));
     let result = CardTransaction::from_json(&document);
-    assert_eq!(violations(result), ["PaymentTokenisation: is not a field of this request"]);
+    assert_eq!(
+        violations(result),
+        ["PaymentTokenisation: is not a field of this request: fix the name or remove the field"]
+    );
     assert_eq!(
         fields(TokenTransaction::from_json(
             br#"{"TokenId":"t","Amount":1,"ConvenienceFeeActive":true,"x":1}"#
@@ -145,7 +148,7 @@ fn an_unknown_field_is_a_violation_so_that_a_misspelt_one_does_not_vanish_d30() 
 }
 
 #[test]
-fn an_unknown_name_that_could_be_a_card_number_is_not_repeated_d30() {
+fn unknown_name_that_may_be_a_card_number_is_not_shown_d30() {
     for name in ["4242424242424242", "a b", "", "Größe", "x1234567 8", &"a".repeat(65)] {
         let document = with(card_document(), name, json!(1));
         assert_eq!(fields(CardTransaction::from_json(&document)), ["(unprintable field name)"]);
@@ -153,7 +156,7 @@ fn an_unknown_name_that_could_be_a_card_number_is_not_repeated_d30() {
 }
 
 #[test]
-fn all_violations_come_at_once_in_the_order_of_the_table_and_alike_from_builder_and_json_d30() {
+fn builder_and_json_report_the_same_violations_in_table_order_d30() {
     let payer = Payer {
         customer_name: " ",
         email: "no",
@@ -188,7 +191,7 @@ fn all_violations_come_at_once_in_the_order_of_the_table_and_alike_from_builder_
 }
 
 #[test]
-fn the_texts_of_all_rules_are_pinned_d30() {
+fn rule_texts_are_exact_d30() {
     let nothing = CardTransaction::from_json(b"{}").unwrap_err().to_string();
     assert!(
         nothing.starts_with("13 fields are invalid: Amount: is required; BillingCountry: is required; "),
@@ -202,24 +205,28 @@ fn the_texts_of_all_rules_are_pinned_d30() {
     );
     for (name, value, rule) in [
         ("Amount", json!(0), "must be above zero"),
-        ("Amount", json!(1.005), "must have at most two decimals"),
-        ("Amount", json!("1"), "must be a JSON number, not a text"),
+        ("Amount", json!(1.005), "must have at most two decimal places"),
+        ("Amount", json!("1"), "must be a JSON number, not a string"),
         ("BillingEmail", json!("x"), "must be an e-mail address such as name@example.com"),
         (
             "BillingCountryCode",
             json!("US"),
-            "must be a dialling prefix such as +1, not a country code such as US",
+            "must be a dialing prefix such as +1, not a country code such as US",
         ),
         ("BillingCity", json!(1), "must be a string"),
         ("ShippingSameAsBilling", json!("true"), "must be true or false"),
         ("CardNumber", json!("42"), "must be 12 to 19 digits"),
         ("CardNumber", json!("000000000000"), "must not be all zeros"),
-        ("CardNumber", json!("4242424242424241"), "must pass the Luhn check; one of its digits is wrong"),
+        (
+            "CardNumber",
+            json!("4242424242424241"),
+            "must be a valid card number: at least one digit is wrong (Luhn check)",
+        ),
         ("Cvv", json!("12"), "must be 3 or 4 digits"),
         ("Cvv", json!("1234"), "must be 3 digits for this card"),
-        ("ExpiryDate", json!("0030"), "must be MMYY or MM/YY with a month 01 to 12"),
+        ("ExpiryDate", json!("0030"), "must be MMYY or MM/YY, with a month from 01 to 12"),
         ("SuggestedMode", json!("ACH"), "must not be ACH for a card transaction"),
-        ("TransactionType", json!("0"), "must be 1 for a sale or 2 for an authorisation"),
+        ("TransactionType", json!("0"), "must be 1 for a sale or 2 for an authorization"),
         ("IpAddress", json!("1.2.3"), "must be an IPv4 or IPv6 address"),
     ] {
         let document = with(card_document(), name, value);
@@ -228,14 +235,14 @@ fn the_texts_of_all_rules_are_pinned_d30() {
 }
 
 #[test]
-fn a_document_that_is_no_json_object_is_a_violation_of_body_without_its_text_d30() {
+fn document_that_is_not_a_json_object_is_a_violation_of_body_d30() {
     for (document, rule) in [
-        (&b""[..], "body: must be JSON; it stops being so at line 1, column 1"),
+        (&b""[..], "body: must be JSON: syntax error at line 1, column 1"),
         (b"4242424242424242", "body: must be a JSON object"),
         (b"[]", "body: must be a JSON object"),
         (b"null", "body: must be a JSON object"),
-        (b"{\n\"CardNumber\": 4242x}", "body: must be JSON; it stops being so at line 2, column 19"),
-        (b"{} {}", "body: must be JSON; it stops being so at line 1, column 4"),
+        (b"{\n\"CardNumber\": 4242x}", "body: must be JSON: syntax error at line 2, column 19"),
+        (b"{} {}", "body: must be JSON: syntax error at line 1, column 4"),
         (b"{\"a\":\"\xff\"}", "body: must be UTF-8"),
     ] {
         assert_eq!(violations(CardTransaction::from_json(document)), [rule]);
@@ -247,7 +254,7 @@ fn a_document_that_is_no_json_object_is_a_violation_of_body_without_its_text_d30
 }
 
 #[test]
-fn one_byte_order_mark_before_a_document_is_skipped() {
+fn one_leading_byte_order_mark_is_skipped() {
     let document = [b"\xef\xbb\xbf".to_vec(), card_document().to_string().into_bytes()].concat();
     assert!(CardTransaction::from_json(&document).is_ok());
     assert!(TransactionRequest::from_json(&document).is_ok());
@@ -256,7 +263,7 @@ fn one_byte_order_mark_before_a_document_is_skipped() {
 }
 
 #[test]
-fn hostile_documents_neither_overflow_the_stack_nor_take_quadratic_time_d30() {
+fn hostile_documents_do_not_overflow_the_stack_or_take_quadratic_time_d30() {
     let deep = format!(r#"{{"Amount":{}1{}}}"#, "[".repeat(300_000), "]".repeat(300_000));
     assert!(CardTransaction::from_json(deep.as_bytes()).is_err());
     assert!(AchTransaction::from_json(deep.as_bytes()).is_err());
@@ -313,7 +320,7 @@ fn card_number_luhn_required_except_62_d31() {
 }
 
 #[test]
-fn an_explicit_constructor_skips_luhn_and_nothing_else_d31() {
+fn explicit_constructor_skips_only_the_luhn_check_d31() {
     assert!(CardNumber::without_luhn_check("4242424242424241").is_ok());
     assert!(CardNumber::without_luhn_check("000000000000").is_err());
     let card = Card { number: "4242424242424241", ..CARD };
@@ -324,11 +331,11 @@ fn an_explicit_constructor_skips_luhn_and_nothing_else_d31() {
 #[test]
 fn spaces_and_hyphens_are_not_sent_d31() {
     let request = sale(Card { number: " 4242 4242-4242 4242 ", ..CARD }, PAYER).build().unwrap();
-    assert_eq!(sent(&request)["CardNumber"], json!("4242424242424242"));
+    assert_eq!(sent_json(&request)["CardNumber"], json!("4242424242424242"));
 }
 
 #[test]
-fn the_brand_is_a_hint_from_the_first_digits() {
+fn brand_follows_from_the_first_digits() {
     for (number, brand) in [
         ("4242424242424242", Brand::Visa),
         ("5555555555554444", Brand::Mastercard),
@@ -372,7 +379,7 @@ fn cvv_has_4_digits_for_american_express_and_3_otherwise_d32() {
         let result = sale(Card { number, cvv, ..CARD }, PAYER).build();
         assert_eq!(fields(result), if fits { vec![] } else { vec!["Cvv"] });
     }
-    // With a card number that is itself wrong, only what is wrong with the code alone is said.
+    // With an invalid card number, the length of the security code cannot be checked against the brand.
     assert_eq!(fields(sale(Card { number: "1", cvv: "1234", ..CARD }, PAYER).build()), ["CardNumber"]);
 }
 
@@ -384,7 +391,7 @@ fn expiry_is_mmyy_on_the_wire_and_mm_yy_from_callers_d33() {
         assert_eq!(expiry, Expiry::new(month, year).unwrap());
     }
     let request = sale(Card { expiry: "01/31", ..CARD }, PAYER).build().unwrap();
-    assert_eq!(sent(&request)["ExpiryDate"], json!("0131"));
+    assert_eq!(sent_json(&request)["ExpiryDate"], json!("0131"));
     for invalid in [
         "",
         "0030",
@@ -408,7 +415,7 @@ fn expiry_is_mmyy_on_the_wire_and_mm_yy_from_callers_d33() {
 }
 
 #[test]
-fn a_past_expiry_is_valid_and_asked_for_separately_d33() {
+fn past_expiry_is_valid_and_checked_separately_d33() {
     let expiry: Expiry = "0220".parse().unwrap();
     assert!(sale(Card { expiry: "0220", ..CARD }, PAYER).build().is_ok());
     for (year, month, expired) in
@@ -419,7 +426,7 @@ fn a_past_expiry_is_valid_and_asked_for_separately_d33() {
 }
 
 #[test]
-fn the_country_code_is_a_dialling_prefix_d34() {
+fn country_code_is_a_dialing_prefix_d34() {
     for valid in ["+1", "+44", "+351", "+1684"] {
         let prefix: DialPrefix = valid.parse().unwrap();
         assert_eq!((prefix.as_str(), prefix.to_string().as_str()), (valid, valid));
@@ -431,15 +438,15 @@ fn the_country_code_is_a_dialling_prefix_d34() {
 }
 
 #[test]
-fn the_country_is_sent_as_it_is_d35() {
+fn country_is_sent_unchanged_d35() {
     for country in ["us", "United States", " Côte d'Ivoire ", "840"] {
         let request = sale(CARD, Payer { country, ..PAYER }).build().unwrap();
-        assert_eq!(sent(&request)["BillingCountry"], json!(country));
+        assert_eq!(sent_json(&request)["BillingCountry"], json!(country));
     }
 }
 
 #[test]
-fn email_has_one_at_sign_no_gaps_and_limits_d36() {
+fn email_has_one_at_sign_no_whitespace_and_limits_d36() {
     let long_local = format!("{}@x", "a".repeat(65));
     let longest = format!("a@{}", "d".repeat(252));
     let too_long = format!("a@{}", "d".repeat(253));
@@ -454,21 +461,21 @@ fn email_has_one_at_sign_no_gaps_and_limits_d36() {
 }
 
 #[test]
-fn any_ip_address_and_any_phone_number_d36() {
+fn any_ip_address_and_any_phone_number_are_accepted_d36() {
     for ip_address in ["203.0.113.7", "10.0.0.1", "127.0.0.1", "::1", "2001:db8::1"] {
         let request = sale(CARD, Payer { ip_address, ..PAYER }).build().unwrap();
         assert_eq!(request.ip_address().to_string(), ip_address);
-        assert_eq!(sent(&request)["IpAddress"], json!(ip_address));
+        assert_eq!(sent_json(&request)["IpAddress"], json!(ip_address));
     }
     for ip_address in ["", "localhost", "203.0.113.256", "203.0.113.7:80", "fe80::1%eth0"] {
         assert_eq!(fields(sale(CARD, Payer { ip_address, ..PAYER }).build()), ["IpAddress"]);
     }
     let request = sale(CARD, Payer { phone_number: "ext. 5-55 ", ..PAYER }).build().unwrap();
-    assert_eq!(sent(&request)["BillingPhoneNumber"], json!("ext. 5-55 "));
+    assert_eq!(sent_json(&request)["BillingPhoneNumber"], json!("ext. 5-55 "));
 }
 
 #[test]
-fn the_only_bound_is_64_kib_of_body_d37() {
+fn only_size_limit_is_64_kib_of_body_d37() {
     let encoded_without = sale(CARD, PAYER).billing_address("").build().unwrap().encode().len();
     let room = 64 * 1024 - encoded_without;
     let request = sale(CARD, PAYER).billing_address("a".repeat(room)).build().unwrap();
@@ -488,17 +495,17 @@ fn the_only_bound_is_64_kib_of_body_d37() {
 }
 
 #[test]
-fn the_suggested_mode_is_open_with_two_inferred_constants_d38() {
+fn suggested_mode_is_open_with_two_inferred_constants_d38() {
     assert_eq!(SuggestedMode::card().as_str(), "Card");
     assert_eq!(SuggestedMode::ach().as_str(), "ACH");
-    assert_eq!(sent(&sale(CARD, PAYER).build().unwrap())["SuggestedMode"], json!("Card"));
+    assert_eq!(sent_json(&sale(CARD, PAYER).build().unwrap())["SuggestedMode"], json!("Card"));
     let request = sale(CARD, PAYER).suggested_mode("CreditCard").build().unwrap();
-    assert_eq!(sent(&request)["SuggestedMode"], json!("CreditCard"));
+    assert_eq!(sent_json(&request)["SuggestedMode"], json!("CreditCard"));
     assert!(SuggestedMode::new(" ").is_err());
 }
 
 #[test]
-fn a_request_is_ach_exactly_when_its_mode_is_ach_in_any_case_d39() {
+fn request_is_ach_if_its_mode_is_ach_in_any_case_d39() {
     for (mode, is_ach) in
         [("ACH", true), ("ach", true), ("Ach", true), ("Card", false), ("ACH ", false), ("eCheck", false)]
     {
@@ -541,7 +548,7 @@ fn account_fields_must_not_collide_with_the_interface_d39() {
             let result = ach().account_field(&*name, "1").build();
             assert_eq!(
                 violations(result),
-                [format!("{name}: is a field of the interface, not an account field")]
+                [format!("{name}: must have another name: this one belongs to a field of the interface")]
             );
         }
     }
@@ -558,7 +565,7 @@ fn account_fields_must_not_collide_with_the_interface_d39() {
         String::from_utf8(ach().account_field("Konto", "1").build().unwrap().encode().as_ref().to_vec())
             .unwrap();
     let repeated = text.replacen('{', r#"{"Konto":"1","#, 1);
-    assert_eq!(violations(AchTransaction::from_json(repeated.as_bytes())), ["Konto: appears more than once"]);
+    assert_eq!(violations(AchTransaction::from_json(repeated.as_bytes())), ["Konto: must appear only once"]);
 }
 
 #[test]
@@ -574,7 +581,7 @@ fn routing_numbers_have_nine_digits_and_a_check_digit_d39() {
 }
 
 #[test]
-fn a_token_payment_needs_token_amount_and_fee_decision_d40() {
+fn token_payment_requires_token_amount_and_fee_flag_d40() {
     let result = TokenTransaction::from_json(b"{}");
     let required: Vec<&str> =
         TOKEN_TRANSACTION.iter().filter(|row| row.required).map(|row| row.name).collect();
@@ -587,7 +594,7 @@ fn a_token_payment_needs_token_amount_and_fee_decision_d40() {
 }
 
 #[test]
-fn the_two_customer_identifiers_do_not_convert_d40() {
+fn customer_identifiers_do_not_convert_to_each_other_d40() {
     assert_not_impl_any!(CustomerId: From<GatewayCustomerId>, Into<GatewayCustomerId>);
     assert_not_impl_any!(GatewayCustomerId: From<CustomerId>, Into<CustomerId>);
 }
@@ -607,7 +614,7 @@ fn path_ids_are_allow_listed_d41() {
         assert!(TransactionId::new(invalid).is_err(), "{invalid}");
         assert!(CustomerId::new(invalid).is_err(), "{invalid}");
         if let Some(id) = TransactionId::from_answer(invalid) {
-            assert_eq!(id.as_str(), invalid, "an answer's identifier is kept as it came");
+            assert_eq!(id.as_str(), invalid, "an identifier from a response is kept unchanged");
             assert!(id.path_segment().is_err(), "{invalid}");
         }
     }
@@ -615,14 +622,14 @@ fn path_ids_are_allow_listed_d41() {
 }
 
 #[test]
-fn a_void_can_be_sent_for_whatever_identifier_an_answer_gave() {
+fn void_accepts_any_identifier_from_a_response() {
     let void = Void::new(TransactionId::from_answer("a/b \"c\"").unwrap()).reason("r");
     assert_eq!(Void::from_json(void.encode().as_ref()).unwrap(), void);
     assert_eq!(fields(Void::from_json(b"{}")), [VOID[0].name]);
 }
 
 #[test]
-fn accessors_give_back_what_was_set() {
+fn accessors_return_what_was_set() {
     let request = sale(CARD, PAYER)
         .billing_address("1 Main St")
         .billing_city("Springfield")
@@ -650,7 +657,7 @@ fn accessors_give_back_what_was_set() {
 }
 
 #[test]
-fn accessors_of_token_payments_and_voids_give_back_what_was_set() {
+fn accessors_of_token_payments_and_voids_return_what_was_set() {
     let builder = || TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Active);
     let bare = builder().build().unwrap();
     assert_eq!((bare.token_id().as_str(), bare.amount()), ("tok_1", Amount::from_cents(10_50)));
@@ -666,7 +673,7 @@ fn accessors_of_token_payments_and_voids_give_back_what_was_set() {
 }
 
 #[test]
-fn unknown_fields_are_passed_over_only_where_somebody_says_so_d30() {
+fn unknown_fields_are_ignored_only_on_request_d30() {
     let with_unknown = |json: &str| format!(r#"{{"Flavour":"plain",{}"#, &json[1..]).into_bytes();
     let token = with_unknown(r#"{"TokenId":"tok_1","Amount":10.50,"ConvenienceFeeActive":false}"#);
     assert!(TokenTransaction::from_json(&token).is_err());
@@ -674,6 +681,9 @@ fn unknown_fields_are_passed_over_only_where_somebody_says_so_d30() {
     let void = with_unknown(r#"{"TransactionId":"txn_1"}"#);
     assert!(Void::from_json(&void).is_err());
     assert!(Void::from_json_with(&void, UnknownFields::Ignored).is_ok());
-    let misspelt = with_unknown(r#"{"TransactionId":""}"#);
-    assert!(Void::from_json_with(&misspelt, UnknownFields::Ignored).is_err(), "the rest is checked as ever");
+    let invalid = with_unknown(r#"{"TransactionId":""}"#);
+    assert!(
+        Void::from_json_with(&invalid, UnknownFields::Ignored).is_err(),
+        "known fields are still checked"
+    );
 }

@@ -1,4 +1,4 @@
-//! An answer says only what an independent reading of the same bytes says too.
+//! Responses are read as an independent parser reads the same bytes.
 
 use payments_model::unversioned::{
     BAD_REQUEST_PREFIX, Body, Code, Data, Envelope, ErrorEnvelope, Status, SuccessEnvelope,
@@ -9,9 +9,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 #[track_caller]
-fn answer(body: &[u8]) -> Envelope<'_> {
+fn envelope(body: &[u8]) -> Envelope<'_> {
     match Body::read(body) {
-        Body::Object(answer) => answer,
+        Body::Object(envelope) => envelope,
         other => panic!("{other:?}"),
     }
 }
@@ -27,7 +27,7 @@ fn kind(body: &[u8]) -> &'static str {
 }
 
 #[test]
-fn bodies_that_cannot_say_yes_are_told_apart_d08() {
+fn bodies_without_an_envelope_are_distinguished_d08() {
     for (body, expected) in [
         (&b""[..], "empty"),
         (b" \r\n\t", "empty"),
@@ -54,7 +54,7 @@ fn bodies_that_cannot_say_yes_are_told_apart_d08() {
 }
 
 #[test]
-fn the_whole_body_is_checked_as_utf8_and_one_byte_order_mark_is_skipped_d65() {
+fn whole_body_must_be_utf8_and_one_byte_order_mark_is_skipped_d65() {
     assert_eq!(kind(b"\xef\xbb\xbf{\"status\":\"success\"}"), "object");
     assert_eq!(kind(b"\xef\xbb\xbf\xef\xbb\xbf{}"), "unreadable");
     assert_eq!(kind(b"{\"ignored\":\"\xff\"}"), "unreadable");
@@ -63,7 +63,7 @@ fn the_whole_body_is_checked_as_utf8_and_one_byte_order_mark_is_skipped_d65() {
 }
 
 #[test]
-fn a_repeated_member_of_the_envelope_is_unreadable_and_any_other_is_not_d08() {
+fn only_repeated_envelope_members_make_the_body_unreadable_d08() {
     for name in ["status", "status_code", "message", "msg", "error", "data"] {
         assert_eq!(kind(format!(r#"{{"{name}":null,"{name}":null}}"#).as_bytes()), "unreadable", "{name}");
         assert_eq!(
@@ -75,7 +75,7 @@ fn a_repeated_member_of_the_envelope_is_unreadable_and_any_other_is_not_d08() {
 }
 
 #[test]
-fn the_status_is_compared_whole_without_case_d06() {
+fn status_is_compared_whole_and_without_case_d06() {
     for (status, expected) in [
         (r#""success""#, Status::Success),
         (r#""SUCCESS""#, Status::Success),
@@ -100,14 +100,14 @@ fn the_status_is_compared_whole_without_case_d06() {
         (r#""\ud800""#, Status::Other),
         (r#""ſuccess""#, Status::Other),
     ] {
-        assert_eq!(answer(format!(r#"{{"status":{status}}}"#).as_bytes()).status(), expected, "{status}");
+        assert_eq!(envelope(format!(r#"{{"status":{status}}}"#).as_bytes()).status(), expected, "{status}");
     }
-    assert_eq!(answer(b"{}").status(), Status::Absent);
-    assert_eq!(answer(br#"{"Status":"success"}"#).status(), Status::Absent);
+    assert_eq!(envelope(b"{}").status(), Status::Absent);
+    assert_eq!(envelope(br#"{"Status":"success"}"#).status(), Status::Absent);
 }
 
 #[test]
-fn the_status_code_is_a_tolerant_integer_and_its_text_is_kept_d07() {
+fn status_code_is_an_integer_or_a_string_of_one_d07() {
     for (code, expected) in [
         ("100", Code::Number(100)),
         (r#""100""#, Code::Number(100)),
@@ -128,14 +128,14 @@ fn the_status_code_is_a_tolerant_integer_and_its_text_is_kept_d07() {
         (r#""\u0031""#, Code::Number(1)),
     ] {
         let body = format!(r#"{{"status_code": {code} }}"#);
-        let answer = answer(body.as_bytes());
-        assert_eq!((answer.status_code(), answer.status_code_text()), (expected, Some(code)));
+        let envelope = envelope(body.as_bytes());
+        assert_eq!((envelope.status_code(), envelope.status_code_text()), (expected, Some(code)));
     }
-    assert_eq!((answer(b"{}").status_code(), answer(b"{}").status_code_text()), (Code::Absent, None));
+    assert_eq!((envelope(b"{}").status_code(), envelope(b"{}").status_code_text()), (Code::Absent, None));
 }
 
 #[test]
-fn the_identifier_is_a_text_or_a_whole_number_kept_as_text_d05() {
+fn identifier_is_a_string_or_the_digits_of_an_integer_d05() {
     for (id, expected) in [
         (r#""t_1""#, Some("t_1")),
         ("17", Some("17")),
@@ -152,12 +152,12 @@ fn the_identifier_is_a_text_or_a_whole_number_kept_as_text_d05() {
         (r#""\u0074""#, Some("t")),
     ] {
         let body = format!(r#"{{"data":{{"TransactionId":{id},"Status":5}}}}"#);
-        let answer = answer(body.as_bytes());
-        let found = answer.transaction_id();
+        let envelope = envelope(body.as_bytes());
+        let found = envelope.transaction_id();
         assert_eq!(found.as_ref().map(payments_model::TransactionId::as_str), expected, "{id}");
-        assert_eq!(answer.transaction_record().map(|record| record.transaction_id), found);
-        assert_eq!(answer.transaction_receipt().map(|receipt| receipt.transaction_id), found);
-        assert_eq!(answer.data_status().as_deref(), Some("5"));
+        assert_eq!(envelope.transaction_record().map(|record| record.transaction_id), found);
+        assert_eq!(envelope.transaction_receipt().map(|receipt| receipt.transaction_id), found);
+        assert_eq!(envelope.data_status().as_deref(), Some("5"));
     }
     for body in [
         r#"{"TransactionId":"t"}"#,
@@ -168,12 +168,12 @@ fn the_identifier_is_a_text_or_a_whole_number_kept_as_text_d05() {
         r#"{"data":{"x":{"TransactionId":"t"}}}"#,
         r#"{"data":{"TransactionId":"t","TransactionId":"t"}}"#,
     ] {
-        assert_eq!(answer(body.as_bytes()).transaction_id(), None, "{body}");
+        assert_eq!(envelope(body.as_bytes()).transaction_id(), None, "{body}");
     }
 }
 
 #[test]
-fn data_is_missing_an_object_or_something_else_d08() {
+fn data_is_absent_an_object_or_something_else_d08() {
     for (body, expected) in [
         ("{}", Data::Absent),
         (r#"{"data":null}"#, Data::Absent),
@@ -182,25 +182,25 @@ fn data_is_missing_an_object_or_something_else_d08() {
         (r#"{"data":"x"}"#, Data::Other),
         (r#"{"data":1}"#, Data::Other),
     ] {
-        assert_eq!(answer(body.as_bytes()).data(), expected);
+        assert_eq!(envelope(body.as_bytes()).data(), expected);
     }
-    assert_eq!(answer(br#"{"data":{}}"#).customer_record(), Some(CustomerRecord::new()));
-    assert_eq!(answer(br#"{"data":[]}"#).customer_record(), None);
+    assert_eq!(envelope(br#"{"data":{}}"#).customer_record(), Some(CustomerRecord::new()));
+    assert_eq!(envelope(br#"{"data":[]}"#).customer_record(), None);
 }
 
 #[test]
-fn a_name_in_data_that_is_no_unicode_costs_the_data_and_nothing_else_d07() {
+fn invalid_unicode_name_in_data_makes_only_data_unreadable_d07() {
     let body =
         br#"{"status":"failed","message":"no","data":{"TransactionId":"t","\ud800":1},"status_code":7}"#;
-    let answer = answer(body);
-    assert_eq!((answer.status(), answer.status_code()), (Status::Failure, Code::Number(7)));
-    assert_eq!(answer.message().as_deref(), Some("no"));
-    assert!(matches!(answer.data(), Data::Object));
-    assert_eq!((answer.transaction_id(), answer.transaction_record()), (None, None));
+    let envelope = envelope(body);
+    assert_eq!((envelope.status(), envelope.status_code()), (Status::Failure, Code::Number(7)));
+    assert_eq!(envelope.message().as_deref(), Some("no"));
+    assert!(matches!(envelope.data(), Data::Object));
+    assert_eq!((envelope.transaction_id(), envelope.transaction_record()), (None, None));
 }
 
 #[test]
-fn the_words_are_msg_then_message_then_error_message_then_error_d63() {
+fn message_is_msg_then_message_then_error_message_then_error_d63() {
     for (body, expected) in [
         (r#"{"error":"d","message":"b","msg":"a"}"#, Some("a")),
         (r#"{"error":{"message":"c"},"message":"b"}"#, Some("b")),
@@ -214,13 +214,13 @@ fn the_words_are_msg_then_message_then_error_message_then_error_d63() {
         ("{}", None),
         (r#"{"msg":"\u00e4\n"}"#, Some("ä\n")),
     ] {
-        assert_eq!(answer(body.as_bytes()).message().as_deref(), expected, "{body}");
+        assert_eq!(envelope(body.as_bytes()).message().as_deref(), expected, "{body}");
     }
     assert_eq!(BAD_REQUEST_PREFIX, "bad request error: ");
 }
 
 #[test]
-fn an_identifier_is_salvaged_from_anything_if_it_is_complete_d08() {
+fn complete_identifier_is_salvaged_from_any_bytes_d08() {
     for (body, expected) in [
         (&br#"{"data":{"TransactionId":"t_1","Amo"#[..], Some("t_1")),
         (br#"{"data":{"TransactionId": "t_1""#, Some("t_1")),
@@ -264,7 +264,7 @@ fn an_identifier_is_salvaged_from_anything_if_it_is_complete_d08() {
 }
 
 #[test]
-fn the_envelopes_have_the_interfaces_two_shapes_and_words() {
+fn written_envelopes_match_the_interface() {
     let receipt = TransactionReceipt::new("t".parse().unwrap());
     let post = SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt.to_json());
     assert_eq!(
@@ -293,28 +293,27 @@ fn the_envelopes_have_the_interfaces_two_shapes_and_words() {
 }
 
 #[test]
-fn deep_or_wide_answers_are_read_in_linear_time_and_without_recursion() {
+fn deep_or_wide_responses_are_read_in_linear_time_and_without_recursion() {
     let deep = format!("{}{}", "[".repeat(500_000), "]".repeat(500_000));
     let body = format!(
         r#"{{"status":{deep},"status_code":{deep},"msg":{deep},"error":{deep},"data":{{"TransactionId":{deep},"x":{deep}}}}}"#
     );
-    let deep_answer = answer(body.as_bytes());
-    assert_eq!((deep_answer.status(), deep_answer.status_code()), (Status::Unreadable, Code::Unreadable));
-    assert_eq!((deep_answer.message(), deep_answer.transaction_id()), (None, None));
+    let deep_envelope = envelope(body.as_bytes());
+    assert_eq!((deep_envelope.status(), deep_envelope.status_code()), (Status::Unreadable, Code::Unreadable));
+    assert_eq!((deep_envelope.message(), deep_envelope.transaction_id()), (None, None));
     assert_eq!(kind("[".repeat(500_000).as_bytes()), "unreadable");
     assert_eq!(kind("{\"data\":".repeat(100_000).as_bytes()), "unreadable");
     let wide: Vec<String> = (0..100_000).map(|index| format!(r#""x{index}":1"#)).collect();
     assert_eq!(kind(format!("{{{}}}", wide.join(",")).as_bytes()), "object");
 }
 
-/// Checks an answer against `serde_json::Value`, which shares nothing with how answers are read but the
-/// grammar.
+/// Compares the result with `serde_json::Value`, which shares only the grammar with this crate's reader.
 fn assert_agrees(bytes: &[u8]) {
     let oracle = serde_json::from_slice::<Value>(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
     match (Body::read(bytes), oracle) {
-        (Body::Object(answer), Ok(Value::Object(members))) => assert_answer_agrees(&answer, &members),
+        (Body::Object(envelope), Ok(Value::Object(members))) => assert_envelope_agrees(&envelope, &members),
         (Body::NotAnObject, Ok(value)) => assert!(!value.is_object()),
-        // The tree refuses what nobody looks at: numbers beyond a float, lone surrogates, deep nesting.
+        // `Value` rejects content that `Body` does not read: numbers too large for a float, lone surrogates, deep nesting.
         (Body::Object(_) | Body::NotAnObject, Err(error)) => {
             let text = error.to_string();
             let known =
@@ -332,7 +331,7 @@ fn assert_agrees(bytes: &[u8]) {
     }
 }
 
-fn assert_answer_agrees(answer: &Envelope<'_>, members: &serde_json::Map<String, Value>) {
+fn assert_envelope_agrees(envelope: &Envelope<'_>, members: &serde_json::Map<String, Value>) {
     let status = match members.get("status") {
         None | Some(Value::Null) => Status::Absent,
         Some(Value::String(word)) => match word.to_ascii_lowercase().as_str() {
@@ -343,7 +342,7 @@ fn assert_answer_agrees(answer: &Envelope<'_>, members: &serde_json::Map<String,
         },
         Some(_) => Status::Unreadable,
     };
-    assert_eq!(answer.status(), status);
+    assert_eq!(envelope.status(), status);
     let code = match members.get("status_code") {
         None | Some(Value::Null) => Code::Absent,
         Some(Value::Number(number)) => number.as_i64().map_or(Code::Unreadable, Code::Number),
@@ -353,27 +352,27 @@ fn assert_answer_agrees(answer: &Envelope<'_>, members: &serde_json::Map<String,
         },
         Some(_) => Code::Unreadable,
     };
-    assert_eq!(answer.status_code(), code);
+    assert_eq!(envelope.status_code(), code);
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let error = members.get("error");
     let message = text(members.get("msg"))
         .or_else(|| text(members.get("message")))
         .or_else(|| text(error.and_then(|error| error.get("message"))))
         .or_else(|| text(error));
-    assert_eq!(answer.message().as_deref(), message.as_deref());
+    assert_eq!(envelope.message().as_deref(), message.as_deref());
     let data = members.get("data").and_then(Value::as_object);
-    assert_eq!(matches!(answer.data(), Data::Object), data.is_some());
+    assert_eq!(matches!(envelope.data(), Data::Object), data.is_some());
     let id = data.and_then(|data| match data.get("TransactionId")? {
         Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
         Value::Number(number) if number.is_i64() || number.is_u64() => Some(number.to_string()),
         _ => None,
     });
-    assert_eq!(answer.transaction_id().map(|id| id.to_string()), id);
-    assert_eq!(answer.transaction_record().map(|record| record.transaction_id.to_string()), id);
+    assert_eq!(envelope.transaction_id().map(|id| id.to_string()), id);
+    assert_eq!(envelope.transaction_record().map(|record| record.transaction_id.to_string()), id);
 }
 
-/// Valid answers of every shape that the interface shows.
-fn valid_answer() -> impl Strategy<Value = Vec<u8>> {
+/// Valid responses of every form in the interface.
+fn valid_response() -> impl Strategy<Value = Vec<u8>> {
     let id = "[A-Za-z0-9_]{1,12}";
     (id, any::<String>(), -1_000_000_i64..1_000_000, "[0-9]{1,4}", 0..6_u8).prop_map(
         |(id, text, cents, status, shape)| {
@@ -402,7 +401,7 @@ fn valid_answer() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn no_proper_prefix_of_a_valid_answer_is_readable_d08(body in valid_answer()) {
+    fn no_proper_prefix_of_a_valid_response_is_readable_d08(body in valid_response()) {
         assert_agrees(&body);
         for length in 0..body.len() {
             prop_assert!(matches!(Body::read(&body[..length]), Body::Empty | Body::Unreadable), "{} bytes", length);
@@ -410,8 +409,8 @@ proptest! {
     }
 
     #[test]
-    fn a_salvaged_identifier_of_a_prefix_is_the_identifier_d08(body in valid_answer()) {
-        let whole = answer(&body).transaction_id();
+    fn identifier_salvaged_from_a_prefix_is_the_whole_identifier_d08(body in valid_response()) {
+        let whole = envelope(&body).transaction_id();
         for length in 0..body.len() {
             let salvaged = salvage_transaction_id(&body[..length]);
             prop_assert!(salvaged.is_none() || salvaged == whole);
@@ -419,8 +418,8 @@ proptest! {
     }
 
     #[test]
-    fn no_mutation_of_a_byte_panics_or_says_what_the_bytes_do_not_d08(
-        body in valid_answer(),
+    fn mutated_responses_never_panic_and_are_read_correctly_d08(
+        body in valid_response(),
         seeds in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
     ) {
         for (place, byte) in seeds {
@@ -434,7 +433,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_the_bytes_nothing_panics_d08(
+    fn any_bytes_are_read_without_panic_d08(
         bytes in proptest::collection::vec(any::<u8>(), 0..60),
         like in "[{}\\[\\]\":,\\\\a-u0-9 ]{0,40}",
     ) {

@@ -33,12 +33,12 @@ assert_not_impl_any!(RawJson: Display, Serialize);
 assert_not_impl_any!(Body<'static>: Display, Serialize);
 assert_not_impl_any!(Envelope<'static>: Display, Serialize);
 
-/// What must not be seen of the fixtures, in either form of `Debug`.
+/// None of these texts is in the plain or the pretty `Debug` output.
 #[track_caller]
 fn assert_hidden(value: &dyn Debug, hidden: &[&str]) {
     for shown in [format!("{value:?}"), format!("{value:#?}")] {
         for text in hidden {
-            assert!(!shown.contains(text), "{text} can be seen in {shown}");
+            assert!(!shown.contains(text), "{text} is visible in {shown}");
         }
     }
 }
@@ -47,7 +47,7 @@ const PERSONAL: [&str; 7] =
     ["Payer,", "A. Payer", "payer@", "555-0100", "94105", "203.0.113.7", "Springfield"];
 
 #[test]
-fn s5_debug_of_a_card_request_shows_brand_and_last_four_and_no_secret() {
+fn debug_of_a_card_request_shows_only_brand_and_last_four_s5() {
     let builder =
         sale(CARD, PAYER).billing_city("Springfield").shipping(Shipping::default().city("Springfield"));
     assert_hidden(&builder, &["4242", "123", "1230"]);
@@ -66,7 +66,7 @@ fn s5_debug_of_a_card_request_shows_brand_and_last_four_and_no_secret() {
 }
 
 #[test]
-fn s5_debug_of_an_ach_request_shows_names_and_no_value() {
+fn debug_of_an_ach_request_shows_names_and_no_values_s5() {
     let request = ach()
         .account_field("AccountNumber", "000123456789")
         .account_field("4242424242424242", "x")
@@ -78,7 +78,7 @@ fn s5_debug_of_an_ach_request_shows_names_and_no_value() {
 }
 
 #[test]
-fn s5_debug_of_token_and_void_requests_hides_the_token_and_free_text() {
+fn debug_of_token_and_void_requests_hides_token_and_free_text_s5() {
     let token = TokenTransaction::builder("tok_secret", Amount::from_cents(1), ConvenienceFee::Active)
         .description("for A. Payer")
         .reference_no("ref A. Payer")
@@ -91,7 +91,7 @@ fn s5_debug_of_token_and_void_requests_hides_the_token_and_free_text() {
 }
 
 #[test]
-fn s5_debug_says_of_what_it_hides_what_it_is() {
+fn debug_names_the_type_of_hidden_values_s5() {
     let request = sale(CARD, PAYER).build().unwrap();
     assert_eq!(format!("{:?}", request.cvv()), "Cvv([redacted])");
     assert_eq!(format!("{:?}", request.expiry()), "Expiry([redacted])");
@@ -108,7 +108,7 @@ fn s5_debug_says_of_what_it_hides_what_it_is() {
 }
 
 #[test]
-fn s5_errors_hold_no_input() {
+fn errors_contain_no_input_s5() {
     let secret = "4242424242424241";
     let mut shown = Vec::new();
     for row in &crate::tables::CARD_TRANSACTION {
@@ -143,7 +143,7 @@ fn s5_errors_hold_no_input() {
 }
 
 #[test]
-fn s5_secrets_of_a_request_are_listed_for_masking() {
+fn secrets_of_a_request_are_listed_for_masking_s5() {
     assert_eq!(sale(CARD, PAYER).build().unwrap().secrets(), ["4242424242424242", "123", "1230"]);
     let account = json!({ "routing": "021000021", "accounts": [12345, null, "a \"b\""] });
     let document = json!({ "SuggestedMode": "ACH", "x": account });
@@ -160,7 +160,7 @@ fn s5_secrets_of_a_request_are_listed_for_masking() {
 }
 
 #[test]
-fn s5_request_bytes_fill_a_buffer_of_exactly_their_size() {
+fn request_bytes_report_their_length_s5() {
     let request = sale(CARD, PAYER).billing_address("\u{1}\"\\\n ünï").build().unwrap();
     let bytes = request.encode();
     assert!(!bytes.is_empty());
@@ -169,7 +169,7 @@ fn s5_request_bytes_fill_a_buffer_of_exactly_their_size() {
 }
 
 #[test]
-fn s5_debug_of_bodies_and_records_shows_nothing_personal() {
+fn debug_of_bodies_and_records_shows_no_personal_data_s5() {
     let body = json!({
         "status": "success", "status_code": 100, "message": "for A. Payer",
         "data": { "TransactionId": "t_1", "CardNumber": "4242424242424242", "BillingEmail": "payer@example.com",
@@ -181,8 +181,8 @@ fn s5_debug_of_bodies_and_records_shows_nothing_personal() {
     let body = Body::read(body.as_bytes());
     assert_hidden(&body, &PERSONAL);
     assert_hidden(&body, &["4242"]);
-    let Body::Object(answer) = body else { panic!("an object") };
-    let record = answer.transaction_record().unwrap();
+    let Body::Object(envelope) = body else { panic!("the body is an object") };
+    let record = envelope.transaction_record().unwrap();
     assert_hidden(&record, &PERSONAL);
     assert_hidden(&record, &["42424", "\"123\""]);
     let shown = format!("{record:?}");
@@ -195,7 +195,7 @@ fn s5_debug_of_bodies_and_records_shows_nothing_personal() {
 }
 
 #[test]
-fn debug_of_a_record_shows_no_card_number_in_the_place_of_a_number_d62() {
+fn debug_of_a_record_masks_card_numbers_in_numeric_fields_d62() {
     let transaction: TransactionRecord = serde_json::from_str(
         r#"{"TransactionId":"t","BillingCountry":4242424242424242,"TransactionType":4242424242424242}"#,
     )
@@ -209,7 +209,7 @@ fn debug_of_a_record_shows_no_card_number_in_the_place_of_a_number_d62() {
 }
 
 #[test]
-fn values_under_secret_names_never_get_into_a_record_d62() {
+fn values_under_secret_names_are_redacted_in_other_fields_d62() {
     for name in [
         "Cvv",
         "cvv2",
@@ -234,7 +234,7 @@ fn values_under_secret_names_never_get_into_a_record_d62() {
 }
 
 #[test]
-fn values_under_secret_names_are_kept_by_no_field_of_the_wrong_shape_either_d62() {
+fn values_under_secret_names_are_redacted_in_unreadable_fields_d62() {
     let json = r#"{"TransactionId":"t","Status":{"Cvv":"987","kept":1},"BillingCity":["x",{"pan":987}],"Amount":1,
         "Amount":{"expiry":"987"}}"#;
     let record: TransactionRecord = serde_json::from_str(json).unwrap();
@@ -247,7 +247,7 @@ fn values_under_secret_names_are_kept_by_no_field_of_the_wrong_shape_either_d62(
 }
 
 #[test]
-fn an_escaped_secret_name_is_a_secret_name_d62() {
+fn escaped_secret_name_is_recognized_d62() {
     let record: TransactionRecord =
         serde_json::from_str(r#"{"TransactionId":"t","C\u0076v":"987","x":{"\u0043vv":987}}"#).unwrap();
     let written = record.to_json();

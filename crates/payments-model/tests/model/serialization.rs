@@ -1,4 +1,4 @@
-//! Whatever is valid is sent right, and reads back as what it was.
+//! Every valid request is sent as the interface's table says, and reads back equal.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::table_checks::{assert_follows, assert_in_order};
 use crate::tables::{CARD_TRANSACTION, TOKEN_TRANSACTION, VOID};
 
-/// The names of the optional texts of a card transaction, in the order in which a [`Payment`] has them.
+/// The names of the optional texts of a card transaction, in the order of [`Payment::optional`].
 const OPTIONAL_TEXTS: [&str; 11] = [
     "BillingAddress",
     "BillingCity",
@@ -29,7 +29,7 @@ const OPTIONAL_TEXTS: [&str; 11] = [
     "ShippingPostalCode",
 ];
 
-/// What a caller may say about a payment by card or from an account.
+/// The values that a caller passes for a card or ACH payment.
 #[derive(Clone, Debug)]
 struct Payment {
     cents: i64,
@@ -82,7 +82,7 @@ impl Payment {
         shipping
     }
 
-    /// What must be sent, but for the amount, which has no exact place in a tree.
+    /// The members that must be sent, without the amount, which a `Value` cannot keep exactly.
     fn expected(&self, mode: &str) -> Map<String, Value> {
         let mut members = Map::new();
         let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);
@@ -179,7 +179,7 @@ fn payment() -> impl Strategy<Value = Payment> {
     )
 }
 
-/// Number and security code of a card of some brand, the check digit computed by the schoolbook rule.
+/// The number and security code of a card, with a check digit computed independently of the code under test.
 fn card_number() -> impl Strategy<Value = (String, String)> {
     let start =
         prop_oneof!["4[0-9]{10,17}", "5[1-5][0-9]{13}", "3[47][0-9]{12}", "6011[0-9]{11}", "9[0-9]{10,17}"];
@@ -199,7 +199,7 @@ fn card_number() -> impl Strategy<Value = (String, String)> {
     })
 }
 
-/// Checks a document member by member, the amount digit by digit.
+/// Compares the document with the expected members, and the amount digit by digit.
 fn assert_sent(document: &[u8], cents: i64, mut expected: Map<String, Value>) {
     let mut value: Value = serde_json::from_slice(document).unwrap();
     let amount = format!("\"Amount\":{}.{:02},", cents / 100, cents % 100);
@@ -210,7 +210,7 @@ fn assert_sent(document: &[u8], cents: i64, mut expected: Map<String, Value>) {
     assert_eq!(value, Value::Object(expected));
 }
 
-fn dressed(number: &str, separator: &str) -> String {
+fn with_separators(number: &str, separator: &str) -> String {
     number
         .as_bytes()
         .chunks(4)
@@ -219,8 +219,8 @@ fn dressed(number: &str, separator: &str) -> String {
         .join(separator)
 }
 
-/// The text of a JSON string, written in any way.
-fn written_text() -> impl Strategy<Value = String> {
+/// The content of a JSON string, with every kind of escape.
+fn escaped_text() -> impl Strategy<Value = String> {
     let escaped = any::<u16>().prop_map(|unit| format!("\\u{unit:04x}"));
     let escaped = escaped.prop_filter("no half of a pair", |text| !text.starts_with("\\ud"));
     let short = prop::sample::select(vec![r"\n", r#"\""#, r"\\", r"\/", r"\b"]).prop_map(str::to_owned);
@@ -229,10 +229,10 @@ fn written_text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// A request that is read out of a document is not measured if this leaves it below the limit.
+    /// The size check relies on this: a request from a small document is not measured.
     #[test]
-    fn a_request_is_hardly_longer_than_the_document_it_was_read_out_of_d37(
-        text in written_text(),
+    fn request_is_at_most_slightly_longer_than_its_document_d37(
+        text in escaped_text(),
         amount in "[1-9][0-9]{0,16}([.][0-9]{1,2}|e[0-9]{1,2}|e64)?",
         ip_address in prop::sample::select(vec!["::", "::ffff:ffff:ffff", "1:2:3::5:6:7:8", "0.0.0.0"]),
     ) {
@@ -248,7 +248,7 @@ proptest! {
     }
 
     #[test]
-    fn any_valid_card_request_is_sent_as_the_table_says_and_reads_back_equal_d30(
+    fn any_valid_card_request_matches_the_table_and_reads_back_equal_d30(
         payment in payment(),
         (number, cvv) in card_number(),
         month in 1..=12_u8,
@@ -260,7 +260,7 @@ proptest! {
         let mode = mode.filter(|mode| !mode.eq_ignore_ascii_case("ach"));
         let ip_address = payment.ip_address.to_string();
         let typed_expiry = format!("{month:02}{}{year:02}", if slash { "/" } else { "" });
-        let typed_number = dressed(&number, separator);
+        let typed_number = with_separators(&number, separator);
         let mut builder = with_options!(
             CardTransaction::builder(
                 Amount::from_cents(payment.cents),
@@ -289,7 +289,7 @@ proptest! {
     }
 
     #[test]
-    fn any_valid_ach_request_is_sent_as_the_table_says_and_reads_back_equal_d39(
+    fn any_valid_ach_request_matches_the_table_and_reads_back_equal_d39(
         payment in payment(),
         accounts in proptest::collection::btree_map("[a-z]{1,3}[A-Z]{3,9}|\\PC{3}x", any::<String>(), 0..5),
     ) {
@@ -318,7 +318,7 @@ proptest! {
     }
 
     #[test]
-    fn any_valid_token_request_is_sent_as_the_table_says_and_reads_back_equal_d40(
+    fn any_valid_token_request_matches_the_table_and_reads_back_equal_d40(
         token_id in not_blank(),
         cents in 1..i64::MAX,
         fee in any::<bool>(),
@@ -352,7 +352,7 @@ proptest! {
     }
 
     #[test]
-    fn any_void_is_sent_as_the_table_says_and_reads_back_equal_d28(id in not_blank(), reason in option::of(any::<String>())) {
+    fn any_void_matches_the_table_and_reads_back_equal_d28(id in not_blank(), reason in option::of(any::<String>())) {
         let mut void = Void::new(TransactionId::from_answer(id.as_str()).unwrap());
         let mut expected = Map::from_iter([
             ("TransactionId".to_owned(), Value::from(id)),
@@ -369,7 +369,7 @@ proptest! {
     }
 
     #[test]
-    fn no_document_makes_reading_a_request_panic_d30(bytes in vec(any::<u8>(), 0..60), text in any::<String>()) {
+    fn parsing_any_document_never_panics_d30(bytes in vec(any::<u8>(), 0..60), text in any::<String>()) {
         for document in [&bytes[..], text.as_bytes()] {
             let _ = TransactionRequest::from_json(document);
             let _ = TokenTransaction::from_json(document);

@@ -1,4 +1,4 @@
-//! Whether a document is as a table of the interface says.
+//! Checks a document against a table of the interface.
 
 use serde_json::Value;
 
@@ -15,8 +15,8 @@ impl Kind {
     }
 }
 
-/// Every member of the document is in the table, with its type and in its order, and nothing required is
-/// missing.
+/// Every member of the document is in the table and has its type, the members are in the table's order, and no required
+/// member is missing.
 pub(crate) fn assert_follows(document: &[u8], table: &[Row]) {
     let value: Value = serde_json::from_slice(document).unwrap();
     let members = value.as_object().unwrap();
@@ -31,8 +31,7 @@ pub(crate) fn assert_follows(document: &[u8], table: &[Row]) {
     assert_in_order(document, table.iter().map(|row| row.name));
 }
 
-/// The names that are in the document come in this order. Quotes inside texts are escaped, so `"Name":` is a
-/// member.
+/// The document's members with these names are in this order. Quotes inside strings are escaped, so `"Name":` is a member.
 pub(crate) fn assert_in_order<'a>(document: &[u8], names: impl Iterator<Item = &'a str>) {
     let text = str::from_utf8(document).unwrap();
     let places: Vec<usize> = names.filter_map(|name| text.find(&format!("\"{name}\":"))).collect();

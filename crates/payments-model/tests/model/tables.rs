@@ -1,5 +1,5 @@
-//! The interface's tables as data, typed off the interface's document and not off the code. The tests of the OpenAPI
-//! document read the same file.
+//! The interface's tables as data, copied from the interface's document and not from the code. The tests of the OpenAPI
+//! document use the same file.
 
 /// The JSON types that the tables name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(crate) const CARD_TRANSACTION: [Row; 27] = [
     row("IpAddress", Text, true),
 ];
 
-/// Required as this SDK has it: the interface does not show which of these are.
+/// The interface does not document which fields are required. `required` is what this SDK requires.
 pub(crate) const TOKEN_TRANSACTION: [Row; 6] = [
     row("TokenId", Text, true),
     row("GatewayCustomerId", Text, false),
@@ -62,7 +62,7 @@ pub(crate) const TOKEN_TRANSACTION: [Row; 6] = [
     row("ReferenceNo", Text, false),
 ];
 
-/// Required as this SDK has it, again; what it sends has all but the last.
+/// `required` is again what this SDK requires. It always sends the first two.
 pub(crate) const VOID: [Row; 3] =
     [row("TransactionId", Text, true), row("TransactionFor", Text, false), row("Reason", Text, false)];
 

@@ -1,4 +1,4 @@
-//! What each path of the interface does.
+//! The handler of each admin path.
 
 use std::time::Duration;
 
@@ -9,25 +9,26 @@ use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
 use super::Admin;
-use super::ask::{Ask, Refusal};
-use crate::body::{self, Body, whole};
+use super::request::{AdminRequest, Refusal};
+use crate::body::{self, Body, full};
 use crate::page;
 use crate::wall_clock::WallClock;
 
-type Answer = Result<Response<Body>, Refusal>;
+type HandlerResult = Result<Response<Body>, Refusal>;
 
-/// Does what is asked.
-type Handler = fn(&Admin, &Ask<'_>) -> Answer;
+type Handler = fn(&Admin, &AdminRequest<'_>) -> HandlerResult;
 
-/// A method, its path, and the names that the query may have.
+/// The method, the path, the allowed query parameters and the handler.
 pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
     (Method::GET, "/health", &[], |admin, _| admin.health()),
     (Method::POST, "/reset", &[], Admin::reset),
-    (Method::GET, "/state", &["api_key"], |admin, ask| done(admin.tenant(ask)?.state_json())),
-    (Method::POST, "/customers", &["api_key"], |admin, ask| {
-        done(admin.tenant(ask)?.add_customer_json(ask.body)?)
+    (Method::GET, "/state", &["api_key"], |admin, request| done(admin.tenant(request)?.state_json())),
+    (Method::POST, "/customers", &["api_key"], |admin, request| {
+        done(admin.tenant(request)?.add_customer_json(request.body)?)
     }),
-    (Method::POST, "/tokens", &["api_key"], |admin, ask| done(admin.tenant(ask)?.add_token_json(ask.body)?)),
+    (Method::POST, "/tokens", &["api_key"], |admin, request| {
+        done(admin.tenant(request)?.add_token_json(request.body)?)
+    }),
     (Method::GET, "/requests", &["operation", "limit"], Admin::requests),
     (Method::DELETE, "/requests", &[], |admin, _| {
         admin.gateway.clear_requests();
@@ -39,7 +40,6 @@ pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
     }),
     (Method::POST, "/faults", &[], Admin::arm),
     (Method::DELETE, "/faults", &["id"], Admin::disarm),
-    // Commits what faults in the phase `late` held back.
     (Method::POST, "/deliver-late", &[], |admin, _| {
         done(json!({"delivered": admin.gateway.deliver_late()}).to_string())
     }),
@@ -52,17 +52,17 @@ pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
 ];
 
 #[allow(clippy::unnecessary_wraps, reason = "every handler returns a result")]
-fn done(json: impl Into<String>) -> Answer {
+fn done(json: impl Into<String>) -> HandlerResult {
     let mut line = json.into();
-    // For whoever asks from a shell.
+    // For people who use a shell.
     if !line.ends_with('\n') {
         line.push('\n');
     }
-    Ok(body::json(StatusCode::OK, line).map(whole))
+    Ok(body::json(StatusCode::OK, line).map(full))
 }
 
 impl Admin {
-    fn health(&self) -> Answer {
+    fn health(&self) -> HandlerResult {
         let tenants: Vec<_> = self.gateway.tenants().collect();
         let health = json!({
             "status": "ok",
@@ -76,17 +76,17 @@ impl Admin {
         done(health.to_string())
     }
 
-    /// `{"keep_fixtures": true}` begins again with the fixtures, `{}` or no body with nothing.
-    fn reset(&self, ask: &Ask<'_>) -> Answer {
+    /// Starts over: with the fixtures for `{"keep_fixtures": true}`, without records for `{}` or no body.
+    fn reset(&self, request: &AdminRequest<'_>) -> HandlerResult {
         #[derive(Default, Deserialize)]
         #[serde(deny_unknown_fields, default)]
         struct Reset {
             keep_fixtures: bool,
         }
         const RULE: &str = r#"the body must be {"keep_fixtures": true}, {"keep_fixtures": false} or empty"#;
-        let body = if ask.body.trim().is_empty() { "{}" } else { ask.body };
+        let body = if request.body.trim().is_empty() { "{}" } else { request.body };
         let Reset { keep_fixtures } = members(body).ok_or_else(|| Refusal::bad_request(RULE))?;
-        // First, so that nothing in the new ledger is dated by the old clock.
+        // First, so that no entry of the new ledger is dated by the old clock.
         if let Some(clock) = &self.clock {
             clock.reset();
         }
@@ -99,8 +99,8 @@ impl Admin {
     }
 
     /// The tenant of the key in the query, or the first one.
-    fn tenant(&self, ask: &Ask<'_>) -> Result<Tenant, Refusal> {
-        match ask.parameter("api_key") {
+    fn tenant(&self, request: &AdminRequest<'_>) -> Result<Tenant, Refusal> {
+        match request.parameter("api_key") {
             None => Ok(self.gateway.first_tenant()),
             Some(key) => self.gateway.tenant(key).ok_or_else(|| {
                 Refusal::new(StatusCode::NOT_FOUND, "this sandbox does not accept that api_key")
@@ -109,9 +109,9 @@ impl Admin {
     }
 
     /// Newest last; `limit` keeps the newest.
-    fn requests(&self, ask: &Ask<'_>) -> Answer {
-        let operation = ask.parameter("operation").map(operation_named).transpose()?;
-        let limit = match ask.parameter("limit") {
+    fn requests(&self, request: &AdminRequest<'_>) -> HandlerResult {
+        let operation = request.parameter("operation").map(operation_named).transpose()?;
+        let limit = match request.parameter("limit") {
             None => usize::MAX,
             Some(text) => text.parse().map_err(|_| Refusal::bad_request("limit must be a whole number"))?,
         };
@@ -124,29 +124,29 @@ impl Admin {
         done(format!(r#"{{"requests":[{}]}}"#, newest.join(",")))
     }
 
-    fn arm(&self, ask: &Ask<'_>) -> Answer {
-        let id = self.gateway.arm(Fault::from_json(ask.body)?);
+    fn arm(&self, request: &AdminRequest<'_>) -> HandlerResult {
+        let id = self.gateway.arm(Fault::from_json(request.body)?);
         let armed = self.gateway.faults().into_iter().find(|fault| fault.id == id);
         done(armed.map_or_else(|| "{}".to_owned(), |fault| fault.to_json()))
     }
 
-    /// All of them, or the one of `id`.
-    fn disarm(&self, ask: &Ask<'_>) -> Answer {
-        match ask.parameter("id") {
+    /// Removes all faults, or the one with this `id`.
+    fn disarm(&self, request: &AdminRequest<'_>) -> HandlerResult {
+        match request.parameter("id") {
             None => self.gateway.disarm_all(),
             Some(id) => {
                 let named = self.gateway.faults().into_iter().find(|fault| fault.id.to_string() == id);
                 if !named.is_some_and(|fault| self.gateway.disarm(fault.id)) {
-                    return Err(Refusal::new(StatusCode::NOT_FOUND, "no fault is armed with this id"));
+                    return Err(Refusal::new(StatusCode::NOT_FOUND, "no armed fault has this id"));
                 }
             }
         }
         done("{}")
     }
 
-    /// `{"freeze": true}`, `{"set": "2030-01-31T12:00:00Z"}`, `{"advance_ms": 60000}`, or several of them: the clock is frozen
-    /// or freed first, so that a frozen one stands at exactly the time that is set, and advanced last.
-    fn set_clock(&self, ask: &Ask<'_>) -> Answer {
+    /// `{"freeze": true}`, `{"set": "2030-01-31T12:00:00Z"}`, `{"advance_ms": 60000}`, or several of them. A clock that is
+    /// frozen and set in one request shows exactly that time; `advance_ms` is added last.
+    fn set_clock(&self, request: &AdminRequest<'_>) -> HandlerResult {
         #[derive(Default, Deserialize)]
         #[serde(deny_unknown_fields, default)]
         struct ClockChange {
@@ -157,19 +157,19 @@ impl Admin {
             #[serde(deserialize_with = "present")]
             advance_ms: Option<u64>,
         }
-        let wrong = || {
+        let invalid = || {
             Refusal::bad_request(
                 r#"the body must have freeze (true or false), set (such as "2030-01-31T12:00:00Z") or advance_ms"#,
             )
         };
         let clock = self.clock()?;
-        let ClockChange { freeze, set, advance_ms } = match members(ask.body) {
-            Some(ClockChange { freeze: None, set: None, advance_ms: None }) | None => return Err(wrong()),
+        let ClockChange { freeze, set, advance_ms } = match members(request.body) {
+            Some(ClockChange { freeze: None, set: None, advance_ms: None }) | None => return Err(invalid()),
             Some(change) => change,
         };
-        let set = set.map(|set| humantime::parse_rfc3339(&set).map_err(|_| wrong())).transpose()?;
+        let set = set.map(|set| humantime::parse_rfc3339(&set).map_err(|_| invalid())).transpose()?;
         let advance = Duration::from_millis(advance_ms.unwrap_or_default());
-        // The header `Date` has four digits for the year; some room is left for the clock to run on.
+        // The header `Date` has four digits for the year; the limit leaves time for the clock to run on.
         let last = humantime::parse_rfc3339("9000-01-01T00:00:00Z").expect("a valid time");
         let to = set.unwrap_or_else(|| clock.now()).checked_add(advance).filter(|to| *to < last);
         let to = to.ok_or_else(|| Refusal::bad_request("the clock cannot be set beyond the year 9000"))?;
@@ -181,7 +181,7 @@ impl Admin {
         self.clock.as_ref().ok_or_else(|| {
             Refusal::new(
                 StatusCode::CONFLICT,
-                "the program that started this sandbox gave it a gateway with a clock of its own",
+                "this sandbox serves a gateway with its own clock; change it in the program that started the sandbox",
             )
         })
     }
@@ -194,17 +194,17 @@ fn operation_named(name: &str) -> Result<OperationName, Refusal> {
     })
 }
 
-/// What a JSON object says; by itself serde takes an array for a struct, too.
+/// The members of a JSON object. Serde alone would accept an array for a struct too.
 fn members<'de, T: Deserialize<'de>>(json: &'de str) -> Option<T> {
     serde_json::from_str(json).ok().filter(|_| json.trim_start().starts_with('{'))
 }
 
-/// A member that is there must have a value: `null` is refused.
+/// Refuses `null`: a member that is present must have a value.
 fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(member: D) -> Result<Option<T>, D::Error> {
     T::deserialize(member).map(Some)
 }
 
-fn shown(clock: &WallClock) -> Answer {
+fn shown(clock: &WallClock) -> HandlerResult {
     let now = humantime::format_rfc3339_millis(clock.now()).to_string();
     done(json!({"now": now, "frozen": clock.is_frozen()}).to_string())
 }

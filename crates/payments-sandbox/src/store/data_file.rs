@@ -16,11 +16,11 @@ use rusqlite::{Connection, FileControl, MAIN_DB, OpenFlags, Row, TransactionBeha
 use super::error::Problem;
 use super::{Log, Store, StoreError, Writer, schema};
 
-/// A file that keeps what a gateway holds, taken from everybody else: what `payments sandbox --data` names.
+/// A locked file with the records of a gateway, as used by `payments sandbox --data`.
 ///
-/// It is a SQLite database with its write-ahead log beside it, readable by its owner alone if it is made here. It holds
-/// masked cards and what payers wrote of themselves, but no card number, security code, bank account or API key. Each key
-/// finds its own records again; records of keys that are not given stay untouched.
+/// It is a SQLite database and a write-ahead log in the same folder. If they are created here, only their owner can read
+/// them. They hold masked cards and personal data of payers, but no card number, security code, bank account or API key.
+/// Each key gets its own records back; records of keys that are not passed stay unchanged.
 ///
 /// ```
 /// use payments_fake::{FakeGateway, block_on};
@@ -29,7 +29,7 @@ use super::{Log, Store, StoreError, Writer, schema};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("payments.db");
 /// let file = DataFile::open(&path, &["key_1", "key_2"])?;
-/// // Another seed at every start, or new transactions would get the ids of kept ones.
+/// // Another seed at every start, or new transactions would get the ids of stored ones.
 /// let builder = FakeGateway::builder().seed(file.starts());
 /// let (gateway, store) = file.gateway(builder)?;
 /// # drop(gateway);
@@ -39,7 +39,7 @@ use super::{Log, Store, StoreError, Writer, schema};
 pub struct DataFile {
     pub(super) path: PathBuf,
     pub(super) connection: Connection,
-    /// Each once.
+    /// Without repetitions.
     api_keys: Vec<String>,
     /// The row of each key's tenant.
     pub(super) tenants: Vec<i64>,
@@ -47,30 +47,30 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// Takes the file, which is made if it is not there, and counts this start in it. The keys' order is the order of the
-    /// gateway's tenants; a key that stands twice counts once.
+    /// Opens and locks the file, creates it if it does not exist, and counts this start in it. The order of the keys is the
+    /// order of the gateway's tenants; a repeated key counts once.
     ///
     /// # Errors
     ///
-    /// If the file is in use, is not a data file, is of a newer version, or cannot be read and written. A file that is
-    /// refused is left as it is.
+    /// If the file is in use, is not a data file, is from a newer version, or cannot be read and written. A refused file is
+    /// not changed.
     ///
     /// # Panics
     ///
     /// If there is no key.
     pub fn open(path: impl AsRef<Path>, api_keys: &[impl AsRef<str>]) -> Result<Self, StoreError> {
         assert!(!api_keys.is_empty(), "a gateway has a key");
-        let given = path.as_ref();
-        let path = locate(given).map_err(|problem| StoreError::new(given, problem))?;
-        Self::take(&path, api_keys).map_err(|problem| StoreError::new(&path, problem))
+        let requested = path.as_ref();
+        let path = locate(requested).map_err(|problem| StoreError::new(requested, problem))?;
+        Self::open_at(&path, api_keys).map_err(|problem| StoreError::new(&path, problem))
     }
 
-    fn take(path: &Path, given: &[impl AsRef<str>]) -> Result<Self, Problem> {
+    fn open_at(path: &Path, keys: &[impl AsRef<str>]) -> Result<Self, Problem> {
         let mut connection = connect(path)?;
         if connection.is_readonly("main")? {
             return Err(Problem::ReadOnly);
         }
-        let is_new = recognise(&connection).inspect_err(|_| leave_no_trace(path, &connection))?;
+        let is_new = is_new(&connection).inspect_err(|_| remove_empty_log(path, &connection))?;
         configure(&connection)?;
 
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -83,7 +83,7 @@ impl DataFile {
             Ok((row.get::<_, i64>(0)?.cast_unsigned(), hash_key))
         })?;
         let (mut api_keys, mut tenants) = (Vec::new(), Vec::new());
-        for key in given.iter().map(AsRef::as_ref) {
+        for key in keys.iter().map(AsRef::as_ref) {
             let hash = hmac::sign(&hash_key, key.as_bytes());
             let tenant = transaction.query_row(schema::TENANT, [hash.as_ref()], |row| row.get(0))?;
             if !tenants.contains(&tenant) {
@@ -95,14 +95,13 @@ impl DataFile {
         Ok(Self { path: path.to_owned(), connection, api_keys, tenants, starts })
     }
 
-    /// How often the file was opened, this time included. It never comes twice, not even after a crash.
+    /// How often the file was opened, including this time. No two starts get the same number, not even after a crash.
     pub fn starts(&self) -> u64 {
         self.starts
     }
 
-    /// Builds the gateway with the keys of this file, gives it everything that was kept, and keeps every change from now
-    /// on. The builder must have no key and no change log of its own, and another seed than at any
-    /// [start](Self::starts) before.
+    /// Builds the gateway with the keys of this file, restores its records, and stores every change from now on. The builder
+    /// must have no keys and no change log, and another seed than at any [start](Self::starts) before.
     ///
     /// # Errors
     ///
@@ -110,7 +109,7 @@ impl DataFile {
     ///
     /// # Panics
     ///
-    /// If the builder has further keys, or one of the file's is no key that a client could send.
+    /// If the builder has further keys, or if no client could send one of the file's keys.
     #[track_caller]
     pub fn gateway(self, builder: FakeGatewayBuilder) -> Result<(FakeGateway, Store), StoreError> {
         let (log, groups) = Log::new();
@@ -130,33 +129,33 @@ impl DataFile {
         Ok((gateway, Store { log, writer: Some(thread) }))
     }
 
-    /// Gives each tenant what was kept of it, in the order in which it came.
+    /// Restores the records of each tenant, in their original order.
     fn restore(&self, tenants: &[Tenant]) -> Result<(), Problem> {
         let mut records = self.connection.prepare(schema::ALL_RECORDS)?;
         let mut records = records.query([])?;
         while let Some(record) = records.next()? {
             let row: i64 = record.get(0)?;
-            let Some(place) = self.tenants.iter().position(|own| *own == row) else { continue };
+            let Some(index) = self.tenants.iter().position(|own| *own == row) else { continue };
             let id = record.get_ref(2)?.as_str().unwrap_or_default();
-            tenants[place]
-                .replay(kept(record)?)
+            tenants[index]
+                .replay(change(record)?)
                 .map_err(|error| Problem::Damaged(format!("record {id}: {error}")))?;
         }
         Ok(())
     }
 
-    /// The next start reads what is in the path's place. A file that was removed can be written all the same, and would be
-    /// for nobody; beside a file that took its place, another sandbox may have the log.
-    pub(super) fn check_place(&self) -> Result<(), Problem> {
+    /// Fails if the file or its log was moved, removed or replaced. Writes to a removed file succeed, but the next start
+    /// would not find them, and a replaced file may be in use by another sandbox.
+    pub(super) fn check_not_moved(&self) -> Result<(), Problem> {
         let mut has_moved = 0;
-        // Where SQLite cannot tell, the system does not let go of a file that is open.
-        let asked = self.connection.file_control(Some(MAIN_DB), FileControl::HasMoved(&mut has_moved));
-        let is_there = !(asked.is_ok() && has_moved != 0) && log_of(&self.path).exists();
+        // Where SQLite cannot answer, the system does not allow an open file to be moved.
+        let checked = self.connection.file_control(Some(MAIN_DB), FileControl::HasMoved(&mut has_moved));
+        let is_there = !(checked.is_ok() && has_moved != 0) && log_of(&self.path).exists();
         if is_there { Ok(()) } else { Err(Problem::Displaced) }
     }
 }
 
-/// Neither the path's content nor a key is shown.
+/// Shows neither a key nor the content of the file.
 impl fmt::Debug for DataFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, connection: _, api_keys: _, tenants, starts } = self;
@@ -168,14 +167,14 @@ impl fmt::Debug for DataFile {
     }
 }
 
-/// The file's place in an existing folder, so that no name can mean something else to SQLite; made empty if it is new.
+/// The absolute path of the file, so that no name has a special meaning to SQLite. Creates an empty file if it is new.
 ///
-/// A file that is there is looked at and never opened here: closing it again would undo the locks that this process holds
-/// on it, as POSIX has it.
-fn locate(given: &Path) -> Result<PathBuf, Problem> {
-    let name = given.file_name().ok_or(Problem::NotAFile)?;
+/// An existing file is never opened here: on POSIX systems, closing it again would release the locks that this process
+/// holds on it.
+fn locate(requested: &Path) -> Result<PathBuf, Problem> {
+    let name = requested.file_name().ok_or(Problem::NotAFile)?;
     let folder =
-        given.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+        requested.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     let folder = fs::canonicalize(folder).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Problem::NoFolder,
         _ => error.into(),
@@ -183,9 +182,9 @@ fn locate(given: &Path) -> Result<PathBuf, Problem> {
     let path = folder.join(name);
     match fs::metadata(&path) {
         Ok(found) if !found.is_file() => Err(Problem::NotAFile),
-        // SQLite would take some of these for empty ones.
+        // SQLite would treat some of these as empty databases.
         Ok(found) if (1..SMALLEST_DATABASE).contains(&found.len()) => Err(Problem::NotADatabase),
-        // Through a link, as the log is beside the file and not beside the link.
+        // Resolves links, because the log is in the folder of the file and not of the link.
         Ok(_) => Ok(fs::canonicalize(&path)?),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             if fs::symlink_metadata(&path).is_ok() {
@@ -201,13 +200,13 @@ fn locate(given: &Path) -> Result<PathBuf, Problem> {
 /// One page of the smallest size.
 const SMALLEST_DATABASE: u64 = 512;
 
-/// Makes an empty file that only its owner may read, as SQLite then makes the log beside it. It gets its name when it is
-/// closed, for the reason above.
+/// Creates an empty file that only its owner may read; SQLite then creates the log with the same permissions. The file gets
+/// its name after it is closed, for the reason at [`locate`].
 fn create(folder: &Path, path: &Path) -> io::Result<()> {
     let file = tempfile::Builder::new().prefix(".payments-").tempfile_in(folder)?.into_temp_path();
     match file.persist_noclobber(path) {
         Ok(()) => Ok(()),
-        // Somebody else has just made it, and may be the one who takes it.
+        // Another process created it in the meantime; the lock decides which of them gets it.
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error.error),
     }
@@ -216,20 +215,20 @@ fn create(folder: &Path, path: &Path) -> io::Result<()> {
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    // Another sandbox keeps its file for as long as it runs.
+    // Waiting is useless: another sandbox keeps the lock as long as it runs.
     connection.busy_timeout(Duration::ZERO)?;
-    // Before the first look at the file: the lock is then taken with it, and the index of the log is in memory.
+    // Before the first read, which then takes the lock and keeps the index of the log in memory.
     connection.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;
-    // Until it is known whose file it is, nothing of it is touched, its log included.
+    // Until the file is known to be a data file, neither it nor its log may be changed.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
 }
 
-/// Whether the database is new; refused if it is neither that nor one of ours that this version can read.
-fn recognise(connection: &Connection) -> Result<bool, Problem> {
+/// Whether the database is new. Fails if it is neither new nor a data file that this version can read.
+fn is_new(connection: &Connection) -> Result<bool, Problem> {
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
     match (number("application_id")?, number("user_version")?) {
-        (schema::APPLICATION_ID, schema::VERSION) => match schema::unlike(connection)? {
+        (schema::APPLICATION_ID, schema::VERSION) => match schema::first_difference(connection)? {
             None => Ok(false),
             Some(name) => Err(Problem::Damaged(format!("its {name} is missing or not of this version"))),
         },
@@ -248,10 +247,10 @@ fn log_of(path: &Path) -> PathBuf {
     log.into()
 }
 
-/// A database that keeps a log got an empty one when it was looked at. SQLite takes it away on closing, if it may.
-fn leave_no_trace(path: &Path, connection: &Connection) {
+/// Lets SQLite delete the log on closing if it is empty: reading a database in WAL mode creates one.
+fn remove_empty_log(path: &Path, connection: &Connection) {
     if fs::metadata(log_of(path)).is_ok_and(|log| log.len() == 0) {
-        // An empty file beside the database is what is left if this fails.
+        // If this fails, an empty file is left next to the database.
         let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
     }
 }
@@ -260,13 +259,13 @@ fn configure(connection: &Connection) -> Result<(), Problem> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     let mode = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0));
     if mode? != "wal" {
-        return Err(Problem::CannotOpen("SQLite cannot keep a write-ahead log beside it".to_owned()));
+        return Err(Problem::CannotOpen("SQLite cannot use a write-ahead log in its folder".to_owned()));
     }
     // Every commit is synced, not only every checkpoint.
     Ok(connection.pragma_update(None, "synchronous", "FULL")?)
 }
 
-fn kept(record: &Row<'_>) -> rusqlite::Result<Change> {
+fn change(record: &Row<'_>) -> rusqlite::Result<Change> {
     let id = record.get_ref(2)?.as_str()?;
     let document = record.get_ref(3)?.as_str()?.into();
     let change = match record.get(1)? {
@@ -282,14 +281,14 @@ fn kept(record: &Row<'_>) -> rusqlite::Result<Change> {
 mod tests {
     use super::*;
 
-    /// Versions before this could lose a commit when a log was begun anew just then.
+    /// Earlier versions can lose a commit that coincides with a reset of the log.
     #[test]
     fn the_bundled_sqlite_resets_its_log_safely() {
         assert!(rusqlite::version_number() >= 3_051_003, "{}", rusqlite::version());
     }
 
     #[test]
-    fn every_commit_is_synced_and_nobody_else_comes_in() {
+    fn every_commit_is_synced_and_the_lock_is_exclusive() {
         let folder = tempfile::tempdir().unwrap();
         let file = DataFile::open(folder.path().join("payments.db"), &["key"]).unwrap();
         let text = |pragma| file.connection.pragma_query_value(None, pragma, |row| row.get::<_, String>(0));

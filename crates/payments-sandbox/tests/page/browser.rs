@@ -1,4 +1,4 @@
-//! A headless Chromium of a test's own, steered over `WebDriver`.
+//! A headless Chromium for one test, controlled over `WebDriver`.
 
 use std::env;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -16,18 +16,17 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use url::{ParseError, Url};
 
-/// A browser with one page. Everything that it and its driver started is ended when this is dropped, and when the test's
-/// process dies of whatever.
+/// A browser with one page. All its processes end when it is dropped, and also when the test's process dies for any reason.
 pub(crate) struct Browser {
     pub(crate) page: Client,
     _driver: Driver,
 }
 
 impl Browser {
-    /// Opens a page and waits until it listens to the sandbox.
+    /// Opens a page and waits until it is connected to the sandbox.
     pub(crate) async fn open(url: &str) -> Self {
         let driver = Driver::start();
-        // Chromium refuses its own sandbox to root, and containers have little shared memory.
+        // Chromium cannot use its own sandbox as root, and containers have little shared memory.
         let arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"];
         let profile = format!("--user-data-dir={}", driver.folder.path().join("profile").display());
         let arguments: Vec<_> = arguments.into_iter().chain([profile.as_str()]).collect();
@@ -50,17 +49,17 @@ impl Browser {
     pub(crate) async fn until(&self, script: &str) {
         let wait = async {
             while self.run(script).await != true {
-                // Between two looks at a condition; no test depends on how long it is.
+                // The pause between two checks; no test depends on its length.
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        if tokio::time::timeout(PATIENCE, wait).await.is_err() {
+        if tokio::time::timeout(TIMEOUT, wait).await.is_err() {
             let text = self.run("return document.body.innerText").await;
-            panic!("not in {PATIENCE:?}: {script}\n{}", text.as_str().unwrap_or_default());
+            panic!("not in {TIMEOUT:?}: {script}\n{}", text.as_str().unwrap_or_default());
         }
     }
 
-    /// Waits until the text of an element has another in it, and gives the whole.
+    /// Waits until the text of an element contains `text`, and returns the whole text.
     pub(crate) async fn until_shown(&self, selector: &str, text: &str) -> String {
         let shown = format!("document.querySelector({})?.innerText ?? ''", json!(selector));
         self.until(&format!("return ({shown}).replace(/\\s+/g, ' ').includes({})", json!(text))).await;
@@ -81,9 +80,9 @@ impl Browser {
         self.developer_tools("Emulation.setDeviceMetricsOverride", &metrics).await;
     }
 
-    /// As on a computer whose colours are `light` or `dark`.
-    pub(crate) async fn prefer(&self, colours: &str) {
-        let media = json!({"features": [{"name": "prefers-color-scheme", "value": colours}]});
+    /// Emulates the color scheme `light` or `dark`.
+    pub(crate) async fn prefer(&self, colors: &str) {
+        let media = json!({"features": [{"name": "prefers-color-scheme", "value": colors}]});
         self.developer_tools("Emulation.setEmulatedMedia", &media).await;
     }
 
@@ -92,8 +91,8 @@ impl Browser {
         self.issue("goog/cdp/execute", &body).await.unwrap();
     }
 
-    /// What the browser has to complain of so far: errors of scripts, violations of the policy, files that are missing.
-    pub(crate) async fn complaints(&self) -> Value {
+    /// The browser's console so far: script errors, violations of the policy, missing files.
+    pub(crate) async fn console(&self) -> Value {
         self.issue("se/log", &json!({"type": "browser"})).await.unwrap()
     }
 
@@ -101,17 +100,17 @@ impl Browser {
         self.page.issue_cmd(ChromiumCommand { path, body: body.to_string() }).await
     }
 
-    /// Ends the session; a test that fails before only drops it.
+    /// Ends the session. A test that fails earlier only drops it.
     pub(crate) async fn close(self) {
-        assert_eq!(self.complaints().await, json!([]), "the browser's console stays empty");
+        assert_eq!(self.console().await, json!([]), "the browser's console stays empty");
         self.page.clone().close().await.unwrap();
     }
 }
 
-/// Chosen by this test: long enough for a machine that compiles beside it.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Long enough for a machine that compiles at the same time, chosen by this test.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A command beyond the standard.
+/// A command that is not in the `WebDriver` standard.
 #[derive(Debug)]
 struct ChromiumCommand {
     path: &'static str,
@@ -128,11 +127,11 @@ impl WebDriverCompatibleCommand for ChromiumCommand {
     }
 }
 
-/// A running chromedriver, on a port that it has chosen itself. It and its browser are a group of processes of their own.
+/// A running chromedriver on a port that it chose. It and its browser are a process group.
 struct Driver {
     url: String,
     process: Child,
-    /// Kept open, because a driver may write to it as long as it runs.
+    /// Kept open, because the driver may write to it while it runs.
     _stdout: BufReader<ChildStdout>,
     watcher: Child,
     folder: TempDir,
@@ -178,12 +177,12 @@ impl Drop for Driver {
     }
 }
 
-/// Outlives this process, whatever ends it, and then ends the driver with everything that it started.
+/// Runs until this process ends for any reason, then kills the process group of the driver.
 const WATCHER: &str = r#"while read -r _; do :; done; kill -KILL "-$1""#;
 
 const ADVICE: &str = "on Debian, `apt-get install chromium chromium-driver`, as .ci/run does";
 
-/// A program of the path.
+/// Finds a program in `PATH`.
 fn find(program: &str) -> Option<PathBuf> {
     let folders = env::var_os("PATH")?;
     env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())

@@ -1,6 +1,6 @@
-//! The page at `/_sandbox/ui` in a real browser, and the sandbox paid with curl meanwhile.
+//! The page at `/_sandbox/ui` in a real browser, while curl sends payments.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod browser;
 
@@ -46,7 +46,7 @@ fn pay(sandbox: &Sandbox, fields: Value) -> Output {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lost_response_is_seen_as_charged_and_saw_nothing() {
+async fn a_lost_response_is_shown_as_charged_and_saw_nothing() {
     let (sandbox, browser) = start().await;
     assert!(pay(&sandbox, json!({"Amount": 10.50, "ReferenceNo": "invoice 17"})).status.success());
     pay(&sandbox, json!({"Amount": 10.50, "TokenId": "tok_declined", "ReferenceNo": "invoice 18"}));
@@ -65,12 +65,12 @@ async fn a_lost_response_is_seen_as_charged_and_saw_nothing() {
     let ledger = sandbox.gateway().ledger();
     let id = ledger.entries().last().unwrap().transaction_id();
     let expected = format!(
-        "token-transaction tok_approved · invoice 19 99.00 ✓ charged {id} nothing connection closed client not told"
+        "token-transaction tok_approved · invoice 19 99.00 ✓ charged {id} nothing connection closed client unaware"
     );
     assert!(row.contains(&expected), "{row}");
     browser.until_shown("#ledger tfoot", "Charged, 2 payments 109.50").await;
     browser
-        .until_shown("#figures", "Charged 109.50 2 payments Charged, client not told 99.00 1 payment")
+        .until_shown("#figures", "Charged 109.50 2 payments Charged, client unaware 99.00 1 payment")
         .await;
     browser.until_shown("#heard", "99.00: service did: charged; client saw: nothing").await;
 
@@ -87,7 +87,7 @@ async fn a_lost_response_is_seen_as_charged_and_saw_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn amounts_are_shown_and_added_to_the_last_digit() {
+async fn amounts_are_shown_and_added_exactly() {
     let (sandbox, browser) = start().await;
     for amount in ["1.005", "0.1", "0.2", "1234567890123456.75"] {
         let transaction =
@@ -105,7 +105,7 @@ async fn amounts_are_shown_and_added_to_the_last_digit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_base_url_and_the_example_are_the_services_beside_an_admin_port() {
+async fn with_an_admin_port_the_page_shows_the_address_of_the_service() {
     let any_port = "127.0.0.1:0".parse().unwrap();
     let sandbox = Sandbox::builder().admin_listen(any_port).start().await.unwrap();
     let browser = Browser::open(&sandbox.ui_url()).await;
@@ -114,12 +114,12 @@ async fn the_base_url_and_the_example_are_the_services_beside_an_admin_port() {
     browser.close().await;
 }
 
-/// The picture of the page that the guide shows, written where `UPDATE_DOCS` asks for it.
+/// The picture of the page in the guide, which is written if `UPDATE_DOCS` is set.
 async fn picture(browser: &Browser, name: &str) {
     let png = browser.page.screenshot().await.unwrap();
     assert!(png.starts_with(b"\x89PNG"));
     if env::var_os("UPDATE_DOCS").is_some() {
-        assert!(png.len() < 150 * 1024, "{} bytes are much for a picture in a repository", png.len());
+        assert!(png.len() < 150 * 1024, "{} bytes are too much for a picture in a repository", png.len());
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
         fs::write(docs.join(name), png).unwrap();
     }
@@ -140,16 +140,16 @@ async fn markup_in_a_name_stays_text() {
     assert_eq!(browser.run("return document.querySelectorAll('img, b').length").await, 0);
     assert_eq!(browser.run("return document.title").await, "Payments sandbox");
 
-    // Not even a script of the page could make HTML of a text: the policy forbids it, and nothing else is loaded.
+    // Not even a script of the page can turn text into HTML, because the policy forbids it.
     let refused = "try { document.body.innerHTML = '<b>x</b>'; return false } catch { return true }";
     assert_eq!(browser.run(refused).await, true);
-    let complaints = browser.complaints().await.to_string();
-    assert!(complaints.contains("TrustedHTML"), "{complaints}");
+    let console = browser.console().await.to_string();
+    assert!(console.contains("TrustedHTML"), "{console}");
     browser.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everything_is_reached_with_the_keyboard() {
+async fn every_control_is_reachable_by_keyboard() {
     let (sandbox, browser) = start().await;
     tab_to(&browser, "arm").await;
     press(&browser, Key::Enter).await;
@@ -160,7 +160,7 @@ async fn everything_is_reached_with_the_keyboard() {
     press(&browser, Key::Space).await;
     browser.until_shown("#pace", "frozen").await;
 
-    // Reset asks first, and can be left with Escape.
+    // Reset asks for confirmation, and Escape cancels it.
     tab_to(&browser, "reset").await;
     press(&browser, Key::Enter).await;
     browser.until("return document.querySelector('#sure').open").await;
@@ -170,7 +170,7 @@ async fn everything_is_reached_with_the_keyboard() {
     browser.close().await;
 }
 
-/// Presses Tab until the element with this id has the focus, which is then to be seen.
+/// Presses Tab until the element with this id has the focus, and checks that the focus is visible.
 async fn tab_to(browser: &Browser, id: &str) {
     for _ in 0..60 {
         press(browser, Key::Tab).await;
@@ -180,7 +180,7 @@ async fn tab_to(browser: &Browser, id: &str) {
             return;
         }
     }
-    panic!("{id} is not among what Tab reaches");
+    panic!("Tab does not reach {id}");
 }
 
 async fn press(browser: &Browser, key: Key) {
@@ -189,7 +189,7 @@ async fn press(browser: &Browser, key: Key) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_clock_is_moved_and_everything_reset() {
+async fn the_clock_can_be_moved_and_everything_reset() {
     let (sandbox, browser) = start().await;
     browser.click("#freeze").await;
     browser.until_shown("#pace", "frozen").await;
@@ -212,7 +212,7 @@ async fn the_clock_is_moved_and_everything_reset() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_requests_keep_coming_a_click_is_answered_and_the_state_is_read_once_a_second() {
+async fn under_load_clicks_work_and_the_state_is_read_once_a_second() {
     let begun = Instant::now();
     let (sandbox, browser) = start().await;
     let (stop, stopped) = channel::<()>();
@@ -236,30 +236,30 @@ async fn while_requests_keep_coming_a_click_is_answered_and_the_state_is_read_on
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_is_readable_in_the_dark_on_a_narrow_screen_and_over_tls() {
+async fn it_works_in_dark_mode_on_a_narrow_screen_and_over_tls() {
     let builder = Sandbox::builder().seed(7).api_key("key_one").api_key("key_two").tls();
     let sandbox = builder.start().await.unwrap();
     let browser = Browser::open(&sandbox.ui_url()).await;
-    let dark = json!({"TokenId": "tok_7"});
-    sandbox.gateway().tenant("key_two").unwrap().add_token_json(&dark.to_string()).unwrap();
+    let token = json!({"TokenId": "tok_7"});
+    sandbox.gateway().tenant("key_two").unwrap().add_token_json(&token.to_string()).unwrap();
 
-    // The books of another key.
+    // The records of another key.
     browser.until("return !document.querySelector('#tenant').hidden").await;
     browser.click("#key").await;
     let key = browser.page.active_element().await.unwrap();
     key.send_keys("key_two\n").await.unwrap();
     browser.until_shown("#tokens tbody", "tok_7").await;
 
-    let colours =
+    let colors =
         "const { color, backgroundColor } = getComputedStyle(document.body); return [color, backgroundColor]";
     browser.prefer("light").await;
-    let light = browser.run(colours).await;
+    let light = browser.run(colors).await;
     browser.prefer("dark").await;
-    let dark = browser.run(colours).await;
+    let dark = browser.run(colors).await;
     assert!(light[0] != dark[0] && light[1] != dark[1], "{light} {dark}");
     browser.resize(400, 900).await;
     let overflow = "return document.documentElement.scrollWidth - innerWidth";
-    assert_eq!(browser.run(overflow).await, 0, "nothing is beyond the edge");
+    assert_eq!(browser.run(overflow).await, 0, "no content is beyond the edge");
     assert!(browser.page.screenshot().await.unwrap().starts_with(b"\x89PNG"));
     browser.close().await;
 }

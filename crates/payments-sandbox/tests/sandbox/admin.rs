@@ -1,4 +1,4 @@
-//! The interface under `/_sandbox`, path by path.
+//! The admin interface under `/_sandbox`, path by path.
 
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,7 +10,7 @@ use payments_fake::{Choices, DeclineShape, Fault, Fixtures};
 use payments_sandbox::{BlockingSandbox, Sandbox, SandboxBuilder};
 use serde_json::{Value, json};
 
-use crate::raw_client::{RawAnswer, RawClient, TOKEN_PAYMENT};
+use crate::raw_client::{RawClient, RawResponse, TOKEN_PAYMENT};
 
 const PATHS: [(&str, &str); 13] = [
     ("/health", "GET"),
@@ -34,22 +34,22 @@ fn start(builder: SandboxBuilder) -> (BlockingSandbox, RawClient) {
     (sandbox, client)
 }
 
-fn ask(client: &mut RawClient, method: &str, path: &str, body: &str) -> RawAnswer {
-    client.ask(method, &format!("/_sandbox{path}"), "", body)
+fn request(client: &mut RawClient, method: &str, path: &str, body: &str) -> RawResponse {
+    client.request(method, &format!("/_sandbox{path}"), "", body)
 }
 
-/// What a successful answer says.
+/// The JSON of a successful response.
 #[track_caller]
 fn done(client: &mut RawClient, method: &str, path: &str, body: &Value) -> Value {
     let body = if body.is_null() { String::new() } else { body.to_string() };
-    let answer = ask(client, method, path, &body);
+    let response = request(client, method, path, &body);
     assert_eq!(
-        (answer.status(), answer.header("content-type")),
+        (response.status(), response.header("content-type")),
         (200, Some("application/json")),
         "{:?}",
-        answer.json()
+        response.json()
     );
-    answer.json()
+    response.json()
 }
 
 #[track_caller]
@@ -59,32 +59,36 @@ fn get(client: &mut RawClient, path: &str) -> Value {
 
 #[track_caller]
 fn refused(client: &mut RawClient, method: &str, path: &str, body: &str) -> (u16, Value) {
-    let answer = ask(client, method, path, body);
-    let json = answer.json();
+    let response = request(client, method, path, body);
+    let json = response.json();
     assert_eq!(
         (&json["status"], &json["status_code"]),
-        (&json!("failed"), &json!(answer.status())),
+        (&json!("failed"), &json!(response.status())),
         "{json}"
     );
-    (answer.status(), json)
+    (response.status(), json)
 }
 
 fn pay(client: &mut RawClient) -> Value {
     client.post("/token-transaction", TOKEN_PAYMENT);
-    client.answer().json()
+    client.response().json()
 }
 
 #[test]
-fn a_wrong_method_is_told_the_right_ones() {
+fn a_wrong_method_gets_the_allowed_ones() {
     let (_sandbox, mut client) = start(Sandbox::builder());
     for (path, allowed) in PATHS {
         for method in ["GET", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"] {
             if allowed.split(", ").any(|allowed| allowed == method) {
                 continue;
             }
-            let answer = ask(&mut client, method, path, "");
-            assert_eq!((answer.status(), answer.header("allow")), (405, Some(allowed)), "{method} {path}");
-            assert_eq!(answer.json()["status_code"], 405);
+            let response = request(&mut client, method, path, "");
+            assert_eq!(
+                (response.status(), response.header("allow")),
+                (405, Some(allowed)),
+                "{method} {path}"
+            );
+            assert_eq!(response.json()["status_code"], 405);
         }
     }
 }
@@ -100,8 +104,8 @@ fn an_unknown_path_lists_the_known_ones() {
         assert_eq!(named[0], "/_sandbox");
         assert_eq!(named[1..], PATHS.map(|(path, _)| path));
     }
-    // It only begins like the prefix, and is the service's affair.
-    assert_eq!(client.ask("GET", "/_sandboxes/health", "", "").json()["msg"], "Path not found");
+    // This path only begins like the prefix, so it goes to the service.
+    assert_eq!(client.request("GET", "/_sandboxes/health", "", "").json()["msg"], "Path not found");
 }
 
 #[test]
@@ -112,30 +116,36 @@ fn an_unknown_parameter_is_refused_and_not_ignored() {
             let (status, body) = refused(&mut client, method, &format!("{path}?apikey=4242"), "");
             assert_eq!(status, 400, "{method} {path}");
             let known = match (method, path) {
-                (_, "/state" | "/customers" | "/tokens") => "the query may have api_key",
-                ("GET", "/requests") => "the query may have operation and limit",
-                ("DELETE", "/faults") => "the query may have id",
-                _ => "this takes no query",
+                (_, "/state" | "/customers" | "/tokens") => {
+                    "unknown query parameter; this path accepts only api_key"
+                }
+                ("GET", "/requests") => "unknown query parameter; this path accepts only operation and limit",
+                ("DELETE", "/faults") => "unknown query parameter; this path accepts only id",
+                _ => "this path accepts no query parameters",
             };
             assert_eq!(body["msg"], known, "{method} {path}");
         }
     }
-    assert_eq!(sandbox.gateway().requests(), [], "none of this went to the service");
+    assert_eq!(sandbox.gateway().requests(), [], "no request reached the service");
 }
 
 #[test]
-fn a_web_page_cannot_steer_it() {
+fn a_web_page_cannot_control_the_sandbox() {
     let (sandbox, mut client) = start(Sandbox::builder());
     for (path, allowed) in PATHS {
         for method in allowed.split(", ") {
-            let answer =
-                client.ask(method, &format!("/_sandbox{path}"), "origin: http://localhost:8000\r\n", "{}");
+            let response = client.request(
+                method,
+                &format!("/_sandbox{path}"),
+                "origin: http://localhost:8000\r\n",
+                "{}",
+            );
             assert_eq!(
-                (answer.status(), &answer.json()["msg"]),
+                (response.status(), &response.json()["msg"]),
                 (
                     403,
                     &json!(
-                        "a web page cannot steer the sandbox; its own page can, opened under an address or localhost and no other name"
+                        "a web page cannot control the sandbox; use its own page, opened by IP address or as localhost"
                     )
                 )
             );
@@ -145,7 +155,7 @@ fn a_web_page_cannot_steer_it() {
 }
 
 #[test]
-fn health_says_what_is_there() {
+fn health_has_counts_and_settings() {
     let builder = Sandbox::builder().seed(7).api_key("key_one").api_key("key_two");
     let (sandbox, mut client) = start(builder);
     pay(&mut client);
@@ -160,7 +170,7 @@ fn health_says_what_is_there() {
 }
 
 #[test]
-fn the_state_is_one_tenants() {
+fn the_state_is_that_of_one_tenant() {
     let (sandbox, mut client) = start(Sandbox::builder().api_key("key_one").api_key("key_two_"));
     let paid = pay(&mut client)["data"]["TransactionId"].clone();
     let state = get(&mut client, "/state");
@@ -190,39 +200,39 @@ fn the_state_is_one_tenants() {
 }
 
 #[test]
-fn customers_and_tokens_are_made_for_the_key_that_is_named() {
+fn customers_and_tokens_are_created_for_the_key_in_the_query() {
     let (sandbox, mut client) = start(Sandbox::builder().api_key("key_one").api_key("key_two"));
-    let made = done(
+    let created = done(
         &mut client,
         "POST",
         "/customers?api_key=key_two",
         &json!({"CustomerId": "cus_7", "City": "London"}),
     );
-    assert_eq!((&made["City"], &made["StateId"]), (&json!("London"), &json!(0)));
+    assert_eq!((&created["City"], &created["StateId"]), (&json!("London"), &json!(0)));
     let card = json!({"TokenId": "tok_7", "GatewayCustomerId": "gc_7", "CardNumber": "4242424242424242"});
-    let made = done(&mut client, "POST", "/tokens?api_key=key_two", &card);
-    assert_eq!((&made["CardNumber"], &made["Declines"]), (&json!("************4242"), &json!(false)));
+    let created = done(&mut client, "POST", "/tokens?api_key=key_two", &card);
+    assert_eq!((&created["CardNumber"], &created["Declines"]), (&json!("************4242"), &json!(false)));
 
     let charge =
         json!({"TokenId": "tok_7", "GatewayCustomerId": "gc_7", "Amount": 1, "ConvenienceFeeActive": false});
-    let under = |key: &str| {
+    let statuses = |key: &str| {
         let mut client = RawClient::to(sandbox.base_url(), key).unwrap();
         client.get("/customer/cus_7");
-        let found = client.answer().status();
+        let found = client.response().status();
         client.post("/token-transaction", &charge.to_string());
-        (found, client.answer().status())
+        (found, client.response().status())
     };
-    assert_eq!([under("key_one"), under("key_two")], [(404, 400), (200, 200)]);
+    assert_eq!([statuses("key_one"), statuses("key_two")], [(404, 400), (200, 200)]);
 }
 
 #[test]
 fn a_wrong_document_is_refused_with_its_problem() {
     let (sandbox, mut client) = start(Sandbox::builder());
     for (document, problem) in [
-        (r#"{"CardNumber":"4242"}"#, "TokenId must be there"),
-        (r#"{"CardNumber":4242424242424242}"#, "CardNumber must be a text"),
+        (r#"{"CardNumber":"4242"}"#, "TokenId is required"),
+        (r#"{"CardNumber":4242424242424242}"#, "CardNumber must be a string"),
         (r#"{"Declines":1}"#, "Declines must be true or false"),
-        (r#"{"Cvv":"123"}"#, "Cvv is not a field here"),
+        (r#"{"Cvv":"123"}"#, "Cvv is not a known field"),
     ] {
         let (status, body) = refused(&mut client, "POST", "/tokens", document);
         let msg = body["msg"].as_str().unwrap();
@@ -249,7 +259,7 @@ fn a_wrong_document_is_refused_with_its_problem() {
     client.send_bytes(
         b"POST /_sandbox/tokens HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n\xff\xfe",
     );
-    assert_eq!(client.answer().json()["msg"], "the body must be UTF-8");
+    assert_eq!(client.response().json()["msg"], "the body must be UTF-8");
     assert_eq!(
         sandbox.gateway().first_tenant().state_json(),
         payments_fake::FakeGateway::new().first_tenant().state_json()
@@ -257,21 +267,21 @@ fn a_wrong_document_is_refused_with_its_problem() {
 }
 
 #[test]
-fn a_document_of_up_to_a_mebibyte_is_taken() {
+fn a_document_of_up_to_one_mebibyte_is_accepted() {
     let (_sandbox, mut client) = start(Sandbox::builder());
     let customer = r#"{"CustomerId":"cus_7"}"#;
     let padded = |length: usize| format!("{customer}{}", " ".repeat(length - customer.len()));
-    assert_eq!(ask(&mut client, "POST", "/customers", &padded(1024 * 1024)).status(), 200);
+    assert_eq!(request(&mut client, "POST", "/customers", &padded(1024 * 1024)).status(), 200);
     assert_eq!(refused(&mut client, "POST", "/customers", &padded(1024 * 1024 + 1)).0, 413);
-    assert_eq!(get(&mut client, "/health")["status"], "ok", "the connection goes on");
+    assert_eq!(get(&mut client, "/health")["status"], "ok", "the connection stays usable");
 }
 
 #[test]
-fn requests_are_shown_newest_last_and_can_be_narrowed_and_forgotten() {
+fn requests_are_listed_newest_last_and_can_be_filtered_and_removed() {
     let (_sandbox, mut client) = start(Sandbox::builder());
     for path in ["/customer/cus_1", "/transaction/txn_1", "/customer/cus_2", "/refund"] {
         client.get(path);
-        client.answer();
+        client.response();
     }
     pay(&mut client);
     let mut paths = |query: &str| -> Vec<String> {
@@ -302,11 +312,11 @@ fn requests_are_shown_newest_last_and_can_be_narrowed_and_forgotten() {
     }
     assert_eq!(done(&mut client, "DELETE", "/requests", &Value::Null), json!({}));
     assert_eq!(get(&mut client, "/requests"), json!({"requests": []}));
-    assert_eq!(get(&mut client, "/state")["transactions"].as_array().unwrap().len(), 1, "the books stay");
+    assert_eq!(get(&mut client, "/state")["transactions"].as_array().unwrap().len(), 1, "the ledger stays");
 }
 
 #[test]
-fn faults_are_armed_counted_listed_and_taken_back() {
+fn faults_are_armed_counted_listed_and_removed() {
     let (sandbox, mut client) = start(Sandbox::builder());
     assert_eq!(get(&mut client, "/faults"), json!({"faults": []}));
     let fault = json!({"operation": "token-transaction", "phase": "after_commit", "kind": "wrong_shape", "skip": 1, "times": 2});
@@ -342,11 +352,11 @@ fn faults_are_armed_counted_listed_and_taken_back() {
 }
 
 #[test]
-fn what_is_late_is_delivered_when_it_is_asked_for() {
+fn late_payments_are_delivered_on_request() {
     let (sandbox, mut client) = start(Sandbox::builder());
     done(&mut client, "POST", "/faults", &json!({"operation": "any", "phase": "late", "kind": "html"}));
     client.post("/token-transaction", TOKEN_PAYMENT);
-    assert_eq!(client.answer().status(), 502);
+    assert_eq!(client.response().status(), 502);
     assert_eq!(get(&mut client, "/state")["transactions"], json!([]));
     assert_eq!(done(&mut client, "POST", "/deliver-late", &Value::Null), json!({"delivered": 1}));
     assert_eq!(done(&mut client, "POST", "/deliver-late", &Value::Null), json!({"delivered": 0}));
@@ -354,7 +364,7 @@ fn what_is_late_is_delivered_when_it_is_asked_for() {
 }
 
 #[test]
-fn a_reset_begins_again_with_or_without_the_fixtures() {
+fn a_reset_starts_over_with_or_without_the_fixtures() {
     let fixtures = r#"{
         "customers": [{"CustomerId": "cus_7"}],
         "tokens": [{"TokenId": "tok_7"}],
@@ -363,18 +373,18 @@ fn a_reset_begins_again_with_or_without_the_fixtures() {
     }"#;
     let builder = Sandbox::builder().fixtures(Fixtures::from_json(fixtures).unwrap());
     let (_sandbox, mut client) = start(builder);
-    let at_the_start = get(&mut client, "/state");
-    assert_eq!(at_the_start["transactions"][0]["TransactionId"], "txn_7");
+    let initial = get(&mut client, "/state");
+    assert_eq!(initial["transactions"][0]["TransactionId"], "txn_7");
     let use_it = |client: &mut RawClient| {
         pay(client);
         client.post("/void", r#"{"TransactionId":"txn_7"}"#);
-        client.answer();
+        client.response();
         done(client, "POST", "/clock", &json!({"freeze": true, "set": "2030-01-31T12:00:00Z"}));
     };
     use_it(&mut client);
-    assert_ne!(get(&mut client, "/state"), at_the_start);
+    assert_ne!(get(&mut client, "/state"), initial);
     assert_eq!(done(&mut client, "POST", "/reset", &json!({"keep_fixtures": true})), json!({}));
-    assert_eq!(get(&mut client, "/state"), at_the_start);
+    assert_eq!(get(&mut client, "/state"), initial);
     assert_eq!(get(&mut client, "/faults")["faults"][0]["seen"], 0);
     assert_eq!(get(&mut client, "/faults")["faults"].as_array().unwrap().len(), 1);
     assert_eq!(get(&mut client, "/requests"), json!({"requests": []}));
@@ -391,7 +401,7 @@ fn a_reset_begins_again_with_or_without_the_fixtures() {
 }
 
 #[test]
-fn a_state_can_be_loaded_again() {
+fn a_state_can_be_loaded_as_fixtures() {
     let (_sandbox, mut client) = start(Sandbox::builder());
     pay(&mut client);
     done(&mut client, "POST", "/customers", &json!({"CustomerId": "cus_7"}));
@@ -409,21 +419,21 @@ fn the_tables_and_the_description_are_served() {
     let declined = json!({"field": "CardNumber", "value": "4000000000000002", "effect": "declines", "result": "declined"});
     assert!(magic["values"].as_array().unwrap().contains(&declined));
     assert_eq!(magic["values"].as_array().unwrap().len(), payments_fake::test_values::TEST_VALUES.len());
-    let described = ask(&mut client, "GET", "/openapi.json", "");
+    let described = request(&mut client, "GET", "/openapi.json", "");
     assert_eq!(described.body, payments_sandbox::OPENAPI.as_bytes());
 }
 
 #[test]
-fn it_is_nowhere_under_the_base_path_and_needs_no_key() {
+fn it_is_not_under_the_base_path_and_needs_no_key() {
     let (sandbox, _) = start(Sandbox::builder());
-    let mut stranger = RawClient::to(sandbox.base_url(), "wrong").unwrap();
-    assert_eq!(get(&mut stranger, "/health")["status"], "ok");
-    stranger.get("/_sandbox/health");
-    assert_eq!(stranger.answer().status(), 404);
+    let mut client = RawClient::to(sandbox.base_url(), "wrong").unwrap();
+    assert_eq!(get(&mut client, "/health")["status"], "ok");
+    client.get("/_sandbox/health");
+    assert_eq!(client.response().status(), 404);
 }
 
 #[test]
-fn with_a_port_of_its_own_it_is_on_no_other() {
+fn with_its_own_port_it_is_on_no_other() {
     let any_port = "127.0.0.1:0".parse().unwrap();
     let (sandbox, mut service) = start(Sandbox::builder().admin_listen(any_port));
     let mut admin = RawClient::to(sandbox.admin_url(), &sandbox.api_key()).unwrap();
@@ -432,13 +442,13 @@ fn with_a_port_of_its_own_it_is_on_no_other() {
     pay(&mut service);
     assert_eq!(get(&mut admin, "/health")["transactions"], 1);
 
-    let answer = service.ask("GET", "/_sandbox/health", "", "");
-    assert_eq!((answer.status(), &answer.json()["msg"]), (404, &json!("Path not found")));
+    let response = service.request("GET", "/_sandbox/health", "", "");
+    assert_eq!((response.status(), &response.json()["msg"]), (404, &json!("Path not found")));
     admin.post("/token-transaction", TOKEN_PAYMENT);
-    let answer = admin.answer();
-    assert_eq!(answer.status(), 404);
-    assert_eq!(answer.json()["msg"], "Path not found: this port is for /_sandbox alone");
-    assert!(answer.header("x-request-id").is_some() && answer.header("sandbox-version").is_some());
+    let response = admin.response();
+    assert_eq!(response.status(), 404);
+    assert_eq!(response.json()["msg"], "Path not found: this port is for /_sandbox alone");
+    assert!(response.header("x-request-id").is_some() && response.header("sandbox-version").is_some());
     sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
 }
 
@@ -453,14 +463,14 @@ fn the_key_in_a_query_is_neither_recorded_nor_logged() {
     );
     let (_sandbox, mut client) = start(builder);
     get(&mut client, "/state?api_key=key_of_a_tenant");
-    client.ask("GET", "/api/v1/public/customer/cus_1?api_key=key_of_a_tenant", "", "");
-    client.ask("GET", "/api/v1/public/customer/4242424242424242?card=4242424242424242", "", "");
+    client.request("GET", "/api/v1/public/customer/cus_1?api_key=key_of_a_tenant", "", "");
+    client.request("GET", "/api/v1/public/customer/4242424242424242?card=4242424242424242", "", "");
     client.get("/customer/key_of_a_tenant");
-    client.answer();
+    client.response();
     client.get("/customer/key_of_another");
-    client.answer();
+    client.response();
     client.post("/token-transaction", r#"{"TokenId":"4242424242424242"}"#);
-    client.answer();
+    client.response();
     let requests = get(&mut client, "/requests");
     assert_eq!(requests["requests"].as_array().unwrap().len(), 5);
     let lines = lines.lock().unwrap();
@@ -474,12 +484,12 @@ fn the_key_in_a_query_is_neither_recorded_nor_logged() {
 }
 
 #[test]
-fn choices_and_a_seed_are_kept_by_the_sandbox_that_was_given_them() {
+fn the_sandbox_uses_the_choices_and_the_seed_of_its_builder() {
     let choose = |choices: &mut Choices| choices.decline_shape = DeclineShape::PaymentRequired;
     let declined = || {
         let (sandbox, mut client) = start(Sandbox::builder().seed(7).choices(choose));
         client.post("/token-transaction", &TOKEN_PAYMENT.replace("tok_approved", "tok_declined"));
-        let status = client.answer().status();
+        let status = client.response().status();
         (
             status,
             pay(&mut client)["data"]["TransactionId"].clone(),
@@ -492,51 +502,51 @@ fn choices_and_a_seed_are_kept_by_the_sandbox_that_was_given_them() {
 }
 
 #[test]
-fn a_name_that_a_web_page_might_have_is_refused_on_a_loopback_address() {
-    let ask_for = |client: &mut RawClient, host: &str| {
+fn a_host_name_is_refused_on_a_loopback_address() {
+    let status_for = |client: &mut RawClient, host: &str| {
         client.send(&format!("GET /_sandbox/state HTTP/1.1\r\nhost: {host}\r\n\r\n"));
-        client.answer().status()
+        client.response().status()
     };
     let (_sandbox, mut client) = start(Sandbox::builder());
     for (host, status) in
         [("127.0.0.1:1", 200), ("[::1]:1", 200), ("localhost", 200), ("evil.example:1", 403), ("", 403)]
     {
-        assert_eq!(ask_for(&mut client, host), status, "{host}");
+        assert_eq!(status_for(&mut client, host), status, "{host}");
     }
     client.send("GET /_sandbox/state HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\n\r\n");
-    assert_eq!(client.answer().status(), 403);
+    assert_eq!(client.response().status(), 403);
     client.send("GET /api/v1/public/customer/cus_1 HTTP/1.1\r\nhost: pay.example\r\n\r\n");
-    assert_eq!(client.answer().status(), 401, "the service is called by any name, with a key");
+    assert_eq!(client.response().status(), 401, "the service accepts any host name, with a key");
 
     let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     let (_sandbox, mut client) = start(Sandbox::builder().listen(everywhere));
-    assert_eq!(ask_for(&mut client, "sandbox.example"), 200);
+    assert_eq!(status_for(&mut client, "sandbox.example"), 200);
     let (sandbox, _) =
         start(Sandbox::builder().listen(everywhere).admin_listen("127.0.0.1:0".parse().unwrap()));
     let mut client = RawClient::to(sandbox.admin_url(), "").unwrap();
-    assert_eq!(ask_for(&mut client, "sandbox.example"), 403);
+    assert_eq!(status_for(&mut client, "sandbox.example"), 403);
 }
 
 #[test]
-fn a_request_that_is_refused_for_its_control_header_is_not_among_the_requests() {
+fn a_request_with_an_invalid_control_header_is_not_recorded() {
     let (sandbox, mut client) = start(Sandbox::builder());
     let target = "/api/v1/public/customer/cus_1";
-    assert_eq!(client.ask("GET", target, "sandbox-fault: nonsense\r\n", "").status(), 400);
+    assert_eq!(client.request("GET", target, "sandbox-fault: nonsense\r\n", "").status(), 400);
     assert_eq!(sandbox.gateway().requests(), []);
 }
 
 #[test]
-fn a_port_of_its_own_lets_a_full_sandbox_be_steered() {
+fn a_full_sandbox_can_be_controlled_on_an_admin_port() {
     let builder = Sandbox::builder().max_connections(1).admin_listen("127.0.0.1:0".parse().unwrap());
-    let (sandbox, mut taken) = start(builder);
-    taken.get("/customer/cus_1");
-    taken.answer();
+    let (sandbox, mut client) = start(builder);
+    client.get("/customer/cus_1");
+    client.response();
     let mut admin = RawClient::to(sandbox.admin_url(), "").unwrap();
-    assert_eq!(ask(&mut admin, "GET", "/health", "").status(), 200);
+    assert_eq!(request(&mut admin, "GET", "/health", "").status(), 200);
 }
 
 #[test]
-fn a_reset_does_not_begin_the_seeds_sequence_again() {
+fn a_reset_does_not_restart_the_sequence_of_the_seed() {
     let (_sandbox, mut client) = start(Sandbox::builder().seed(7));
     let first = pay(&mut client)["data"]["TransactionId"].clone();
     done(&mut client, "POST", "/reset", &json!({}));

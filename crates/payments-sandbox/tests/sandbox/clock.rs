@@ -1,4 +1,4 @@
-//! The sandbox's time of day, moved and stopped over the admin interface.
+//! The sandbox's time of day, changed over the admin interface.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,26 +9,26 @@ use serde_json::{Value, json};
 use crate::raw_client::{RawClient, TOKEN_PAYMENT};
 
 fn post(client: &mut RawClient, body: &Value) -> (u16, Value) {
-    let answer = client.ask("POST", "/_sandbox/clock", "", &body.to_string());
-    (answer.status(), answer.json())
+    let response = client.request("POST", "/_sandbox/clock", "", &body.to_string());
+    (response.status(), response.json())
 }
 
 fn pay(client: &mut RawClient) -> Option<String> {
     client.post("/token-transaction", TOKEN_PAYMENT);
-    client.answer().header("date").map(str::to_owned)
+    client.response().header("date").map(str::to_owned)
 }
 
 fn processed_at(client: &mut RawClient) -> Vec<String> {
-    let state = client.ask("GET", "/_sandbox/state", "", "").json();
+    let state = client.request("GET", "/_sandbox/state", "", "").json();
     let at = |transaction: &Value| transaction["ProcessedAt"].as_str().unwrap().to_owned();
     state["transactions"].as_array().unwrap().iter().map(at).collect()
 }
 
 #[test]
-fn a_frozen_clock_stands_in_answers_and_books_and_moves_when_it_is_moved() {
+fn a_frozen_clock_dates_responses_and_the_ledger() {
     let sandbox = BlockingSandbox::start().unwrap();
     let mut client = RawClient::connect(&sandbox);
-    // Said in one request, it stands at exactly this time.
+    // Frozen and set in one request, it shows exactly this time.
     let set = post(&mut client, &json!({"freeze": true, "set": "2030-01-31T12:00:00Z"}));
     assert_eq!(set, (200, json!({"now": "2030-01-31T12:00:00.000Z", "frozen": true})));
     assert_eq!(pay(&mut client).as_deref(), Some("Thu, 31 Jan 2030 12:00:00 GMT"));
@@ -43,34 +43,34 @@ fn a_frozen_clock_stands_in_answers_and_books_and_moves_when_it_is_moved() {
     ];
     assert_eq!(processed_at(&mut client), at);
     let received =
-        client.ask("GET", "/_sandbox/requests", "", "").json()["requests"][2]["received_at"].clone();
+        client.request("GET", "/_sandbox/requests", "", "").json()["requests"][2]["received_at"].clone();
     assert_eq!(received, at[2]);
 
     let freed = post(&mut client, &json!({"freeze": false})).1;
     assert_eq!(freed["frozen"], false);
     assert!(freed["now"].as_str().unwrap() >= "2030-01-01T00:00:00.000Z");
-    assert_eq!(client.ask("GET", "/_sandbox/clock", "", "").json()["frozen"], false);
+    assert_eq!(client.request("GET", "/_sandbox/clock", "", "").json()["frozen"], false);
 }
 
 #[test]
-fn a_running_clock_runs_on_from_where_it_was_set_until_a_reset() {
+fn a_running_clock_continues_from_the_set_time_until_a_reset() {
     let sandbox = BlockingSandbox::start().unwrap();
     let mut client = RawClient::connect(&sandbox);
     post(&mut client, &json!({"set": "2040-01-01T00:00:00Z"}));
     assert!(pay(&mut client).unwrap().contains("Jan 2040"));
-    let now = client.ask("GET", "/_sandbox/clock", "", "").json()["now"].clone();
+    let now = client.request("GET", "/_sandbox/clock", "", "").json()["now"].clone();
     assert!(now.as_str().unwrap() >= "2040-01-01T00:00:00.000Z", "{now}");
 
-    client.ask("POST", "/_sandbox/reset", "", "");
-    let by_the_computer = |now: &Value| {
+    client.request("POST", "/_sandbox/reset", "", "");
+    let is_system_time = |now: &Value| {
         let now = humantime::parse_rfc3339(now.as_str().unwrap()).unwrap();
         SystemTime::now().duration_since(now).is_ok_and(|since| since < Duration::from_hours(1))
     };
-    assert!(by_the_computer(&client.ask("GET", "/_sandbox/clock", "", "").json()["now"]));
+    assert!(is_system_time(&client.request("GET", "/_sandbox/clock", "", "").json()["now"]));
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_and_changes_nothing() {
+fn an_invalid_change_is_refused_and_changes_nothing() {
     let sandbox = BlockingSandbox::start().unwrap();
     let mut client = RawClient::connect(&sandbox);
     post(&mut client, &json!({"freeze": true, "set": "2030-01-31T12:00:00Z"}));
@@ -92,17 +92,17 @@ fn what_cannot_be_done_is_refused_and_changes_nothing() {
         let (status, refused) = post(&mut client, &body);
         assert_eq!((status, &refused["status"]), (400, &json!("failed")), "{body}: {refused}");
     }
-    assert_eq!(client.ask("POST", "/_sandbox/clock", "", "").status(), 400);
-    let clock = client.ask("GET", "/_sandbox/clock", "", "").json();
+    assert_eq!(client.request("POST", "/_sandbox/clock", "", "").status(), 400);
+    let clock = client.request("GET", "/_sandbox/clock", "", "").json();
     assert_eq!(clock, json!({"now": "2030-01-31T12:00:00.000Z", "frozen": true}));
 }
 
 #[test]
-fn a_gateway_that_was_given_keeps_its_own_clock() {
+fn a_provided_gateway_keeps_its_own_clock() {
     let gateway = FakeGateway::new();
     let sandbox = Sandbox::builder().gateway(gateway).start_blocking().unwrap();
     let mut client = RawClient::connect(&sandbox);
     assert_eq!(post(&mut client, &json!({"freeze": true})).0, 409);
-    assert_eq!(client.ask("GET", "/_sandbox/clock", "", "").status(), 409);
-    assert_eq!(client.ask("POST", "/_sandbox/reset", "", "").status(), 200);
+    assert_eq!(client.request("GET", "/_sandbox/clock", "", "").status(), 409);
+    assert_eq!(client.request("POST", "/_sandbox/reset", "", "").status(), 200);
 }

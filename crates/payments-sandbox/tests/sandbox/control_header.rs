@@ -1,4 +1,4 @@
-//! A request that asks for its own fault, and faults armed over the wire.
+//! Faults that a request asks for, and faults armed over the admin interface.
 
 use payments_core::model::Amount;
 use payments_sandbox::{BlockingSandbox, Sandbox};
@@ -12,8 +12,8 @@ fn start() -> (BlockingSandbox, RawClient) {
     (sandbox, client)
 }
 
-/// Writes a payment that asks for a fault; what comes back is the caller's affair.
-fn pay_asking(client: &mut RawClient, headers: &str) {
+/// Writes a payment that asks for a fault. The caller reads the reply.
+fn send_payment(client: &mut RawClient, headers: &str) {
     let head = client.head("POST", "/token-transaction");
     let length = TOKEN_PAYMENT.len();
     client.send(&format!(
@@ -23,11 +23,11 @@ fn pay_asking(client: &mut RawClient, headers: &str) {
 
 fn charges(sandbox: &BlockingSandbox) -> usize {
     let mut client = RawClient::to(sandbox.admin_url(), "").unwrap();
-    client.ask("GET", "/_sandbox/state", "", "").json()["transactions"].as_array().unwrap().len()
+    client.request("GET", "/_sandbox/state", "", "").json()["transactions"].as_array().unwrap().len()
 }
 
-/// What a client sees of a payment under a fault of this kind.
-fn look_at(client: &mut RawClient, kind: &str, is_committed: bool) {
+/// Checks what the client sees of a payment with a fault of this kind.
+fn assert_symptom(client: &mut RawClient, kind: &str, is_committed: bool) {
     match kind {
         "close" => assert_eq!(client.read_to_end(), (Vec::new(), End::Closed)),
         "reset" | "refuse" => assert_eq!(client.read_to_end(), (Vec::new(), End::Reset)),
@@ -53,13 +53,13 @@ fn look_at(client: &mut RawClient, kind: &str, is_committed: bool) {
                 }
             }
         }
-        "html" => assert_eq!(client.answer().header("content-type"), Some("text/html; charset=utf-8")),
+        "html" => assert_eq!(client.response().header("content-type"), Some("text/html; charset=utf-8")),
         "status" => {
-            let answer = client.answer();
-            assert_eq!((answer.status(), answer.header("retry-after")), (503, Some("7")));
+            let response = client.response();
+            assert_eq!((response.status(), response.header("retry-after")), (503, Some("7")));
         }
-        "delay" => assert_eq!(client.answer().json()["status"], "success"),
-        "wrong_shape" => assert_eq!(client.answer().json(), json!({"result": "ok"})),
+        "delay" => assert_eq!(client.response().json()["status"], "success"),
+        "wrong_shape" => assert_eq!(client.response().json(), json!({"result": "ok"})),
         "stall" => assert!(client.is_silent()),
         other => panic!("an unknown kind: {other}"),
     }
@@ -79,7 +79,7 @@ const KINDS: [&str; 11] = [
     "wrong_shape",
 ];
 
-/// How many charges there are after a fault of this kind; a request that is only delayed is processed all the same.
+/// How many charges there are after a fault of this kind. A delayed request is still processed.
 fn charges_after(kind: &str, phase: &str) -> usize {
     match (kind, phase) {
         ("refuse", _) => 0,
@@ -89,7 +89,7 @@ fn charges_after(kind: &str, phase: &str) -> usize {
 }
 
 #[test]
-fn every_kind_can_be_armed_over_the_wire_before_and_after_the_commit() {
+fn every_kind_can_be_armed_before_and_after_the_commit() {
     for kind in KINDS {
         for phase in ["before_commit", "after_commit"] {
             let (sandbox, mut client) = start();
@@ -99,16 +99,16 @@ fn every_kind_can_be_armed_over_the_wire_before_and_after_the_commit() {
                 "bytes": if kind == "truncate" { 3 } else { 64 }, "delay_ms": 2,
             });
             let mut admin = RawClient::connect(&sandbox);
-            assert_eq!(admin.ask("POST", "/_sandbox/faults", "", &fault.to_string()).status(), 200);
-            pay_asking(&mut client, "");
+            assert_eq!(admin.request("POST", "/_sandbox/faults", "", &fault.to_string()).status(), 200);
+            send_payment(&mut client, "");
             if kind == "stall" {
                 while sandbox.gateway().requests().is_empty() {
                     std::thread::yield_now();
                 }
             }
-            look_at(&mut client, kind, phase == "after_commit");
+            assert_symptom(&mut client, kind, phase == "after_commit");
             assert_eq!(charges(&sandbox), charges_after(kind, phase), "{phase} {kind}");
-            let listed = admin.ask("GET", "/_sandbox/faults", "", "").json();
+            let listed = admin.request("GET", "/_sandbox/faults", "", "").json();
             assert_eq!((&listed["faults"][0]["seen"], &listed["faults"][0]["fired"]), (&json!(1), &json!(1)));
         }
     }
@@ -126,17 +126,17 @@ fn a_request_can_ask_for_its_own_fault() {
                 "delay" => ";delay_ms=2",
                 _ => "",
             };
-            pay_asking(&mut client, &format!("Sandbox-Fault: {phase}={kind}{more}\r\n"));
+            send_payment(&mut client, &format!("Sandbox-Fault: {phase}={kind}{more}\r\n"));
             if kind == "stall" {
                 while sandbox.gateway().requests().is_empty() {
                     std::thread::yield_now();
                 }
             }
-            look_at(&mut client, kind, phase == "after_commit");
+            assert_symptom(&mut client, kind, phase == "after_commit");
             assert_eq!(charges(&sandbox), charges_after(kind, phase), "{phase} {kind}");
             let mut next = RawClient::connect(&sandbox);
-            pay_asking(&mut next, "");
-            assert_eq!(next.answer().json()["status"], "success", "the next request asks for nothing");
+            send_payment(&mut next, "");
+            assert_eq!(next.response().json()["status"], "success", "the next request asks for no fault");
         }
     }
 }
@@ -145,59 +145,62 @@ fn a_request_can_ask_for_its_own_fault() {
 fn a_malformed_header_is_refused_and_nothing_is_charged() {
     let (sandbox, mut client) = start();
     for (headers, msg) in [
-        ("sandbox-fault: reset\r\n", "it must be PHASE=KIND, then ;NAME=VALUE for more, each once"),
-        ("sandbox-fault:\r\n", "it must be PHASE=KIND, then ;NAME=VALUE for more, each once"),
+        (
+            "sandbox-fault: reset\r\n",
+            "it must be PHASE=KIND, then ;NAME=VALUE for each other field, no name twice",
+        ),
+        ("sandbox-fault:\r\n", "it must be PHASE=KIND, then ;NAME=VALUE for each other field, no name twice"),
         ("sandbox-fault: never=reset\r\n", "phase must be before_commit, after_commit or late"),
         ("sandbox-fault: after_commit=reset;times=0\r\n", "times must be a whole number above zero"),
         (
             "sandbox-fault: after_commit=reset\r\nsandbox-fault: late=close\r\n",
-            "a request can ask for one fault",
+            "a request can ask for only one fault",
         ),
         ("sandbox-fault: after_commit=r\u{e9}set\r\n", "it must be visible ASCII"),
     ] {
-        pay_asking(&mut client, headers);
-        let answer = client.answer();
+        send_payment(&mut client, headers);
+        let response = client.response();
         let expected = json!({"status": "failed", "status_code": 400, "msg": format!("bad request error: Sandbox-Fault: {msg}")});
-        assert_eq!((answer.status(), answer.json()), (400, expected));
-        assert!(answer.header("x-request-id").is_some() && answer.header("sandbox-version").is_some());
+        assert_eq!((response.status(), response.json()), (400, expected));
+        assert!(response.header("x-request-id").is_some() && response.header("sandbox-version").is_some());
     }
     assert_eq!((charges(&sandbox), sandbox.gateway().requests()), (0, Vec::new()));
 }
 
 #[test]
-fn the_header_means_nothing_where_it_is_switched_off() {
+fn the_header_is_ignored_if_it_is_switched_off() {
     let sandbox = Sandbox::builder().control_headers(false).start_blocking().unwrap();
     let mut client = RawClient::connect(&sandbox);
     for header in ["sandbox-fault: before_commit=reset\r\n", "sandbox-fault: nonsense\r\n"] {
-        pay_asking(&mut client, header);
-        assert_eq!(client.answer().json()["status"], "success");
+        send_payment(&mut client, header);
+        assert_eq!(client.response().json()["status"], "success");
     }
     assert_eq!(charges(&sandbox), 2);
 }
 
 #[test]
-fn an_armed_fault_goes_before_the_header_and_that_before_a_test_value() {
+fn precedence_is_armed_fault_then_header_then_test_value() {
     let (sandbox, mut client) = start();
     let mut admin = RawClient::connect(&sandbox);
     let fault = json!({"operation": "any", "phase": "before_commit", "kind": "wrong_shape"});
-    admin.ask("POST", "/_sandbox/faults", "", &fault.to_string());
+    admin.request("POST", "/_sandbox/faults", "", &fault.to_string());
     let body = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
-    let mut pay = |header: &str| client.ask("POST", "/api/v1/public/token-transaction", header, &body);
+    let mut pay = |header: &str| client.request("POST", "/api/v1/public/token-transaction", header, &body);
     assert_eq!(pay("sandbox-fault: before_commit=html\r\n").json(), json!({"result": "ok"}));
     assert_eq!(pay("sandbox-fault: before_commit=html\r\n").status(), 502);
     assert_eq!(pay("").json()["status"], "failed");
 }
 
 #[test]
-fn it_means_nothing_to_what_is_no_operation_and_to_the_admin_interface() {
+fn the_header_is_ignored_outside_operations() {
     let (_sandbox, mut client) = start();
     let reset = "sandbox-fault: before_commit=reset\r\n";
-    assert_eq!(client.ask("GET", "/_sandbox/health", reset, "").status(), 200);
-    assert_eq!(client.ask("GET", "/_sandbox/health", "sandbox-fault: nonsense\r\n", "").status(), 200);
-    assert_eq!(client.ask("GET", "/api/v1/public/refund", reset, "").status(), 404);
-    assert_eq!(client.ask("PUT", "/api/v1/public/void", reset, "").status(), 405);
+    assert_eq!(client.request("GET", "/_sandbox/health", reset, "").status(), 200);
+    assert_eq!(client.request("GET", "/_sandbox/health", "sandbox-fault: nonsense\r\n", "").status(), 200);
+    assert_eq!(client.request("GET", "/api/v1/public/refund", reset, "").status(), 404);
+    assert_eq!(client.request("PUT", "/api/v1/public/void", reset, "").status(), 405);
     assert_eq!(
-        client.ask("GET", "/api/v1/public/customer/cus_1", "sandbox-fault: late=html\r\n", "").status(),
+        client.request("GET", "/api/v1/public/customer/cus_1", "sandbox-fault: late=html\r\n", "").status(),
         502
     );
 }
@@ -212,8 +215,8 @@ fn the_faults_of_two_requests_do_not_mix() {
             scope.spawn(move || {
                 for _ in 0..rounds {
                     let mut client = RawClient::connect(sandbox);
-                    pay_asking(&mut client, &format!("sandbox-fault: after_commit={kind}\r\n"));
-                    look_at(&mut client, kind, true);
+                    send_payment(&mut client, &format!("sandbox-fault: after_commit={kind}\r\n"));
+                    assert_symptom(&mut client, kind, true);
                 }
             });
         }
@@ -222,7 +225,7 @@ fn the_faults_of_two_requests_do_not_mix() {
 }
 
 #[test]
-fn what_was_answered_before_is_whole_although_the_next_of_two_written_at_once_fails() {
+fn the_first_of_two_pipelined_responses_is_complete_if_the_second_fails() {
     for kind in ["close", "reset", "garbage", "truncate;bytes=3"] {
         let (sandbox, mut client) = start();
         let payment = |header: &str| {
@@ -235,11 +238,11 @@ fn what_was_answered_before_is_whole_although_the_next_of_two_written_at_once_fa
         let first = payment("");
         let second = payment(&format!("sandbox-fault: after_commit={kind}\r\n"));
         client.send(&format!("{head}{first}{head}{second}"));
-        let whole: Value = client.answer().json();
+        let whole: Value = client.response().json();
         assert_eq!(whole["status"], "success", "{kind}");
         let kind = kind.split(';').next().unwrap();
-        // A reset throws away what the client has not read yet, and this one has read all.
-        look_at(&mut client, kind, true);
+        // A reset discards unread data, but this client has read everything.
+        assert_symptom(&mut client, kind, true);
         sandbox.gateway().ledger().assert_charged_total(Amount::from_cents(21_00));
     }
 }

@@ -1,4 +1,4 @@
-//! Every fault as a real socket event, in the phases where it takes effect and where it does not.
+//! Every fault as a real socket event, in every phase.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -11,24 +11,24 @@ use payments_sandbox::{BlockingSandbox, Exchange, Sandbox, Shown};
 
 use crate::raw_client::{End, RawClient, TOKEN_PAYMENT};
 
-/// A payment that was sent under a fault.
-struct Struck {
+/// A payment that was sent with a fault armed.
+struct FaultyPayment {
     sandbox: BlockingSandbox,
     client: RawClient,
     phase: Phase,
 }
 
-/// Pays under the fault in each phase and looks at the socket; the ledger must be as the phase says.
+/// Pays with the fault in each phase and runs a check of the socket. The ledger must match the phase.
 #[track_caller]
-fn in_every_phase(kind: impl Fn(FaultMoment) -> Fault, mut look: impl FnMut(&mut Struck)) {
+fn in_every_phase(kind: impl Fn(FaultMoment) -> Fault, mut check: impl FnMut(&mut FaultyPayment)) {
     for phase in [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late] {
         let sandbox = BlockingSandbox::start().unwrap();
         sandbox.gateway().arm(kind(Fault::on(OperationName::TokenTransaction).at(phase)));
         let mut client = RawClient::connect(&sandbox);
         client.post("/token-transaction", TOKEN_PAYMENT);
-        let mut struck = Struck { sandbox, client, phase };
-        look(&mut struck);
-        let gateway = struck.sandbox.gateway();
+        let mut payment = FaultyPayment { sandbox, client, phase };
+        check(&mut payment);
+        let gateway = payment.sandbox.gateway();
         assert_eq!(gateway.ledger().charged().count(), usize::from(phase == Phase::AfterCommit), "{phase:?}");
         assert_eq!(gateway.deliver_late(), usize::from(phase == Phase::Late));
     }
@@ -36,20 +36,20 @@ fn in_every_phase(kind: impl Fn(FaultMoment) -> Fault, mut look: impl FnMut(&mut
 
 #[test]
 fn close_ends_the_connection_without_a_byte() {
-    in_every_phase(FaultMoment::close, |Struck { client, .. }| {
+    in_every_phase(FaultMoment::close, |FaultyPayment { client, .. }| {
         assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
     });
 }
 
 #[test]
 fn reset_is_a_real_reset() {
-    in_every_phase(FaultMoment::reset, |Struck { client, .. }| {
+    in_every_phase(FaultMoment::reset, |FaultyPayment { client, .. }| {
         assert_eq!(client.read_to_end(), (Vec::new(), End::Reset));
     });
 }
 
 #[test]
-fn refuse_comes_too_late_on_a_standing_connection_and_resets_it_without_an_effect() {
+fn refuse_resets_an_accepted_connection_without_an_effect() {
     let sandbox = BlockingSandbox::start().unwrap();
     sandbox.gateway().arm(Fault::on(OperationName::TokenTransaction).after_commit().refuse());
     let mut client = RawClient::connect(&sandbox);
@@ -59,8 +59,8 @@ fn refuse_comes_too_late_on_a_standing_connection_and_resets_it_without_an_effec
 }
 
 #[test]
-fn garbage_is_no_http() {
-    in_every_phase(FaultMoment::garbage, |Struck { client, .. }| {
+fn garbage_is_not_http() {
+    in_every_phase(FaultMoment::garbage, |FaultyPayment { client, .. }| {
         let (bytes, end) = client.read_to_end();
         assert!(bytes.len() > 16 && !bytes.starts_with(b"HTTP"), "{bytes:?}");
         assert_eq!(end, End::Closed);
@@ -68,10 +68,10 @@ fn garbage_is_no_http() {
 }
 
 #[test]
-fn truncate_keeps_the_content_length_and_cuts() {
+fn truncate_keeps_the_content_length_and_cuts_the_body() {
     in_every_phase(
         |fault| fault.truncate(40),
-        |Struck { client, .. }| {
+        |FaultyPayment { client, .. }| {
             let head = client.read_head();
             let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
             assert!(
@@ -86,25 +86,25 @@ fn truncate_keeps_the_content_length_and_cuts() {
 }
 
 #[test]
-fn stall_is_silent_until_the_client_goes() {
-    in_every_phase(FaultMoment::stall, |Struck { client, sandbox, .. }| {
+fn stall_is_silent_until_the_client_leaves() {
+    in_every_phase(FaultMoment::stall, |FaultyPayment { client, sandbox, .. }| {
         while sandbox.gateway().requests().is_empty() {
             std::thread::yield_now();
         }
-        // It was read; whatever the server does about it comes before it answers somebody else.
+        // The request was read. Any reaction of the server would come before its response to another client.
         let mut other = RawClient::connect(sandbox);
         other.get("/customer/cus_1");
-        assert_eq!(other.answer().status(), 200);
+        assert_eq!(other.response().status(), 200);
         assert!(client.is_silent());
     });
 }
 
 #[test]
-fn drip_gives_the_answer_piece_by_piece_and_its_last_byte_only_after_the_commit() {
+fn drip_sends_pieces_and_the_last_byte_only_after_the_commit() {
     let every = Duration::from_millis(3);
     in_every_phase(
         |fault| fault.drip(16, every),
-        |Struck { client, phase, .. }| {
+        |FaultyPayment { client, phase, .. }| {
             let started = Instant::now();
             let head = client.read_head();
             let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
@@ -124,12 +124,15 @@ fn drip_gives_the_answer_piece_by_piece_and_its_last_byte_only_after_the_commit(
 
 #[test]
 fn html_is_a_page_with_the_status_of_a_proxy() {
-    in_every_phase(FaultMoment::html, |Struck { client, .. }| {
-        let answer = client.answer();
-        assert_eq!((answer.status(), answer.header("content-type")), (502, Some("text/html; charset=utf-8")));
-        assert!(answer.body.starts_with(b"<!DOCTYPE html>"));
-        let id = answer.header("x-request-id").unwrap();
-        assert!(id.starts_with("sbx_"), "it is the sandbox that speaks and not the service: {id}");
+    in_every_phase(FaultMoment::html, |FaultyPayment { client, .. }| {
+        let response = client.response();
+        assert_eq!(
+            (response.status(), response.header("content-type")),
+            (502, Some("text/html; charset=utf-8"))
+        );
+        assert!(response.body.starts_with(b"<!DOCTYPE html>"));
+        let id = response.header("x-request-id").unwrap();
+        assert!(id.starts_with("sbx_"), "the response is the sandbox's and not the service's: {id}");
     });
 }
 
@@ -137,26 +140,26 @@ fn html_is_a_page_with_the_status_of_a_proxy() {
 fn status_is_the_error_body_with_a_retry_after() {
     in_every_phase(
         |fault| fault.status(StatusCode::SERVICE_UNAVAILABLE).retry_after("7"),
-        |Struck { client, .. }| {
-            let answer = client.answer();
-            assert_eq!((answer.status(), answer.header("retry-after")), (503, Some("7")));
+        |FaultyPayment { client, .. }| {
+            let response = client.response();
+            assert_eq!((response.status(), response.header("retry-after")), (503, Some("7")));
             let body =
                 serde_json::json!({ "status": "failed", "status_code": 503, "msg": "Service Unavailable" });
-            assert_eq!(answer.json(), body);
+            assert_eq!(response.json(), body);
         },
     );
 }
 
 #[test]
-fn wrong_shape_is_good_json_of_another_interface() {
-    in_every_phase(FaultMoment::wrong_shape, |Struck { client, .. }| {
-        let answer = client.answer();
-        assert_eq!((answer.status(), answer.json()), (200, serde_json::json!({ "result": "ok" })));
+fn wrong_shape_is_valid_json_of_another_interface() {
+    in_every_phase(FaultMoment::wrong_shape, |FaultyPayment { client, .. }| {
+        let response = client.response();
+        assert_eq!((response.status(), response.json()), (200, serde_json::json!({ "result": "ok" })));
     });
 }
 
 #[test]
-fn delay_gives_the_true_answer_late_and_keeps_the_connection() {
+fn delay_sends_the_normal_response_late_and_keeps_the_connection() {
     let by = Duration::from_millis(30);
     for phase in [Phase::BeforeCommit, Phase::AfterCommit] {
         let sandbox = BlockingSandbox::start().unwrap();
@@ -164,23 +167,23 @@ fn delay_gives_the_true_answer_late_and_keeps_the_connection() {
         let mut client = RawClient::connect(&sandbox);
         let started = Instant::now();
         client.post("/token-transaction", TOKEN_PAYMENT);
-        assert_eq!(client.answer().status(), 200);
+        assert_eq!(client.response().status(), 200);
         assert!(started.elapsed() >= by);
         client.get("/customer/cus_1");
-        assert_eq!(client.answer().status(), 200);
+        assert_eq!(client.response().status(), 200);
         sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
     }
 }
 
 #[test]
-fn a_client_that_goes_before_a_delayed_request_is_processed_is_never_charged() {
+fn a_client_that_leaves_before_its_request_is_processed_is_never_charged() {
     let sandbox = BlockingSandbox::start().unwrap();
     let gate = sandbox.gateway().gate(OperationName::TokenTransaction);
     let mut client = RawClient::connect(&sandbox);
     client.post("/token-transaction", TOKEN_PAYMENT);
     payments_fake::block_on(gate.arrived());
     drop(client);
-    // The server notices that the client is gone, and gives the request up.
+    // The server notices that the client is gone, and drops the request.
     while gate.held() > 0 {
         std::thread::yield_now();
     }
@@ -190,7 +193,7 @@ fn a_client_that_goes_before_a_delayed_request_is_processed_is_never_charged() {
     gateway.ledger().assert_nothing_charged();
 }
 
-/// Sends a payment that a fault holds before it is processed for as long as a fault can.
+/// Sends a payment that a fault holds before it is processed, for a very long time.
 fn held(sandbox: &BlockingSandbox) -> RawClient {
     let fault = Fault::on(OperationName::TokenTransaction).before_commit().delay(Duration::from_hours(1000));
     sandbox.gateway().arm(fault);
@@ -203,25 +206,25 @@ fn held(sandbox: &BlockingSandbox) -> RawClient {
 }
 
 #[test]
-fn a_client_that_goes_or_closes_its_side_while_a_fault_holds_its_request_is_never_charged() {
+fn a_client_that_leaves_or_half_closes_while_its_request_is_held_is_never_charged() {
     let shown = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&shown);
-    let tell = move |exchange: &Exchange| told.lock().unwrap().push(exchange.shown);
-    // A place for one: whoever comes next is served once the one who went was noticed.
-    let sandbox = Sandbox::builder().max_connections(1).on_exchange(tell).start_blocking().unwrap();
+    let log = Arc::clone(&shown);
+    let log = move |exchange: &Exchange| log.lock().unwrap().push(exchange.shown);
+    // One connection at a time: the next client is served only after the server has noticed that the first one left.
+    let sandbox = Sandbox::builder().max_connections(1).on_exchange(log).start_blocking().unwrap();
     for how in ["closes", "closes its side", "closes with a request more", "resets"] {
         sandbox.gateway().reset();
         let mut client = held(&sandbox);
         match how {
             "closes its side" => client.close_sending_side(),
             "closes with a request more" => client.get("/customer/cus_1"),
-            "resets" => client.will_reset(),
+            "resets" => client.reset_on_drop(),
             _ => {}
         }
         let half_closed = (how == "closes its side").then_some(client);
         let mut next = RawClient::connect(&sandbox);
         next.get("/customer/cus_1");
-        assert_eq!(next.answer().status(), 200, "{how}");
+        assert_eq!(next.response().status(), 200, "{how}");
         assert_eq!(shown.lock().unwrap().remove(0), Shown::Fault("close"), "{how}");
         if let Some(mut client) = half_closed {
             assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
@@ -232,37 +235,37 @@ fn a_client_that_goes_or_closes_its_side_while_a_fault_holds_its_request_is_neve
 }
 
 #[test]
-fn a_request_that_a_fault_held_over_a_reset_has_no_effect_afterwards() {
+fn a_request_held_across_a_reset_has_no_effect() {
     let sandbox = BlockingSandbox::start().unwrap();
     let mut client = held(&sandbox);
     sandbox.gateway().reset();
     let gateway = sandbox.gateway().clone();
-    // It ends the pause, so that the request goes on.
+    // Dropping the sandbox ends the pause, so the request continues.
     drop(sandbox);
     assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
     gateway.ledger().assert_nothing_charged();
 }
 
 #[test]
-fn a_fault_ends_one_connection_and_no_other() {
+fn a_fault_ends_only_its_own_connection() {
     let sandbox = BlockingSandbox::start().unwrap();
-    let (mut struck, mut other) = (RawClient::connect(&sandbox), RawClient::connect(&sandbox));
+    let (mut client, mut other) = (RawClient::connect(&sandbox), RawClient::connect(&sandbox));
     other.get("/customer/cus_1");
-    assert_eq!(other.answer().status(), 200);
+    assert_eq!(other.response().status(), 200);
     sandbox.gateway().arm(Fault::on(OperationName::GetCustomer).before_commit().reset());
-    struck.get("/customer/cus_1");
-    assert_eq!(struck.read_to_end().1, End::Reset);
+    client.get("/customer/cus_1");
+    assert_eq!(client.read_to_end().1, End::Reset);
     other.get("/customer/cus_1");
-    assert_eq!(other.answer().status(), 200);
+    assert_eq!(other.response().status(), 200);
 }
 
 #[test]
-fn an_answer_that_was_given_before_is_whole_although_the_next_one_is_reset() {
+fn a_response_is_complete_although_the_next_request_gets_a_fault() {
     let sandbox = BlockingSandbox::start().unwrap();
     sandbox.gateway().arm(Fault::on(OperationName::TokenTransaction).after_commit().close());
     let mut client = RawClient::connect(&sandbox);
     client.get("/customer/cus_1");
-    assert_eq!(client.answer().status(), 200);
+    assert_eq!(client.response().status(), 200);
     client.post("/token-transaction", TOKEN_PAYMENT);
     assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
 }

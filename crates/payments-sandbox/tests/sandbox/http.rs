@@ -1,11 +1,11 @@
-//! What HTTP asks of a server, and where servers usually are not faithful.
+//! What HTTP requires of a server, with the cases that servers often get wrong.
 
 use std::collections::HashSet;
 
 use payments_core::model::Amount;
 use payments_sandbox::{BlockingSandbox, Sandbox};
 
-use crate::raw_client::{End, RawAnswer, RawClient, TOKEN_PAYMENT};
+use crate::raw_client::{End, RawClient, RawResponse, TOKEN_PAYMENT};
 
 fn start() -> (BlockingSandbox, RawClient) {
     let sandbox = Sandbox::builder().ignore_unfired_faults().start_blocking().unwrap();
@@ -23,10 +23,10 @@ fn id_of(head: &str) -> String {
 }
 
 #[test]
-fn every_answer_has_an_id_of_its_own_and_the_version() {
+fn every_response_has_a_unique_id_and_the_version() {
     let (sandbox, mut client) = start();
     let mut ids = HashSet::new();
-    let mut note = |head: &str| assert!(ids.insert(id_of(head)), "the id of {head} was given before");
+    let mut check = |head: &str| assert!(ids.insert(id_of(head)), "the id of {head} was used before");
     let service = "/api/v1/public";
     for _ in 0..150 {
         for (method, target, headers, body) in [
@@ -48,24 +48,24 @@ fn every_answer_has_an_id_of_its_own_and_the_version() {
             ("PUT", "/_sandbox/state", "", ""),
             ("POST", "/_sandbox/tokens", "", "{}"),
         ] {
-            note(&client.ask(method, target, headers, body).head);
+            check(&client.request(method, target, headers, body).head);
         }
     }
-    note(&client.ask("POST", &format!("{service}/void"), "", &" ".repeat(70_000)).head);
-    note(&client.ask("POST", "/_sandbox/tokens", "", &" ".repeat(1_100_000)).head);
+    check(&client.request("POST", &format!("{service}/void"), "", &" ".repeat(70_000)).head);
+    check(&client.request("POST", "/_sandbox/tokens", "", &" ".repeat(1_100_000)).head);
     for kind in ["truncate;bytes=1", "drip;bytes=999;delay_ms=1"] {
         for _ in 0..20 {
             let mut client = RawClient::connect(&sandbox);
             let head = client.head("GET", "/customer/cus_1");
             client.send(&format!("{head}sandbox-fault: after_commit={kind}\r\n\r\n"));
-            note(&client.read_head());
+            check(&client.read_head());
         }
     }
     assert_eq!(ids.len(), 150 * 17 + 2 + 40);
 }
 
 #[test]
-fn a_body_may_come_in_chunks() {
+fn a_chunked_body_is_accepted() {
     let (sandbox, mut client) = start();
     let head = client.head("POST", "/token-transaction");
     let chunks: Vec<_> = TOKEN_PAYMENT
@@ -78,27 +78,27 @@ fn a_body_may_come_in_chunks() {
         client.send(&format!(
             "{head}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n{chunked}0\r\n{trailer}\r\n"
         ));
-        assert_eq!(client.answer().status(), 200);
+        assert_eq!(client.response().status(), 200);
     }
     sandbox.gateway().ledger().assert_charged_total(Amount::from_cents(21_00));
 }
 
 #[test]
-fn a_chunked_body_that_is_too_large_is_refused_and_the_connection_goes_on() {
+fn a_chunked_body_that_is_too_large_is_refused_and_the_connection_stays_usable() {
     let (sandbox, mut client) = start();
     let head = client.head("POST", "/token-transaction");
     let chunk = format!("{:x}\r\n{}\r\n", 40_000, " ".repeat(40_000));
     client.send(&format!(
         "{head}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n{chunk}{chunk}0\r\n\r\n"
     ));
-    assert_eq!(client.answer().status(), 413);
+    assert_eq!(client.response().status(), 413);
     client.post("/token-transaction", TOKEN_PAYMENT);
-    assert_eq!(client.answer().status(), 200);
+    assert_eq!(client.response().status(), 200);
     sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
 }
 
 #[test]
-fn two_lengths_are_no_request() {
+fn two_content_lengths_are_refused() {
     let (sandbox, mut client) = start();
     let head = client.head("POST", "/token-transaction");
     let length = TOKEN_PAYMENT.len();
@@ -111,10 +111,10 @@ fn two_lengths_are_no_request() {
     sandbox.gateway().ledger().assert_nothing_charged();
 }
 
-/// An answer to HEAD has the length of a body that does not come.
-fn head_of(client: &mut RawClient, target: &str) -> RawAnswer {
+/// A response to HEAD announces the length of a body that is not sent.
+fn head_of(client: &mut RawClient, target: &str) -> RawResponse {
     client.send(&format!("HEAD {target} HTTP/1.1\r\nhost: localhost\r\n\r\n"));
-    RawAnswer { head: client.read_head(), body: Vec::new() }
+    RawResponse { head: client.read_head(), body: Vec::new() }
 }
 
 #[test]
@@ -124,51 +124,51 @@ fn head_and_options_are_wrong_methods() {
         let target = format!("/api/v1/public{path}");
         let head = head_of(&mut client, &target);
         assert_eq!((head.status(), head.header("allow")), (405, Some(allowed)));
-        let options = client.ask("OPTIONS", &target, "", "");
+        let options = client.request("OPTIONS", &target, "", "");
         assert_eq!((options.status(), options.header("allow")), (405, Some(allowed)));
         assert_eq!(options.json()["msg"], "Method not allowed");
     }
     assert_eq!(head_of(&mut client, "/_sandbox/health").status(), 405);
-    assert_eq!(client.ask("OPTIONS", "*", "", "").status(), 404);
+    assert_eq!(client.request("OPTIONS", "*", "", "").status(), 404);
 }
 
 #[test]
-fn http_1_0_is_answered_and_closed() {
+fn an_http_1_0_request_gets_a_response_and_a_close() {
     let (_sandbox, mut client) = start();
     let key = payments_fake::FakeGateway::API_KEY;
     client.send(&format!("GET /api/v1/public/customer/cus_1 HTTP/1.0\r\nauthorization: {key}\r\n\r\n"));
     let (bytes, end) = client.read_to_end();
-    let answer = String::from_utf8(bytes).unwrap();
+    let response = String::from_utf8(bytes).unwrap();
     assert!(
-        answer.starts_with("HTTP/1.0 200 OK\r\n") && answer.contains("\"CustomerId\":\"cus_1\""),
-        "{answer}"
+        response.starts_with("HTTP/1.0 200 OK\r\n") && response.contains("\"CustomerId\":\"cus_1\""),
+        "{response}"
     );
     assert_eq!(end, End::Closed);
 }
 
 #[test]
-fn a_client_that_wants_to_go_is_let_go_after_its_answer() {
+fn connection_close_ends_the_connection_after_the_response() {
     let (_sandbox, mut client) = start();
-    let answer = client.ask("GET", "/_sandbox/health", "connection: close\r\n", "");
-    assert_eq!((answer.status(), answer.header("connection")), (200, Some("close")));
+    let response = client.request("GET", "/_sandbox/health", "connection: close\r\n", "");
+    assert_eq!((response.status(), response.header("connection")), (200, Some("close")));
     assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
 }
 
 #[test]
-fn many_requests_written_at_once_are_answered_in_their_order() {
+fn many_pipelined_requests_get_responses_in_order() {
     let (_sandbox, mut client) = start();
     let head = client.head("GET", "/customer/cus_");
     let (before, after) = head.split_once("cus_").unwrap();
     let all: Vec<_> = (1..=50).map(|number| format!("{before}cus_{number}{after}\r\n")).collect();
     client.send(&all.concat());
-    assert_eq!(client.answer().status(), 200);
+    assert_eq!(client.response().status(), 200);
     for _ in 2..=50 {
-        assert_eq!(client.answer().status(), 404);
+        assert_eq!(client.response().status(), 404);
     }
 }
 
 #[test]
-fn an_expected_body_that_never_comes_is_no_request() {
+fn a_request_whose_expected_body_never_arrives_is_ignored() {
     let (sandbox, mut client) = start();
     let head = client.head("POST", "/token-transaction");
     client.send(&format!(
@@ -182,7 +182,7 @@ fn an_expected_body_that_never_comes_is_no_request() {
 }
 
 #[test]
-fn an_answer_without_a_body_has_none_whichever_fault_asks_for_it() {
+fn a_status_without_a_body_has_none_for_any_fault() {
     let (_sandbox, mut client) = start();
     for kind in ["status", "html"] {
         for status in [204, 205, 304] {
@@ -193,16 +193,16 @@ fn an_answer_without_a_body_has_none_whichever_fault_asks_for_it() {
             let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap_or("0");
             assert_eq!(length, "0", "{kind} {head}");
             assert_eq!(
-                client.ask("GET", "/_sandbox/health", "", "").status(),
+                client.request("GET", "/_sandbox/health", "", "").status(),
                 200,
-                "the next answer begins where it should"
+                "the next response starts in the right place"
             );
         }
     }
 }
 
 #[test]
-fn a_client_that_closes_its_sending_side_is_answered_all_the_same() {
+fn a_client_that_closes_its_sending_side_still_gets_its_response() {
     let folder = tempfile::tempdir().unwrap();
     for builder in [Sandbox::builder(), Sandbox::builder().data(folder.path().join("sandbox.db"))] {
         let sandbox = builder.start_blocking().unwrap();
@@ -210,31 +210,31 @@ fn a_client_that_closes_its_sending_side_is_answered_all_the_same() {
             let mut client = RawClient::connect(&sandbox);
             client.post("/token-transaction", TOKEN_PAYMENT);
             client.close_sending_side();
-            assert_eq!(client.answer().status(), 200);
+            assert_eq!(client.response().status(), 200);
             assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
         }
         assert_eq!(sandbox.gateway().ledger().entries().len(), 50);
     }
 }
 
-/// The one answer to what was sent, after which the connection is closed.
-fn refused(client: &mut RawClient) -> RawAnswer {
-    let answer = client.answer();
+/// The error response to the bytes that were sent; the connection is closed after it.
+fn refused(client: &mut RawClient) -> RawResponse {
+    let response = client.response();
     assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
-    assert_eq!(answer.header("connection"), Some("close"), "{}", answer.head);
-    assert_eq!(answer.header("content-type"), Some("application/json"));
-    let json = answer.json();
+    assert_eq!(response.header("connection"), Some("close"), "{}", response.head);
+    assert_eq!(response.header("content-type"), Some("application/json"));
+    let json = response.json();
     assert_eq!(
         (&json["status"], &json["status_code"]),
-        (&"failed".into(), &answer.status().into()),
+        (&"failed".into(), &response.status().into()),
         "{json}"
     );
-    assert!(id_of(&answer.head).starts_with("sbx_"));
-    answer
+    assert!(id_of(&response.head).starts_with("sbx_"));
+    response
 }
 
 #[test]
-fn what_cannot_be_read_as_a_request_is_refused_in_the_shape_of_the_service() {
+fn an_unreadable_request_gets_the_error_body_of_the_service() {
     let sandbox = BlockingSandbox::start().unwrap();
     for (sent, status) in [
         ("\u{16}\u{3}\u{1} this is no HTTP\r\n\r\n".to_owned(), 400),
@@ -243,12 +243,12 @@ fn what_cannot_be_read_as_a_request_is_refused_in_the_shape_of_the_service() {
         (format!("GET / HTTP/1.1\r\n{}\r\n", "x-a: b\r\n".repeat(300)), 431),
         (format!("GET / HTTP/1.1\r\nx-a: {}\r\n\r\n", "b".repeat(70_000)), 431),
     ] {
-        // On a fresh connection, and after an answer.
-        for asks_before in [false, true] {
+        // On a new connection, and after a response.
+        for is_used in [false, true] {
             let mut client = RawClient::connect(&sandbox);
-            if asks_before {
+            if is_used {
                 client.get("/customer/cus_1");
-                assert_eq!(client.answer().status(), 200);
+                assert_eq!(client.response().status(), 200);
             }
             client.send(&sent);
             assert_eq!(refused(&mut client).status(), status, "{}", &sent[..20]);
@@ -258,7 +258,7 @@ fn what_cannot_be_read_as_a_request_is_refused_in_the_shape_of_the_service() {
 }
 
 #[test]
-fn malformed_chunks_are_refused_in_the_shape_of_the_service_and_broken_off_ones_are_not_answered() {
+fn malformed_chunks_get_the_error_body_and_incomplete_ones_no_response() {
     let sandbox = BlockingSandbox::start().unwrap();
     let started = || {
         let mut client = RawClient::connect(&sandbox);
@@ -271,9 +271,9 @@ fn malformed_chunks_are_refused_in_the_shape_of_the_service_and_broken_off_ones_
     for rest in ["\r\nno number\r\n", "too long", "\r\n5;extension\n", "\r\nfffffffffffffffffffff\r\n"] {
         let mut client = started();
         client.send(rest);
-        let answer = refused(&mut client);
-        assert_eq!(answer.status(), 400, "{rest}");
-        assert!(answer.json()["msg"].as_str().unwrap().contains("chunks"));
+        let response = refused(&mut client);
+        assert_eq!(response.status(), 400, "{rest}");
+        assert!(response.json()["msg"].as_str().unwrap().contains("chunks"));
     }
     let mut client = started();
     client.close_sending_side();
@@ -282,19 +282,19 @@ fn malformed_chunks_are_refused_in_the_shape_of_the_service_and_broken_off_ones_
 }
 
 #[test]
-fn two_keys_are_none() {
+fn two_keys_are_refused() {
     let (sandbox, mut client) = start();
     let key = sandbox.api_key();
-    // `ask` sends the right one as well.
+    // `RawClient::request` sends the right key too.
     for other in ["wrong", &key] {
-        let answer = client.ask(
+        let response = client.request(
             "POST",
             "/api/v1/public/token-transaction",
             &format!("authorization: {other}\r\n"),
             TOKEN_PAYMENT,
         );
         assert_eq!(
-            (answer.status(), &answer.json()["msg"]),
+            (response.status(), &response.json()["msg"]),
             (401, &"Unauthorized: Invalid API Key".into()),
             "{other}"
         );
@@ -303,13 +303,13 @@ fn two_keys_are_none() {
 }
 
 #[test]
-fn what_was_asked_before_it_is_answered_although_it_came_at_once_with_what_is_no_request() {
+fn requests_before_unreadable_bytes_get_their_responses() {
     let sandbox = BlockingSandbox::start().unwrap();
     for _ in 0..50 {
         let mut client = RawClient::connect(&sandbox);
-        let asked = format!("{}\r\n", client.head("GET", "/customer/cus_1"));
-        client.send(&format!("{asked}{asked}this is no HTTP\r\n\r\n"));
-        assert_eq!([client.answer().status(), client.answer().status()], [200, 200]);
+        let request = format!("{}\r\n", client.head("GET", "/customer/cus_1"));
+        client.send(&format!("{request}{request}this is no HTTP\r\n\r\n"));
+        assert_eq!([client.response().status(), client.response().status()], [200, 200]);
         assert_eq!(refused(&mut client).status(), 400);
     }
 }

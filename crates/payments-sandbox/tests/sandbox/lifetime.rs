@@ -1,4 +1,4 @@
-//! Starting, stopping gracefully, and being dropped.
+//! Starting, stopping gracefully, and dropping.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
@@ -13,8 +13,7 @@ use tokio::net::TcpStream;
 
 use crate::raw_client::{End, RawClient, TOKEN_PAYMENT};
 
-/// Whether a request to the address comes to the gateway. Nobody may listen there, or somebody else: a port that was
-/// given back is soon another's.
+/// Whether a request to the address reaches the gateway. Another process may listen on a port that was released.
 fn reaches(base_url: &str, gateway: &FakeGateway) -> bool {
     gateway.clear_requests();
     if let Ok(mut client) = RawClient::to(base_url, &gateway.api_key()) {
@@ -24,14 +23,14 @@ fn reaches(base_url: &str, gateway: &FakeGateway) -> bool {
     !gateway.requests().is_empty()
 }
 
-/// The same while the sandbox runs on this very thread.
-async fn reaches_from_elsewhere(base_url: &str, gateway: &FakeGateway) -> bool {
+/// The same from another thread, while the sandbox runs on this one.
+async fn reaches_from_another_thread(base_url: &str, gateway: &FakeGateway) -> bool {
     let (base_url, gateway) = (base_url.to_owned(), gateway.clone());
     tokio::task::spawn_blocking(move || reaches(&base_url, &gateway)).await.unwrap()
 }
 
 #[test]
-fn it_listens_when_start_returns_and_not_after_it_is_dropped() {
+fn it_listens_from_the_return_of_start_until_the_drop() {
     let sandbox = BlockingSandbox::start().unwrap();
     let base_url = sandbox.base_url().to_owned();
     assert!(base_url.starts_with("http://127.0.0.1:") && base_url.ends_with("/api/v1/public"), "{base_url}");
@@ -43,14 +42,14 @@ fn it_listens_when_start_returns_and_not_after_it_is_dropped() {
 }
 
 #[test]
-fn a_graceful_stop_finishes_what_is_in_flight() {
+fn a_graceful_stop_finishes_requests_in_flight() {
     let sandbox = BlockingSandbox::start().unwrap();
     let gateway = sandbox.gateway().clone();
     let gate = gateway.gate(OperationName::TokenTransaction);
     let mut paying = RawClient::connect(&sandbox);
     let mut idle = RawClient::connect(&sandbox);
     idle.get("/customer/cus_1");
-    idle.answer();
+    idle.response();
     paying.post("/token-transaction", TOKEN_PAYMENT);
     block_on(gate.arrived());
 
@@ -58,14 +57,14 @@ fn a_graceful_stop_finishes_what_is_in_flight() {
     assert_eq!(idle.read_to_end(), (Vec::new(), End::Closed), "an idle connection is closed at once");
     assert!(paying.is_silent() && !stopping.is_finished(), "a request in flight is waited for");
     gate.release();
-    assert_eq!(paying.answer().status(), 200);
+    assert_eq!(paying.response().status(), 200);
     assert_eq!(paying.read_to_end(), (Vec::new(), End::Closed));
     stopping.join().unwrap();
     gateway.ledger().assert_charged_once(Amount::from_cents(10_50));
 }
 
 #[test]
-fn a_graceful_stop_does_not_wait_for_a_client_that_a_fault_keeps_waiting() {
+fn a_graceful_stop_does_not_wait_for_a_stalled_client() {
     let sandbox = BlockingSandbox::start().unwrap();
     sandbox.gateway().arm(Fault::on(OperationName::TokenTransaction).after_commit().stall());
     let gate = sandbox.gateway().gate_after_commit(OperationName::TokenTransaction);
@@ -78,19 +77,19 @@ fn a_graceful_stop_does_not_wait_for_a_client_that_a_fault_keeps_waiting() {
 }
 
 #[test]
-fn a_stopped_sandbox_leaves_its_gateway_to_be_asked() {
+fn the_gateway_of_a_stopped_sandbox_can_still_be_read() {
     let gateway = FakeGateway::builder().api_key("key_of_my_own").build();
     let sandbox = Sandbox::builder().gateway(gateway.clone()).start_blocking().unwrap();
     assert_eq!(sandbox.api_key(), "key_of_my_own");
     let mut client = RawClient::connect(&sandbox);
     client.post("/token-transaction", TOKEN_PAYMENT);
-    client.answer();
+    client.response();
     drop(sandbox);
     gateway.ledger().assert_charged_once(Amount::from_cents(10_50));
 }
 
 #[test]
-fn a_port_that_is_taken_is_an_error() {
+fn a_port_in_use_is_an_error() {
     let taken = BlockingSandbox::start().unwrap();
     let port: u16 = taken.base_url().split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
     let builder = Sandbox::builder().listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
@@ -104,22 +103,22 @@ async fn it_runs_in_the_background_of_a_runtime() {
     assert_eq!(sandbox.api_key(), "key_of_the_test");
     assert_eq!(sandbox.base_url(), format!("http://{}/api/v1/public", sandbox.local_addr()));
     let (base_url, gateway) = (sandbox.base_url(), sandbox.gateway().clone());
-    assert!(reaches_from_elsewhere(&base_url, &gateway).await);
+    assert!(reaches_from_another_thread(&base_url, &gateway).await);
     sandbox.shutdown().await.unwrap();
-    assert!(!reaches_from_elsewhere(&base_url, &gateway).await);
+    assert!(!reaches_from_another_thread(&base_url, &gateway).await);
 }
 
 #[tokio::test]
-async fn a_sandbox_that_listens_everywhere_gives_an_address_that_can_be_reached() {
+async fn a_sandbox_that_listens_everywhere_has_a_loopback_base_url() {
     let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     let sandbox = Sandbox::builder().listen(everywhere).start().await.unwrap();
     assert!(sandbox.base_url().starts_with("http://127.0.0.1:"));
-    assert!(reaches_from_elsewhere(sandbox.endpoint().base_url(), sandbox.gateway()).await);
+    assert!(reaches_from_another_thread(sandbox.endpoint().base_url(), sandbox.gateway()).await);
     sandbox.shutdown().await.unwrap();
 }
 
 #[tokio::test]
-async fn dropping_it_breaks_what_is_in_flight() {
+async fn dropping_it_breaks_requests_in_flight() {
     let sandbox = Sandbox::start().await.unwrap();
     let gateway = sandbox.gateway().clone();
     let gate = gateway.gate(OperationName::GetCustomer);
@@ -127,15 +126,15 @@ async fn dropping_it_breaks_what_is_in_flight() {
     client.write_all(b"GET /api/v1/public/customer/cus_1 HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     gate.arrived().await;
     drop(sandbox);
-    let mut answer = Vec::new();
-    let end = client.read_to_end(&mut answer).await;
-    assert!(answer.is_empty(), "{end:?}");
+    let mut response = Vec::new();
+    let end = client.read_to_end(&mut response).await;
+    assert!(response.is_empty(), "{end:?}");
     assert_eq!((gate.held(), gateway.requests().len()), (0, 0));
 }
 
 #[test]
 #[should_panic(expected = "armed faults that never fired")]
-fn an_armed_fault_that_never_fires_fails_the_test_here_too() {
+fn an_unfired_fault_fails_the_test() {
     let sandbox = BlockingSandbox::start().unwrap();
     sandbox.gateway().arm(Fault::request_lost(OperationName::Void));
 }
@@ -149,20 +148,20 @@ fn debug_shows_no_key() {
 }
 
 #[test]
-fn a_graceful_stop_does_not_wait_for_a_client_that_sent_nothing_yet() {
+fn a_graceful_stop_does_not_wait_for_a_silent_client() {
     let sandbox = BlockingSandbox::start().unwrap();
     let mut silent = RawClient::connect(&sandbox);
     let mut other = RawClient::connect(&sandbox);
     other.get("/customer/cus_1");
-    other.answer();
+    other.response();
     let started = std::time::Instant::now();
     drop(sandbox);
     assert_eq!(silent.read_to_end(), (Vec::new(), End::Closed));
-    assert!(started.elapsed() < Duration::from_secs(5), "it did not wait for the time-out");
+    assert!(started.elapsed() < Duration::from_secs(5), "it does not wait for a timeout");
 }
 
 #[test]
-fn a_given_gateway_keeps_its_own_books_and_takes_no_data_file() {
+fn a_provided_gateway_cannot_be_used_with_a_data_file() {
     let builder = Sandbox::builder().gateway(FakeGateway::new()).data("never-made.db");
     let error = builder.start_blocking().unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{error}");
@@ -171,10 +170,10 @@ fn a_given_gateway_keeps_its_own_books_and_takes_no_data_file() {
 }
 
 #[test]
-fn a_stop_ends_the_pauses_of_faults_and_finishes_what_is_in_flight() {
+fn a_stop_ends_the_pauses_of_faults() {
     let long = Duration::from_hours(1000);
     let on = || Fault::on(OperationName::TokenTransaction);
-    for (fault, is_answered) in [
+    for (fault, completes) in [
         (on().before_commit().delay(long), true),
         (on().after_commit().delay(long), true),
         (on().after_commit().drip(16, long), true),
@@ -190,9 +189,9 @@ fn a_stop_ends_the_pauses_of_faults_and_finishes_what_is_in_flight() {
         }
         drop(sandbox);
         let (bytes, end) = client.read_to_end();
-        let answer = String::from_utf8(bytes).unwrap();
-        assert_eq!((answer.ends_with("}}"), end), (is_answered, End::Closed), "{fault:?}: {answer}");
+        let response = String::from_utf8(bytes).unwrap();
+        assert_eq!((response.ends_with("}}"), end), (completes, End::Closed), "{fault:?}: {response}");
         let charged = gateway.ledger().charged().count();
-        assert_eq!(charged, usize::from(is_answered), "{fault:?}");
+        assert_eq!(charged, usize::from(completes), "{fault:?}");
     }
 }

@@ -1,9 +1,8 @@
-//! The sandbox over real sockets, asked by plain `std::net::TcpStream` so that no HTTP client hides anything.
+//! The sandbox over real sockets. The client is a plain `std::net::TcpStream`, so that no HTTP client hides anything.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod admin;
-mod answers;
 mod clock;
 mod control_header;
 mod faults;
@@ -12,4 +11,5 @@ mod lifetime;
 mod limits;
 mod page;
 mod raw_client;
+mod responses;
 mod tls;

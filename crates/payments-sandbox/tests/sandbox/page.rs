@@ -1,4 +1,4 @@
-//! What serves the page and keeps it current, without a browser.
+//! The page and its event stream, without a browser.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::raw_client::{RawClient, TOKEN_PAYMENT};
 
-/// A stream of events, opened and read up to its first bytes.
+/// Opens an event stream and reads its first bytes.
 fn listen(sandbox: &BlockingSandbox) -> RawClient {
     let mut listener = RawClient::connect(sandbox);
     listener.send("GET /_sandbox/events HTTP/1.1\r\nhost: localhost\r\n\r\n");
@@ -41,17 +41,17 @@ fn request(event: &str) -> Value {
 const CHANGE: &str = "event: change\ndata: {}\n\n";
 
 #[test]
-fn the_page_may_run_only_its_own_script_and_be_in_no_frame() {
+fn the_policy_allows_only_the_pages_own_script_and_no_frame() {
     let sandbox = Sandbox::builder().start_blocking().unwrap();
     let mut client = RawClient::connect(&sandbox);
     let mut nonces = Vec::new();
     for _ in 0..2 {
-        let answer = client.ask("GET", "/_sandbox/ui", "", "");
+        let response = client.request("GET", "/_sandbox/ui", "", "");
         assert_eq!(
-            (answer.status(), answer.header("content-type"), answer.header("x-content-type-options")),
+            (response.status(), response.header("content-type"), response.header("x-content-type-options")),
             (200, Some("text/html; charset=utf-8"), Some("nosniff"))
         );
-        let policy = answer.header("content-security-policy").unwrap().to_owned();
+        let policy = response.header("content-security-policy").unwrap().to_owned();
         let nonce = policy.split("'nonce-").nth(1).unwrap().split('\'').next().unwrap().to_owned();
         let expected = format!(
             "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:; connect-src 'self'; \
@@ -59,7 +59,7 @@ fn the_page_may_run_only_its_own_script_and_be_in_no_frame() {
              trusted-types 'none'"
         );
         assert_eq!(policy, expected);
-        let page = String::from_utf8(answer.body).unwrap();
+        let page = String::from_utf8(response.body).unwrap();
         assert_eq!(page.matches(&format!(" nonce=\"{nonce}\">")).count(), 2, "a style and a script");
         assert!(!page.contains("{nonce}") && !page.contains("innerHTML"));
         let is_outside = |line: &&str| line.contains("//") && !line.trim_start().starts_with("// ");
@@ -74,14 +74,14 @@ fn the_page_may_run_only_its_own_script_and_be_in_no_frame() {
 }
 
 #[test]
-fn its_own_page_may_steer_the_sandbox_and_no_other() {
+fn only_its_own_page_may_control_the_sandbox() {
     let sandbox = Sandbox::builder().start_blocking().unwrap();
     let mut client = RawClient::connect(&sandbox);
     let mut status = |origin: &str| {
         let origin = format!("origin: {origin}\r\n");
-        client.ask("POST", "/_sandbox/deliver-late", &origin, "").status()
+        client.request("POST", "/_sandbox/deliver-late", &origin, "").status()
     };
-    // `RawClient` asks for the host `localhost`.
+    // `RawClient` sends the host `localhost`.
     assert_eq!(status("http://localhost"), 200);
     for other in
         ["https://localhost", "http://localhost:8000", "http://evil.example", "null", "http://LOCALHOST", ""]
@@ -92,9 +92,9 @@ fn its_own_page_may_steer_the_sandbox_and_no_other() {
     client.send(&format!(
         "POST /_sandbox/reset HTTP/1.1\r\nhost: evil.example\r\n{own}content-length: 0\r\n\r\n"
     ));
-    assert_eq!(client.answer().status(), 403);
+    assert_eq!(client.response().status(), 403);
 
-    // Where every name is taken, a name that resolves to this machine is still no page of the sandbox.
+    // Even where every host name is accepted, a page of another name is not the sandbox's own.
     let open = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     let sandbox = Sandbox::builder().listen(open).start_blocking().unwrap();
     let mut client = RawClient::connect(&sandbox);
@@ -102,26 +102,27 @@ fn its_own_page_may_steer_the_sandbox_and_no_other() {
         client.send(&format!(
             "POST /_sandbox/reset HTTP/1.1\r\nhost: evil.example\r\n{headers}content-length: 0\r\n\r\n"
         ));
-        assert_eq!(client.answer().status(), expected, "{headers}");
+        assert_eq!(client.response().status(), expected, "{headers}");
     }
 }
 
 #[test]
-fn each_request_is_an_event_and_so_is_every_change() {
+fn each_request_and_each_change_is_an_event() {
     let sandbox = Sandbox::builder().start_blocking().unwrap();
     let (mut first, mut second) = (listen(&sandbox), listen(&sandbox));
     let mut client = RawClient::connect(&sandbox);
     let fault = json!({"operation": "any", "phase": "after_commit", "kind": "reset"}).to_string();
-    assert_eq!(client.ask("POST", "/_sandbox/faults", "", &fault).status(), 200);
-    assert_eq!(client.ask("GET", "/_sandbox/faults", "", "").status(), 200);
+    assert_eq!(client.request("POST", "/_sandbox/faults", "", &fault).status(), 200);
+    assert_eq!(client.request("GET", "/_sandbox/faults", "", "").status(), 200);
     client.post("/token-transaction", TOKEN_PAYMENT);
     client.read_to_end();
     for listener in [&mut first, &mut second] {
         assert_eq!(next(listener), CHANGE);
         let request = request(&next(listener));
-        let told = ["operation", "amount", "effect", "status", "symptom"].map(|name| request[name].clone());
+        let members =
+            ["operation", "amount", "effect", "status", "symptom"].map(|name| request[name].clone());
         assert_eq!(
-            told,
+            members,
             [json!("token-transaction"), json!(10.50), json!("charged"), Value::Null, json!("reset")]
         );
         assert_eq!(request["headers"]["authorization"], "[redacted]");
@@ -129,15 +130,15 @@ fn each_request_is_an_event_and_so_is_every_change() {
 }
 
 #[test]
-fn a_reader_that_is_too_slow_holds_nothing_up_and_is_told_to_read_the_list_again() {
+fn a_slow_reader_delays_nothing_and_gets_a_change_event() {
     let sandbox = Sandbox::builder().start_blocking().unwrap();
     let mut slow = listen(&sandbox);
     let mut client = RawClient::connect(&sandbox);
-    // More than sockets and the stream keep of what nobody reads.
+    // More than fits into the buffers of the sockets and the stream.
     let path = format!("/customer/{}", "c".repeat(32 * 1024));
     for _ in 0..600 {
         client.get(&path);
-        assert_eq!(client.answer().status(), 404);
+        assert_eq!(client.response().status(), 404);
     }
     let mut requests = 0;
     while next(&mut slow) != CHANGE {
@@ -152,5 +153,5 @@ fn an_open_stream_ends_with_the_sandbox() {
     let mut listener = listen(&sandbox);
     drop(sandbox);
     let (rest, _) = listener.read_to_end();
-    assert_eq!(rest, b"0\r\n\r\n", "it is whole");
+    assert_eq!(rest, b"0\r\n\r\n", "it is complete");
 }

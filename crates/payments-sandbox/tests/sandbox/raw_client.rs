@@ -5,7 +5,7 @@ use std::time::Duration;
 use payments_sandbox::BlockingSandbox;
 use serde_json::Value;
 
-/// One connection, and what comes over it byte by byte.
+/// One connection, read byte by byte.
 pub(crate) struct RawClient {
     stream: TcpStream,
     api_key: String,
@@ -18,14 +18,14 @@ pub(crate) enum End {
     Reset,
 }
 
-/// A whole answer.
+/// A complete response.
 #[derive(Debug)]
-pub(crate) struct RawAnswer {
+pub(crate) struct RawResponse {
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
 
-impl RawAnswer {
+impl RawResponse {
     pub(crate) fn status(&self) -> u16 {
         self.head[9..12].parse().unwrap()
     }
@@ -51,7 +51,7 @@ impl RawClient {
     pub(crate) fn to(base_url: &str, api_key: &str) -> io::Result<Self> {
         let address = base_url.split("://").nth(1).unwrap().split('/').next().unwrap();
         let stream = TcpStream::connect(address)?;
-        // A test that would hang fails instead; none depends on how long it is.
+        // A test that would hang fails instead; no test depends on the length.
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         Ok(Self { stream, api_key: api_key.to_owned() })
     }
@@ -73,27 +73,27 @@ impl RawClient {
         format!("{method} /api/v1/public{path} HTTP/1.1\r\nhost: localhost\r\nauthorization: {key}\r\n")
     }
 
-    /// Asks for any target with any further headers, each ended by `\r\n`, and reads the answer.
-    pub(crate) fn ask(&mut self, method: &str, target: &str, headers: &str, body: &str) -> RawAnswer {
+    /// Sends a request with any target and further headers, each with `\r\n` at its end, and reads the response.
+    pub(crate) fn request(&mut self, method: &str, target: &str, headers: &str, body: &str) -> RawResponse {
         let (key, length) = (&self.api_key, body.len());
         self.send(&format!(
             "{method} {target} HTTP/1.1\r\nhost: localhost\r\nauthorization: {key}\r\n{headers}\
              content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
         ));
-        self.answer()
+        self.response()
     }
 
     pub(crate) fn send(&mut self, text: &str) {
         self.send_bytes(text.as_bytes());
     }
 
-    /// Says that nothing more will be sent, and goes on reading.
+    /// Closes the sending side; reading is still possible.
     pub(crate) fn close_sending_side(&self) {
         self.stream.shutdown(Shutdown::Write).unwrap();
     }
 
-    /// Its drop resets the connection.
-    pub(crate) fn will_reset(&self) {
+    /// Makes the drop of this client reset the connection.
+    pub(crate) fn reset_on_drop(&self) {
         socket2::SockRef::from(&self.stream).set_linger(Some(Duration::ZERO)).unwrap();
     }
 
@@ -101,14 +101,14 @@ impl RawClient {
         self.stream.write_all(bytes).unwrap();
     }
 
-    /// Reads one whole answer and leaves the connection open.
-    pub(crate) fn answer(&mut self) -> RawAnswer {
+    /// Reads one complete response and leaves the connection open.
+    pub(crate) fn response(&mut self) -> RawResponse {
         let head = self.read_head();
-        let mut answer = RawAnswer { head, body: Vec::new() };
-        let length = answer.header("content-length").unwrap().parse().unwrap();
-        answer.body.resize(length, 0);
-        self.stream.read_exact(&mut answer.body).unwrap();
-        answer
+        let mut response = RawResponse { head, body: Vec::new() };
+        let length = response.header("content-length").unwrap().parse().unwrap();
+        response.body.resize(length, 0);
+        self.stream.read_exact(&mut response.body).unwrap();
+        response
     }
 
     /// Reads up to and including the empty line.
@@ -129,7 +129,7 @@ impl RawClient {
         bytes
     }
 
-    /// Reads everything that comes, and how it ends.
+    /// Reads until the connection ends, and returns how it ended.
     pub(crate) fn read_to_end(&mut self) -> (Vec<u8>, End) {
         let mut bytes = Vec::new();
         match self.stream.read_to_end(&mut bytes) {
@@ -139,12 +139,12 @@ impl RawClient {
         }
     }
 
-    /// Waits until a byte comes, or the connection ends in whatever way.
+    /// Waits until a byte arrives or the connection ends in any way.
     pub(crate) fn wait_for_anything(&mut self) {
         let _ = self.stream.read(&mut [0]);
     }
 
-    /// Whether nothing came so far and the connection is open.
+    /// Whether nothing has arrived and the connection is open.
     pub(crate) fn is_silent(&mut self) -> bool {
         self.stream.set_nonblocking(true).unwrap();
         let peeked = self.stream.peek(&mut [0]);
@@ -153,6 +153,6 @@ impl RawClient {
     }
 }
 
-/// A token payment of 10.50, as a client would write it.
+/// The body of a token payment of 10.50.
 pub(crate) const TOKEN_PAYMENT: &str =
     r#"{"TokenId":"tok_approved","Amount":10.50,"ConvenienceFeeActive":false}"#;

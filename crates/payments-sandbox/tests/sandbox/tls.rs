@@ -1,4 +1,4 @@
-//! The same over https.
+//! The sandbox over https.
 
 use std::io;
 use std::sync::Arc;
@@ -49,9 +49,9 @@ async fn pay(client: &mut TlsStream<TcpStream>, sandbox: &Sandbox) -> (Vec<u8>, 
          content-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{TOKEN_PAYMENT}"
     );
     client.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = Vec::new();
-    let end = client.read_to_end(&mut answer).await;
-    (answer, end)
+    let mut response = Vec::new();
+    let end = client.read_to_end(&mut response).await;
+    (response, end)
 }
 
 #[tokio::test]
@@ -59,15 +59,15 @@ async fn a_payment_goes_over_https() {
     let (sandbox, mut client) = sandbox_and_client().await;
     assert!(sandbox.base_url().starts_with("https://127.0.0.1:"));
     assert_eq!(sandbox.endpoint().base_url(), sandbox.base_url());
-    let (answer, end) = pay(&mut client, &sandbox).await;
-    assert!(answer.starts_with(b"HTTP/1.1 200 OK"));
-    end.expect("the end of the stream is told, so that it cannot be mistaken for a cut");
+    let (response, end) = pay(&mut client, &sandbox).await;
+    assert!(response.starts_with(b"HTTP/1.1 200 OK"));
+    end.expect("TLS closes the stream properly, so that the end cannot be mistaken for a truncation");
     sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
     sandbox.shutdown().await.unwrap();
 }
 
 #[tokio::test]
-async fn faults_are_inside_the_encrypted_stream_and_a_reset_is_below_it() {
+async fn faults_are_inside_the_encrypted_stream_and_a_reset_below_it() {
     let operation = OperationName::TokenTransaction;
     let (sandbox, mut client) = sandbox_and_client().await;
     sandbox.gateway().arm(Fault::on(operation).after_commit().garbage());
@@ -82,7 +82,7 @@ async fn faults_are_inside_the_encrypted_stream_and_a_reset_is_below_it() {
 }
 
 #[tokio::test]
-async fn a_client_that_trusts_another_certificate_never_gets_to_send() {
+async fn a_client_that_trusts_another_certificate_fails_the_handshake() {
     let (sandbox, _) = sandbox_and_client().await;
     let other = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     connect(&sandbox, other.cert.der().clone()).await.unwrap_err();
@@ -90,7 +90,7 @@ async fn a_client_that_trusts_another_certificate_never_gets_to_send() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_none_is_an_error_without_its_text() {
+async fn the_error_for_an_invalid_certificate_does_not_quote_it() {
     let rcgen::CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let other = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap().signing_key;
@@ -106,8 +106,8 @@ async fn a_certificate_that_is_none_is_an_error_without_its_text() {
     }
 }
 
-/// A client that trusts this authority and nobody else, and asks for the server by this name.
-async fn ask_as(sandbox: &Sandbox, authority_pem: &str, name: &'static str) -> io::Result<String> {
+/// Sends a request as a client that trusts only this authority and expects this server name.
+async fn request_as(sandbox: &Sandbox, authority_pem: &str, name: &'static str) -> io::Result<String> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(authority_pem.as_bytes()).unwrap()).unwrap();
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -121,52 +121,52 @@ async fn ask_as(sandbox: &Sandbox, authority_pem: &str, name: &'static str) -> i
     client
         .write_all(b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
         .await?;
-    let mut answer = String::new();
-    client.read_to_string(&mut answer).await?;
-    Ok(answer)
+    let mut response = String::new();
+    client.read_to_string(&mut response).await?;
+    Ok(response)
 }
 
 #[tokio::test]
-async fn a_certificate_of_its_own_is_good_for_this_machine_to_whoever_trusts_its_authority() {
+async fn a_generated_certificate_is_valid_for_this_machine() {
     let sandbox = Sandbox::builder().tls().start().await.unwrap();
     assert!(sandbox.base_url().starts_with("https://") && sandbox.admin_url().starts_with("https://"));
     let authority = sandbox.ca_certificate_pem().unwrap();
     assert!(authority.starts_with("-----BEGIN CERTIFICATE-----") && !authority.contains("PRIVATE KEY"));
     for name in ["localhost", "127.0.0.1", "::1"] {
-        let answer = ask_as(&sandbox, authority, name).await.unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{name}: {answer}");
+        let response = request_as(&sandbox, authority, name).await.unwrap();
+        assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{name}: {response}");
     }
-    ask_as(&sandbox, authority, "pay.example.com").await.unwrap_err();
-    ask_as(&sandbox, authority, "127.0.0.2").await.unwrap_err();
+    request_as(&sandbox, authority, "pay.example.com").await.unwrap_err();
+    request_as(&sandbox, authority, "127.0.0.2").await.unwrap_err();
 
     let other = Sandbox::builder().tls().start().await.unwrap();
-    ask_as(&sandbox, other.ca_certificate_pem().unwrap(), "localhost").await.unwrap_err();
+    request_as(&sandbox, other.ca_certificate_pem().unwrap(), "localhost").await.unwrap_err();
     sandbox.shutdown().await.unwrap();
     other.shutdown().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_certificate_of_its_own_names_the_address_that_is_listened_on() {
+async fn a_generated_certificate_names_the_listen_address() {
     let sandbox = Sandbox::builder().tls().listen("127.0.0.2:0".parse().unwrap()).start().await.unwrap();
     let authority = sandbox.ca_certificate_pem().unwrap();
-    ask_as(&sandbox, authority, "127.0.0.2").await.unwrap();
+    request_as(&sandbox, authority, "127.0.0.2").await.unwrap();
     sandbox.shutdown().await.unwrap();
 }
 
 #[tokio::test]
-async fn only_a_certificate_of_its_own_has_an_authority_to_trust() {
+async fn only_a_generated_certificate_has_an_authority() {
     assert_eq!(Sandbox::start().await.unwrap().ca_certificate_pem(), None);
-    let (given, _client) = sandbox_and_client().await;
-    assert_eq!(given.ca_certificate_pem(), None);
+    let (with_pem, _client) = sandbox_and_client().await;
+    assert_eq!(with_pem.ca_certificate_pem(), None);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_never_shakes_hands_does_not_hold_the_shutdown() {
+async fn an_unfinished_handshake_does_not_delay_the_shutdown() {
     let sandbox = Sandbox::builder().tls().start().await.unwrap();
     let mut silent = TcpStream::connect(sandbox.local_addr()).await.unwrap();
-    // Another connection's answer means that this one was accepted before.
+    // A response on another connection means that this one was accepted.
     let authority = sandbox.ca_certificate_pem().unwrap().to_owned();
-    ask_as(&sandbox, &authority, "localhost").await.unwrap();
+    request_as(&sandbox, &authority, "localhost").await.unwrap();
     let began = Instant::now();
     sandbox.shutdown().await.unwrap();
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());

@@ -1,4 +1,4 @@
-//! When a change is in the file, and in how many commits.
+//! When a change is durable, and how many commits it takes.
 
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,31 +7,31 @@ use std::thread;
 
 use payments_fake::{NotDurable, block_on};
 
-use crate::support::{Hold, KEYS, Kept, Place, commits_in, poll_once};
+use crate::support::{Hold, KEYS, Place, StoredGateway, commits_in, poll_once};
 
 #[test]
-fn nothing_is_waited_for_where_nothing_waits() {
+fn flushed_is_ready_when_no_change_is_pending() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
-    assert_eq!(poll_once(&mut kept.flushed()), Poll::Ready(Ok(())));
-    kept.add_customer(KEYS[0], "cus_7");
-    block_on(kept.flushed()).unwrap();
-    assert_eq!(poll_once(&mut kept.flushed()), Poll::Ready(Ok(())));
+    let stored = place.open(&KEYS);
+    assert_eq!(poll_once(&mut stored.flushed()), Poll::Ready(Ok(())));
+    stored.add_customer(KEYS[0], "cus_7");
+    block_on(stored.flushed()).unwrap();
+    assert_eq!(poll_once(&mut stored.flushed()), Poll::Ready(Ok(())));
 }
 
 #[test]
-fn everything_that_gathers_during_a_commit_is_the_next_commit() {
+fn changes_that_arrive_during_a_commit_are_the_next_commit() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
-    let writer = Hold::after_a_change(&kept);
+    let stored = place.open(&KEYS);
+    let writer = Hold::after_a_change(&stored);
     let before = commits_in(&place.log());
     let mut waiting: Vec<_> = (0..100)
         .map(|number| {
-            kept.add_customer(KEYS[number % 2], &format!("cus_{number}"));
-            kept.flushed()
+            stored.add_customer(KEYS[number % 2], &format!("cus_{number}"));
+            stored.flushed()
         })
         .collect();
-    // The writer is held, so that nothing of it can be in the file.
+    // The writer is held, so none of these changes can be in the file.
     assert!(waiting.iter_mut().all(|flushed| poll_once(flushed).is_pending()));
     assert_eq!(commits_in(&place.log()), before);
 
@@ -43,32 +43,32 @@ fn everything_that_gathers_during_a_commit_is_the_next_commit() {
 }
 
 #[test]
-fn a_commit_holds_a_bounded_number_of_changes() {
+fn the_size_of_a_commit_is_limited() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
-    let writer = Hold::after_a_change(&kept);
+    let stored = place.open(&KEYS);
+    let writer = Hold::after_a_change(&stored);
     let before = commits_in(&place.log());
     for number in 0..4097 {
-        kept.add_customer(KEYS[0], &format!("cus_{number}"));
+        stored.add_customer(KEYS[0], &format!("cus_{number}"));
     }
     writer.release();
-    block_on(kept.flushed()).unwrap();
+    block_on(stored.flushed()).unwrap();
     assert_eq!(commits_in(&place.log()), before + 2);
 }
 
 #[test]
-fn whoever_waits_for_an_earlier_change_is_not_held_up_by_a_later_one() {
+fn a_waiter_for_an_earlier_change_does_not_wait_for_a_later_one() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
-    let first = Hold::after_a_change(&kept);
-    kept.add_customer(KEYS[0], "cus_early");
-    let mut early = kept.flushed();
+    let stored = place.open(&KEYS);
+    let first = Hold::after_a_change(&stored);
+    stored.add_customer(KEYS[0], "cus_early");
+    let mut early = stored.flushed();
     let second = Hold::new();
     assert!(second.waits_for(&mut early));
     first.release();
     second.wait();
-    kept.add_customer(KEYS[0], "cus_late");
-    let mut late = kept.flushed();
+    stored.add_customer(KEYS[0], "cus_late");
+    let mut late = stored.flushed();
     assert_eq!(poll_once(&mut early), Poll::Ready(Ok(())));
     assert!(poll_once(&mut late).is_pending());
     second.release();
@@ -76,48 +76,48 @@ fn whoever_waits_for_an_earlier_change_is_not_held_up_by_a_later_one() {
 }
 
 #[test]
-fn a_waiter_that_goes_away_holds_up_nobody() {
+fn a_dropped_waiter_does_not_delay_others() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
-    let writer = Hold::after_a_change(&kept);
-    kept.add_customer(KEYS[0], "cus_7");
-    drop(kept.flushed());
-    let stays = kept.flushed();
+    let stored = place.open(&KEYS);
+    let writer = Hold::after_a_change(&stored);
+    stored.add_customer(KEYS[0], "cus_7");
+    drop(stored.flushed());
+    let stays = stored.flushed();
     writer.release();
     block_on(stays).unwrap();
 }
 
 #[test]
-fn many_threads_are_each_told_of_their_own_change() {
+fn many_threads_can_wait_for_their_own_changes() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
+    let stored = place.open(&KEYS);
     let paid = AtomicUsize::new(0);
     thread::scope(|scope| {
         for key in KEYS.iter().cycle().take(16) {
             scope.spawn(|| {
                 for _ in 0..8 {
-                    kept.pay(key);
-                    block_on(kept.flushed()).unwrap();
+                    stored.pay(key);
+                    block_on(stored.flushed()).unwrap();
                     paid.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
     });
     assert_eq!(paid.into_inner(), 128);
-    kept.close();
+    stored.close();
     let again = place.open(&KEYS);
     assert_eq!(again.gateway.tenants().map(|tenant| tenant.transaction_count()).sum::<usize>(), 128);
 }
 
 #[test]
-fn what_was_flushed_is_in_the_image_that_a_crash_leaves() {
+fn flushed_changes_survive_a_crash() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
-    let paid = kept.pay(KEYS[0]);
-    kept.pay(KEYS[1]);
-    kept.void(KEYS[0], &paid);
-    block_on(kept.flushed()).unwrap();
-    let states = kept.states();
+    let stored = place.open(&KEYS);
+    let paid = stored.pay(KEYS[0]);
+    stored.pay(KEYS[1]);
+    stored.void(KEYS[0], &paid);
+    block_on(stored.flushed()).unwrap();
+    let states = stored.states();
 
     let image = Place::new();
     fs::copy(place.file(), image.file()).unwrap();
@@ -126,42 +126,42 @@ fn what_was_flushed_is_in_the_image_that_a_crash_leaves() {
 }
 
 #[test]
-fn closing_writes_what_waits_and_leaves_the_one_file() {
+fn closing_writes_pending_changes_and_leaves_one_file() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
-    let writer = Hold::after_a_change(&kept);
+    let stored = place.open(&KEYS);
+    let writer = Hold::after_a_change(&stored);
     for _ in 0..20 {
-        kept.pay(KEYS[0]);
+        stored.pay(KEYS[0]);
     }
-    let states = kept.states();
-    let mut waiting = kept.flushed();
+    let states = stored.states();
+    let mut waiting = stored.flushed();
     assert!(poll_once(&mut waiting).is_pending());
     writer.release();
-    kept.close();
+    stored.close();
     assert_eq!(poll_once(&mut waiting), Poll::Ready(Ok(())));
     assert_eq!(place.names(), ["payments.db"]);
     assert_eq!(place.open(&KEYS).states(), states);
 }
 
 #[test]
-fn dropping_writes_what_waits_and_lets_the_file_go() {
+fn dropping_writes_pending_changes_and_releases_the_file() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
+    let stored = place.open(&KEYS);
     for _ in 0..20 {
-        kept.pay(KEYS[0]);
+        stored.pay(KEYS[0]);
     }
-    let states = kept.states();
-    drop(kept);
+    let states = stored.states();
+    drop(stored);
     assert_eq!(place.open(&KEYS).states(), states);
 }
 
 #[test]
-fn after_the_end_nobody_is_told_that_something_is_kept() {
+fn changes_after_the_end_are_not_durable() {
     let place = Place::new();
-    let Kept { gateway, store } = place.open(&KEYS);
+    let StoredGateway { gateway, store } = place.open(&KEYS);
     block_on(store.close()).unwrap();
     let responder = gateway.responder();
-    // What is in the file can still be spoken of.
+    // The changes in the file are still durable.
     assert_eq!(block_on(responder.flushed()), Ok(()));
     gateway.first_tenant().clear();
     assert_eq!(block_on(responder.flushed()), Err(NotDurable::default()));

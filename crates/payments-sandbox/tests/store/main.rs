@@ -1,6 +1,6 @@
-//! The data file: real SQLite files in real folders, and gateways that come back from them.
+//! The data file: real SQLite files in real folders, and gateways that are restored from them.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod commits;
 mod failures;

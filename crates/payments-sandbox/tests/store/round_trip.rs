@@ -1,4 +1,4 @@
-//! What was kept comes back, to the tenant whose it is and in the order in which it came.
+//! Stored records are restored, for their own tenant and in their original order.
 
 use bytes::Bytes;
 use payments_core::model::{
@@ -10,7 +10,7 @@ use payments_sandbox::DataFile;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::support::{KEYS, Kept, PRICE, Place};
+use crate::support::{KEYS, PRICE, Place, StoredGateway};
 
 const CARDS: [&str; 4] = [VISA, MASTERCARD, DECLINED, DECLINED_AS_TOKEN];
 const TOKENS: [&str; 3] = ["tok_approved", "tok_declined", "tok_then_declined"];
@@ -30,7 +30,7 @@ enum Step {
     Card { card: usize, auth: bool, tokenize: bool },
     Account,
     NamedToken(usize),
-    MadeToken(usize),
+    NewToken(usize),
     Void(usize),
     Customer { number: u8, name: u8 },
     Token { number: u8, owner: u8 },
@@ -44,7 +44,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(card, auth, tokenize)| Step::Card { card, auth, tokenize }),
         2 => Just(Step::Account),
         4 => (0..TOKENS.len()).prop_map(Step::NamedToken),
-        3 => (0..8_usize).prop_map(Step::MadeToken),
+        3 => (0..8_usize).prop_map(Step::NewToken),
         4 => (0..8_usize).prop_map(Step::Void),
         2 => (0..4_u8, 0..9_u8).prop_map(|(number, name)| Step::Customer { number, name }),
         2 => (0..4_u8, 0..9_u8).prop_map(|(number, owner)| Step::Token { number, owner }),
@@ -69,28 +69,28 @@ pub(crate) fn account_payment() -> SecretBytes {
         .encode()
 }
 
-fn take(kept: &Kept, key: &str, step: &Step) {
-    let tenant = kept.gateway.tenant(key).unwrap();
+fn run(stored: &StoredGateway, key: &str, step: &Step) {
+    let tenant = stored.gateway.tenant(key).unwrap();
     match *step {
         Step::Card { card, auth, tokenize } => {
             let body = card_payment(CARDS[card], auth, tokenize);
-            kept.post(key, "/transaction", Bytes::from_owner(body));
+            stored.post(key, "/transaction", Bytes::from_owner(body));
         }
         Step::Account => {
-            kept.post(key, "/transaction", Bytes::from_owner(account_payment()));
+            stored.post(key, "/transaction", Bytes::from_owner(account_payment()));
         }
         Step::NamedToken(token) => {
-            kept.charge(key, TOKENS[token]);
+            stored.charge(key, TOKENS[token]);
         }
-        Step::MadeToken(number) => {
+        Step::NewToken(number) => {
             if let Some(token) = tenant.tokens().get(number) {
-                kept.charge(key, token.token_id.as_str());
+                stored.charge(key, token.token_id.as_str());
             }
         }
         Step::Void(number) => {
             let state: Value = serde_json::from_str(&tenant.state_json()).unwrap();
             if let Some(id) = state["transactions"][number]["TransactionId"].as_str() {
-                kept.void(key, id);
+                stored.void(key, id);
             }
         }
         Step::Customer { number, name } => {
@@ -102,7 +102,7 @@ fn take(kept: &Kept, key: &str, step: &Step) {
             tenant.add_token_json(&json).unwrap();
         }
         Step::Clear => tenant.clear(),
-        Step::Restart => unreachable!("taken by the caller, who has the place"),
+        Step::Restart => unreachable!("the caller restarts, because it has the place"),
     }
 }
 
@@ -110,61 +110,62 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
 
     #[test]
-    fn whatever_two_tenants_did_is_there_after_a_restart(
+    fn the_records_of_two_tenants_survive_a_restart(
         steps in prop::collection::vec((0..KEYS.len(), step()), 1..40),
     ) {
         let place = Place::new();
-        let mut kept = place.open(&KEYS);
+        let mut stored = place.open(&KEYS);
         for (tenant, step) in steps.iter().chain([&(0, Step::Restart)]) {
             if let Step::Restart = step {
-                let states = kept.states();
-                kept.close();
-                kept = place.open(&KEYS);
-                prop_assert_eq!(kept.states(), states);
+                let states = stored.states();
+                stored.close();
+                stored = place.open(&KEYS);
+                prop_assert_eq!(stored.states(), states);
             } else {
-                take(&kept, KEYS[*tenant], step);
+                run(&stored, KEYS[*tenant], step);
             }
         }
     }
 }
 
 #[test]
-fn a_token_that_approves_twice_remembers_across_a_restart() {
+fn charges_of_a_test_token_are_counted_across_a_restart() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
+    let stored = place.open(&KEYS);
     for _ in 0..2 {
-        assert_eq!(kept.charge(KEYS[0], "tok_then_declined")["status_code"], 100);
+        assert_eq!(stored.charge(KEYS[0], "tok_then_declined")["status_code"], 100);
     }
-    kept.close();
-    let kept = place.open(&KEYS);
-    assert_eq!(kept.charge(KEYS[0], "tok_then_declined")["status_code"], 200);
-    assert_eq!(kept.charge(KEYS[1], "tok_then_declined")["status_code"], 100);
+    stored.close();
+    let stored = place.open(&KEYS);
+    assert_eq!(stored.charge(KEYS[0], "tok_then_declined")["status_code"], 200);
+    assert_eq!(stored.charge(KEYS[1], "tok_then_declined")["status_code"], 100);
 }
 
 #[test]
-fn a_void_keeps_its_payments_place_in_the_order() {
+fn a_voided_payment_keeps_its_position() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
+    let stored = place.open(&KEYS);
     let ids: Vec<_> = (0..5)
         .map(|_| {
             let body = Bytes::from_owner(card_payment(VISA, true, false));
-            let answer = kept.post(KEYS[0], "/transaction", body);
-            answer["data"]["TransactionId"].as_str().unwrap().to_owned()
+            let response = stored.post(KEYS[0], "/transaction", body);
+            response["data"]["TransactionId"].as_str().unwrap().to_owned()
         })
         .collect();
-    assert_eq!(kept.void(KEYS[0], &ids[1])["status_code"], 100);
-    kept.close();
-    let kept = place.open(&KEYS);
-    let ledger = kept.gateway.first_tenant().ledger();
-    let kept_ids: Vec<_> = ledger.entries().iter().map(|entry| entry.transaction_id().to_string()).collect();
-    assert_eq!(kept_ids[..5], ids);
+    assert_eq!(stored.void(KEYS[0], &ids[1])["status_code"], 100);
+    stored.close();
+    let stored = place.open(&KEYS);
+    let ledger = stored.gateway.first_tenant().ledger();
+    let stored_ids: Vec<_> =
+        ledger.entries().iter().map(|entry| entry.transaction_id().to_string()).collect();
+    assert_eq!(stored_ids[..5], ids);
 }
 
 #[test]
-fn a_customer_that_changes_is_kept_as_it_is_now_in_its_old_place() {
+fn a_changed_customer_keeps_its_position() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
-    let tenant = kept.gateway.first_tenant();
+    let stored = place.open(&KEYS);
+    let tenant = stored.gateway.first_tenant();
     for json in [
         r#"{"CustomerId":"cus_7","CustomerName":"Ada"}"#,
         r#"{"CustomerId":"cus_8"}"#,
@@ -172,102 +173,102 @@ fn a_customer_that_changes_is_kept_as_it_is_now_in_its_old_place() {
     ] {
         tenant.add_customer_json(json).unwrap();
     }
-    let states = kept.states();
-    kept.close();
+    let states = stored.states();
+    stored.close();
     assert_eq!(place.open(&KEYS).states(), states);
 }
 
 #[test]
-fn the_file_grows_with_what_is_kept_and_not_with_every_change() {
+fn the_file_grows_with_the_records_and_not_with_every_change() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
+    let stored = place.open(&KEYS);
     for _ in 0..20 {
-        kept.add_customer(KEYS[0], "cus_7");
-        kept.gateway.first_tenant().add_token_json(r#"{"TokenId":"tok_7"}"#).unwrap();
+        stored.add_customer(KEYS[0], "cus_7");
+        stored.gateway.first_tenant().add_token_json(r#"{"TokenId":"tok_7"}"#).unwrap();
     }
-    kept.close();
+    stored.close();
     let records = || place.sql().query_row("SELECT count(*) FROM record", [], |row| row.get::<_, i64>(0));
     assert_eq!(records().unwrap(), 2);
-    let kept = place.open(&KEYS);
-    kept.gateway.first_tenant().clear();
-    kept.close();
+    let stored = place.open(&KEYS);
+    stored.gateway.first_tenant().clear();
+    stored.close();
     assert_eq!(records().unwrap(), 0);
 }
 
 #[test]
-fn each_key_finds_its_own_records_wherever_it_stands() {
+fn each_key_gets_its_own_records_in_any_order_of_keys() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
-    kept.pay(KEYS[0]);
-    kept.add_customer(KEYS[1], "cus_7");
-    let [first, second] = <[String; 2]>::try_from(kept.states()).unwrap();
-    kept.close();
+    let stored = place.open(&KEYS);
+    stored.pay(KEYS[0]);
+    stored.add_customer(KEYS[1], "cus_7");
+    let [first, second] = <[String; 2]>::try_from(stored.states()).unwrap();
+    stored.close();
 
-    let kept = place.open(&[KEYS[1], KEYS[0]]);
-    assert_eq!(kept.states(), [second.clone(), first]);
-    kept.close();
-    // A key that is not given keeps its records, whatever the others do.
-    let kept = place.open(&["third_key_of_the_tests", KEYS[0]]);
-    assert_eq!(kept.gateway.first_tenant().transaction_count(), 0);
-    kept.gateway.reset();
-    kept.close();
-    let kept = place.open(&KEYS);
-    assert_eq!(kept.gateway.first_tenant().transaction_count(), 0);
-    assert_eq!(kept.states()[1], second);
+    let stored = place.open(&[KEYS[1], KEYS[0]]);
+    assert_eq!(stored.states(), [second.clone(), first]);
+    stored.close();
+    // A key that is not passed keeps its records, whatever the others do.
+    let stored = place.open(&["third_key_of_the_tests", KEYS[0]]);
+    assert_eq!(stored.gateway.first_tenant().transaction_count(), 0);
+    stored.gateway.reset();
+    stored.close();
+    let stored = place.open(&KEYS);
+    assert_eq!(stored.gateway.first_tenant().transaction_count(), 0);
+    assert_eq!(stored.states()[1], second);
 }
 
 #[test]
-fn a_key_that_stands_twice_is_one_tenant() {
+fn a_repeated_key_is_one_tenant() {
     let place = Place::new();
-    let kept = place.open(&[KEYS[0], KEYS[0], KEYS[1]]);
-    kept.pay(KEYS[1]);
-    let states = kept.states();
+    let stored = place.open(&[KEYS[0], KEYS[0], KEYS[1]]);
+    stored.pay(KEYS[1]);
+    let states = stored.states();
     assert_eq!(states.len(), 2);
-    kept.close();
+    stored.close();
     assert_eq!(place.open(&KEYS).states(), states);
 }
 
 #[test]
-fn every_start_is_counted_also_one_that_ends_before_it_serves() {
+fn every_start_is_counted_even_without_serving() {
     let place = Place::new();
     for start in 1..4 {
         assert_eq!(DataFile::open(place.file(), &KEYS).unwrap().starts(), start);
     }
-    let kept = place.open(&KEYS);
-    drop(kept);
+    let stored = place.open(&KEYS);
+    drop(stored);
     assert_eq!(DataFile::open(place.file(), &KEYS).unwrap().starts(), 5);
 }
 
 #[test]
-fn fixtures_and_state_go_through_the_file_as_well() {
+fn resets_and_fixtures_are_stored_too() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
-    kept.pay(KEYS[0]);
-    kept.add_customer(KEYS[0], "cus_7");
-    let state = kept.gateway.first_tenant().state_json();
-    kept.gateway.reset();
+    let stored = place.open(&KEYS);
+    stored.pay(KEYS[0]);
+    stored.add_customer(KEYS[0], "cus_7");
+    let state = stored.gateway.first_tenant().state_json();
+    stored.gateway.reset();
     let fixtures = payments_fake::Fixtures::from_json(&state).unwrap();
-    kept.gateway.load(&fixtures);
-    let states = kept.states();
-    kept.close();
+    stored.gateway.load(&fixtures);
+    let states = stored.states();
+    stored.close();
     assert_eq!(place.open(&KEYS).states(), states);
 }
 
 #[test]
 #[should_panic(expected = "the gateway's keys are those of the data file")]
-fn a_builder_with_another_key_is_a_mistake() {
+fn a_builder_with_another_key_panics() {
     let place = Place::new();
     let file = DataFile::open(place.file(), &KEYS).unwrap();
-    let builder = FakeGateway::builder().another_api_key("a_key_that_the_file_was_not_asked_for");
+    let builder = FakeGateway::builder().another_api_key("a_key_that_was_not_passed_to_the_file");
     let _ = file.gateway(builder);
 }
 
 #[test]
-fn a_sandbox_serves_a_kept_gateway() {
+fn a_sandbox_serves_a_stored_gateway() {
     use payments_sandbox::Sandbox;
 
     let place = Place::new();
-    let Kept { gateway, store } = place.open(&KEYS);
+    let StoredGateway { gateway, store } = place.open(&KEYS);
     let sandbox = Sandbox::builder().gateway(gateway).start_blocking().unwrap();
     sandbox.gateway().first_tenant().add_customer_json(r#"{"CustomerId":"cus_7"}"#).unwrap();
     let state = sandbox.gateway().first_tenant().state_json();

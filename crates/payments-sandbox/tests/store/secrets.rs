@@ -1,4 +1,4 @@
-//! What must never be in the file: card numbers, security codes, expiries, accounts and API keys.
+//! The file never holds card numbers, security codes, expiry dates, accounts or API keys.
 
 use std::fs;
 
@@ -7,9 +7,9 @@ use payments_fake::block_on;
 use payments_fake::test_values::{AMERICAN_EXPRESS, DECLINED, VISA};
 
 use crate::round_trip::{account_payment, card_payment};
-use crate::support::{KEYS, Kept, Place};
+use crate::support::{KEYS, Place, StoredGateway};
 
-/// Not a test value, and passes the Luhn check.
+/// Not a test value, but passes the Luhn check.
 const REAL_LOOKING: &str = "4539578763621486";
 
 fn contains(bytes: &[u8], text: &str) -> bool {
@@ -19,12 +19,15 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 #[test]
 fn no_secret_is_in_the_file_or_its_log() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
-    everything_with_secrets(&kept);
-    block_on(kept.flushed()).unwrap();
+    let stored = place.open(&KEYS);
+    everything_with_secrets(&stored);
+    block_on(stored.flushed()).unwrap();
     let mut images = vec![fs::read(place.file()).unwrap(), fs::read(place.log()).unwrap()];
-    assert!(images.iter().any(|image| contains(image, "************1486")), "the last four digits are kept");
-    kept.close();
+    assert!(
+        images.iter().any(|image| contains(image, "************1486")),
+        "the last four digits are stored"
+    );
+    stored.close();
     images.push(fs::read(place.file()).unwrap());
     for last_four in ["4242", "1486", "0002", "0005"] {
         assert!(contains(&images[2], last_four), "{last_four}");
@@ -42,8 +45,8 @@ fn no_secret_is_in_the_file_or_its_log() {
     }
 }
 
-fn everything_with_secrets(kept: &Kept) {
-    let pay = |key, body| kept.post(key, "/transaction", Bytes::from_owner(body));
+fn everything_with_secrets(stored: &StoredGateway) {
+    let pay = |key, body| stored.post(key, "/transaction", Bytes::from_owner(body));
     for key in KEYS {
         for number in [VISA, DECLINED, REAL_LOOKING] {
             for (auth, tokenize) in [(false, false), (true, true)] {
@@ -51,19 +54,19 @@ fn everything_with_secrets(kept: &Kept) {
             }
         }
         pay(key, account_payment());
-        let tenant = kept.gateway.tenant(key).unwrap();
+        let tenant = stored.gateway.tenant(key).unwrap();
         let token = tenant.tokens().first().map(|token| token.token_id.to_string());
-        kept.charge(key, &token.expect("a payment made a token"));
+        stored.charge(key, &token.expect("a payment created a token"));
         let token = format!(r#"{{"TokenId":"tok_own","CardNumber":"{AMERICAN_EXPRESS}"}}"#);
         tenant.add_token_json(&token).unwrap();
-        kept.add_customer(key, "cus_7");
-        let authorised = kept.post(key, "/transaction", Bytes::from_owner(card_payment(VISA, true, false)));
-        kept.void(key, authorised["data"]["TransactionId"].as_str().unwrap());
+        stored.add_customer(key, "cus_7");
+        let authorized = stored.post(key, "/transaction", Bytes::from_owner(card_payment(VISA, true, false)));
+        stored.void(key, authorized["data"]["TransactionId"].as_str().unwrap());
     }
 }
 
 #[test]
-fn two_files_do_not_show_that_they_have_a_key_in_common() {
+fn two_files_do_not_reveal_a_common_key() {
     let hash = || {
         let place = Place::new();
         place.open(&KEYS).close();
@@ -76,12 +79,12 @@ fn two_files_do_not_show_that_they_have_a_key_in_common() {
 }
 
 #[test]
-fn debug_shows_no_key_and_nothing_that_is_kept() {
+fn debug_shows_neither_keys_nor_records() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
-    kept.add_customer(KEYS[0], "cus_7");
-    let shown = format!("{:?}", kept.store);
-    kept.close();
+    let stored = place.open(&KEYS);
+    stored.add_customer(KEYS[0], "cus_7");
+    let shown = format!("{:?}", stored.store);
+    stored.close();
     let shown = format!("{shown}{:?}", payments_sandbox::DataFile::open(place.file(), &KEYS).unwrap());
     assert!(!shown.contains(KEYS[0]) && !shown.contains("cus_7"), "{shown}");
 }

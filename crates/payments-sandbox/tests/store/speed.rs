@@ -15,13 +15,13 @@ use crate::support::{KEYS, Place};
 #[ignore = "a measurement"]
 fn a_hundred_thousand_transactions_load() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
+    let stored = place.open(&KEYS);
     let body = Bytes::from_owner(card_payment(VISA, false, false));
     for _ in 0..100_000 {
-        kept.post(KEYS[0], "/transaction", body.clone());
+        stored.post(KEYS[0], "/transaction", body.clone());
     }
     let written = Instant::now();
-    kept.close();
+    stored.close();
     println!("closed after {:?}", written.elapsed());
     println!("{} bytes", place.file().metadata().unwrap().len());
     for _ in 0..5 {
@@ -43,15 +43,15 @@ fn a_hundred_thousand_transactions_load() {
 fn payments_a_second_that_wait_for_their_commit() {
     for waiters in [1, 8, 64, 256] {
         let place = Place::new();
-        let kept = place.open(&KEYS);
+        let stored = place.open(&KEYS);
         let body = Bytes::from_owner(card_payment(VISA, false, false));
         let end = Instant::now() + Duration::from_secs(3);
         let paid: u32 = thread::scope(|scope| {
             let pay = || {
                 let mut paid = 0;
                 while Instant::now() < end {
-                    kept.post(KEYS[0], "/transaction", body.clone());
-                    block_on(kept.flushed()).unwrap();
+                    stored.post(KEYS[0], "/transaction", body.clone());
+                    block_on(stored.flushed()).unwrap();
                     paid += 1;
                 }
                 paid

@@ -15,7 +15,7 @@ pub(crate) const KEYS: [&str; 2] = ["first_key_of_the_tests", "second_key_of_the
 
 pub(crate) const PRICE: Amount = Amount::from_cents(10_50);
 
-/// A data file's place in a folder of its own.
+/// A folder for one data file.
 pub(crate) struct Place {
     folder: TempDir,
 }
@@ -46,23 +46,23 @@ impl Place {
         names
     }
 
-    pub(crate) fn open(&self, keys: &[&str]) -> Kept {
-        Kept::open(&self.file(), keys)
+    pub(crate) fn open(&self, keys: &[&str]) -> StoredGateway {
+        StoredGateway::open(&self.file(), keys)
     }
 
-    /// The file by itself, while no store has it.
+    /// A direct SQLite connection to the file, while no store has it open.
     pub(crate) fn sql(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.file()).unwrap()
     }
 }
 
-/// A gateway and what keeps it.
-pub(crate) struct Kept {
+/// A gateway and the store of its changes.
+pub(crate) struct StoredGateway {
     pub(crate) gateway: FakeGateway,
     pub(crate) store: Store,
 }
 
-impl Kept {
+impl StoredGateway {
     pub(crate) fn open(path: &Path, keys: &[&str]) -> Self {
         Self::open_with(path, keys, |_| ())
     }
@@ -83,21 +83,21 @@ impl Kept {
         Box::pin(async move { responder.flushed().await })
     }
 
-    /// What each key sees.
+    /// The state of each key.
     pub(crate) fn states(&self) -> Vec<String> {
         self.gateway.tenants().map(|tenant| tenant.state_json()).collect()
     }
 
-    /// Adds a customer, which is a change without a payment around it.
+    /// Adds a customer: a change without a payment.
     pub(crate) fn add_customer(&self, key: &str, id: &str) {
         let json = format!(r#"{{"CustomerId":"{id}","CustomerName":"Ada Example"}}"#);
         self.gateway.tenant(key).unwrap().add_customer_json(&json).unwrap();
     }
 
-    /// Charges a named token and gives the transaction's id.
+    /// Charges a named token and returns the transaction's id.
     pub(crate) fn pay(&self, key: &str) -> String {
-        let answer = self.charge(key, "tok_approved");
-        answer["data"]["TransactionId"].as_str().unwrap().to_owned()
+        let response = self.charge(key, "tok_approved");
+        response["data"]["TransactionId"].as_str().unwrap().to_owned()
     }
 
     pub(crate) fn charge(&self, key: &str, token: &str) -> Value {
@@ -117,8 +117,8 @@ impl Kept {
             .body(body)
             .unwrap();
         match self.gateway.handle(noon(), request) {
-            Reply::Answer(answer) => serde_json::from_slice(answer.body()).unwrap(),
-            reply => panic!("expected an answer, not {reply:?}"),
+            Reply::Answer(response) => serde_json::from_slice(response.body()).unwrap(),
+            reply => panic!("expected a response, not {reply:?}"),
         }
     }
 }
@@ -127,12 +127,12 @@ fn noon() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_900_000_000)
 }
 
-/// What a future says when it is asked once, by somebody who does not wait.
+/// Polls a future once, without a waker.
 pub(crate) fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     std::pin::Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Holds the writer between two commits: it wakes whoever waits for the first one, and this waker does not return.
+/// Holds the writer between two commits: the writer wakes the waiters of the first one, and this waker does not return.
 pub(crate) struct Hold {
     waker: Waker,
     is_held: mpsc::Receiver<()>,
@@ -146,7 +146,7 @@ struct Holding {
 
 impl Wake for Holding {
     fn wake(self: Arc<Self>) {
-        // An end that is gone has let go.
+        // An error means that the `Hold` was dropped, which releases the writer.
         let _ = self.held.send(());
         let _ = self.released.lock().unwrap().recv();
     }
@@ -160,22 +160,22 @@ impl Hold {
         Self { waker, is_held, release }
     }
 
-    /// Makes a change, and waits until the writer has committed that and is held.
-    pub(crate) fn after_a_change(kept: &Kept) -> Self {
-        // If the commit comes before the hold waits for it, nobody is woken: once more.
+    /// Makes a change, and waits until the writer has committed it and is held.
+    pub(crate) fn after_a_change(stored: &StoredGateway) -> Self {
+        // If the commit ends before the hold waits for it, the waker is not called. Then this tries again.
         for attempt in 0.. {
-            kept.add_customer(KEYS[0], &format!("cus_holds_{attempt}"));
+            stored.add_customer(KEYS[0], &format!("cus_holds_{attempt}"));
             let hold = Self::new();
-            let mut flushed = kept.flushed();
+            let mut flushed = stored.flushed();
             if hold.waits_for(&mut flushed) {
                 hold.wait();
                 return hold;
             }
         }
-        unreachable!("a commit takes longer than a few instructions");
+        unreachable!("the loop ends only with a hold");
     }
 
-    /// Whether the future is pending; the writer is then held when it makes it ready.
+    /// Whether the future is pending. If so, the writer is held when it makes the future ready.
     pub(crate) fn waits_for(&self, flushed: &mut Flushed) -> bool {
         flushed.as_mut().poll(&mut Context::from_waker(&self.waker)).is_pending()
     }
@@ -190,17 +190,17 @@ impl Hold {
     }
 }
 
-/// How many transactions the write-ahead log holds.
+/// How many transactions are in the write-ahead log.
 pub(crate) fn commits_in(log: &Path) -> usize {
     ends_of_commits(&fs::read(log).unwrap()).len()
 }
 
-/// Where each transaction ends in a write-ahead log: the frames that end one say how large the file then is.
+/// Where each transaction ends in a write-ahead log. The last frame of a transaction has the size of the database.
 pub(crate) fn ends_of_commits(log: &[u8]) -> Vec<usize> {
     const HEADER: usize = 32;
     const FRAME_HEADER: usize = 24;
     let page_size = u32::from_be_bytes(log[8..12].try_into().unwrap()) as usize;
-    // A log that was begun anew keeps old frames behind the new ones; they have the salt of the old.
+    // After a reset of the log, old frames with another salt are left behind the new ones.
     let salt = &log[16..24];
     let frames = log[HEADER..].chunks_exact(FRAME_HEADER + page_size);
     let own = frames.take_while(|frame| &frame[8..16] == salt).enumerate();

@@ -1,4 +1,4 @@
-//! Whenever the process is killed, the file holds every deed as a whole or not at all.
+//! Whenever the process is killed, the file has each group of changes completely or not at all.
 
 use std::fs;
 
@@ -8,16 +8,16 @@ use payments_fake::{Fixtures, VoidAnswer, block_on};
 use proptest::prelude::*;
 
 use crate::round_trip::card_payment;
-use crate::support::{Hold, KEYS, Kept, Place, ends_of_commits};
+use crate::support::{Hold, KEYS, Place, StoredGateway, ends_of_commits};
 
-/// What changes more than one record, or the books of more than one key.
+/// An action that changes more than one record, or the records of more than one key.
 #[derive(Clone, Debug)]
-enum Deed {
-    /// A payment and the token that it makes.
+enum Action {
+    /// A payment and the token that it creates.
     Pay {
         tenant: usize,
     },
-    /// An authorisation's end and the void's own entry.
+    /// The voided authorization and the void's own entry.
     Void {
         tenant: usize,
         nth: usize,
@@ -31,19 +31,19 @@ enum Deed {
     },
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn action() -> impl Strategy<Value = Action> {
     let tenant = 0..KEYS.len();
     prop_oneof![
-        6 => tenant.clone().prop_map(|tenant| Deed::Pay { tenant }),
-        4 => (tenant, 0..4_usize).prop_map(|(tenant, nth)| Deed::Void { tenant, nth }),
-        1 => (1..20_usize).prop_map(|records| Deed::Load { records }),
-        1 => Just(Deed::Reset),
-        2 => (1..20_usize).prop_map(|records| Deed::ResetTo { records }),
+        6 => tenant.clone().prop_map(|tenant| Action::Pay { tenant }),
+        4 => (tenant, 0..4_usize).prop_map(|(tenant, nth)| Action::Void { tenant, nth }),
+        1 => (1..20_usize).prop_map(|records| Action::Load { records }),
+        1 => Just(Action::Reset),
+        2 => (1..20_usize).prop_map(|records| Action::ResetTo { records }),
     ]
 }
 
-fn pay(kept: &Kept, key: &str) {
-    kept.post(key, "/transaction", Bytes::from_owner(card_payment(VISA, true, true)));
+fn pay(stored: &StoredGateway, key: &str) {
+    stored.post(key, "/transaction", Bytes::from_owner(card_payment(VISA, true, true)));
 }
 
 fn fixtures(records: usize) -> Fixtures {
@@ -54,22 +54,22 @@ fn fixtures(records: usize) -> Fixtures {
     Fixtures::from_json(&json).unwrap()
 }
 
-fn carry_out(kept: &Kept, deed: &Deed) {
-    match *deed {
-        Deed::Pay { tenant } => pay(kept, KEYS[tenant]),
-        Deed::Void { tenant, nth } => {
-            let ledger = kept.gateway.tenant(KEYS[tenant]).unwrap().ledger();
+fn run(stored: &StoredGateway, action: &Action) {
+    match *action {
+        Action::Pay { tenant } => pay(stored, KEYS[tenant]),
+        Action::Void { tenant, nth } => {
+            let ledger = stored.gateway.tenant(KEYS[tenant]).unwrap().ledger();
             if let Some(entry) = ledger.entries().get(nth) {
-                kept.void(KEYS[tenant], entry.transaction_id().as_str());
+                stored.void(KEYS[tenant], entry.transaction_id().as_str());
             }
         }
-        Deed::Load { records } => kept.gateway.load(&fixtures(records)),
-        Deed::Reset => kept.gateway.reset(),
-        Deed::ResetTo { records } => kept.gateway.reset_to(&fixtures(records)),
+        Action::Load { records } => stored.gateway.load(&fixtures(records)),
+        Action::Reset => stored.gateway.reset(),
+        Action::ResetTo { records } => stored.gateway.reset_to(&fixtures(records)),
     }
 }
 
-/// What both keys have when the process is killed at each commit of the log, oldest first.
+/// The state of both keys if the process is killed after each commit of the log, oldest first.
 fn states_after_each_commit(place: &Place) -> Vec<Vec<String>> {
     let log = fs::read(place.log()).unwrap();
     let states = ends_of_commits(&log).into_iter().map(|end| {
@@ -85,23 +85,23 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
 
     #[test]
-    fn every_commit_ends_between_two_deeds(deeds in prop::collection::vec(deed(), 1..16)) {
+    fn every_commit_ends_between_two_actions(actions in prop::collection::vec(action(), 1..16)) {
         let place = Place::new();
         let own_entries =
             |choices: &mut payments_fake::Choices| choices.void_answer = VoidAnswer::NewTransactionId;
-        let kept = Kept::open_with(&place.file(), &KEYS, own_entries);
-        let mut between = vec![kept.states()];
-        for deed in &deeds {
-            carry_out(&kept, deed);
-            between.push(kept.states());
+        let stored = StoredGateway::open_with(&place.file(), &KEYS, own_entries);
+        let mut between = vec![stored.states()];
+        for action in &actions {
+            run(&stored, action);
+            between.push(stored.states());
         }
-        block_on(kept.flushed()).unwrap();
+        block_on(stored.flushed()).unwrap();
 
         let mut later = between.as_slice();
         let survived = states_after_each_commit(&place);
         for states in &survived {
             let found = later.iter().position(|whole| whole == states);
-            prop_assert!(found.is_some(), "half of a deed, or one that was undone: {:?}", states);
+            prop_assert!(found.is_some(), "part of an action, or an action that was undone: {:?}", states);
             later = &later[found.unwrap_or_default()..];
         }
         prop_assert_eq!(survived.last(), between.last());
@@ -109,35 +109,35 @@ proptest! {
 }
 
 #[test]
-fn a_commit_that_is_full_still_takes_the_rest_of_a_deed() {
+fn a_full_commit_still_takes_the_rest_of_a_group() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
-    let writer = Hold::after_a_change(&kept);
+    let stored = place.open(&KEYS);
+    let writer = Hold::after_a_change(&stored);
     let before = states_after_each_commit(&place).len();
     for number in 0..4095 {
-        kept.add_customer(KEYS[0], &format!("cus_{number}"));
+        stored.add_customer(KEYS[0], &format!("cus_{number}"));
     }
-    pay(&kept, KEYS[0]);
-    let first = kept.states();
-    kept.add_customer(KEYS[0], "cus_last");
-    let second = kept.states();
+    pay(&stored, KEYS[0]);
+    let first = stored.states();
+    stored.add_customer(KEYS[0], "cus_last");
+    let second = stored.states();
     writer.release();
-    block_on(kept.flushed()).unwrap();
+    block_on(stored.flushed()).unwrap();
     assert_eq!(states_after_each_commit(&place)[before..], [first, second]);
 }
 
 #[test]
 fn a_reset_of_all_keys_to_large_fixtures_is_one_commit() {
     let place = Place::new();
-    let kept = place.open(&KEYS);
+    let stored = place.open(&KEYS);
     for key in KEYS {
-        pay(&kept, key);
+        pay(&stored, key);
     }
-    let writer = Hold::after_a_change(&kept);
+    let writer = Hold::after_a_change(&stored);
     let before = states_after_each_commit(&place).len();
-    kept.gateway.reset_to(&fixtures(3000));
-    let begun = kept.states();
+    stored.gateway.reset_to(&fixtures(3000));
+    let states = stored.states();
     writer.release();
-    block_on(kept.flushed()).unwrap();
-    assert_eq!(states_after_each_commit(&place)[before..], [begun]);
+    block_on(stored.flushed()).unwrap();
+    assert_eq!(states_after_each_commit(&place)[before..], [states]);
 }

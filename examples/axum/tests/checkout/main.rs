@@ -1,4 +1,4 @@
-//! The checkout as a process of its own, over real sockets, with browsers that hang up and processes that are killed.
+//! The checkout in its own process, over real sockets, with browsers that disconnect and processes that are killed.
 #![cfg(unix)]
 #![allow(clippy::print_stdout, reason = "figures and seeds")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
@@ -20,7 +20,7 @@ use shop::{Instance, Shop};
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
 #[test]
-fn an_order_is_paid_once_and_a_retry_gets_the_recorded_result() {
+fn order_is_paid_once_and_a_retry_gets_the_recorded_result() {
     let shop = Shop::open();
     let instance = shop.start();
     let first = instance.pay("17", "tok_approved");
@@ -34,10 +34,10 @@ fn an_order_is_paid_once_and_a_retry_gets_the_recorded_result() {
 }
 
 #[test]
-fn a_decline_is_recorded_and_another_card_is_a_request_of_its_own() {
+fn decline_is_recorded_and_another_card_is_a_separate_request() {
     let shop = Shop::open();
     let instance = shop.start();
-    // The browser leaves while the service declines, so it never heard of it.
+    // The browser disconnects during the decline, so it never sees it.
     let gate = shop.gateway().gate_after_commit(TOKENS);
     let browser = instance.begin("17", "tok_declined");
     while gate.held() == 0 {
@@ -47,7 +47,7 @@ fn a_decline_is_recorded_and_another_card_is_a_request_of_its_own() {
     gate.release();
     let declined = instance.pay_patiently("17", "tok_declined");
     assert_eq!((declined.0, &declined.1["recorded"]), (402, &json!(true)), "{declined:?}");
-    // A plain retry never tries another card, and never the same one again.
+    // A plain retry charges neither another card nor the same one again.
     assert_eq!(instance.pay("17", "tok_declined").0, 402);
     assert_eq!(shop.gateway().requests().len(), 1);
     let paid = instance.pay_with_another_card("17", "tok_approved");
@@ -58,7 +58,7 @@ fn a_decline_is_recorded_and_another_card_is_a_request_of_its_own() {
 }
 
 #[test]
-fn a_lost_answer_is_unknown_and_no_retry_pays_it_again() {
+fn lost_response_is_unknown_and_no_retry_pays_again() {
     let shop = Shop::open();
     let instance = shop.start();
     shop.gateway().arm(Fault::response_lost(TOKENS));
@@ -70,7 +70,7 @@ fn a_lost_answer_is_unknown_and_no_retry_pays_it_again() {
 }
 
 #[test]
-fn a_shutdown_waits_for_the_charges_of_browsers_that_have_left() {
+fn shutdown_waits_for_the_charges_of_disconnected_browsers() {
     let shop = Shop::open();
     let instance = shop.start();
     let gate = shop.gateway().gate_after_commit(TOKENS);
@@ -85,8 +85,8 @@ fn a_shutdown_waits_for_the_charges_of_browsers_that_have_left() {
     assert_eq!(shop.start().get("/orders/17").1["state"], "processed");
 }
 
-/// Browsers that hang up at random moments, and then one that waits.
-fn browsers_hang_up(shop: &Shop, instances: &[Instance]) {
+/// For each order, some browsers disconnect at random moments, and then one waits.
+fn disconnect_browsers(shop: &Shop, instances: &[Instance]) {
     const ORDERS: usize = 60;
     let seed = shop::seed();
     let mut random = fastrand::Rng::with_seed(seed);
@@ -100,8 +100,8 @@ fn browsers_hang_up(shop: &Shop, instances: &[Instance]) {
             drop(browser);
             hang_ups += 1;
         }
-        let answer = instances[random.usize(..instances.len())].pay_patiently(&order, "tok_approved");
-        assert_eq!(answer.0, 200, "seed {seed}, order {order}: {answer:?}");
+        let response = instances[random.usize(..instances.len())].pay_patiently(&order, "tok_approved");
+        assert_eq!(response.0, 200, "seed {seed}, order {order}: {response:?}");
     }
     let (charged, sent) = (shop.charged(), shop.sent());
     let duplicates = sent.values().filter(|count| **count > 1).count();
@@ -114,22 +114,22 @@ fn browsers_hang_up(shop: &Shop, instances: &[Instance]) {
 }
 
 #[test]
-fn a_browser_that_hangs_up_is_charged_once_over_sqlite() {
+fn disconnected_browser_is_charged_once_with_sqlite() {
     let shop = Shop::open();
     let instance = shop.start();
-    browsers_hang_up(&shop, &[instance]);
+    disconnect_browsers(&shop, &[instance]);
 }
 
 #[test]
-fn a_browser_that_hangs_up_is_charged_once_by_two_instances_over_postgresql() {
+fn disconnected_browser_is_charged_once_by_two_instances_with_postgresql() {
     let Some(server) = Server::start() else { return };
     let shop = Shop::open_over(server.url());
     let instances = [shop.start(), shop.start()];
-    browsers_hang_up(&shop, &instances);
+    disconnect_browsers(&shop, &instances);
 }
 
-/// Kills the first instance again and again while browsers pay at all of them.
-fn instances_are_killed(shop: &Shop, count: usize) {
+/// Kills the first instance repeatedly while browsers pay at all instances.
+fn kill_instances(shop: &Shop, count: usize) {
     const ROUNDS: usize = 8;
     const BROWSERS: usize = 4;
     let seed = shop::seed();
@@ -147,8 +147,8 @@ fn instances_are_killed(shop: &Shop, count: usize) {
                         let mut orders = Vec::new();
                         while !is_over.load(Ordering::Relaxed) && orders.len() < 50 {
                             let order = format!("{round}-{browser}-{}", orders.len());
-                            let answer = instance.try_to_pay(&order, "tok_approved");
-                            orders.push((order, answer.map(|answer| answer.0)));
+                            let response = instance.try_to_pay(&order, "tok_approved");
+                            orders.push((order, response.map(|response| response.0)));
                         }
                         orders
                     })
@@ -165,12 +165,12 @@ fn instances_are_killed(shop: &Shop, count: usize) {
 
     let (mut paid, mut unknown) = (0, 0);
     for (order, before) in &orders {
-        let answer = instances[random.usize(..count)].pay_patiently(order, "tok_approved").0;
-        match (before, answer) {
+        let response = instances[random.usize(..count)].pay_patiently(order, "tok_approved").0;
+        match (before, response) {
             (_, 200) => paid += 1,
-            // Only what a killed process had in flight, or what a browser was told so.
+            // Only for a charge in flight in a killed process, or one already reported as unknown.
             (None | Some(202), 202) => unknown += 1,
-            _ => panic!("seed {seed}, order {order}: {before:?}, then {answer}"),
+            _ => panic!("seed {seed}, order {order}: {before:?}, then {response}"),
         }
     }
     let (charged, sent) = (shop.charged(), shop.sent());
@@ -190,12 +190,12 @@ fn instances_are_killed(shop: &Shop, count: usize) {
 }
 
 #[test]
-fn a_killed_process_leaves_no_order_to_be_charged_twice_over_sqlite() {
-    instances_are_killed(&Shop::open(), 1);
+fn killed_process_causes_no_second_charge_with_sqlite() {
+    kill_instances(&Shop::open(), 1);
 }
 
 #[test]
-fn a_killed_process_leaves_no_order_to_be_charged_twice_by_two_instances_over_postgresql() {
+fn killed_process_causes_no_second_charge_by_two_instances_with_postgresql() {
     let Some(server) = Server::start() else { return };
-    instances_are_killed(&Shop::open_over(server.url()), 2);
+    kill_instances(&Shop::open_over(server.url()), 2);
 }

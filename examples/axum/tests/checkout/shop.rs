@@ -1,4 +1,4 @@
-//! A sandbox of the payment service, and the checkout as processes over one journal.
+//! A sandbox as the payment service, and processes of the checkout with one journal.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -20,10 +20,10 @@ pub(crate) struct Shop {
     _folder: TempDir,
 }
 
-/// A status and a JSON document, null where the body is none.
-pub(crate) type Answer = (u16, Value);
+/// A status and a JSON body, null if the body is not JSON.
+pub(crate) type Response = (u16, Value);
 
-/// That of `SEED`, to run a random test again.
+/// `SEED`, to repeat a random test, or a new one.
 pub(crate) fn seed() -> u64 {
     let seed = env::var("SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
     println!("SEED={seed}");
@@ -45,7 +45,7 @@ impl Shop {
         self.sandbox.gateway()
     }
 
-    /// Each answer comes so much later, after the charge is made.
+    /// Delays each response by this much after the charge.
     pub(crate) fn slow(&self, by: Duration) {
         let late = Fault::on(OperationName::TokenTransaction).after_commit().delay(by);
         self.gateway().arm(late.times(u32::MAX));
@@ -75,13 +75,13 @@ impl Shop {
         Instance { process, address, _stdout: stdout }
     }
 
-    /// How often each order was charged.
+    /// The number of charges for each order.
     pub(crate) fn charged(&self) -> BTreeMap<String, usize> {
         let ledger = self.gateway().ledger();
         counted(ledger.charged().map(|entry| entry.reference_no.clone().unwrap()))
     }
 
-    /// How often each order was sent to the service.
+    /// The number of requests at the service for each order.
     pub(crate) fn sent(&self) -> BTreeMap<String, usize> {
         let requests = self.gateway().requests();
         counted(requests.iter().map(|request| request.field("ReferenceNo").unwrap().into_owned()))
@@ -101,7 +101,7 @@ fn counted(names: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
     counted
 }
 
-/// A process of the checkout. It is killed when it is dropped.
+/// A process of the checkout, killed when this is dropped.
 pub(crate) struct Instance {
     process: Child,
     address: String,
@@ -109,32 +109,32 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    pub(crate) fn pay(&self, order: &str, token: &str) -> Answer {
-        self.try_to_pay(order, token).expect("it answers")
+    pub(crate) fn pay(&self, order: &str, token: &str) -> Response {
+        self.try_to_pay(order, token).expect("a response")
     }
 
-    pub(crate) fn pay_with_another_card(&self, order: &str, token: &str) -> Answer {
-        self.post(&format!("/orders/{order}/pay-with-another-card"), token, &[]).expect("it answers")
+    pub(crate) fn pay_with_another_card(&self, order: &str, token: &str) -> Response {
+        self.post(&format!("/orders/{order}/pay-with-another-card"), token, &[]).expect("a response")
     }
 
     /// `None` if the connection breaks.
-    pub(crate) fn try_to_pay(&self, order: &str, token: &str) -> Option<Answer> {
+    pub(crate) fn try_to_pay(&self, order: &str, token: &str) -> Option<Response> {
         self.post(&format!("/orders/{order}/pay"), token, &[])
     }
 
-    /// As a browser's program does that was told to send the same request again in a moment.
-    pub(crate) fn pay_patiently(&self, order: &str, token: &str) -> Answer {
+    /// Repeats the request as the responses 409 and 503 ask.
+    pub(crate) fn pay_patiently(&self, order: &str, token: &str) -> Response {
         for _ in 0..1000 {
-            let answer = self.pay(order, token);
-            if ![409, 503].contains(&answer.0) {
-                return answer;
+            let response = self.pay(order, token);
+            if ![409, 503].contains(&response.0) {
+                return response;
             }
             thread::sleep(Duration::from_millis(10));
         }
-        panic!("order {order} never ends");
+        panic!("order {order} is never finished");
     }
 
-    /// Sends the request and leaves its connection open until it is dropped.
+    /// Sends the request and returns the open connection.
     pub(crate) fn begin(&self, order: &str, token: &str) -> TcpStream {
         let body = json!({"token": token}).to_string();
         let mut browser = TcpStream::connect(&self.address).unwrap();
@@ -148,12 +148,12 @@ impl Instance {
         browser
     }
 
-    pub(crate) fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Response {
         let response = agent().get(format!("http://{}{path}", self.address)).call().unwrap();
         read(response)
     }
 
-    pub(crate) fn post(&self, path: &str, token: &str, headers: &[(&str, &str)]) -> Option<Answer> {
+    pub(crate) fn post(&self, path: &str, token: &str, headers: &[(&str, &str)]) -> Option<Response> {
         let mut request = agent().post(format!("http://{}{path}", self.address));
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -169,7 +169,7 @@ impl Instance {
         assert!(status.success(), "it is alive");
     }
 
-    /// The exit code.
+    /// Waits for the exit code.
     pub(crate) fn end(mut self) -> Option<i32> {
         self.process.wait().unwrap().code()
     }
@@ -177,7 +177,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // Both fail for a process that has ended already.
+        // Both fail if the process has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -187,7 +187,7 @@ fn agent() -> ureq::Agent {
     ureq::Agent::config_builder().http_status_as_error(false).max_idle_connections(0).build().into()
 }
 
-fn read(mut response: ureq::http::Response<ureq::Body>) -> Answer {
+fn read(mut response: ureq::http::Response<ureq::Body>) -> Response {
     let status = response.status().as_u16();
     (status, response.body_mut().read_json().unwrap_or_default())
 }

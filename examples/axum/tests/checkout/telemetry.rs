@@ -1,4 +1,4 @@
-//! What a collector gets of one payment, read back from a collector that this test runs.
+//! What a collector gets for one payment, with a collector that this test runs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use crate::shop::Shop;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-/// What was exported, one document for each export.
+/// The exported documents.
 type Exported = Arc<Mutex<Vec<Value>>>;
 
 /// An OTLP collector on loopback.
@@ -37,7 +37,7 @@ fn collector(runtime: &Runtime) -> (String, Exported) {
 }
 
 #[test]
-fn one_payment_is_one_trace_from_the_browser_to_the_service_and_its_figures_are_counted() {
+fn payment_is_one_trace_from_browser_to_service_with_metrics() {
     let runtime = Runtime::new().unwrap();
     let (collector, exported) = collector(&runtime);
     let shop = Shop::open();
@@ -46,7 +46,7 @@ fn one_payment_is_one_trace_from_the_browser_to_the_service_and_its_figures_are_
     let headers = [("traceparent", &*sender), ("x-request-id", "req-17")];
     assert_eq!(instance.post("/orders/17/pay", "tok_approved", &headers).unwrap().0, 200);
     instance.signal("TERM");
-    assert_eq!(instance.end(), Some(0), "what was measured gets out before it ends");
+    assert_eq!(instance.end(), Some(0), "the exit code of a shutdown");
 
     let exported = exported.lock().unwrap();
     let spans: Vec<_> = inside(&exported, "resourceSpans", "scopeSpans", "spans").collect();
@@ -59,15 +59,15 @@ fn one_payment_is_one_trace_from_the_browser_to_the_service_and_its_figures_are_
 
     let mut text = String::new();
     write_spans(&mut text, &spans, "00f067aa0ba902b7", 0);
-    let told = text.lines().filter(|line| !line.contains(" = ")).count();
-    assert_eq!(told, spans.len(), "every span is in the browser's trace: {spans:#?}");
+    let written = text.lines().filter(|line| !line.contains(" = ")).count();
+    assert_eq!(written, spans.len(), "not every span is in the browser's trace: {spans:#?}");
     for metric in inside(&exported, "resourceMetrics", "scopeMetrics", "metrics") {
         write_metric(&mut text, metric);
     }
-    shows_what_the_readme_says(&text);
+    check_readme(&text);
 }
 
-/// The innermost objects of every export.
+/// The innermost objects of all exports.
 fn inside<'a>(
     exported: &'a [Value],
     resources: &'a str,
@@ -82,7 +82,7 @@ fn inside<'a>(
     resources.flat_map(move |it| all(it, scopes)).flat_map(move |it| all(it, name))
 }
 
-/// The spans below that one, each with its attributes.
+/// Writes the spans below `parent`, each with its attributes.
 fn write_spans(text: &mut String, spans: &[&Value], parent: &str, depth: usize) {
     for span in spans.iter().filter(|span| span["parentSpanId"] == parent) {
         write_named(text, span["name"].as_str().unwrap(), span, depth);
@@ -101,17 +101,17 @@ fn write_metric(text: &mut String, metric: &Value) {
     }
 }
 
-/// The name, and below it the attributes that are not of the place in the code, in the order of their names.
-fn write_named(text: &mut String, name: &str, of: &Value, depth: usize) {
-    let pairs = of["attributes"].as_array().unwrap().iter().map(|pair| {
+/// Writes the name, and below it the attributes by name, without those about the source code.
+fn write_named(text: &mut String, name: &str, object: &Value, depth: usize) {
+    let pairs = object["attributes"].as_array().unwrap().iter().map(|pair| {
         let value = pair["value"].as_object().unwrap().values().next().unwrap();
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         (pair["key"].as_str().unwrap(), value)
     });
-    let told = ["error.", "http.", "key", "payment.", "server.", "url."];
+    let prefixes = ["error.", "http.", "key", "payment.", "server.", "url."];
     let mut pairs: BTreeMap<_, _> =
-        pairs.filter(|(name, _)| told.iter().any(|it| name.starts_with(it))).collect();
-    // Another one each time.
+        pairs.filter(|(name, _)| prefixes.iter().any(|it| name.starts_with(it))).collect();
+    // Differs in each run.
     pairs.entry("server.port").and_modify(|port| "PORT".clone_into(port));
     let indent = "  ".repeat(depth);
     writeln!(text, "{indent}{name}").unwrap();
@@ -120,8 +120,8 @@ fn write_named(text: &mut String, name: &str, of: &Value, depth: usize) {
     }
 }
 
-/// `UPDATE_DOCS=1` writes it there.
-fn shows_what_the_readme_says(text: &str) {
+/// Compares the text with the README. `UPDATE_DOCS=1` rewrites it there.
+fn check_readme(text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let readme = fs::read_to_string(&path).unwrap();
     let (before, rest) = readme.split_once("```text\n").expect("the README has a block of text");
@@ -129,5 +129,5 @@ fn shows_what_the_readme_says(text: &str) {
     if std::env::var_os("UPDATE_DOCS").is_some() {
         return fs::write(path, format!("{before}```text\n{text}```\n{after}")).unwrap();
     }
-    assert_eq!(shown, text, "UPDATE_DOCS=1 writes it anew");
+    assert_eq!(shown, text, "UPDATE_DOCS=1 rewrites the README");
 }

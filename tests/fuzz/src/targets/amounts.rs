@@ -7,7 +7,7 @@ use crate::decimal::Decimal;
 use crate::http_text::line;
 use crate::json::is_number;
 
-/// Two amounts, one to a line: each against arithmetic on digits, and then compared and added.
+/// Two amounts, one per line. Each is compared with arithmetic on digits. Then the two are compared and added.
 pub fn read_amount(data: &[u8]) {
     let (left, right) = line(data);
     let (Ok(left), Ok(right)) = (str::from_utf8(left), str::from_utf8(right)) else { return };
@@ -18,9 +18,9 @@ pub fn read_amount(data: &[u8]) {
 
 fn check(text: &str) -> Option<(Amount, Decimal)> {
     let amount: Option<Amount> = text.parse().ok();
-    assert!(amount.is_none() || is_number(text), "{text:?} is no number");
+    assert!(amount.is_none() || is_number(text), "{text:?} is not a number");
     let Some(value) = Decimal::read(text) else {
-        // An exponent that no amount has, unless it is zero all the same.
+        // With an exponent that is too large for `Decimal`, only zero is an amount.
         assert!(amount.is_none_or(|amount| amount == Amount::from_cents(0)), "{text:?}");
         return None;
     };
@@ -42,11 +42,11 @@ fn check(text: &str) -> Option<(Amount, Decimal)> {
 }
 
 fn check_pair((left, left_value): (Amount, Decimal), (right, right_value): (Amount, Decimal)) {
-    let order = left_value.compare(&right_value).expect("amounts are near enough to each other");
+    let order = left_value.compare(&right_value).expect("the exponents of amounts are close enough");
     assert_eq!(left.cmp(&right), order, "{left} and {right}");
     assert_eq!(left == right, order.is_eq(), "{left} and {right}");
     assert!(left != right || hash(left) == hash(right), "{left} and {right}");
-    let sum = left_value.plus(&right_value).expect("amounts are near enough to each other");
+    let sum = left_value.plus(&right_value).expect("the exponents of amounts are close enough");
     match left.checked_add(right) {
         Some(found) => assert_eq!(Decimal::read(&found.to_string()).as_ref(), Some(&sum), "{left} + {right}"),
         None => assert!(sum.significant_digits() > 18, "{left} + {right} can be kept exactly"),

@@ -5,7 +5,7 @@ use payments_core::{ApiKey, Endpoint, Error, GetTransaction, Operation, Outcome}
 
 use crate::http_text::line;
 
-/// A key and a base address, one to a line.
+/// An API key and a base URL, one per line.
 pub fn read_endpoint(data: &[u8]) {
     let (key, base_url) = line(data);
     let (Ok(key), Ok(base_url)) = (str::from_utf8(key), str::from_utf8(base_url)) else { return };
@@ -18,62 +18,62 @@ pub fn read_endpoint(data: &[u8]) {
         }
         Err(error) => {
             assert!(!is_key);
-            check_refusal(&error, key);
+            check_error(&error, key);
             ApiKey::new("sk_live_8Qw2Zr5T").expect("visible ASCII")
         }
     };
     match Endpoint::new(base_url, key.clone()) {
         Ok(endpoint) => check_endpoint(&endpoint, base_url),
-        Err(error) => check_refusal(&error, base_url),
+        Err(error) => check_error(&error, base_url),
     }
     assert_eq!(format!("{key:?}"), "ApiKey([redacted])");
 }
 
-fn check_refusal(error: &Error, refused: &str) {
+fn check_error(error: &Error, input: &str) {
     assert!(error.is_configuration());
     assert_eq!(error.outcome(), Outcome::NotProcessed);
     let shown = format!("{error} {error:?}");
-    // The words of the errors themselves may be what was refused.
-    let is_their_own = || {
+    // The input may be part of the fixed text of a message.
+    let is_message_text = || {
         let key = || ApiKey::new("sk_live_8Qw2Zr5T").expect("visible ASCII");
         let addresses = ["", "https://u@a", "http://a"].into_iter();
         let mut errors = addresses
-            .map(|address| Endpoint::new(address, key()).expect_err("no good address"))
-            .chain(["", " "].map(|key| ApiKey::new(key).expect_err("no good key")));
-        errors.any(|error| format!("{error} {error:?}").contains(refused))
+            .map(|address| Endpoint::new(address, key()).expect_err("an invalid base URL"))
+            .chain(["", " "].map(|key| ApiKey::new(key).expect_err("an invalid key")));
+        errors.any(|error| format!("{error} {error:?}").contains(input))
     };
-    assert!(refused.len() < 16 || !shown.contains(refused) || is_their_own(), "{shown}");
+    assert!(input.len() < 16 || !shown.contains(input) || is_message_text(), "{shown}");
 }
 
 fn check_endpoint(endpoint: &Endpoint, base_url: &str) {
     assert_eq!(endpoint.base_url(), base_url.trim_end_matches('/'));
     assert!(!base_url.contains(['?', '#', ' ']), "{base_url}");
-    let (scheme, rest) = base_url.split_once("://").expect("an absolute address");
+    let (scheme, rest) = base_url.split_once("://").expect("an absolute URL");
     let authority = rest.split('/').next().unwrap_or_default();
     assert!(authority.is_ascii() && !authority.contains(['@', '\\', '%']), "{authority}");
     let host = host(authority);
     match scheme.to_ascii_lowercase().as_str() {
         "https" => {}
-        "http" => assert!(is_loopback(host), "card numbers would cross the network in the clear to {host}"),
-        other => panic!("the scheme {other}"),
+        "http" => assert!(is_loopback(host), "card numbers would be sent unencrypted to {host}"),
+        other => panic!("unexpected scheme {other}"),
     }
 
     let payment = TokenTransaction::builder("tok_1", Amount::from_cents(1), ConvenienceFee::Inactive).build();
     let void = Void::new("txn_1".parse().expect("a valid id"));
-    let look_up = GetTransaction::new("txn_1".parse().expect("a valid id"));
-    let addresses = [
+    let lookup = GetTransaction::new("txn_1".parse().expect("a valid id"));
+    let requests = [
         (payment.expect("a valid payment").request(endpoint).ok(), "/token-transaction"),
         (void.request(endpoint).ok(), "/void"),
-        (look_up.request(endpoint).ok(), "/transaction/txn_1"),
+        (lookup.request(endpoint).ok(), "/transaction/txn_1"),
     ];
-    for (request, path) in addresses {
-        let request = request.expect("an endpoint makes addresses");
-        let address = request.uri();
-        assert_eq!(address.host(), Some(host));
-        assert_eq!(address.authority().map(http::uri::Authority::as_str), Some(authority));
+    for (request, path) in requests {
+        let request = request.expect("a valid endpoint builds valid requests");
+        let uri = request.uri();
+        assert_eq!(uri.host(), Some(host));
+        assert_eq!(uri.authority().map(http::uri::Authority::as_str), Some(authority));
         let prefix = &rest[authority.len()..];
-        assert_eq!(address.path(), format!("{}{path}", prefix.trim_end_matches('/')));
-        assert_eq!(address.query(), None);
+        assert_eq!(uri.path(), format!("{}{path}", prefix.trim_end_matches('/')));
+        assert_eq!(uri.query(), None);
         assert!(request.headers()["authorization"].is_sensitive());
     }
 }

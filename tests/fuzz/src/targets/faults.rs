@@ -2,7 +2,7 @@ use payments_fake::{DocumentError, FakeGateway, Fault};
 
 use crate::digits::check_no_long_number_of;
 
-/// A fault as a JSON document, or as the text of a header.
+/// A fault as a JSON document or as a header value.
 pub fn read_fault(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     check(Fault::from_json(text), text);
@@ -19,11 +19,11 @@ fn check(read: Result<Fault, DocumentError>, text: &str) {
     let armed = &gateway.faults()[0];
     assert_eq!((armed.seen, armed.fired), (0, 0));
     let written = armed.to_json();
-    let again = Fault::from_json(&written).expect("what was written can be read");
+    let again = Fault::from_json(&written).expect("a written fault can be read");
     gateway.disarm_all();
     let id = gateway.arm(again);
     let armed = gateway.faults();
-    let again = armed.iter().find(|armed| armed.id == id).expect("it was armed");
+    let again = armed.iter().find(|armed| armed.id == id).expect("the fault is armed");
     let without_id = |json: &str| {
         let mut json: serde_json::Value = serde_json::from_str(json).expect("a fault is JSON");
         json.as_object_mut().expect("a fault is an object").remove("id");

@@ -2,7 +2,7 @@ use payments_fake::{FakeGateway, Fixtures};
 
 use crate::digits::check_no_long_number_of;
 
-/// What a gateway begins with: loaded, written and loaded again it is the same.
+/// The initial state of a gateway. Loading, writing and loading it again changes nothing.
 pub fn load_fixtures(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let fixtures = match Fixtures::from_json(text) {
@@ -10,7 +10,7 @@ pub fn load_fixtures(data: &[u8]) {
         Err(error) => return check_no_long_number_of(text, &[error.to_string(), format!("{error:?}")]),
     };
     let first = state(&fixtures);
-    let again = Fixtures::from_json(&first).expect("what a gateway writes can be read");
+    let again = Fixtures::from_json(&first).expect("a written state can be read");
     assert_eq!(state(&again), first);
 }
 

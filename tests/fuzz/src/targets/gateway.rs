@@ -9,14 +9,14 @@ use crate::digits::has_check_digit;
 use crate::http_text;
 use crate::json::Json;
 
-/// A conversation with the fake service: requests, each a head and a body, with lines of `---` between them.
+/// A sequence of requests to the fake service, separated by lines of `---`. Each has a head and a body.
 ///
-/// A header `Sandbox-Fault` asks for a fault, as it does in the sandbox.
+/// The header `Sandbox-Fault` requests a fault, as in the sandbox.
 pub fn handle_requests(data: &[u8]) {
     let gateway = FakeGateway::builder().seed(1).ignore_unfired_faults().build();
     let mut now = SystemTime::UNIX_EPOCH + Duration::from_hours(500_000);
     let mut rest = data;
-    for _ in 0..MOST_REQUESTS {
+    for _ in 0..MAX_REQUESTS {
         let end = rest.windows(SEPARATOR.len()).position(|window| window == SEPARATOR);
         let (piece, after) =
             end.map_or((rest, &[][..]), |end| (&rest[..end], &rest[end + SEPARATOR.len()..]));
@@ -50,28 +50,28 @@ fn exchange(gateway: &FakeGateway, now: SystemTime, mut request: http::Request<B
     let arrived = gateway.requests().split_off(records).pop();
     let operation = arrived.and_then(|request| request.operation());
     let after = charged(gateway);
-    if let Reply::Answer(answer) | Reply::Delayed { answer, .. } = &reply {
-        let claims = claims_success(answer, operation);
+    if let Reply::Answer(response) | Reply::Delayed { answer: response, .. } = &reply {
+        let succeeds = reports_success(response, operation);
         match operation {
             Some(OperationName::Transaction | OperationName::TokenTransaction) if !has_fault => {
-                assert_eq!(after, before + usize::from(claims), "{reply:?}");
+                assert_eq!(after, before + usize::from(succeeds), "{reply:?}");
             }
             Some(OperationName::Transaction | OperationName::TokenTransaction) => {
-                assert!(after <= before + 1 && (!claims || after == before + 1), "{reply:?}");
+                assert!(after <= before + 1 && (!succeeds || after == before + 1), "{reply:?}");
             }
             Some(OperationName::Void) => assert!(after <= before && before - after <= 1),
-            _ => assert_eq!(gateway.first_tenant().state_json(), state, "a look-up changed something"),
+            _ => assert_eq!(gateway.first_tenant().state_json(), state, "a lookup changed the state"),
         }
     }
     assert!(after <= before + 1, "charged twice for one request");
-    check_kept(gateway, &body, &shown_path);
+    check_no_card_number(gateway, &body, &shown_path);
 }
 
-/// Nothing that is kept has the number of a card that was charged, or would have been.
-fn check_kept(gateway: &FakeGateway, body: &[u8], shown_path: &str) {
+/// Nothing that the gateway keeps contains the card number of the request.
+fn check_no_card_number(gateway: &FakeGateway, body: &[u8], shown_path: &str) {
     let Ok(card) = CardTransaction::from_json(body) else { return };
     let number = card.card_number().expose_secret();
-    // What begins as no network's numbers do may be a time or a counter where it stands elsewhere.
+    // A number that belongs to no network may also be a time or a counter.
     if !number.starts_with(['3', '4', '5', '6']) || !has_check_digit(number) {
         return;
     }
@@ -79,24 +79,24 @@ fn check_kept(gateway: &FakeGateway, body: &[u8], shown_path: &str) {
     let kept = [gateway.first_tenant().state_json(), recorded, shown_path.to_owned()];
     for text in kept {
         let is_digit = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_digit());
-        let alone = text.match_indices(number).find(|(at, _)| {
+        let separate = text.match_indices(number).find(|(at, _)| {
             let (before, after) = (&text[..*at], &text[at + number.len()..]);
             !is_digit(before.chars().next_back()) && !is_digit(after.chars().next())
         });
-        assert!(alone.is_none(), "the card number is kept in {text}");
+        assert!(separate.is_none(), "the card number is kept in {text}");
     }
 }
 
-fn claims_success(answer: &http::Response<Bytes>, operation: Option<OperationName>) -> bool {
-    let is_error = !answer.status().is_success();
-    let Ok(body) = str::from_utf8(answer.body()) else { return false };
+fn reports_success(response: &http::Response<Bytes>, operation: Option<OperationName>) -> bool {
+    let is_error = !response.status().is_success();
+    let Ok(body) = str::from_utf8(response.body()) else { return false };
     let Ok(body) = Json::read(body) else { return false };
     let code = match body.once("status_code") {
         Some(Json::Number(code)) => code.as_str(),
         _ => "",
     };
     let moves_money = operation.is_some_and(OperationName::moves_money);
-    assert!(!is_error || code != "100", "an error that claims success");
+    assert!(!is_error || code != "100", "an error with a success code");
     !is_error && moves_money && code == "100"
 }
 
@@ -105,4 +105,4 @@ fn charged(gateway: &FakeGateway) -> usize {
 }
 
 const SEPARATOR: &[u8] = b"\n---\n";
-const MOST_REQUESTS: usize = 8;
+const MAX_REQUESTS: usize = 8;

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::json::{Json, NotRead};
 
-/// A record as JSON: what was read and written reads back equal, and salvaging finds no other transaction.
+/// A record as JSON. It reads back equal after writing, and a salvaged transaction identifier is part of the text.
 pub fn read_record(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     if let Some(record) = check(text, TransactionRecord::to_json) {
@@ -16,9 +16,9 @@ pub fn read_record(data: &[u8]) {
     check(text, TransactionReceipt::to_json);
     check(text, CustomerRecord::to_json);
     if let Some(id) = salvage_transaction_id(data) {
-        let written = serde_json::to_string(id.as_str()).expect("a text is JSON");
+        let written = serde_json::to_string(id.as_str()).expect("a string is JSON");
         assert!(!id.as_str().is_empty());
-        // It stands there as it is, or with escapes.
+        // The identifier is in the text verbatim or with escapes.
         assert!(text.contains(id.as_str()) || text.contains('\\'), "{written}");
     }
 }
@@ -33,8 +33,8 @@ fn check<T: DeserializeOwned + Serialize + PartialEq + Debug>(
     assert_eq!(again, record);
     assert_eq!(to_json(&again), written);
 
-    // serde keeps what a format may not have, such as digits, as text: from then on nothing changes any more. Deep values
-    // become JSON text, and that becomes text again.
+    // Serializing for any format turns some values, such as numbers, into strings. Serializing again must not change anything,
+    // except for deep values: they become JSON text, which is then escaped once more.
     let kept = serde_json::to_string(&record).expect("a record is JSON");
     let again: T = read(&kept);
     if Json::read(&written).is_ok_and(|json| depth(&json) < 64) {
@@ -54,5 +54,5 @@ fn depth(json: &Json) -> usize {
 
 fn read<T: DeserializeOwned>(written: &str) -> T {
     assert_ne!(Json::read(written), Err(NotRead::NotJson), "{written}");
-    serde_json::from_str(written).expect("what was written can be read")
+    serde_json::from_str(written).expect("a written record can be read")
 }

@@ -32,7 +32,7 @@ pub fn parse_ach_request(data: &[u8]) {
     assert_eq!(TransactionRequest::from_json(data), Ok(TransactionRequest::Ach(ach)));
 }
 
-/// A payment by token as a JSON document.
+/// A token payment as a JSON document.
 pub fn parse_token_request(data: &[u8]) {
     let Some(token) = parsed(data, TokenTransaction::from_json, TokenTransaction::encode) else { return };
     check_amount(token.amount());
@@ -46,7 +46,7 @@ pub fn parse_void_request(data: &[u8]) {
     assert_eq!(Void::from_json_with(data, UnknownFields::Ignored), Ok(void));
 }
 
-/// The request of a document that is one, written and read again, and compared with the document.
+/// The request from the document, if it is valid. It is written, read again, and compared with the document.
 fn parsed<T: PartialEq + Debug>(
     document: &[u8],
     from_json: impl Fn(&[u8]) -> Result<T, ValidationError>,
@@ -64,58 +64,58 @@ fn parsed<T: PartialEq + Debug>(
     };
     let encoded = encode(&request);
     assert!((1..=64 * 1024).contains(&encoded.len()));
-    let again = from_json(encoded.as_ref()).expect("what was written can be read");
-    assert!(again == request, "what was written reads back different");
+    let again = from_json(encoded.as_ref()).expect("an encoded request can be read");
+    assert!(again == request, "the encoded request reads back different");
     assert_eq!(encode(&again).as_ref(), encoded.as_ref());
 
     let text = body_text(document).expect("a request is UTF-8");
     match Json::read(text) {
-        Ok(asked) => {
+        Ok(document) => {
             let sent = str::from_utf8(encoded.as_ref()).expect("JSON is UTF-8");
-            compare(&asked, &Json::read(sent).expect("a request is JSON"));
+            compare(&document, &Json::read(sent).expect("a request is JSON"));
         }
         Err(NotRead::TooDeep) => {}
-        Err(NotRead::NotJson) => panic!("a request was read out of what is no JSON"),
+        Err(NotRead::NotJson) => panic!("a request was read from a document that is not JSON"),
     }
     Some(request)
 }
 
-/// Every member is sent as it was asked for, and no other.
-fn compare(asked: &Json, sent: &Json) {
+/// Exactly the members of the document are sent, with the same values.
+fn compare(document: &Json, sent: &Json) {
     let names = |json: &Json| {
         let members = json.members().expect("an object whose names are Unicode");
         let mut names: Vec<_> = members.into_iter().map(|(name, _)| name.to_owned()).collect();
         names.sort_unstable();
         names
     };
-    let (asked_names, mut sent_names) = (names(asked), names(sent));
-    // A void says what it is for, also where nobody asked it to.
-    let implied = ["TransactionFor"].into_iter().find(|name| !asked_names.iter().any(|own| own == name));
+    let (document_names, mut sent_names) = (names(document), names(sent));
+    // A void always sends `TransactionFor`, even if the document does not have it.
+    let implied = Some("TransactionFor").filter(|name| !document_names.iter().any(|other| other == name));
     sent_names.retain(|name| implied != Some(name));
-    assert_eq!(asked_names, sent_names);
+    assert_eq!(document_names, sent_names);
     for (name, value) in sent.members().expect("an object") {
         if implied == Some(name) {
             continue;
         }
-        let asked = asked.once(name).expect("a repeated name is a violation");
-        assert!(is_same(name, asked, value), "{name} is not sent as it was asked for");
+        let read = document.once(name).expect("a repeated name is a violation");
+        assert!(is_same(name, read, value), "{name} is sent with another value");
     }
 }
 
-/// Spelled in another way are only those that the decisions name.
-fn is_same(name: &str, asked: &Json, sent: &Json) -> bool {
-    match (name, asked, sent) {
-        ("Amount", Json::Number(asked), Json::Number(sent)) => {
-            !sent.contains(['e', 'E']) && Decimal::read(asked) == Decimal::read(sent)
+/// Whether the values are equal. Only the fields named in the decisions may have another spelling.
+fn is_same(name: &str, read: &Json, sent: &Json) -> bool {
+    match (name, read, sent) {
+        ("Amount", Json::Number(read), Json::Number(sent)) => {
+            !sent.contains(['e', 'E']) && Decimal::read(read) == Decimal::read(sent)
         }
-        ("CardNumber", Json::Text(Some(asked)), Json::Text(Some(sent))) => {
-            asked.replace([' ', '-'], "") == *sent
+        ("CardNumber", Json::Text(Some(read)), Json::Text(Some(sent))) => {
+            read.replace([' ', '-'], "") == *sent
         }
-        ("ExpiryDate", Json::Text(Some(asked)), Json::Text(Some(sent))) => asked.replace('/', "") == *sent,
-        ("IpAddress", Json::Text(Some(asked)), Json::Text(Some(sent))) => {
-            asked.parse::<IpAddr>().ok() == sent.parse().ok()
+        ("ExpiryDate", Json::Text(Some(read)), Json::Text(Some(sent))) => read.replace('/', "") == *sent,
+        ("IpAddress", Json::Text(Some(read)), Json::Text(Some(sent))) => {
+            read.parse::<IpAddr>().ok() == sent.parse().ok()
         }
-        _ => asked == sent,
+        _ => read == sent,
     }
 }
 
@@ -130,7 +130,7 @@ fn check_amount(amount: Amount) {
     assert!(value.is_positive() && value.exponent() >= -2, "{amount}");
 }
 
-/// `Debug` shows the amount, which may have any digits.
+/// `Debug` does not show the secret. The amount is shown, and may have the same digits.
 fn check_hidden(request: &impl Debug, secret: &str, amount: Amount) {
     let shown = format!("{request:?} {request:#?}").replace(&amount.to_string(), "");
     assert!(!shown.contains(secret), "{shown}");

@@ -7,29 +7,29 @@ use payments_core::{ApiKey, Endpoint, GetTransaction, Operation, RetryAfter};
 
 use crate::http_text::line;
 
-/// The headers `Retry-After` and `Date`, one to a line: they are information, and change no outcome.
+/// The headers `Retry-After` and `Date`, one per line. They are information and do not change the outcome.
 pub fn read_retry_after(data: &[u8]) {
-    let (pause, today) = line(data);
+    let (retry_after, rest) = line(data);
     let key = ApiKey::new("sk_live_8Qw2Zr5T").expect("visible ASCII");
-    let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", key).expect("a valid address");
-    let mut answer = http::Response::new(Bytes::new());
-    *answer.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;
-    for (name, value) in [(RETRY_AFTER, pause), (DATE, line(today).0)] {
+    let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", key).expect("a valid URL");
+    let mut response = http::Response::new(Bytes::new());
+    *response.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;
+    for (name, value) in [(RETRY_AFTER, retry_after), (DATE, line(rest).0)] {
         if let Ok(value) = HeaderValue::from_bytes(value) {
-            answer.headers_mut().insert(name, value);
+            response.headers_mut().insert(name, value);
         }
     }
-    let value = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::trim);
+    let value = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::trim);
     let value = value.map(str::to_owned);
 
-    let look_up = GetTransaction::new("txn_1".parse().expect("a valid id"));
-    let error = look_up.read(&endpoint, answer).expect_err("HTTP 503");
+    let lookup = GetTransaction::new("txn_1".parse().expect("a valid id"));
+    let error = lookup.read(&endpoint, response).expect_err("HTTP 503");
     assert!(error.is_unclear());
     match (error.retry_after(), value) {
         (None, value) => {
             let is_number =
                 value.is_some_and(|value| value.parse::<u64>().is_ok() && !value.starts_with('+'));
-            assert!(!is_number, "a number of seconds was not understood");
+            assert!(!is_number, "a number of seconds was not read");
         }
         (Some(RetryAfter::Delay(delay)), Some(value)) => {
             assert_eq!(value.parse().map(Duration::from_secs), Ok(delay));
@@ -38,6 +38,6 @@ pub fn read_retry_after(data: &[u8]) {
             assert!(time >= SystemTime::UNIX_EPOCH, "{value}");
             assert!(value.parse::<u64>().is_err(), "{value}");
         }
-        (Some(other), value) => panic!("{other:?} out of {value:?}"),
+        (Some(other), value) => panic!("{other:?} from {value:?}"),
     }
 }

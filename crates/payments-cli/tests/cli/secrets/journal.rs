@@ -1,5 +1,5 @@
-//! What a journal and a billing run keep and tell: the database while it is open and afterwards, the owners beside it, the
-//! results, and every list of the journal.
+//! Secrets in what a journal and a billing run store and print: the database while open and afterwards, the owners file, the
+//! results, and every listing of the journal.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
@@ -17,22 +17,21 @@ use crate::http::Http;
 use crate::support::{Ended, Peer, payments};
 
 #[test]
-fn s5_a_journal_and_a_billing_run_neither_keep_nor_tell_a_secret() {
-    assert_clean_places(left);
+fn s5_journal_and_billing_run_leak_no_secret() {
+    assert_clean_places(places_after_use);
 }
 
-/// A folder of a journal, and somebody who pays.
-struct Desk {
+/// A folder with a journal, a service, and the output of all commands.
+struct Workspace {
     folder: PathBuf,
     base_url: String,
     key: String,
-    told: Vec<u8>,
-    /// The log of the database after each command.
-    logged: Vec<u8>,
+    output: Vec<u8>,
+    /// The write-ahead logs after each command.
+    write_ahead_logs: Vec<u8>,
 }
 
-impl Desk {
-    /// With the journal, or without one for a command that has none.
+impl Workspace {
     fn payments(&mut self, arguments: &[&str], stdin: &str) -> Ended {
         let journal = self.folder.join("journal.db");
         let run = payments(arguments.iter().copied())
@@ -41,9 +40,9 @@ impl Desk {
             .env("PAYMENTS_API_KEY", &self.key)
             .env("TMPDIR", self.folder.to_str().unwrap());
         let ended = run.stdin(stdin).end();
-        self.told.extend(format!("{}{}\n", ended.stdout, ended.stderr).into_bytes());
-        // The next one who opens it empties it.
-        self.logged.extend(fs::read(self.folder.join("journal.db-wal")).unwrap());
+        self.output.extend(format!("{}{}\n", ended.stdout, ended.stderr).into_bytes());
+        // The next command empties the log.
+        self.write_ahead_logs.extend(fs::read(self.folder.join("journal.db-wal")).unwrap());
         ended
     }
 
@@ -55,17 +54,17 @@ impl Desk {
         let (file, results) = (self.file(name), self.file(results));
         fs::write(&file, content).unwrap();
         let ended = self.payments(&["batch", "run", &file, "--results", &results, "--timeout", "2"], "");
-        // It is the caller's own.
+        // The input file itself does not count as a leak.
         fs::remove_file(file).unwrap();
         ended
     }
 }
 
-/// Each kind of fault, after which the money has moved.
+/// Every kind of fault after the commit.
 const FAULTS: [&str; 9] =
     ["close", "reset", "stall", "truncate", "garbage", "html", "status", "delay", "wrong_shape"];
 
-fn left(canaries: &Canaries) -> Vec<Place> {
+fn places_after_use(canaries: &Canaries) -> Vec<Place> {
     let folder = tempfile::tempdir().unwrap();
     let run = payments(["sandbox", "--log", "off", "--api-key", canaries.key()]);
     let mut sandbox = run.stdout(Stdio::piped()).spawn();
@@ -75,14 +74,14 @@ fn left(canaries: &Canaries) -> Vec<Place> {
         let fault = json!({"operation": "any", "phase": "after_commit", "kind": kind, "delay_ms": 1});
         assert_eq!(admin.post("/faults", &fault.to_string()).unwrap().0, 200);
     };
-    let mut desk = Desk {
+    let mut workspace = Workspace {
         folder: folder.path().to_owned(),
         base_url: ready["base_url"].as_str().unwrap().to_owned(),
         key: canaries.key().to_owned(),
-        told: Vec::new(),
-        logged: Vec::new(),
+        output: Vec::new(),
+        write_ahead_logs: Vec::new(),
     };
-    // Whoever closes a database as the last removes its log.
+    // Kept open, because the last process that closes a database removes its log.
     let kept_open = SqliteStore::open(folder.path().join("journal.db")).unwrap();
 
     let payments = [
@@ -98,7 +97,7 @@ fn left(canaries: &Canaries) -> Vec<Place> {
             let timeout = if *fault == "stall" { "0.2" } else { "30" };
             let line =
                 [command, "create", "--file", "-", "--key", &key, "--timeout", timeout, "--output", shape];
-            desk.payments(&[&line[..], &["--verbose"][..]].concat(), payment);
+            workspace.payments(&[&line[..], &["--verbose"][..]].concat(), payment);
         }
     }
     for fault in FAULTS {
@@ -106,22 +105,22 @@ fn left(canaries: &Canaries) -> Vec<Place> {
     }
     let rows = (0..20).map(|row| format!("row-{row},tok_approved,{row}.75,false,\n"));
     let file = format!("{HEADER}{}", rows.collect::<String>().replace(",0.75", ",20.75"));
-    assert_eq!(desk.batch("faults.csv", &file, "results.jsonl").code, Some(5));
-    wrongly_filled(canaries, &mut desk);
-    a_service_that_repeats_the_request(canaries, &mut desk, &payments);
-    keys(canaries, &mut desk, &payments);
-    every_list(&mut desk);
+    assert_eq!(workspace.batch("faults.csv", &file, "results.jsonl").code, Some(5));
+    run_files_with_card_numbers(canaries, &mut workspace);
+    charge_with_a_service_that_repeats_the_request(canaries, &mut workspace, &payments);
+    charge_with_secret_keys(canaries, &mut workspace, &payments);
+    list_everything(&mut workspace);
 
-    let mut places = vec![("what is told", std::mem::take(&mut desk.told))];
+    let mut places = vec![("the output", std::mem::take(&mut workspace.output))];
     places.push(("the files while the journal is open", files(&folder)));
-    places.push(("the log of the database", std::mem::take(&mut desk.logged)));
+    places.push(("the log of the database", std::mem::take(&mut workspace.write_ahead_logs)));
     payments_fake::block_on(payments_journal::IntentStore::close(&kept_open));
     places.push(("the files once it is closed", files(&folder)));
-    assert!(!folder.path().join("journal.db-wal").exists(), "everybody has closed it");
+    assert!(!folder.path().join("journal.db-wal").exists(), "it is still open");
     for (_, content) in &places[1..] {
         let text = String::from_utf8_lossy(content);
         for kept in ["transaction-3", "8794", "tok_approved", "row-19", "************8794"] {
-            assert!(text.contains(kept), "{kept} is kept: the files are those that were meant");
+            assert!(text.contains(kept), "{kept} is missing: these are not the journal's files");
         }
     }
     places
@@ -155,18 +154,18 @@ fn token_payment(canaries: &Canaries) -> String {
     )
 }
 
-/// Somebody has put a card number into every column, and the file is taken or refused for it.
-fn wrongly_filled(canaries: &Canaries, desk: &mut Desk) {
+/// Billing files with a card number in each column. Some are accepted, the others are refused.
+fn run_files_with_card_numbers(canaries: &Canaries, workspace: &mut Workspace) {
     let card = canaries.card();
     let grouped: Vec<_> = card.as_bytes().chunks(4).map(|four| str::from_utf8(four).unwrap()).collect();
     let grouped = grouped.join(" ");
-    // Nobody can say that these are no references and no texts.
-    let taken = format!(
+    // A reference and a description may be any text.
+    let accepted = format!(
         "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo,Description\n\
          wrong-1,tok_approved,3.00,false,{card},{card}\n\
          wrong-2,tok_approved,4.00,false,card {grouped},exp {card}\n"
     );
-    let ended = desk.batch("taken.csv", &taken, "results.csv");
+    let ended = workspace.batch("accepted.csv", &accepted, "results.csv");
     assert_eq!(ended.code, Some(0), "{ended:?}");
     for (row, refused) in [
         format!("{HEADER}{card},tok_approved,1.00,false,\n"),
@@ -191,56 +190,60 @@ fn wrongly_filled(canaries: &Canaries, desk: &mut Desk) {
     .enumerate()
     {
         let name = if refused.starts_with('{') { "refused.jsonl" } else { "refused.csv" };
-        let ended = desk.batch(name, refused, "results.jsonl");
-        assert_eq!(ended.code, Some(2), "file {row} is refused: {ended:?}");
+        let ended = workspace.batch(name, refused, "results.jsonl");
+        assert_eq!(ended.code, Some(2), "file {row} is not refused: {ended:?}");
     }
 }
 
-/// What it says of a rejection is kept.
-fn a_service_that_repeats_the_request(canaries: &Canaries, desk: &mut Desk, payments: &[(&str, String)]) {
+/// The journal stores the reason of a rejection.
+fn charge_with_a_service_that_repeats_the_request(
+    canaries: &Canaries,
+    workspace: &mut Workspace,
+    payments: &[(&str, String)],
+) {
     let (card, account, key) = (canaries.card(), canaries.account(), canaries.key());
     let (cvv, expiry) = (canaries.cvv(), canaries.expiry());
     for (number, (command, payment)) in payments.iter().enumerate() {
-        // Nothing can recognise what the request did not hold.
-        let echo = match number {
+        // Only secrets of the request can be recognized.
+        let reason = match number {
             0 => format!("card {card}, code {cvv}, expiry {expiry}, key {key}"),
             1 => format!("account {account}, key {key}"),
             _ => format!("card {card}, key {key}"),
         };
-        let body = format!(r#"{{"status":"failed","status_code":400,"msg":"bad request error: {echo}"}}"#);
+        let body = format!(r#"{{"status":"failed","status_code":400,"msg":"bad request error: {reason}"}}"#);
         let peer = Peer::answering("400 Bad Request", &body);
-        let base_url = std::mem::replace(&mut desk.base_url, peer.base_url.clone());
-        let own = format!("echo-{number}");
-        let line = [*command, "create", "--file", "-", "--key", &own];
-        assert_eq!(desk.payments(&line, payment).code, Some(4));
+        let base_url = std::mem::replace(&mut workspace.base_url, peer.base_url.clone());
+        let journal_key = format!("echo-{number}");
+        let line = [*command, "create", "--file", "-", "--key", &journal_key];
+        assert_eq!(workspace.payments(&line, payment).code, Some(4));
         let file = format!("{HEADER}echo-batch-{number},tok_approved,1.00,false,{card}\n");
         if number == 2 {
-            assert_eq!(desk.batch("echo.csv", &file, "results.jsonl").code, Some(4));
+            assert_eq!(workspace.batch("echo.csv", &file, "results.jsonl").code, Some(4));
         }
-        desk.base_url = base_url;
+        workspace.base_url = base_url;
     }
 }
 
-/// A secret for a key.
-fn keys(canaries: &Canaries, desk: &mut Desk, payments: &[(&str, String)]) {
+/// Secrets as journal keys.
+fn charge_with_secret_keys(canaries: &Canaries, workspace: &mut Workspace, payments: &[(&str, String)]) {
     let (command, payment) = &payments[1];
     let within = format!("a-{}-b", canaries.card());
     for key in [canaries.card(), canaries.account(), &within] {
-        let ended = desk.payments(&[*command, "create", "--file", "-", "--key", key], payment);
+        let ended = workspace.payments(&[*command, "create", "--file", "-", "--key", key], payment);
         assert!([Some(2), Some(3)].contains(&ended.code), "{ended:?}");
     }
 }
 
-fn every_list(desk: &mut Desk) {
+fn list_everything(workspace: &mut Workspace) {
     for shape in ["json", "text"] {
         for list in
             [&["list"][..], &["list", "--unresolved"], &["show", "transaction-0-0"], &["show", "wrong-1"]]
         {
-            desk.payments(&[&["journal"], list, &["--output", shape]].concat(), "");
+            workspace.payments(&[&["journal"], list, &["--output", shape]].concat(), "");
         }
     }
     for format in ["jsonl", "csv"] {
-        let ended = desk.payments(&["journal", "export", "--format", format], "");
+        let ended = workspace.payments(&["journal", "export", "--format", format], "");
         assert!(ended.code == Some(0) && ended.stdout.contains("wrong-1"), "{ended:?}");
     }
 }

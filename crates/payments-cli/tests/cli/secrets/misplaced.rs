@@ -1,4 +1,4 @@
-//! Secrets where they do not belong: on the command line, in the settings, in what is read.
+//! Secrets where they do not belong: on the command line, in settings, and in requests.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
@@ -9,8 +9,8 @@ use payments_canary::Canaries;
 use super::card_payment;
 use crate::support::payments;
 
-/// In each, `{}` is a secret. None of them gets as far as a connection. The file of a certificate is not among them: where a
-/// path stands that nobody takes for a key's, it is named, or who mistyped it would not know which.
+/// `{}` stands for a secret. None of these command lines opens a connection. `--ca-cert` is not included: its path is not
+/// mistaken for a key's, and the error must name a mistyped path.
 const COMMAND_LINES: [&[&str]; 40] = [
     &["{}"],
     &["{}", "transaction", "create"],
@@ -73,18 +73,18 @@ const COMMAND_LINES: [&[&str]; 40] = [
 ];
 
 #[test]
-fn s5_no_command_line_is_repeated() {
+fn s5_secrets_on_the_command_line_are_not_repeated() {
     let canaries = Canaries::set(0);
     for secret in [canaries.card(), canaries.key()] {
         for line in COMMAND_LINES {
-            for output in ["json", "text"] {
+            for shape in ["json", "text"] {
                 let words: Vec<_> = line.iter().map(|word| word.replace("{}", secret)).collect();
-                let arguments = ["--output", output].into_iter().chain(words.iter().map(String::as_str));
+                let arguments = ["--output", shape].into_iter().chain(words.iter().map(String::as_str));
                 let ended = payments(arguments).env("PAYMENTS_API_KEY", canaries.key()).stdin("").end();
-                let told = format!("{}{}", ended.stdout, ended.stderr);
-                assert_ne!(told, "", "{line:?}");
-                let mut sightings = canaries.sightings(told.as_bytes());
-                // No line has the security code, and a latency of 917 µs is none.
+                let output = format!("{}{}", ended.stdout, ended.stderr);
+                assert_ne!(output, "", "{line:?}");
+                let mut sightings = canaries.sightings(output.as_bytes());
+                // No line contains the security code, but its digits can occur in a latency such as 917 µs.
                 sightings.retain(|sighting| matches!(sighting.secret, "card" | "key"));
                 assert_eq!(sightings, [], "{line:?}");
             }
@@ -93,14 +93,14 @@ fn s5_no_command_line_is_repeated() {
 }
 
 #[test]
-fn s5_no_setting_is_repeated() {
+fn s5_secrets_in_settings_are_not_repeated() {
     let canaries = Canaries::set(0);
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().to_str().unwrap();
     let file = folder.path().join("payments/config.toml");
     fs::create_dir(folder.path().join("payments")).unwrap();
     let key = canaries.key();
-    let mut told = String::new();
+    let mut shown = String::new();
     for config in [
         format!("[profiles.p]\napi_key = '{key}"),
         format!("[profiles.p]\n{key} = 1\n"),
@@ -121,25 +121,25 @@ fn s5_no_setting_is_repeated() {
             let ended = run.env("PAYMENTS_API_KEY", key).end();
             let ended_alone = payments(get).arguments(["--profile", "p"]).env("XDG_CONFIG_HOME", home).end();
             for ended in [ended, ended_alone] {
-                told = format!("{told}{}{}\n", ended.stdout, ended.stderr);
+                shown = format!("{shown}{}{}\n", ended.stdout, ended.stderr);
             }
         }
     }
     for name in ["PAYMENTS_BASE_URL", "PAYMENTS_API_KEY_FILE", "PAYMENTS_PROFILE", "PAYMENTS_PROXY"] {
         for value in [key.to_owned(), canaries.card().to_owned(), format!("https://{key}@localhost")] {
             let ended = payments(["transaction", "get", "txn_1"]).env(name, &value).end();
-            told = format!("{told}{}{}\n", ended.stdout, ended.stderr);
+            shown = format!("{shown}{}{}\n", ended.stdout, ended.stderr);
         }
     }
     let ended =
         payments(["transaction", "get", "txn_1"]).env("PAYMENTS_API_KEY", &format!("{key} {key}")).end();
-    told = format!("{told}{}{}\n", ended.stdout, ended.stderr);
-    canaries.assert_absent("what is said of wrong settings", told.replace(home, "").as_bytes());
+    shown = format!("{shown}{}{}\n", ended.stdout, ended.stderr);
+    canaries.assert_absent("the output for wrong settings", shown.replace(home, "").as_bytes());
 }
 
-/// A request that is cut off, or has a value where another belongs, at any place.
+/// Requests that are cut off, or have a secret in another field.
 #[test]
-fn s5_no_request_is_repeated() {
+fn s5_secrets_in_invalid_requests_are_not_repeated() {
     let canaries = Canaries::set(0);
     let payment = card_payment(&canaries);
     let secrets = [canaries.card(), canaries.expiry(), canaries.account()];
@@ -151,15 +151,15 @@ fn s5_no_request_is_repeated() {
         }
         requests.push(payment.replacen('{', &format!("{{\"{}\":1,", canaries.card()), 1));
     }
-    let mut told = String::new();
+    let mut shown = String::new();
     for request in requests {
         for arguments in [&["--verbose", "--output", "text"][..], &["--dry-run"]] {
             let run = payments(["transaction", "create", "--file", "-", "--base-url", "http://127.0.0.1:1"]);
             let run = run.arguments(arguments.iter().copied()).env("PAYMENTS_API_KEY", canaries.key());
             let ended = run.stdin(request.clone()).end();
             assert_eq!(ended.code, Some(2), "{request}: {ended:?}");
-            told = format!("{told}{}{}\n", ended.stdout, ended.stderr);
+            shown = format!("{shown}{}{}\n", ended.stdout, ended.stderr);
         }
     }
-    canaries.assert_absent("what is said of wrong requests", told.as_bytes());
+    canaries.assert_absent("the output for wrong requests", shown.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! What others on the machine can see of a command under way: its arguments, its environment, its files.
+//! What other users of the machine can see of a running command: its arguments, environment and files.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
@@ -12,13 +12,13 @@ use super::{Place, account_payment, assert_clean_places, card_payment};
 use crate::support::{Peer, Then, payments};
 
 #[test]
-fn s5_nobody_sees_a_secret_of_a_command_under_way() {
+fn s5_running_command_exposes_no_secret() {
     for (shape, payment) in [("json", card_payment as fn(&Canaries) -> String), ("text", account_payment)] {
         assert_clean_places(|canaries| seen(canaries, shape, payment));
     }
 }
 
-/// The key comes from a file, the request from stdin, and the service says nothing until the command is interrupted.
+/// The key comes from a file and the request from stdin. The service does not respond until the command is interrupted.
 fn seen(canaries: &Canaries, shape: &str, payment: fn(&Canaries) -> String) -> Vec<Place> {
     let folder = tempfile::tempdir().unwrap();
     let key_file = folder.path().join("key");
@@ -34,7 +34,7 @@ fn seen(canaries: &Canaries, shape: &str, payment: fn(&Canaries) -> String) -> V
     }
     let running = run.stdout(Stdio::piped()).spawn();
     let sent = peer.request();
-    assert!(sent.contains(canaries.key()), "the key was sent");
+    assert!(sent.contains(canaries.key()), "the key was not sent");
     assert!(sent.contains(canaries.card()) || sent.contains(canaries.account()), "{sent}");
     let proc = Path::new("/proc").join(running.id().to_string());
     let mut seen = vec![("its arguments", fs::read(proc.join("cmdline")).unwrap())];
@@ -48,10 +48,10 @@ fn seen(canaries: &Canaries, shape: &str, payment: fn(&Canaries) -> String) -> V
     running.signal("INT");
     let ended = running.end();
     assert_eq!(ended.code, Some(5), "{ended:?}");
-    seen.push(("what it says", format!("{}{}", ended.stdout, ended.stderr).into_bytes()));
+    seen.push(("its output", format!("{}{}", ended.stdout, ended.stderr).into_bytes()));
     let mut written = Vec::new();
     files_in(&home, &mut written).unwrap();
-    assert!(written.is_empty(), "it writes no file");
+    assert!(written.is_empty(), "it wrote a file");
     seen
 }
 

@@ -1,4 +1,4 @@
-//! What a sandbox keeps, tells and logs of the requests that it gets: killed, and ended as it should.
+//! Secrets in what a sandbox stores, shows and logs of its requests, both killed and ended by a signal.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
@@ -16,13 +16,13 @@ use super::{Place, account_payment, assert_clean_places, card_payment};
 use crate::support::{Running, payments};
 
 #[test]
-fn s5_a_sandbox_neither_keeps_nor_tells_nor_logs_a_secret() {
+fn s5_sandbox_leaks_no_secret() {
     for log in ["text", "json"] {
-        assert_clean_places(|canaries| left(canaries, log));
+        assert_clean_places(|canaries| places_after_use(canaries, log));
     }
 }
 
-fn left(canaries: &Canaries, log: &str) -> Vec<Place> {
+fn places_after_use(canaries: &Canaries, log: &str) -> Vec<Place> {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("sandbox.db");
     let start = || {
@@ -32,38 +32,38 @@ fn left(canaries: &Canaries, log: &str) -> Vec<Place> {
         let ready: Value = serde_json::from_str(&running.first_line()).unwrap();
         (running, Service::of(&ready))
     };
-    let (killed, place) = start();
-    everything(canaries, &place);
-    let mut left = vec![("what the admin interface tells", told(&place))];
+    let (killed, service) = start();
+    send_everything(canaries, &service);
+    let mut places = vec![("the admin interface", admin_responses(&service))];
     killed.signal("KILL");
-    left.push(("the log of a sandbox that was killed", said(killed)));
-    left.push(("the files of a sandbox that was killed", Vec::new()));
-    files_in(folder.path(), &mut left[2].1).unwrap();
-    let (ended, place) = start();
-    left.push(("what the admin interface tells of what was kept", told(&place)));
-    everything(canaries, &place);
+    places.push(("the log of a killed sandbox", output(killed)));
+    places.push(("the files of a killed sandbox", Vec::new()));
+    files_in(folder.path(), &mut places[2].1).unwrap();
+    let (ended, service) = start();
+    places.push(("the admin interface after a restart", admin_responses(&service)));
+    send_everything(canaries, &service);
     ended.signal("TERM");
-    left.push(("the log of a sandbox that was ended", said(ended)));
-    left.push(("the files of a sandbox that was ended", Vec::new()));
-    files_in(folder.path(), &mut left[5].1).unwrap();
+    places.push(("the log of an ended sandbox", output(ended)));
+    places.push(("the files of an ended sandbox", Vec::new()));
+    files_in(folder.path(), &mut places[5].1).unwrap();
     for place in [2, 5] {
-        let file = String::from_utf8_lossy(&left[place].1);
-        assert!(file.contains("8794") && file.contains("Ada Lovelace"), "payments are kept");
+        let file = String::from_utf8_lossy(&places[place].1);
+        assert!(file.contains("8794") && file.contains("Ada Lovelace"), "the payments are missing");
     }
     for place in [1, 4] {
-        assert!(left[place].1.len() > 1000, "there is a log: {}", String::from_utf8_lossy(&left[place].1));
+        assert!(places[place].1.len() > 1000, "no log: {}", String::from_utf8_lossy(&places[place].1));
     }
-    left
+    places
 }
 
-fn said(running: Running) -> Vec<u8> {
+fn output(running: Running) -> Vec<u8> {
     let ended = running.end();
     format!("{}{}", ended.stdout, ended.stderr).into_bytes()
 }
 
 struct Service {
     address: String,
-    /// The way to the service, such as `/api/v1/public`.
+    /// The path of the service, such as `/api/v1/public`.
     path: String,
     key: String,
 }
@@ -76,7 +76,7 @@ impl Service {
         Self { address: address.to_owned(), path: format!("/{path}"), key }
     }
 
-    /// The whole answer, or what came of it.
+    /// Returns the response, as far as it arrived.
     fn send(&self, request_line: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -85,10 +85,10 @@ impl Service {
             "{request_line} HTTP/1.1\r\nhost: {}\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n{body}",
             self.address
         );
-        let mut answer = Vec::new();
-        // Some are closed before all was read.
-        let _ = stream.write_all(request.as_bytes()).and_then(|()| stream.read_to_end(&mut answer));
-        String::from_utf8_lossy(&answer).into_owned()
+        let mut response = Vec::new();
+        // Some connections are closed early.
+        let _ = stream.write_all(request.as_bytes()).and_then(|()| stream.read_to_end(&mut response));
+        String::from_utf8_lossy(&response).into_owned()
     }
 
     fn post(&self, operation: &str, key: &str, headers: &str, body: &str) -> String {
@@ -97,8 +97,8 @@ impl Service {
     }
 }
 
-/// Every operation, and secrets in every place of a request, with and without faults.
-fn everything(canaries: &Canaries, place: &Service) {
+/// Sends every operation, with secrets in every part of a request, with and without faults.
+fn send_everything(canaries: &Canaries, service: &Service) {
     let (card, account, key) = (canaries.card(), canaries.account(), canaries.key());
     let payments = [card_payment(canaries), account_payment(canaries)];
     let faults =
@@ -110,27 +110,27 @@ fn everything(canaries: &Canaries, place: &Service) {
                 _ => format!("sandbox-fault: {phase}={fault}\r\n"),
             };
             for payment in &payments {
-                place.post("/transaction", &place.key, &header, payment);
-                // With a key that opens something else.
-                place.post("/transaction", key, &header, payment);
+                service.post("/transaction", &service.key, &header, payment);
+                // With the API key of another service.
+                service.post("/transaction", key, &header, payment);
             }
         }
     }
-    let paid = place.post("/transaction", &place.key, "", &payments[0]);
+    let paid = service.post("/transaction", &service.key, "", &payments[0]);
     let paid: Value = serde_json::from_str(paid.split_once("\r\n\r\n").unwrap().1).unwrap();
     let id = paid["data"]["TransactionId"].as_str().unwrap();
     let void =
         format!(r#"{{"TransactionId":"{id}","TransactionFor":"Void","Reason":"card {card}, key {key}"}}"#);
-    place.post("/void", key, "", &void);
-    place.post("/void", &place.key, "", &void.replace(key, "gone"));
+    service.post("/void", key, "", &void);
+    service.post("/void", &service.key, "", &void.replace(key, "gone"));
     let token = r#"{"TokenId":"tok_approved","GatewayCustomerId":"gc_1","Amount":45.00,"ConvenienceFeeActive":false}"#;
-    place.post(
+    service.post(
         "/token-transaction",
-        &place.key,
+        &service.key,
         "",
         &token.replace('}', &format!(r#","Description":"{card}"}}"#)),
     );
-    // Where none of it belongs.
+    // Secrets in the wrong fields.
     let grouped =
         card.as_bytes().chunks(4).map(|four| str::from_utf8(four).unwrap()).collect::<Vec<_>>().join(" ");
     for wrong in [
@@ -146,8 +146,8 @@ fn everything(canaries: &Canaries, place: &Service) {
         format!("CardNumber={card}&Key={key}"),
         String::new(),
     ] {
-        place.post("/transaction", &place.key, "", &wrong);
-        place.post("/transaction", key, "", &wrong);
+        service.post("/transaction", &service.key, "", &wrong);
+        service.post("/transaction", key, "", &wrong);
     }
     for header in [
         format!("x-api-key: {key}"),
@@ -158,56 +158,56 @@ fn everything(canaries: &Canaries, place: &Service) {
         format!("idempotency-key: {card}"),
         format!("authorization: Bearer {key}"),
     ] {
-        place.post("/transaction", key, &format!("{header}\r\n"), &payments[0]);
+        service.post("/transaction", key, &format!("{header}\r\n"), &payments[0]);
     }
-    let path = &place.path;
+    let path = &service.path;
     for line in [
         format!("GET {path}/transaction/{card}"),
         format!("GET {path}/customer/{card}?key={key}&card={card}"),
         format!("GET /{key}/{card}"),
         format!("GET {path}/transaction/{key}"),
-        format!("GET http://{key}@{}{path}/transaction/{card}", place.address),
+        format!("GET http://{key}@{}{path}/transaction/{card}", service.address),
         format!("{card} {path}/transaction"),
         format!("POST {path}/transaction/{card}"),
     ] {
         let with_key = format!("authorization: {key}\r\ncontent-type: application/json\r\n");
-        // Another key in the path, or in a text, is any word: it is known by being the one that the request came with.
-        place.send(&line, &with_key, &payments[0]);
+        // A key is recognized only if the request is sent with it.
+        service.send(&line, &with_key, &payments[0]);
     }
-    // The rest of a body whose length was said too short is read as another request.
-    let mut stream = TcpStream::connect(&place.address).unwrap();
+    // With a content-length that is too short, the rest of the body is read as another request.
+    let mut stream = TcpStream::connect(&service.address).unwrap();
     let short = format!(
         "POST {path}/void HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\n{{{card} / HTTP/1.1\r\n\r\n"
     );
     stream.write_all(short.as_bytes()).unwrap();
     let document = format!(r#"{{"TokenId":"tok_own","CardNumber":"{card}"}}"#);
-    place.send("POST /_sandbox/tokens", "content-type: application/json\r\n", &document);
+    service.send("POST /_sandbox/tokens", "content-type: application/json\r\n", &document);
     let document = format!(r#"{{"{card}":1,"kind":"{key}","operation":"{card}"}}"#);
-    place.send("POST /_sandbox/faults", "content-type: application/json\r\n", &document);
+    service.send("POST /_sandbox/faults", "content-type: application/json\r\n", &document);
 }
 
-/// Everything that the admin interface has to tell.
-fn told(place: &Service) -> Vec<u8> {
-    let mut told = String::new();
+/// Everything that the admin interface shows.
+fn admin_responses(service: &Service) -> Vec<u8> {
+    let mut responses = String::new();
     for path in ["requests", "state", "faults", "health", "clock"] {
-        let answer = place.send(&format!("GET /_sandbox/{path}"), "", "");
-        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
-        writeln!(told, "{answer}").unwrap();
+        let response = service.send(&format!("GET /_sandbox/{path}"), "", "");
+        assert!(response.starts_with("HTTP/1.1 200"), "{path}: {response}");
+        writeln!(responses, "{response}").unwrap();
     }
-    told.into_bytes()
+    responses.into_bytes()
 }
 
 #[test]
-fn s5_a_fault_header_of_these_tests_is_understood() {
-    // Or the faults above would prove nothing.
+fn s5_fault_header_of_these_tests_works() {
+    // Otherwise the faults above would prove nothing.
     let mut running = payments(["sandbox", "--log", "off"]).stdout(Stdio::piped()).spawn();
-    let place = Service::of(&serde_json::from_str(&running.first_line()).unwrap());
+    let service = Service::of(&serde_json::from_str(&running.first_line()).unwrap());
     let canaries = Canaries::set(0);
-    let answer = place.post(
+    let response = service.post(
         "/transaction",
-        &place.key,
+        &service.key,
         "sandbox-fault: after_commit=status;status=503\r\n",
         &card_payment(&canaries),
     );
-    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(response.starts_with("HTTP/1.1 503"), "{response}");
 }

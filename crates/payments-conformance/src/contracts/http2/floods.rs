@@ -6,22 +6,23 @@ use super::contract;
 use crate::http2::{Peer, Request, flag, frame, header_block, kind, literal};
 use crate::{Stack, Verdict};
 
-/// The server reads the whole request and sends without end what means nothing: pings, settings, windows, empty pieces
-/// of a body, informational heads, frames of an unknown kind.
+/// The server reads the whole request and then endlessly sends frames without effect: pings, settings, window updates,
+/// empty data frames, informational heads, or frames of an unknown type.
 ///
-/// The call ends by its total deadline, and is never `NotProcessed`. When the transport is gone, so is the connection.
+/// The call must end no later than its total deadline, and not as `NotProcessed`. Dropping the transport closes the
+/// connection.
 pub fn a_flood_of_frames_ends_with_the_deadline(stack: &impl Stack) -> Verdict {
-    let why = "a deadline that is looked at only when there is nothing to read never ends while a server keeps talking; \
-               the payment is then neither made nor lost, for ever";
-    contract("a_flood_of_frames_ends_with_the_deadline", why).check(stack, |stage| {
+    let why = "a deadline that is checked only when there is nothing to read never ends the call while a server keeps \
+               sending, so the outcome of the payment stays open forever";
+    contract("a_flood_of_frames_ends_with_the_deadline", why).check(stack, |harness| {
         let hint = header_block("103", []);
         for (what, kind, flags, on_stream, payload) in [
             ("pings", kind::PING, 0, false, b"conforms".as_slice()),
             ("settings", kind::SETTINGS, 0, false, &[]),
-            ("windows of one byte", kind::WINDOW_UPDATE, 0, true, &[0, 0, 0, 1]),
-            ("empty pieces of a body", kind::DATA, 0, true, &[]),
+            ("window updates of one byte", kind::WINDOW_UPDATE, 0, true, &[0, 0, 0, 1]),
+            ("empty data frames", kind::DATA, 0, true, &[]),
             ("informational heads", kind::HEADERS, flag::END_HEADERS, true, &hint),
-            ("frames of an unknown kind", 0xfa, 0, true, b"whatever this is"),
+            ("frames of an unknown type", 0xfa, 0, true, b"whatever this is"),
         ] {
             let sent = Arc::new(AtomicUsize::new(0));
             let script = {
@@ -39,31 +40,31 @@ pub fn a_flood_of_frames_ends_with_the_deadline(stack: &impl Stack) -> Verdict {
                 }
             };
             let situation = format!(
-                "answers a first request; of the second it reads the whole, then sends {what} without end"
+                "responds to a first request; with the second it reads the whole, then sends endless {what}"
             );
-            stage.served_http2(&situation, &[], script, |trial| {
-                trial.round_trip()?;
-                let seen = trial.send(trial.charge().total(SHORT))?;
-                seen.must_fail()?;
-                seen.must_not_be_not_processed()?;
-                seen.must_end_by_the_deadline()?;
-                trial.must_have_arrived_once(&seen.id)
+            harness.with_http2_server(&situation, &[], script, |run| {
+                run.round_trip()?;
+                let call = run.send(run.charge().total(SHORT))?;
+                call.must_fail()?;
+                call.must_not_be_not_processed()?;
+                call.must_end_by_the_deadline()?;
+                run.must_have_arrived_once(&call.id)
             })?;
-            stage.figure(format!("{} {what}", sent.load(Ordering::SeqCst)));
+            harness.figure(format!("{} {what}", sent.load(Ordering::SeqCst)));
         }
         Ok(())
     })
 }
 
-/// The server answers with a head that never ends, or that has 100 000 fields.
+/// The server responds with an endless head, or with one of 100 000 fields.
 ///
-/// The transport gives it up, or waits for its end until the deadline, but does not keep it all: what it takes is
-/// bounded. The call is an answer or `Unknown`.
+/// The transport may give up or wait for the end until the deadline, but must limit how much it reads. The call must not be
+/// `NotProcessed`.
 pub fn an_endless_head_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
-    let why = "a head is kept until it is whole; without a limit one server takes all memory of the program, and with \
-               it every payment that is under way";
-    contract("an_endless_head_is_bounded_over_http2", why).check(stack, |stage| {
-        for (what, endless) in [("a head without end", true), ("a head of 100 000 fields", false)] {
+    let why = "a head is buffered until it is complete. Without a limit one server can use all memory and stop every \
+               payment in progress";
+    contract("an_endless_head_is_bounded_over_http2", why).check(stack, |harness| {
+        for (what, endless) in [("an endless head", true), ("a head of 100 000 fields", false)] {
             let sent = Arc::new(AtomicUsize::new(0));
             let script = {
                 let sent = Arc::clone(&sent);
@@ -81,20 +82,20 @@ pub fn an_endless_head_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
                     }
                     peer.frame(kind::CONTINUATION, flag::END_HEADERS, stream, &[]);
                     peer.frame(kind::DATA, flag::END_STREAM, stream, b"{}");
-                    peer.hold();
+                    peer.wait_for_close();
                 }
             };
-            stage.served_http2(&format!("answers with {what}"), &[], script, |trial| {
-                let seen = trial.send(trial.charge().total(LONG))?;
-                seen.must_not_be_not_processed()?;
-                seen.must_end_by_the_deadline()?;
-                trial.must_have_arrived_once(&seen.id)
+            harness.with_http2_server(&format!("responds with {what}"), &[], script, |run| {
+                let call = run.send(run.charge().total(LONG))?;
+                call.must_not_be_not_processed()?;
+                call.must_end_by_the_deadline()?;
+                run.must_have_arrived_once(&call.id)
             })?;
             let sent = sent.load(Ordering::SeqCst);
-            stage.figure(format!("{} KiB taken of {what}", sent / 1024));
+            harness.figure(format!("read {} KiB of {what}", sent / 1024));
             if sent > MOST {
-                return Err(crate::breach::Breach::new(format!(
-                    "the transport took {sent} bytes of {what}; it should have given up before {MOST}"
+                return Err(crate::violation::Violation::new(format!(
+                    "the transport read {sent} bytes of {what}; it must give up before {MOST}"
                 )));
             }
         }
@@ -102,13 +103,13 @@ pub fn an_endless_head_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// The server answers with a body that never ends.
+/// The server responds with an endless body.
 ///
-/// The call ends at the response cap, as `Answered`, with what fits. The server is told to stop.
+/// The call must end at the response cap, as `Answered`, with as much as fits. The transport must stop the server from
+/// sending more.
 pub fn an_endless_body_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
-    let why =
-        "the beginning may hold the transaction's id; the rest may be as long as the memory of the program";
-    contract("an_endless_body_is_bounded_over_http2", why).check(stack, |stage| {
+    let why = "the beginning of the body may contain the transaction id; the rest may be larger than the program's memory";
+    contract("an_endless_body_is_bounded_over_http2", why).check(stack, |harness| {
         let sent = Arc::new(AtomicUsize::new(0));
         let script = {
             let sent = Arc::clone(&sent);
@@ -121,19 +122,19 @@ pub fn an_endless_body_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
                 }
             }
         };
-        stage.served_http2("answers with a body that never ends", &[], script, |trial| {
-            let seen = trial.send(trial.charge().cap(CAP))?;
-            let partial = seen.must_be_cut_off(http::StatusCode::OK)?;
+        harness.with_http2_server("responds with an endless body", &[], script, |run| {
+            let call = run.send(run.charge().cap(CAP))?;
+            let partial = call.must_have_partial_response(http::StatusCode::OK)?;
             if partial.body().len() != CAP {
-                return Err(seen.breach(&format!("a partial body of {CAP} bytes, which is the cap")));
+                return Err(call.expected(&format!("a partial body of {CAP} bytes, exactly the cap")));
             }
             Ok(())
         })?;
         let sent = sent.load(Ordering::SeqCst);
-        stage.figure(format!("{} KiB sent before the end, with a cap of {} KiB", sent / 1024, CAP / 1024));
+        harness.figure(format!("{} KiB sent before the end, with a cap of {} KiB", sent / 1024, CAP / 1024));
         if sent > MOST {
-            return Err(crate::breach::Breach::new(format!(
-                "the transport took {sent} bytes of a body with a cap of {CAP}; it should have given up before {MOST}"
+            return Err(crate::violation::Violation::new(format!(
+                "the transport read {sent} bytes of a body with a cap of {CAP}; it must give up before {MOST}"
             )));
         }
         Ok(())
@@ -142,7 +143,7 @@ pub fn an_endless_body_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
 
 const CAP: usize = 64 * 1024;
 
-/// What the sockets' buffers and the windows of HTTP/2 hold, several times over.
+/// Several times what the socket buffers and HTTP/2 windows hold.
 const MOST: usize = 32 * 1024 * 1024;
 
 const SHORT: Duration = Duration::from_millis(500);

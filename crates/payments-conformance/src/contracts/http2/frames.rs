@@ -4,19 +4,19 @@ use http::{Response, StatusCode};
 use payments_core::Delivery;
 
 use super::{contract, echo_all, new_and_reused, unknown_and_once};
-use crate::breach::Breach;
-use crate::conversation::Conversation;
+use crate::completed_call::CompletedCall;
+use crate::connection::Connection;
 use crate::http2::{Event, LARGEST, Peer, Request, code, flag, header_block, kind, literal, setting};
-use crate::seen::Seen;
+use crate::violation::Violation;
 use crate::{Stack, Verdict};
 
-/// The server answers with 100, 103 and 103 again before the final status.
+/// The server responds with 100, 103 and 103 again before the final status.
 ///
-/// The call brings the final answer.
+/// The call must return the final response.
 pub fn informational_heads_are_passed_over_in_http2(stack: &impl Stack) -> Verdict {
-    let why = "a gateway may send hints first; taken for the answer they say nothing about the payment";
-    contract("informational_heads_are_passed_over_in_http2", why).check(stack, |stage| {
-        let fate = |peer: &mut Peer<'_>, request: &Request| {
+    let why = "a gateway may send hints first. They say nothing about the payment";
+    contract("informational_heads_are_passed_over_in_http2", why).check(stack, |harness| {
+        let action = |peer: &mut Peer<'_>, request: &Request| {
             for status in ["100", "103", "103"] {
                 let hint = header_block(status, [(b"link".as_slice(), b"</a>".as_slice())]);
                 peer.frame(kind::HEADERS, flag::END_HEADERS, request.stream, &hint);
@@ -24,32 +24,32 @@ pub fn informational_heads_are_passed_over_in_http2(stack: &impl Stack) -> Verdi
             peer.echo(request);
         };
         new_and_reused(
-            stage,
-            "answers with 100, 103, 103 and then 200",
-            fate,
+            harness,
+            "responds with 100, 103, 103 and then 200",
+            action,
             |charge| charge,
-            |trial, seen| {
-                seen.must_be_its_own()?;
-                trial.must_have_arrived_once(&seen.id)
+            |run, call| {
+                call.must_get_own_response()?;
+                run.must_have_arrived_once(&call.id)
             },
         )
     })
 }
 
-/// The server uses what the protocol allows and few servers do: padding, priorities, a head in three frames, empty
-/// frames, trailers, unknown frames, unknown settings, and pings in between.
+/// The server uses what the protocol allows and few servers send: padding, priorities, a head in three frames, empty frames,
+/// trailers, unknown frames, unknown settings, and pings in between.
 ///
-/// The call brings the answer, byte for byte.
+/// The call must return the response byte for byte.
 pub fn rare_frames_are_understood(stack: &impl Stack) -> Verdict {
-    let why = "an answer that the transport cannot read is a payment whose outcome nobody knows";
-    contract("rare_frames_are_understood", why).check(stack, |stage| {
-        let fate = |peer: &mut Peer<'_>, request: &Request| {
+    let why = "a response that the transport cannot read makes the payment unknown";
+    contract("rare_frames_are_understood", why).check(stack, |harness| {
+        let action = |peer: &mut Peer<'_>, request: &Request| {
             let stream = request.stream;
             peer.frame(UNKNOWN_KIND, 0xff, stream, b"whatever this is");
             peer.frame(kind::SETTINGS, 0, 0, &[0xfa, 0xfa, 0, 0, 0, 1]);
             peer.frame(kind::PING, 0, 0, b"conforms");
             let head = header_block("200", [(b"x-long".as_slice(), [b'x'; 3000].as_slice())]);
-            // Four bytes of padding and five of a priority stand around the first part of the head.
+            // Four bytes of padding and five of priority surround the first part of the head.
             let mut first = vec![4, 0, 0, 0, 0, 16];
             first.extend(&head[..7]);
             first.extend([0; 4]);
@@ -69,30 +69,30 @@ pub fn rare_frames_are_understood(stack: &impl Stack) -> Verdict {
             peer.frame(kind::HEADERS, flag::END_HEADERS | flag::END_STREAM, stream, &trailers);
         };
         new_and_reused(
-            stage,
-            "answers in frames that are rare and allowed",
-            fate,
+            harness,
+            "responds with valid but rare frames",
+            action,
             |charge| charge,
-            |trial, seen| {
-                seen.must_be_its_own()?;
-                trial.must_have_arrived_once(&seen.id)
+            |run, call| {
+                call.must_get_own_response()?;
+                run.must_have_arrived_once(&call.id)
             },
         )
     })
 }
 
-/// The server gives room for a few bytes of the request's body at a time.
+/// The server opens the window for only a few bytes of the request's body at a time.
 ///
-/// The whole body arrives as it was, once, and no frame is larger than the server allows.
+/// The whole body must arrive unchanged, once, and no frame is larger than the server allows.
 pub fn a_body_arrives_whole_through_small_windows(stack: &impl Stack) -> Verdict {
-    let why = "a payment that arrives in part is at best refused and at worst read as another";
-    contract("a_body_arrives_whole_through_small_windows", why).check(stack, |stage| {
+    let why = "a payment that arrives incomplete is rejected, or worse, read as a different payment";
+    contract("a_body_arrives_whole_through_small_windows", why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
             peer.give_no_windows();
             while let Some(event) = peer.next() {
                 match event {
                     Event::Begun(request) => {
-                        // Seven at first, then as much more as the whole takes: the stream ends within the last.
+                        // Seven bytes at a time, then enough for the rest of the body, which ends within the last window.
                         for bytes in std::iter::repeat_n(7, 40).chain([LONG_BODY]) {
                             peer.give_window(request.stream, bytes);
                         }
@@ -103,195 +103,196 @@ pub fn a_body_arrives_whole_through_small_windows(stack: &impl Stack) -> Verdict
                 }
             }
         };
-        let what = "gives room for no byte of a body at first, then for seven at a time";
-        stage.served_http2(what, NO_WINDOW, script, |trial| {
-            let charge = trial.charge().body_of(LONG_BODY as usize);
-            let seen = trial.send(charge.clone())?;
-            seen.must_be_its_own()?;
-            trial.must_have_arrived_once(&seen.id)?;
-            if trial.journal().received().iter().any(|received| received.body != *charge.request().body()) {
-                return Err(Breach::new("the body that arrived was not the one that was sent"));
+        let what = "opens no window for a body at first, then seven bytes at a time";
+        harness.with_http2_server(what, NO_WINDOW, script, |run| {
+            let charge = run.charge().padded_to(LONG_BODY as usize);
+            let call = run.send(charge.clone())?;
+            call.must_get_own_response()?;
+            run.must_have_arrived_once(&call.id)?;
+            if run.journal().received().iter().any(|received| received.body != *charge.request().body()) {
+                return Err(Violation::new(
+                    "the body that arrived is not the one that was sent; send it unchanged",
+                ));
             }
             Ok(())
         })
     })
 }
 
-/// The server takes the head of the request and never gives room for its body.
+/// The server reads the head of the request and never opens a window for its body.
 ///
-/// The call ends with its total deadline. Bytes have left, and a transport cannot know what a server makes of a head: it
-/// is `Unknown`.
+/// The call must end at its total deadline. Bytes were sent, and the transport cannot know what the server does with a
+/// head, so the call must be `Unknown`.
 pub fn no_window_for_the_body_is_unknown(stack: &impl Stack) -> Verdict {
-    let why = "without a deadline the call would wait for ever; and what has begun to leave may have been read further \
-               than the transport can see";
-    contract("no_window_for_the_body_is_unknown", why).check(stack, |stage| {
+    let why = "without a deadline the call would wait forever. And a proxy may already have acted on the part that was \
+               sent";
+    contract("no_window_for_the_body_is_unknown", why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
             peer.give_no_windows();
-            peer.hold();
+            peer.wait_for_close();
         };
-        stage.served_http2("gives no room for the body", NO_WINDOW, script, |trial| {
-            let seen = trial.send(trial.charge().total(CONNECTED_BY_THEN))?;
-            seen.must_be_unknown()?;
-            seen.must_be_a_timeout()?;
-            seen.must_end_with_the_deadline()?;
-            trial.must_have_connected(1, "the request had begun to leave on the first")
+        harness.with_http2_server("opens no window for the body", NO_WINDOW, script, |run| {
+            let call = run.send(run.charge().total(SHORT_WITH_CONNECT))?;
+            call.must_be_unknown()?;
+            call.must_be_a_timeout()?;
+            call.must_end_with_the_deadline()?;
+            run.must_have_connected(1, "part of the request was already sent on the first")
         })
     })
 }
 
-/// The server allows one request at a time, and many calls are made at once.
+/// The server allows one stream at a time, and the caller makes many calls at once.
 ///
-/// Each waits for its turn, or goes over another connection, and is answered.
+/// Each call must wait for its turn or use another connection, and get its response.
 pub fn calls_beyond_the_stream_limit_wait(stack: &impl Stack) -> Verdict {
-    let why = "a busy hour is when servers lower this limit; what they would have served must not be lost";
-    contract("calls_beyond_the_stream_limit_wait", why).check(stack, |stage| {
-        stage.served_http2("allows one stream at a time", ONE_STREAM, echo_all, |trial| {
-            trial.round_trip()?;
-            for seen in trial.send_all((0..20).map(|_| trial.charge()))? {
-                seen.must_be_its_own()?;
+    let why = "servers lower this limit when they are busy; calls beyond it must wait, not fail";
+    contract("calls_beyond_the_stream_limit_wait", why).check(stack, |harness| {
+        harness.with_http2_server("allows one stream at a time", ONE_STREAM, echo_all, |run| {
+            run.round_trip()?;
+            for call in run.send_all((0..20).map(|_| run.charge()))? {
+                call.must_get_own_response()?;
             }
             Ok(())
         })
     })
 }
 
-/// The server allows no request at all, and answers none but the first of its first connection, which may have been
-/// sent before the client had read that.
+/// The server allows no streams. It responds only to the first request on its first connection, which the client may have
+/// sent before it read that setting.
 ///
-/// The first call is answered or fails; the second fails, without a claim that it was answered. Both end by their total
-/// deadline. Neither is `NotProcessed` if the server saw any of it, and the second is not sent where the first was.
+/// The first call may succeed or fail. The second must fail, not as `Answered`. Both must end by their total deadline,
+/// neither may be `NotProcessed` if the server received any of it, and the second must not use the first one's connection.
 pub fn a_server_that_allows_no_stream_is_given_up(stack: &impl Stack) -> Verdict {
-    let why = "the call would otherwise wait for ever in a queue that nobody sees";
-    contract("a_server_that_allows_no_stream_is_given_up", why).check(stack, |stage| {
+    let why = "otherwise the call waits forever in a queue inside the HTTP client";
+    contract("a_server_that_allows_no_stream_is_given_up", why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
             if peer.index() == 0 {
                 peer.serve_one();
             }
-            peer.hold();
+            peer.wait_for_close();
         };
-        stage.served_http2("allows no stream", NO_STREAM, script, |trial| {
-            let first = trial.send(trial.charge().total(SHORT))?;
+        harness.with_http2_server("allows no stream", NO_STREAM, script, |run| {
+            let first = run.send(run.charge().total(SHORT))?;
             first.must_end_by_the_deadline()?;
             match &first.result {
-                Ok(_) => _ = first.must_be_its_own()?,
-                Err(_) => must_claim_no_answer(&first)?,
+                Ok(_) => _ = first.must_get_own_response()?,
+                Err(_) => must_not_be_answered(&first)?,
             }
-            let second = trial.send(trial.charge().total(SHORT))?;
-            must_claim_no_answer(&second)?;
+            let second = run.send(run.charge().total(SHORT))?;
+            must_not_be_answered(&second)?;
             second.must_end_by_the_deadline()?;
-            stage.figure(format!("Delivery::{:?}", second.must_fail()?.delivery()));
-            trial.must_be_on_different_connections(&first.id, &second.id)
+            harness.figure(format!("Delivery::{:?}", second.must_fail()?.delivery()));
+            run.must_be_on_different_connections(&first.id, &second.id)
         })
     })
 }
 
-/// The server agrees on HTTP/2 and then says nothing: not even the settings that come first.
+/// The server agrees on HTTP/2 and then sends nothing, not even its settings.
 ///
-/// The call ends by its total deadline, with no answer.
+/// The call must end by its total deadline, not as `Answered`.
 pub fn a_server_that_sends_no_settings_is_given_up(stack: &impl Stack) -> Verdict {
-    let why = "the TLS handshake is over, so the connect deadline may be as well, and no answer is awaited yet: a stack \
-               with a gap between its time-outs waits for ever";
-    contract("a_server_that_sends_no_settings_is_given_up", why).check(stack, |stage| {
-        let script = |connection: &mut Conversation| {
+    let why = "after the TLS handshake the connect timeout may be over while the response timeout has not started: with such \
+               a gap the call waits forever";
+    contract("a_server_that_sends_no_settings_is_given_up", why).check(stack, |harness| {
+        let script = |connection: &mut Connection| {
             if let Some(mut peer) = Peer::accept(connection) {
-                peer.hold();
+                peer.wait_for_close();
             }
         };
         let what = "completes the TLS handshake and never sends its settings";
-        stage.served_with(stage.http2_greeting(), what, script, |trial| {
-            let seen = trial.send(trial.charge().connect(SHORT).total(SHORT))?;
-            must_claim_no_answer(&seen)?;
-            seen.must_end_by_the_deadline()?;
-            stage.figure(format!("Delivery::{:?}", seen.must_fail()?.delivery()));
+        harness.with_server_over(harness.http2_security(), what, script, |run| {
+            let call = run.send(run.charge().connect(SHORT).total(SHORT))?;
+            must_not_be_answered(&call)?;
+            call.must_end_by_the_deadline()?;
+            harness.figure(format!("Delivery::{:?}", call.must_fail()?.delivery()));
             Ok(())
         })
     })
 }
 
-/// The server reads the whole request and answers in a way that the protocol forbids.
+/// The server reads the whole request and responds with frames that the protocol forbids.
 ///
-/// What it did with the request nobody knows. The call is `Unknown`, and the request arrives once.
+/// It may have processed the request. The call must be `Unknown`, and the request arrives once.
 pub fn forbidden_frames_are_unknown(stack: &impl Stack) -> Verdict {
-    let why = "the server read the request before it broke the protocol; what it did with the request it did before";
-    contract("forbidden_frames_are_unknown", why).check(stack, |stage| {
+    let why = "the server read the request before it broke the protocol, so it may have charged the card";
+    contract("forbidden_frames_are_unknown", why).check(stack, |harness| {
         let no_status: &[u8] = &{
             let mut block = Vec::new();
             literal(&mut block, b"x-a", b"1");
             block
         };
         let upper_case = &header_block("200", [(b"X-Upper".as_slice(), b"1".as_slice())]);
-        let connection_header = &header_block("2xx", []);
+        let bad_status = &header_block("2xx", []);
         let ends = flag::END_HEADERS | flag::END_STREAM;
         let (own, too_large) = (None, vec![0; LARGEST + 1]);
         for (what, kind, flags, stream, payload) in [
             ("a head without a status", kind::HEADERS, ends, own, no_status),
-            ("a header's name in upper case", kind::HEADERS, ends, own, upper_case),
-            ("a status that is no number", kind::HEADERS, ends, own, connection_header),
+            ("a header name in upper case", kind::HEADERS, ends, own, upper_case),
+            ("a status that is not a number", kind::HEADERS, ends, own, bad_status),
             ("a head that cannot be decoded", kind::HEADERS, ends, own, &[0xff; 20]),
-            ("a head on no stream", kind::HEADERS, ends, Some(0), &[0x88]),
+            ("a head on stream 0", kind::HEADERS, ends, Some(0), &[0x88]),
             ("a body before a head", kind::DATA, flag::END_STREAM, own, b"{}"),
-            ("a body on no stream", kind::DATA, flag::END_STREAM, Some(0), b"{}"),
+            ("a body on stream 0", kind::DATA, flag::END_STREAM, Some(0), b"{}"),
             ("a pushed request", kind::PUSH_PROMISE, flag::END_HEADERS, own, &[0, 0, 0, 2, 0x82, 0x84, 0x87]),
-            ("a continuation of nothing", kind::CONTINUATION, flag::END_HEADERS, own, &[0x88]),
+            ("a continuation without a head", kind::CONTINUATION, flag::END_HEADERS, own, &[0x88]),
             ("a window that overflows", kind::WINDOW_UPDATE, 0, own, &[0x7f, 0xff, 0xff, 0xff]),
-            ("a window of nothing", kind::WINDOW_UPDATE, 0, own, &[0; 4]),
+            ("a window update of zero", kind::WINDOW_UPDATE, 0, own, &[0; 4]),
             ("a ping that is too short", kind::PING, 0, Some(0), b"short"),
             ("a setting out of range", kind::SETTINGS, 0, Some(0), &[0, 4, 0xff, 0xff, 0xff, 0xff]),
-            ("a larger frame than is allowed", kind::DATA, 0, own, &too_large),
+            ("a frame larger than allowed", kind::DATA, 0, own, &too_large),
         ] {
             let payload = payload.to_vec();
-            let fate = move |peer: &mut Peer<'_>, request: &Request| {
+            let action = move |peer: &mut Peer<'_>, request: &Request| {
                 peer.frame(kind, flags, stream.unwrap_or(request.stream), &payload);
                 if kind == kind::WINDOW_UPDATE {
-                    // A transport may leave unread what it has no use for; the call must not be left waiting.
-                    peer.end(Conversation::close);
+                    // A transport may ignore a window update, so the call must be ended in another way.
+                    peer.end(Connection::close);
                 }
             };
             let what = format!("reads the whole request and sends {what}");
-            new_and_reused(stage, &what, fate, |charge| charge.total(LONG), unknown_and_once)?;
+            new_and_reused(harness, &what, action, |charge| charge.total(LONG), unknown_and_once)?;
         }
         let garbage = |peer: &mut Peer<'_>, _: &Request| {
             peer.connection().write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
-            peer.end(Conversation::close);
+            peer.end(Connection::close);
         };
-        let what = "reads the whole request and answers in HTTP/1.1";
-        new_and_reused(stage, what, garbage, |charge| charge.total(LONG), unknown_and_once)
+        let what = "reads the whole request and responds in HTTP/1.1";
+        new_and_reused(harness, what, garbage, |charge| charge.total(LONG), unknown_and_once)
     })
 }
 
-/// The body of the answer breaks off: with the connection, with the stream, or because it is shorter or longer than it
-/// was said to be.
+/// The body of the response breaks off: the connection or the stream ends, or the body is shorter or longer than announced.
 ///
-/// The call fails as `Answered`, with the status, and keeps what came. It is never a whole answer.
+/// The call must fail with `Answered` and the status, and keep what arrived. It must not return a response.
 pub fn a_body_that_breaks_off_is_answered_over_http2(stack: &impl Stack) -> Verdict {
-    let why = "half a body can be whole JSON that says something else";
-    contract("a_body_that_breaks_off_is_answered_over_http2", why).check(stack, |stage| {
+    let why = "part of a body can be valid JSON with a different meaning";
+    contract("a_body_that_breaks_off_is_answered_over_http2", why).check(stack, |harness| {
         let begin = |peer: &mut Peer<'_>, request: &Request| {
             peer.head(request.stream, &Response::new("{\"a\":1}   "), 0);
             peer.data(request.stream, b"{\"a\":1}", false);
         };
         let fates: [(&str, End); 6] = [
-            ("closes the connection", |peer, _| peer.end(Conversation::close)),
-            ("resets the connection", |peer, _| peer.end(Conversation::reset)),
+            ("closes the connection", |peer, _| peer.end(Connection::close)),
+            ("resets the connection", |peer, _| peer.end(Connection::reset)),
             ("resets the stream with CANCEL", |peer, stream| peer.reset(stream, code::CANCEL)),
             ("resets the stream with NO_ERROR", |peer, stream| peer.reset(stream, code::NO_ERROR)),
             ("ends the stream", |peer, stream| peer.data(stream, b"", true)),
             ("sends more than it announced", |peer, stream| peer.data(stream, &[b' '; 100], true)),
         ];
         for (how, end) in fates {
-            let fate = move |peer: &mut Peer<'_>, request: &Request| {
+            let action = move |peer: &mut Peer<'_>, request: &Request| {
                 begin(peer, request);
                 end(peer, request.stream);
             };
-            let what = format!("answers 200 with seven of ten bytes, then {how}");
+            let what = format!("responds with 200 and seven of ten bytes, then {how}");
             new_and_reused(
-                stage,
+                harness,
                 &what,
-                fate,
+                action,
                 |charge| charge,
-                |trial, seen| {
-                    seen.must_be_cut_off(StatusCode::OK)?;
-                    trial.must_have_arrived_once(&seen.id)
+                |run, call| {
+                    call.must_have_partial_response(StatusCode::OK)?;
+                    run.must_have_arrived_once(&call.id)
                 },
             )?;
         }
@@ -299,52 +300,52 @@ pub fn a_body_that_breaks_off_is_answered_over_http2(stack: &impl Stack) -> Verd
     })
 }
 
-/// The server answers when it has read no more than the head of a large request, and resets the stream with `NO_ERROR`,
-/// which asks the client to send no more.
+/// The server responds after reading only the head of a large request. It resets the stream with `NO_ERROR`, which asks the
+/// client to stop sending.
 ///
-/// The call brings the answer: RFC 9113 §8.1 provides for this, and a refusal comes so.
+/// The call must return the response. RFC 9113 §8.1 defines this for early responses, such as refusals.
 pub fn an_early_answer_is_taken_over_http2(stack: &impl Stack) -> Verdict {
-    let why = "a refusal that is thrown away because the request was not sent to its end leaves a payment Unknown that \
-               was plainly refused";
-    contract("an_early_answer_is_taken_over_http2", why).check(stack, |stage| {
+    let why = "if the transport discards the response because the request was not fully sent, a refused payment becomes \
+               unknown";
+    contract("an_early_answer_is_taken_over_http2", why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
             peer.give_no_windows();
             while let Some(event) = peer.next() {
                 if let Event::Begun(Request { stream, .. }) = event {
                     let mut refusal = Response::new("{\"a\":1}");
                     *refusal.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
-                    peer.answer(stream, &refusal);
+                    peer.respond(stream, &refusal);
                     peer.reset(stream, code::NO_ERROR);
                 }
             }
         };
-        let what = "reads the head of a large request, answers 413, and resets the stream with NO_ERROR";
-        stage.served_http2(what, &[], script, |trial| {
-            let seen = trial.send(trial.charge().body_of(LONG_BODY as usize))?;
-            let answer = seen.must_be_answered(StatusCode::PAYLOAD_TOO_LARGE)?;
-            if answer.body() != "{\"a\":1}" {
-                return Err(seen.breach("the whole body of the answer"));
+        let what =
+            "reads the head of a large request, responds with 413, and resets the stream with NO_ERROR";
+        harness.with_http2_server(what, &[], script, |run| {
+            let call = run.send(run.charge().padded_to(LONG_BODY as usize))?;
+            let response = call.must_have_status(StatusCode::PAYLOAD_TOO_LARGE)?;
+            if response.body() != "{\"a\":1}" {
+                return Err(call.expected("the whole body of the response"));
             }
             Ok(())
         })
     })
 }
 
-/// The transport offers HTTP/2, and the server knows HTTP/1.1 alone, whether it says so in the handshake or is too old
-/// to say anything.
+/// The transport offers HTTP/2, and the server supports only HTTP/1.1. The server either says so in the handshake or ignores
+/// the offer.
 ///
-/// The call is served over HTTP/1.1.
+/// The call must succeed over HTTP/1.1.
 pub fn http1_is_spoken_to_a_server_that_knows_no_other(stack: &impl Stack) -> Verdict {
-    let why = "a request in a protocol that the server does not speak is read as nonsense, and the payment is Unknown";
-    contract("http1_is_spoken_to_a_server_that_knows_no_other", why).check(stack, |stage| {
-        for (protocols, what) in [
-            (&["http/1.1"][..], "offers HTTP/1.1 alone"),
-            (&[][..], "does not know that there are several protocols"),
-        ] {
-            let greeting = crate::server::Greeting::Tls(stage.authority.server_speaking(protocols));
-            stage.served_with(greeting, what, Conversation::serve, |trial| {
-                trial.send(trial.charge())?.must_be_its_own()?;
-                trial.send(trial.charge())?.must_be_its_own()?;
+    let why = "a server cannot read a request in a protocol that it does not speak, and the payment becomes unknown";
+    contract("http1_is_spoken_to_a_server_that_knows_no_other", why).check(stack, |harness| {
+        for (protocols, what) in
+            [(&["http/1.1"][..], "offers only HTTP/1.1"), (&[][..], "does not negotiate a protocol")]
+        {
+            let security = crate::server::Security::Tls(harness.authority.server_speaking(protocols));
+            harness.with_server_over(security, what, Connection::serve, |run| {
+                run.send(run.charge())?.must_get_own_response()?;
+                run.send(run.charge())?.must_get_own_response()?;
                 Ok(())
             })?;
         }
@@ -352,27 +353,27 @@ pub fn http1_is_spoken_to_a_server_that_knows_no_other(stack: &impl Stack) -> Ve
     })
 }
 
-/// The call failed, and does not say that the server answered.
-fn must_claim_no_answer(seen: &Seen) -> Result<(), Breach> {
-    match seen.must_fail()?.delivery() {
-        Delivery::Answered(_) => Err(seen.breach("an error that claims no answer")),
+/// Requires an error other than `Answered`.
+fn must_not_be_answered(call: &CompletedCall) -> Result<(), Violation> {
+    match call.must_fail()?.delivery() {
+        Delivery::Answered(_) => Err(call.expected("an error without Delivery::Answered")),
         _ => Ok(()),
     }
 }
 
-/// What a server does to a stream in the middle of its answer.
+/// What a server does to a stream in the middle of its response.
 type End = fn(&mut Peer<'_>, u32) -> bool;
 
 const NO_WINDOW: &[(u16, u32)] = &[(setting::INITIAL_WINDOW_SIZE, 0)];
 const ONE_STREAM: &[(u16, u32)] = &[(setting::MAX_CONCURRENT_STREAMS, 1)];
 const NO_STREAM: &[(u16, u32)] = &[(setting::MAX_CONCURRENT_STREAMS, 0)];
 
-/// Reserved for nothing, and to be ignored.
+/// An unassigned frame type, which must be ignored.
 const UNKNOWN_KIND: u8 = 0xfa;
 
 const LONG_BODY: u32 = 100_000;
 
 const SHORT: Duration = Duration::from_millis(500);
-/// A deadline that is waited for, by a call that has to connect first.
-const CONNECTED_BY_THEN: Duration = Duration::from_secs(2);
+/// A deadline that the test waits for, with time to connect first.
+const SHORT_WITH_CONNECT: Duration = Duration::from_secs(2);
 const LONG: Duration = Duration::from_secs(5);

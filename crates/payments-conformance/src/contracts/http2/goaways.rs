@@ -4,76 +4,77 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 
 use super::{contract, new_and_reused, unknown_and_once};
-use crate::breach::Breach;
+use crate::completed_call::CompletedCall;
+use crate::connection::Connection;
 use crate::contracts::connections::{seed, tally};
-use crate::conversation::Conversation;
 use crate::http2::{Peer, Request, code};
-use crate::seen::Seen;
+use crate::signal::join_all;
 use crate::situations::pause;
-use crate::switch::join_all;
-use crate::trial::Trial;
+use crate::test_run::TestRun;
+use crate::violation::Violation;
 use crate::{Stack, Verdict};
 
 /// The server reads the whole request, then sends `GOAWAY` with a last stream below the request's.
 ///
-/// RFC 9113 §6.8 says that such a request was not processed. Servers and gateways were seen to send it for requests that
-/// they had handed on and that were booked, so it is not believed: the call is `Unknown`, with every error code, whether
-/// the connection is closed behind it or left open, and the request arrives once.
+/// RFC 9113 §6.8 says that such a request was not processed. But real servers and gateways sent it for requests that they
+/// had forwarded and that were charged. The call must be `Unknown`, with every error code, whether the connection is then
+/// closed or left open, and the request arrives once.
 pub fn goaway_is_no_proof(stack: &impl Stack) -> Verdict {
-    let why = "real servers were seen to process what their GOAWAY disowned. A client that believes it and sends again \
-               charges twice, and this is what several well-known clients do by default";
-    contract("goaway_is_no_proof", why).check(stack, |stage| {
+    let why = "real servers process requests that their GOAWAY excludes. A client that trusts it and sends again charges \
+               twice, and several well-known clients do so by default";
+    contract("goaway_is_no_proof", why).check(stack, |harness| {
         for (name, code) in [
             ("NO_ERROR", code::NO_ERROR),
             ("ENHANCE_YOUR_CALM", code::ENHANCE_YOUR_CALM),
             ("INTERNAL_ERROR", code::INTERNAL_ERROR),
         ] {
             for closes in [true, false] {
-                let fate = move |peer: &mut Peer<'_>, request: &Request| {
+                let action = move |peer: &mut Peer<'_>, request: &Request| {
                     peer.goaway(request.stream.saturating_sub(2), code);
                     if closes {
-                        peer.end(Conversation::close);
+                        peer.end(Connection::close);
                     }
                 };
                 let rest = if closes { ", and closes" } else { "" };
-                let what = format!("reads the whole request, sends GOAWAY {name} that disowns it{rest}");
-                new_and_reused(stage, &what, fate, |charge| charge.total(SHORT), unknown_and_once)?;
+                let what = format!("reads the whole request, sends GOAWAY {name} that excludes it{rest}");
+                new_and_reused(harness, &what, action, |charge| charge.total(SHORT), unknown_and_once)?;
             }
         }
         Ok(())
     })
 }
 
-/// The server sends `GOAWAY` that spares a request under way, and answers it.
+/// The server sends a `GOAWAY` that includes the request in progress, and responds to it.
 ///
-/// So does every server that is shut down in good order. The answer is taken, and the next call goes over another
-/// connection. A transport may notice the end of the connection only when it is about to use it: then the next call is
-/// `NotProcessed`, and a later one gets its response.
+/// Every graceful shutdown does this. The call must return the response, and the next call uses another connection. A
+/// transport may notice the `GOAWAY` only when it is about to reuse the connection: then the next calls may be
+/// `NotProcessed`, and a later one must succeed.
 pub fn a_goaway_that_spares_a_request_lets_it_be_answered(stack: &impl Stack) -> Verdict {
-    let why = "each deployment of the service would otherwise make a person look up every payment that was under way";
-    contract("a_goaway_that_spares_a_request_lets_it_be_answered", why).check(stack, |stage| {
+    let why = "otherwise each deployment of the service leaves every payment in progress to be looked up by a person";
+    contract("a_goaway_that_spares_a_request_lets_it_be_answered", why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
             let Some(request) = peer.next_request() else { return };
             peer.goaway(u32::MAX >> 1, code::NO_ERROR);
             peer.goaway(request.stream, code::NO_ERROR);
             peer.echo(&request);
-            // What still comes is read and never answered.
-            peer.hold();
+            // Later requests are read, but get no response.
+            peer.wait_for_close();
         };
-        let what = "reads one request on each connection, sends GOAWAY that spares it, then answers it";
-        stage.served_http2(what, &[], script, |trial| {
+        let what =
+            "reads one request on each connection, sends a GOAWAY that includes it, then responds to it";
+        harness.with_http2_server(what, &[], script, |run| {
             let mut last: Option<String> = None;
             for _ in 0..3 {
-                let mut seen = trial.send(trial.charge().total(LONG))?;
+                let mut call = run.send(run.charge().total(LONG))?;
                 let mut noticed = 0;
-                while last.is_some() && noticed < MOST_NOTICED && seen.must_be_not_processed().is_ok() {
+                while last.is_some() && noticed < MOST_NOTICED && call.must_be_not_processed().is_ok() {
                     noticed += 1;
-                    trial.block_on(pause(Duration::from_millis(20)))?;
-                    seen = trial.send(trial.charge().total(LONG))?;
+                    run.block_on(pause(Duration::from_millis(20)))?;
+                    call = run.send(run.charge().total(LONG))?;
                 }
-                seen.must_be_its_own()?;
-                if let Some(last) = last.replace(seen.id.clone()) {
-                    trial.must_be_on_different_connections(&last, &seen.id)?;
+                call.must_get_own_response()?;
+                if let Some(last) = last.replace(call.id.clone()) {
+                    run.must_be_on_different_connections(&last, &call.id)?;
                 }
             }
             Ok(())
@@ -81,31 +82,31 @@ pub fn a_goaway_that_spares_a_request_lets_it_be_answered(stack: &impl Stack) ->
     })
 }
 
-/// How many calls may fail as `NotProcessed` before the end of a connection is noticed.
+/// How many calls may be `NotProcessed` before the transport notices the end of a connection.
 const MOST_NOTICED: usize = 10;
 
-/// Sixteen callers make 3 000 payments, or as many as they can in a few seconds, of a server that sends `GOAWAY` at
-/// random moments on every connection: it disowns requests that it has processed, and then answers some of them all the
-/// same, or closes, or resets.
+/// Sixteen callers make 3 000 payments, or as many as possible in a few seconds. On every connection the server sends
+/// `GOAWAY` at a random moment. It excludes requests that it has processed, and then still responds to some of them, closes
+/// or resets.
 ///
-/// None arrives twice, and none that arrived is called `NotProcessed`. The seed of the server's choices is in the
-/// report; the environment variable `PAYMENTS_CONFORMANCE_SEED` sets it.
+/// No payment may arrive twice, and none that arrived may be `NotProcessed`. The report shows the server's random seed; the
+/// environment variable `PAYMENTS_CONFORMANCE_SEED` sets it.
 pub fn goaways_at_random_moments_repeat_and_hide_no_payment(stack: &impl Stack) -> Verdict {
-    let why = "a server under load, or one that is deployed anew, does this all day; one payment in thousands that is \
-               sent twice is found by the payer";
-    contract("goaways_at_random_moments_repeat_and_hide_no_payment", why).check(stack, |stage| {
+    let why = "a server that is overloaded or redeployed does this constantly, and one payment in thousands that is sent \
+               twice is enough to charge somebody twice";
+    contract("goaways_at_random_moments_repeat_and_hide_no_payment", why).check(stack, |harness| {
         let seed = seed();
-        let what = format!("sends GOAWAY at random moments, on every connection, by the seed {seed}");
-        stage.served_http2(
+        let what = format!("sends GOAWAY at random moments on every connection, with the seed {seed}");
+        harness.with_http2_server(
             &what,
             &[],
-            move |peer| goes_away_at_random(peer, seed),
-            |trial| {
-                let calls = pay(trial)?;
-                let late = calls.iter().filter(|seen| seen.must_be_a_timeout().is_ok()).count();
-                let connections = trial.journal().connections();
+            move |peer| send_goaway_at_random(peer, seed),
+            |run| {
+                let calls = pay(run)?;
+                let late = calls.iter().filter(|call| call.must_be_a_timeout().is_ok()).count();
+                let connections = run.journal().connections();
                 let tally = tally(&calls)?;
-                stage.figure(format!(
+                harness.figure(format!(
                     "seed {seed}, {connections} connections, {tally}, {late} by their deadline"
                 ));
                 Ok(())
@@ -114,57 +115,57 @@ pub fn goaways_at_random_moments_repeat_and_hide_no_payment(stack: &impl Stack) 
     })
 }
 
-fn pay<S: Stack>(trial: &Trial<'_, S>) -> Result<Vec<Seen>, Breach> {
+fn pay<S: Stack>(run: &TestRun<'_, S>) -> Result<Vec<CompletedCall>, Violation> {
     let (made, started) = (AtomicUsize::new(0), Instant::now());
     let callers = (0..CALLERS).map(|_| {
         let made = &made;
         async move {
             let mut calls = Vec::new();
             while made.fetch_add(1, Ordering::SeqCst) < PAYMENTS && started.elapsed() < LONG_ENOUGH {
-                calls.push(trial.call(trial.charge().total(LONG)).await?);
+                calls.push(run.call(run.charge().total(LONG)).await?);
             }
             Ok(calls)
         }
     });
-    let calls = trial.block_on(join_all(callers))?.into_iter().collect::<Result<Vec<_>, Breach>>()?;
+    let calls = run.block_on(join_all(callers))?.into_iter().collect::<Result<Vec<_>, Violation>>()?;
     Ok(calls.into_iter().flatten().collect())
 }
 
-fn goes_away_at_random(peer: &mut Peer<'_>, seed: u64) {
+fn send_goaway_at_random(peer: &mut Peer<'_>, seed: u64) {
     let mut random = Rng::with_seed(seed.wrapping_add(peer.index() as u64));
     let mut left = 1 + random.u8(..200);
-    let mut under_way: Vec<Request> = Vec::new();
+    let mut in_progress: Vec<Request> = Vec::new();
     while left > 0 {
-        // Answered only in a lull, so that many are under way when many were sent.
+        // Responds only when no request is pending, so that many can be in progress at once.
         let request =
-            if under_way.is_empty() { peer.next_request() } else { peer.next_request_unless_lull() };
+            if in_progress.is_empty() { peer.next_request() } else { peer.next_request_if_pending() };
         if let Some(request) = request {
-            under_way.push(request);
+            in_progress.push(request);
             left -= 1;
-        } else if under_way.is_empty() {
+        } else if in_progress.is_empty() {
             return;
         } else {
-            peer.echo(&under_way.swap_remove(random.usize(..under_way.len())));
+            peer.echo(&in_progress.swap_remove(random.usize(..in_progress.len())));
         }
     }
-    let highest = under_way.iter().map(|request| request.stream).max().unwrap_or(1);
+    let highest = in_progress.iter().map(|request| request.stream).max().unwrap_or(1);
     let last = random.u32(..=highest);
-    let fate = random.u8(..6);
-    // Some go without a word.
-    if fate >= 2 {
+    let action = random.u8(..6);
+    // Some connections end without GOAWAY.
+    if action >= 2 {
         peer.goaway(last, if random.u8(..4) == 0 { code::ENHANCE_YOUR_CALM } else { code::NO_ERROR });
     }
-    match fate {
-        0 | 2 => _ = peer.end(Conversation::close),
-        1 | 3 => _ = peer.end(Conversation::reset),
+    match action {
+        0 | 2 => _ = peer.end(Connection::close),
+        1 | 3 => _ = peer.end(Connection::reset),
         4 => {
-            for request in under_way.iter().filter(|request| request.stream <= last) {
+            for request in in_progress.iter().filter(|request| request.stream <= last) {
                 peer.echo(request);
             }
-            peer.hold();
+            peer.wait_for_close();
         }
         _ => {
-            for request in &under_way {
+            for request in &in_progress {
                 peer.echo(request);
             }
             peer.serve();
@@ -175,10 +176,10 @@ fn goes_away_at_random(peer: &mut Peer<'_>, seed: u64) {
 const PAYMENTS: usize = 3000;
 const CALLERS: usize = 16;
 
-/// A busy machine makes fewer payments: each `GOAWAY` costs a new connection, or one for each caller.
+/// A busy machine makes fewer payments, because each `GOAWAY` costs new connections.
 const LONG_ENOUGH: Duration = Duration::from_secs(8);
 
-/// A deadline that is reached only where a server says goodbye and nothing else.
+/// A deadline that is reached only if the server sends GOAWAY and nothing else.
 const SHORT: Duration = Duration::from_secs(3);
-/// A deadline that is never reached, unless a call is forgotten.
+/// A deadline that is reached only if a call hangs.
 const LONG: Duration = Duration::from_secs(10);

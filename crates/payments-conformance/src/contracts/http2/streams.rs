@@ -4,67 +4,70 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{contract, new_and_reused, unknown_and_once};
-use crate::breach::Breach;
-use crate::conversation::Conversation;
+use crate::connection::Connection;
 use crate::http2::{Event, Peer, Request, code};
+use crate::signal::{Signal, cancel_on, join_all};
 use crate::situations::pause;
-use crate::switch::{Switch, join_all, unless};
+use crate::violation::Violation;
 use crate::{Ability, Stack, Verdict};
 
 /// The server reads the whole request and closes, cuts or resets the connection.
 ///
-/// The call is `Unknown`, on a new connection and on one that has served before, and the request arrives once.
+/// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
 pub fn the_end_of_the_connection_is_unknown_over_http2(stack: &impl Stack) -> Verdict {
-    contract("the_end_of_the_connection_is_unknown_over_http2", MAY_BE_BOOKED).check(stack, |stage| {
+    contract("the_end_of_the_connection_is_unknown_over_http2", MAY_BE_CHARGED).check(stack, |harness| {
         for (how, end) in ENDS {
-            let fate = move |peer: &mut Peer<'_>, _: &Request| _ = peer.end(end);
+            let action = move |peer: &mut Peer<'_>, _: &Request| _ = peer.end(end);
             let what = format!("reads the whole request, then {how}");
-            new_and_reused(stage, &what, fate, |charge| charge, unknown_and_once)?;
+            new_and_reused(harness, &what, action, |charge| charge, unknown_and_once)?;
         }
         Ok(())
     })
 }
 
-/// The server reads the whole request, and then TLS fails: by a fatal alert, by a record with a wrong checksum, or by one
-/// that breaks off.
+/// The server reads the whole request, and then TLS fails: with a fatal alert, a record with a wrong checksum, or a truncated
+/// record.
 ///
-/// The call is `Unknown`, on a new connection and on one that has served before, and the request arrives once.
+/// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
 pub fn a_tls_failure_after_the_request_is_unknown_over_http2(stack: &impl Stack) -> Verdict {
-    contract("a_tls_failure_after_the_request_is_unknown_over_http2", MAY_BE_BOOKED).check(stack, |stage| {
-        for (how, fail) in TLS_FAILURES {
-            let fate = move |peer: &mut Peer<'_>, _: &Request| _ = peer.end(fail);
-            let what = format!("reads the whole request, then {how}");
-            new_and_reused(stage, &what, fate, |charge| charge, unknown_and_once)?;
-        }
-        Ok(())
-    })
+    contract("a_tls_failure_after_the_request_is_unknown_over_http2", MAY_BE_CHARGED).check(
+        stack,
+        |harness| {
+            for (how, fail) in TLS_FAILURES {
+                let action = move |peer: &mut Peer<'_>, _: &Request| _ = peer.end(fail);
+                let what = format!("reads the whole request, then {how}");
+                new_and_reused(harness, &what, action, |charge| charge, unknown_and_once)?;
+            }
+            Ok(())
+        },
+    )
 }
 
-/// The server closes, cuts or resets a connection with many requests under way, all of which it has read.
+/// The server has read many requests on one connection, then closes, cuts or resets it.
 ///
-/// Every one of the calls is `Unknown`, and every request arrives once, all on the one connection.
+/// Every call must be `Unknown`, and every request arrives once, all on that connection.
 pub fn all_streams_of_a_lost_connection_are_unknown(stack: &impl Stack) -> Verdict {
-    contract("all_streams_of_a_lost_connection_are_unknown", MAY_BE_BOOKED).check(stack, |stage| {
+    contract("all_streams_of_a_lost_connection_are_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for (how, end) in ENDS {
             let script = move |peer: &mut Peer<'_>| {
                 peer.serve_one();
                 let mut read = 0;
-                // What stands on another connection, where none should, meets the end at once.
+                // A second connection, which there should not be, ends after its first request.
                 while (read == 0 || peer.index() == 0 && read < MANY) && peer.next_request().is_some() {
                     read += 1;
                 }
                 peer.end(end);
             };
-            let what = format!("reads {MANY} requests on a connection that has served before, then {how}");
-            stage.served_http2(&what, &[], script, |trial| {
-                trial.round_trip()?;
-                let calls = trial.send_all((0..MANY).map(|_| trial.charge().total(LONG)))?;
-                calls.iter().try_for_each(|seen| unknown_and_once(trial, seen))?;
-                let carriers = calls.iter().flat_map(|seen| trial.journal().carriers_of(&seen.id));
+            let what = format!("reads {MANY} requests on a connection that was used before, then {how}");
+            harness.with_http2_server(&what, &[], script, |run| {
+                run.round_trip()?;
+                let calls = run.send_all((0..MANY).map(|_| run.charge().total(LONG)))?;
+                calls.iter().try_for_each(|call| unknown_and_once(run, call))?;
+                let carriers = calls.iter().flat_map(|call| run.journal().carriers_of(&call.id));
                 match carriers.collect::<BTreeSet<_>>().len() {
                     1 => Ok(()),
-                    several => Err(Breach::new(format!(
-                        "{MANY} calls made at once were carried by {several} connections; HTTP/2 carries them on one"
+                    several => Err(Violation::new(format!(
+                        "{MANY} concurrent calls used {several} connections; send them all on one HTTP/2 connection"
                     ))),
                 }
             })?;
@@ -73,13 +76,13 @@ pub fn all_streams_of_a_lost_connection_are_unknown(stack: &impl Stack) -> Verdi
     })
 }
 
-/// The server reads a request and never answers, on a connection over which it answers others.
+/// The server reads a request and never responds to it, while it responds to others on the same connection.
 ///
-/// The call ends with its total deadline, as `Timeout` and `Unknown`; calls after it are served.
+/// The call must end at its total deadline, as `Timeout` and `Unknown`. Later calls succeed.
 pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
-    let why = "a connection that is alive says nothing of the one payment on it that is not: without a deadline of its \
-               own the call waits for ever, and its caller gives up without knowing what to look up";
-    contract("silence_on_a_stream_ends_with_the_total_deadline", why).check(stack, |stage| {
+    let why = "a live connection says nothing about a stalled request on it. Without its own deadline the call waits forever, \
+               and its caller gives up without knowing that there is something to look up";
+    contract("silence_on_a_stream_ends_with_the_total_deadline", why).check(stack, |harness| {
         let number = AtomicUsize::new(0);
         let script = move |peer: &mut Peer<'_>| {
             while let Some(request) = peer.next_request() {
@@ -88,86 +91,86 @@ pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &impl Stack) -> V
                 }
             }
         };
-        stage.served_http2("answers every request but the second", &[], script, |trial| {
-            trial.round_trip()?;
-            let seen = trial.send(trial.charge().total(SHORT))?;
-            seen.must_be_unknown()?;
-            seen.must_be_a_timeout()?;
-            let late = seen.must_end_with_the_deadline()?;
-            stage.figure(format!("{late:.1?} after the total deadline (goal 50 ms)"));
-            trial.must_have_arrived_once(&seen.id)?;
-            trial.send(trial.charge())?.must_be_its_own()?;
+        harness.with_http2_server("responds to every request except the second", &[], script, |run| {
+            run.round_trip()?;
+            let call = run.send(run.charge().total(SHORT))?;
+            call.must_be_unknown()?;
+            call.must_be_a_timeout()?;
+            let late = call.must_end_with_the_deadline()?;
+            harness.figure(format!("{late:.1?} after the total deadline (goal 50 ms)"));
+            run.must_have_arrived_once(&call.id)?;
+            run.send(run.charge())?.must_get_own_response()?;
             Ok(())
         })
     })
 }
 
-/// 64 calls are under way on one connection when the caller drops one of them.
+/// The caller drops one of 64 concurrent calls on one connection.
 ///
-/// The server sees that stream reset, with `CANCEL`, and no more of it; all others are answered.
+/// The server must see that stream reset with `CANCEL` and get no more of it. All other calls must succeed.
 pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Verdict {
-    let why = "a payment page that is closed must not take other people's payments with it";
-    let contract = contract("a_cancelled_stream_is_reset_and_harms_no_other", why).about(Ability::Cancel);
-    contract.check(stack, |stage| {
-        let all_arrived = Switch::default();
+    let why = "one customer closing a payment page must not affect other customers' payments";
+    let contract = contract("a_cancelled_stream_is_reset_and_harms_no_other", why).tests(Ability::Cancel);
+    contract.check(stack, |harness| {
+        let all_arrived = Signal::default();
         let reset_with = Arc::new(AtomicU32::new(NOT_RESET));
         let script = {
             let (all_arrived, reset_with) = (all_arrived.clone(), Arc::clone(&reset_with));
             move |peer: &mut Peer<'_>| {
                 peer.serve_one();
-                let mut under_way: Vec<Request> = Vec::new();
+                let mut in_progress: Vec<Request> = Vec::new();
                 while let Some(event) = peer.next() {
                     match event {
                         Event::Begun(_) => {}
-                        Event::Request(request) => under_way.push(request),
+                        Event::Request(request) => in_progress.push(request),
                         Event::Reset { stream, code } => {
                             reset_with.store(code, Ordering::SeqCst);
-                            under_way.retain(|request| request.stream != stream);
-                            under_way.drain(..).for_each(|request| _ = peer.echo(&request));
+                            in_progress.retain(|request| request.stream != stream);
+                            in_progress.drain(..).for_each(|request| _ = peer.echo(&request));
                         }
                     }
-                    if under_way.len() == 64 {
-                        all_arrived.throw();
+                    if in_progress.len() == 64 {
+                        all_arrived.set();
                     }
                 }
             }
         };
-        let what = "reads 64 requests on a connection that has served before, and answers when one is given up";
-        stage.served_http2(what, &[], script, |trial| {
-            trial.round_trip()?;
-            let never = Switch::default();
+        let what = "reads 64 requests on a connection that was used before, and responds when one is reset";
+        harness.with_http2_server(what, &[], script, |run| {
+            run.round_trip()?;
+            let never = Signal::default();
             let calls = (0..64).map(|number| {
-                let switch = if number == 17 { &all_arrived } else { &never };
-                trial.call_unless(switch, trial.charge().total(LONG))
+                let signal = if number == 17 { &all_arrived } else { &never };
+                run.call_until(signal, run.charge().total(LONG))
             });
-            let seen = trial.block_on(join_all(calls))?.into_iter().collect::<Result<Vec<_>, Breach>>()?;
-            let dropped = seen.iter().filter(|one| one.is_none()).count();
+            let ended = run.block_on(join_all(calls))?.into_iter().collect::<Result<Vec<_>, Violation>>()?;
+            let dropped = ended.iter().filter(|one| one.is_none()).count();
             match (dropped, reset_with.load(Ordering::SeqCst)) {
                 (1, code::CANCEL) => {
-                    seen.iter().flatten().try_for_each(|one| one.must_be_its_own().map(drop))
+                    ended.iter().flatten().try_for_each(|one| one.must_get_own_response().map(drop))
                 }
-                (1, NOT_RESET) => Err(Breach::new(
-                    "the server did not see the stream of the dropped call reset; it should have seen RST_STREAM",
+                (1, NOT_RESET) => Err(Violation::new(
+                    "the server did not see the stream of the dropped call reset; send RST_STREAM with CANCEL",
                 )),
-                (1, code) => Err(Breach::new(format!(
-                    "the stream of the dropped call was reset with the code {code}; it should have been CANCEL, 8"
+                (1, code) => Err(Violation::new(format!(
+                    "the stream of the dropped call was reset with the code {code}; the code must be CANCEL, 8"
                 ))),
-                _ => Err(Breach::new(
-                    "the 64 calls were never under way at once on the connection that had served before; HTTP/2 \
-                     carries many on one",
+                _ => Err(Violation::new(
+                    "the 64 calls were never in progress at once on the reused connection; send them all on one HTTP/2 \
+                     connection",
                 )),
             }
         })
     })
 }
 
-/// The server answers, and then closes the connection.
+/// The server responds, and then closes the connection.
 ///
-/// The next call may find that out in time, and use another connection, or too late, and fail; either way its request
-/// is sent once, and the call after it is served.
+/// The next call may notice in time and use another connection, or notice too late and fail. In both cases its request is
+/// sent once, and the call after it must succeed.
 pub fn a_connection_that_the_server_closed_is_replaced_over_http2(stack: &impl Stack) -> Verdict {
-    let why = "an idle connection is closed sooner or later by every server and load balancer there is";
-    contract("a_connection_that_the_server_closed_is_replaced_over_http2", why).check(stack, |stage| {
+    let why = "every server and load balancer closes idle connections sooner or later";
+    contract("a_connection_that_the_server_closed_is_replaced_over_http2", why).check(stack, |harness| {
         for (how, end) in ENDS {
             let script = move |peer: &mut Peer<'_>| {
                 if peer.index() > 0 {
@@ -176,11 +179,11 @@ pub fn a_connection_that_the_server_closed_is_replaced_over_http2(stack: &impl S
                 peer.serve_one();
                 peer.end(end);
             };
-            let what = format!("answers the first request, then {how}");
-            stage.served_http2(&what, &[], script, |trial| {
-                trial.round_trip()?;
-                trial.send(trial.charge())?;
-                trial.send(trial.charge())?.must_be_its_own()?;
+            let what = format!("responds to the first request, then {how}");
+            harness.with_http2_server(&what, &[], script, |run| {
+                run.round_trip()?;
+                run.send(run.charge())?;
+                run.send(run.charge())?.must_get_own_response()?;
                 Ok(())
             })?;
         }
@@ -188,58 +191,58 @@ pub fn a_connection_that_the_server_closed_is_replaced_over_http2(stack: &impl S
     })
 }
 
-/// The server responds to the first call. Then the network drops the connection without closing it: nothing that is sent
-/// gets a response, not even a ping.
+/// The server responds to the first call. Then the network drops the connection without closing it: nothing gets a response,
+/// not even a ping.
 ///
-/// The call that is made then is `Unknown`, at the latest with its deadline. Ten seconds later, or when the transport has
-/// closed the connection, the next call gets its response over a new one. For stacks with [`Ability::Http2Pings`].
+/// The next call must be `Unknown`, no later than its deadline. Ten seconds later, or once the transport has closed the
+/// connection, another call must succeed on a new connection. For stacks with [`Ability::Http2Pings`].
 pub fn a_connection_that_the_network_dropped_is_not_used_again(stack: &impl Stack) -> Verdict {
-    let why = "a NAT or a firewall that forgets a connection tells nobody. Without pings every payment goes into it, each \
-               of unknown outcome, until the kernel gives up after a quarter of an hour";
+    let why = "a NAT or a firewall can drop a connection silently. Without pings every payment is sent into it and becomes \
+               unknown, until the kernel gives up after a quarter of an hour";
     let contract = contract("a_connection_that_the_network_dropped_is_not_used_again", why);
-    contract.about(Ability::Http2Pings).check(stack, |stage| {
-        let closed = Switch::default();
+    contract.tests(Ability::Http2Pings).check(stack, |harness| {
+        let closed = Signal::default();
         let is_closed = closed.clone();
         let script = move |peer: &mut Peer<'_>| {
             if peer.index() > 0 {
                 return peer.serve();
             }
             peer.serve_one();
-            peer.connection().swallow();
-            closed.throw();
+            peer.connection().discard_input();
+            closed.set();
         };
         let what = "responds to the first request; then the network drops its first connection";
-        stage.served_http2(what, &[], script, |trial| {
-            trial.round_trip()?;
-            let lost = trial.send(trial.charge().total(LOST))?;
+        harness.with_http2_server(what, &[], script, |run| {
+            run.round_trip()?;
+            let lost = run.send(run.charge().total(LOST))?;
             lost.must_be_unknown()?;
             lost.must_end_by_the_deadline()?;
             let idle_since = Instant::now();
-            trial.block_on(unless(&is_closed, pause(NOTICED_BY)))?;
-            let seen = trial.send(trial.charge().total(LONG))?;
-            if seen.must_be_its_own().is_err() {
+            run.block_on(cancel_on(&is_closed, pause(NOTICED_BY)))?;
+            let call = run.send(run.charge().total(LONG))?;
+            if call.must_get_own_response().is_err() {
                 let wanted = format!(
-                    "its own response, over a new connection, because the one of {} is dead",
+                    "its own response, over a new connection, because the connection of {} is dead",
                     lost.id
                 );
-                return Err(seen.breach(&wanted));
+                return Err(call.expected(&wanted));
             }
-            stage.figure(format!("noticed {:.1?} after the lost call", idle_since.elapsed()));
+            harness.figure(format!("noticed {:.1?} after the lost call", idle_since.elapsed()));
             Ok(())
         })
     })
 }
 
-type End = fn(&mut Conversation);
+type End = fn(&mut Connection);
 
-/// Every way in which a server ends a connection.
+/// The ways in which a server ends a connection.
 const ENDS: [(&str, End); 3] = [
-    ("closes the connection", Conversation::close),
-    ("lets the line be cut", Conversation::cut),
-    ("resets the connection", Conversation::reset),
+    ("closes the connection", Connection::close),
+    ("cuts the connection", Connection::cut),
+    ("resets the connection", Connection::reset),
 ];
 
-/// Ways in which TLS fails on a connection that stands.
+/// The ways in which TLS fails on an open connection.
 const TLS_FAILURES: [(&str, End); 4] = [
     ("sends the TLS alert internal_error and closes", |connection| {
         connection.alert(80);
@@ -253,7 +256,7 @@ const TLS_FAILURES: [(&str, End); 4] = [
         connection.write_past_tls(b"\x17\x03\x03\x00\x20................................");
         connection.cut();
     }),
-    ("sends a part of a record", |connection| {
+    ("sends part of a record", |connection| {
         connection.write_past_tls(b"\x17\x03\x03\x01\x00..........");
         connection.cut();
     }),
@@ -263,11 +266,11 @@ const MANY: usize = 16;
 const NOT_RESET: u32 = u32::MAX;
 
 const SHORT: Duration = Duration::from_millis(300);
-/// Long enough to write a request.
+/// Enough to write a request.
 const LOST: Duration = Duration::from_secs(1);
-/// More than a few seconds, and less than callers wait for a payment.
+/// The promised ten seconds, which is less than callers wait for a payment.
 const NOTICED_BY: Duration = Duration::from_secs(10);
 const LONG: Duration = Duration::from_secs(5);
 
-const MAY_BE_BOOKED: &str = "the server may have booked the payment before the connection ended. \"Not processed\" \
-     would let the caller charge again; only \"unknown\" makes it look the payment up";
+const MAY_BE_CHARGED: &str = "the server may have charged the card before the connection ended. NotProcessed lets the \
+     caller charge again; only Unknown makes it look the payment up";

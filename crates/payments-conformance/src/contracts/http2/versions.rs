@@ -1,41 +1,41 @@
 use super::{contract, unknown_and_once};
-use crate::conversation::Conversation;
+use crate::connection::Connection;
 use crate::http2::{Peer, Request, code};
-use crate::server::Greeting;
+use crate::server::Security;
 use crate::{Stack, Verdict};
 
-/// The server offers HTTP/2 and HTTP/1.1. Over HTTP/2 it reads the request and fails it: with `HTTP_1_1_REQUIRED`, with
+/// The server offers HTTP/2 and HTTP/1.1. Over HTTP/2 it reads the request and fails it, with `HTTP_1_1_REQUIRED` or
 /// `INADEQUATE_SECURITY`, or by closing. Over HTTP/1.1 it would respond.
 ///
-/// The call is `Unknown`, and the request arrives once, over HTTP/2. `HTTP_1_1_REQUIRED` asks the client to try the other
-/// version, but it does not say that nothing was done.
+/// The call must be `Unknown`, and the request arrives once, over HTTP/2. `HTTP_1_1_REQUIRED` asks the client to use the
+/// other version, but does not prove that nothing was processed.
 pub fn another_http_version_is_not_tried_after_a_failure(stack: &impl Stack) -> Verdict {
-    let why = "a request that fails in one version and is sent again in the other is charged by both";
-    contract("another_http_version_is_not_tried_after_a_failure", why).check(stack, |stage| {
+    let why = "a request that fails in one version and is sent again in the other can be charged twice";
+    contract("another_http_version_is_not_tried_after_a_failure", why).check(stack, |harness| {
         for (how, fail) in FAILURES {
-            let script = move |connection: &mut Conversation| {
+            let script = move |connection: &mut Connection| {
                 if !connection.speaks_http2() {
                     connection.note("HTTP/1.1 was chosen");
                     return connection.serve();
                 }
-                if let Some(mut peer) = Peer::greet(connection, &[]) {
+                if let Some(mut peer) = Peer::start(connection, &[]) {
                     while let Some(request) = peer.next_request() {
                         fail(&mut peer, &request);
                     }
                 }
             };
-            let greeting = Greeting::Tls(stage.authority.server_speaking(&["h2", "http/1.1"]));
+            let security = Security::Tls(harness.authority.server_speaking(&["h2", "http/1.1"]));
             let what = format!("reads the whole request over HTTP/2 and {how}; over HTTP/1.1 it responds");
-            stage.served_with(greeting, &what, script, |trial| {
-                let seen = trial.send(trial.charge())?;
-                unknown_and_once(trial, &seen)
+            harness.with_server_over(security, &what, script, |run| {
+                let call = run.send(run.charge())?;
+                unknown_and_once(run, &call)
             })?;
         }
         Ok(())
     })
 }
 
-/// How a request fails.
+/// A way for a request to fail.
 type Failure = fn(&mut Peer<'_>, &Request);
 
 const FAILURES: [(&str, Failure); 4] = [
@@ -44,14 +44,14 @@ const FAILURES: [(&str, Failure); 4] = [
     }),
     ("ends the connection with HTTP_1_1_REQUIRED", |peer, request| {
         peer.goaway(request.stream, code::HTTP_1_1_REQUIRED);
-        peer.end(Conversation::close);
+        peer.end(Connection::close);
     }),
     ("ends the connection with INADEQUATE_SECURITY", |peer, request| {
         peer.goaway(request.stream, INADEQUATE_SECURITY);
-        peer.end(Conversation::close);
+        peer.end(Connection::close);
     }),
     ("closes the connection", |peer, _| {
-        peer.end(Conversation::close);
+        peer.end(Connection::close);
     }),
 ];
 

@@ -4,8 +4,8 @@ use payments_postgres_for_tests::Server;
 use super::{administrator, until};
 use crate::contract::{begin, key};
 
-/// What the store says to a beginning that waits for another one of the same key, and to which the server then does this.
-async fn a_beginning_interrupted_by(function: &str) -> Option<StoreError> {
+/// The error of a begin that waits for another begin of the same key, when the server then runs this function on it.
+async fn error_of_a_begin_interrupted_by(function: &str) -> Option<StoreError> {
     let server = Server::start()?;
     let store = std::sync::Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
     store.apply(begin("other", &*store, 1).0).await.unwrap();
@@ -35,14 +35,14 @@ async fn a_beginning_interrupted_by(function: &str) -> Option<StoreError> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_server_says_that_it_has_undone_is_in_no_doubt() {
-    let Some(error) = a_beginning_interrupted_by("pg_cancel_backend").await else { return };
+async fn begin_canceled_by_the_server_is_not_in_doubt() {
+    let Some(error) = error_of_a_begin_interrupted_by("pg_cancel_backend").await else { return };
     assert!(error.is_unavailable(), "{error:#}");
 }
 
-/// The same words may come between the commit and its reply.
+/// The same message can come between the commit and its response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_says_goodbye_leaves_doubt() {
-    let Some(error) = a_beginning_interrupted_by("pg_terminate_backend").await else { return };
+async fn begin_terminated_by_the_server_is_in_doubt() {
+    let Some(error) = error_of_a_begin_interrupted_by("pg_terminate_backend").await else { return };
     assert!(error.is_in_doubt(), "{error:#}");
 }

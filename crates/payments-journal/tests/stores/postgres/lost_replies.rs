@@ -11,7 +11,7 @@ fn sent(gateway: &FakeGateway) -> usize {
     requests.iter().filter(|request| request.operation() == Some(OperationName::TokenTransaction)).count()
 }
 
-async fn a_beginning_in_doubt(loss: Loss) {
+async fn assert_begin_in_doubt(loss: Loss) {
     let Some(server) = Server::start() else { return };
     let (gateway, proxy) = (FakeGateway::new(), Proxy::before(&server).await);
     let client = client(&gateway, &proxy.url()).await;
@@ -20,18 +20,18 @@ async fn a_beginning_in_doubt(loss: Loss) {
     let error = client.process_token(&key(), &payment()).await.unwrap_err();
     assert!(proxy.has_lost());
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
-    assert!(error.to_string().contains("lost before it said whether it has kept the change"), "{error}");
-    assert_eq!(sent(&gateway), 0, "what may not be kept is not sent");
+    assert!(error.to_string().contains("lost before it confirmed the commit"), "{error}");
+    assert_eq!(sent(&gateway), 0, "an intent in doubt is not sent");
     let withdrawn = client.journal().find(&key()).await.unwrap();
     match loss {
         Loss::BeforeTheCommit => unreachable!("nothing is in doubt"),
-        Loss::OfTheReply => {
+        Loss::OfTheResponse => {
             let withdrawn = withdrawn.expect("the beginning was kept");
             assert_eq!(withdrawn.state, IntentState::NotProcessed(Failure::of_kind(Failure::WITHDRAWN)));
         }
-        Loss::OnTheWay => {
+        Loss::Delayed => {
             assert_eq!(withdrawn, None);
-            assert!(!proxy.deliver().await, "what comes too late is not executed any more");
+            assert!(!proxy.deliver().await, "a late message is not executed");
             assert_eq!(client.journal().find(&key()).await.unwrap(), None);
         }
     }
@@ -41,9 +41,9 @@ async fn a_beginning_in_doubt(loss: Loss) {
     gateway.ledger().assert_charged_once(TEN_FIFTY);
 }
 
-/// The server undoes what it has done of a transaction whose COMMIT was never sent.
+/// The server rolls back a transaction whose COMMIT was never sent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_beginning_whose_connection_is_lost_before_the_commit_is_in_no_doubt() {
+async fn begin_whose_connection_is_lost_before_the_commit_is_not_in_doubt() {
     let Some(server) = Server::start() else { return };
     let (gateway, proxy) = (FakeGateway::new(), Proxy::before(&server).await);
     let client = client(&gateway, &proxy.url()).await;
@@ -51,23 +51,23 @@ async fn a_beginning_whose_connection_is_lost_before_the_commit_is_in_no_doubt()
     let error = client.process_token(&key(), &payment()).await.unwrap_err();
     assert!(proxy.has_lost());
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
-    assert!(!error.to_string().contains("whether"), "{error}");
+    assert!(!error.to_string().contains("confirmed"), "{error}");
     assert_eq!((sent(&gateway), client.journal().find(&key()).await.unwrap()), (0, None));
     client.process_token(&key(), &payment()).await.unwrap();
     gateway.ledger().assert_charged_once(TEN_FIFTY);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_beginning_whose_reply_is_lost_is_not_sent_and_leaves_the_key_free() {
-    a_beginning_in_doubt(Loss::OfTheReply).await;
+async fn begin_whose_response_is_lost_is_not_sent_and_leaves_the_key_free() {
+    assert_begin_in_doubt(Loss::OfTheResponse).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_beginning_that_is_late_on_its_way_is_not_sent_and_leaves_the_key_free() {
-    a_beginning_in_doubt(Loss::OnTheWay).await;
+async fn delayed_begin_is_not_sent_and_leaves_the_key_free() {
+    assert_begin_in_doubt(Loss::Delayed).await;
 }
 
-async fn an_ending_in_doubt(loss: Loss) {
+async fn assert_end_in_doubt(loss: Loss) {
     let Some(server) = Server::start() else { return };
     let (gateway, proxy) = (FakeGateway::new(), Proxy::before(&server).await);
     let client = client(&gateway, &proxy.url()).await;
@@ -79,7 +79,7 @@ async fn an_ending_in_doubt(loss: Loss) {
     let intent = client.journal().find(&key()).await.unwrap().unwrap();
     assert_eq!(intent.state, IntentState::Processed { transaction_id: charged.transaction_id });
     assert_eq!(intent.revision, 2, "it is written once");
-    if loss == Loss::OnTheWay {
+    if loss == Loss::Delayed {
         assert!(!proxy.deliver().await);
         assert_eq!(client.journal().find(&key()).await.unwrap().unwrap(), intent);
     }
@@ -87,11 +87,11 @@ async fn an_ending_in_doubt(loss: Loss) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_ending_whose_reply_is_lost_is_recorded_all_the_same() {
-    an_ending_in_doubt(Loss::OfTheReply).await;
+async fn end_whose_response_is_lost_is_still_recorded() {
+    assert_end_in_doubt(Loss::OfTheResponse).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_ending_that_is_late_on_its_way_is_recorded_once() {
-    an_ending_in_doubt(Loss::OnTheWay).await;
+async fn delayed_end_is_recorded_once() {
+    assert_end_in_doubt(Loss::Delayed).await;
 }

@@ -22,8 +22,8 @@ const KEYS: u32 = 80;
 const PROCESSES: u32 = 4;
 const AT_ONCE: u32 = 6;
 
-/// Processes as on several machines run the same bills against one database. Meanwhile its server crashes twice, and one of
-/// the processes is killed.
+/// Several processes, as on several machines, pay the same bills with one database. Meanwhile the database server crashes twice,
+/// and one of the processes is killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_key_is_sent_twice_while_the_server_crashes_and_a_machine_dies() {
     let Some(mut server) = Server::start() else { return };
@@ -72,7 +72,7 @@ async fn no_key_is_sent_twice_while_the_server_crashes_and_a_machine_dies() {
     assert!(charged.len() >= processed && charged.len() <= processed + unknown as usize);
 }
 
-/// The amounts that the service was asked to take.
+/// The amounts of all payments that reached the service.
 fn payments(gateway: &FakeGateway) -> Vec<String> {
     let requests = gateway.requests();
     let payments =
@@ -80,7 +80,7 @@ fn payments(gateway: &FakeGateway) -> Vec<String> {
     payments.map(|request| request.field("Amount").unwrap().into_owned()).collect()
 }
 
-/// Another process: this program, called for the one test below.
+/// Another process: this program, started for the test below.
 struct Machine(Child);
 
 impl Machine {
@@ -132,7 +132,7 @@ async fn a_machine() {
     };
     let client = JournaledClient::new(client, journal);
 
-    // Half of them run the other way, so that they meet.
+    // Half of them run in reverse order, so that they collide.
     let is_backwards = variable(NUMBER).parse::<u32>().unwrap() % 2 == 1;
     let permits = std::sync::Arc::new(Semaphore::new(AT_ONCE as usize));
     let mut paying = JoinSet::new();
@@ -151,7 +151,7 @@ async fn open(database: &str) -> Result<Journal, StoreError> {
     Journal::open(PostgresStore::connect(database).await?).await
 }
 
-/// Until it is known what became of it, or that nobody knows.
+/// Pays until the outcome is known, or known to be unknown.
 async fn pay(client: &JournaledClient, number: u32) {
     let amount = Amount::from_cents(10_00 + i64::from(number));
     let payment =

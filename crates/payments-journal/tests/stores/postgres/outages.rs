@@ -11,7 +11,7 @@ use super::{TEN_FIFTY, client, key, payment, until};
 use crate::contract;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_cut_off_counts_as_dead_and_still_says_how_it_ended() {
+async fn disconnected_owner_counts_as_dead_and_still_records_its_end() {
     let Some(server) = Server::start() else { return };
     let (gateway, proxy) = (FakeGateway::new(), Proxy::before(&server).await);
     let cut_off = client(&gateway, &proxy.url()).await;
@@ -29,11 +29,11 @@ async fn who_is_cut_off_counts_as_dead_and_still_says_how_it_ended() {
         journal.find(&key()).await.unwrap().unwrap().state.name() == StateName::Unknown
     })
     .await;
-    let given_up = journal.find(&key()).await.unwrap().unwrap();
-    assert_eq!(given_up.state, IntentState::Unknown(Failure::of_kind(Failure::CRASH)));
+    let marked = journal.find(&key()).await.unwrap().unwrap();
+    assert_eq!(marked.state, IntentState::Unknown(Failure::of_kind(Failure::CRASH)));
     let another = client(&gateway, &server.url()).await;
     let error = another.process_token(&key(), &payment()).await.unwrap_err();
-    assert_eq!(error.outcome(), Outcome::Unknown, "nobody sends it again");
+    assert_eq!(error.outcome(), Outcome::Unknown, "it is not sent again");
 
     gate.release();
     proxy.come_up();
@@ -48,7 +48,7 @@ async fn who_is_cut_off_counts_as_dead_and_still_says_how_it_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_crashes_and_comes_back_costs_no_key() {
+async fn crash_and_restart_of_the_server_lose_no_key() {
     let Some(mut server) = Server::start() else { return };
     let gateway = FakeGateway::new();
     let client = client(&gateway, &server.url()).await;
@@ -64,7 +64,7 @@ async fn a_server_that_crashes_and_comes_back_costs_no_key() {
     let another = contract::key("invoice-18");
     let error = client.process_token(&another, &payment()).await.unwrap_err();
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
-    assert_eq!(gateway.ledger().charged().count(), 1, "without a row no charge");
+    assert_eq!(gateway.ledger().charged().count(), 1, "no row, no charge");
 
     server.start_again();
     let charged = in_flight.await.unwrap().unwrap();
@@ -75,9 +75,9 @@ async fn a_server_that_crashes_and_comes_back_costs_no_key() {
     assert_eq!((listed.len(), gateway.ledger().charged().count()), (2, 2));
 }
 
-/// Its sign of life is a connection of its own, which a restart breaks like any other.
+/// A separate connection holds the owner's lock. A restart breaks it like any other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_owner_lives_on_after_a_restart() {
+async fn owner_is_live_again_after_a_restart_of_the_server() {
     let Some(mut server) = Server::start() else { return };
     let store = PostgresStore::connect(&server.url()).await.unwrap();
     server.stop(Shutdown::Fast);
@@ -87,9 +87,9 @@ async fn an_owner_lives_on_after_a_restart() {
     drop(store);
 }
 
-/// Nothing waits for it, and nothing has to end the program.
+/// Without waiting, and without the end of the program.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_owner_is_dead_soon_after_its_store_is_dropped() {
+async fn owner_is_dead_soon_after_its_store_is_dropped() {
     let Some(server) = Server::start() else { return };
     let store = PostgresStore::connect(&server.url()).await.unwrap();
     let another = PostgresStore::connect(&server.url()).await.unwrap();
@@ -100,7 +100,7 @@ async fn an_owner_is_dead_soon_after_its_store_is_dropped() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_is_closed_changes_nothing_more() {
+async fn closed_store_changes_nothing_more() {
     let Some(server) = Server::start() else { return };
     let store = PostgresStore::connect(&server.url()).await.unwrap();
     store.apply(contract::begin("k", &store, 1).0).await.unwrap();
@@ -112,9 +112,9 @@ async fn a_store_that_is_closed_changes_nothing_more() {
     assert!(!another.is_live(store.owner()).await.unwrap());
 }
 
-/// Only its sign of life is lost with the first runtime, so that what it sends shows as unknown until it has ended.
+/// Only the owner's lock is lost with the first runtime, so what it sends shows as unknown until it has ended.
 #[test]
-fn a_store_goes_on_in_another_runtime_than_the_one_that_opened_it() {
+fn store_works_in_another_runtime_than_the_one_that_opened_it() {
     let Some(server) = Server::start() else { return };
     let runtime = || tokio::runtime::Runtime::new().unwrap();
     let first = runtime();
@@ -136,9 +136,9 @@ fn a_store_goes_on_in_another_runtime_than_the_one_that_opened_it() {
     });
 }
 
-/// What else could be lost is the whole program, for as long as it takes to time out.
+/// Otherwise the whole program would wait for a timeout.
 #[test]
-fn a_store_ends_without_its_server_and_without_its_runtime() {
+fn dropping_a_store_without_server_and_runtime_does_not_wait() {
     let Some(mut server) = Server::start() else { return };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = runtime.block_on(PostgresStore::connect(&server.url())).unwrap();

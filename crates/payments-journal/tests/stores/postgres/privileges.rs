@@ -12,7 +12,7 @@ const RIGHTS_OF_A_USER: &str = "
     GRANT SELECT, INSERT, UPDATE, DELETE ON payments_journal.intents TO billing";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn once_the_tables_are_there_reading_and_writing_them_is_enough() {
+async fn existing_tables_need_only_read_and_write_rights() {
     let Some(server) = Server::start() else { return };
     PostgresStore::connect(&server.url()).await.unwrap();
     sql(&server.url(), RIGHTS_OF_A_USER).await;
@@ -25,7 +25,7 @@ async fn once_the_tables_are_there_reading_and_writing_them_is_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_password_is_refused_and_no_password_is_shown() {
+async fn wrong_password_is_refused_and_not_shown() {
     let Some(mut server) = Server::start() else { return };
     PostgresStore::connect(&server.url()).await.unwrap();
     sql(&server.url(), RIGHTS_OF_A_USER).await;
@@ -41,7 +41,7 @@ async fn a_wrong_password_is_refused_and_no_password_is_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_may_make_the_tables_at_once() {
+async fn many_processes_may_create_the_tables_at_once() {
     let Some(server) = Server::start() else { return };
     let mut opening = JoinSet::new();
     for _ in 0..16 {
@@ -54,9 +54,9 @@ async fn many_may_make_the_tables_at_once() {
     assert!(stores[15].find(&contract::key("k")).await.unwrap().is_some());
 }
 
-/// What the server's administrator has set for everybody is not what a journal needs.
+/// The defaults of the server's administrator may be wrong for a journal.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_settings_of_the_database_change_nothing() {
+async fn settings_of_the_database_are_overridden() {
     let Some(server) = Server::start() else { return };
     sql(
         &server.url(),
@@ -65,5 +65,5 @@ async fn the_settings_of_the_database_change_nothing() {
          ALTER DATABASE postgres SET search_path = nowhere",
     )
     .await;
-    contract::of_many_who_begin_one_key_one_wins(InPostgres(server)).await;
+    contract::one_of_many_concurrent_begins_wins(InPostgres(server)).await;
 }

@@ -14,21 +14,21 @@ use super::until;
 use crate::contract::{begin, key};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_sixteen_processes_that_begin_one_key_one_wins() {
+async fn one_of_sixteen_processes_that_begin_one_key_wins() {
     const ROUNDS: usize = 50;
     let Some(server) = Server::start() else { return };
     let mut processes: Vec<_> = (0..16).map(|_| Process::start(&server.url())).collect();
     for process in &mut processes {
-        assert_eq!(process.answer(), "opened");
+        assert_eq!(process.response(), "opened");
     }
     for round in 0..ROUNDS {
         for process in &mut processes {
             process.begin(&format!("round-{round}"));
         }
-        let answers: Vec<_> = processes.iter_mut().map(Process::answer).collect();
-        let winners = answers.iter().filter(|answer| *answer == "begun").count();
-        assert_eq!(winners, 1, "round {round}: {answers:?}");
-        assert!(answers.iter().all(|answer| answer == "begun" || answer == "kept"), "{answers:?}");
+        let responses: Vec<_> = processes.iter_mut().map(Process::response).collect();
+        let winners = responses.iter().filter(|response| *response == "begun").count();
+        assert_eq!(winners, 1, "round {round}: {responses:?}");
+        assert!(responses.iter().all(|response| response == "begun" || response == "kept"), "{responses:?}");
     }
     let store = PostgresStore::connect(&server.url()).await.unwrap();
     let intents = store.list(StateName::ALL, None, 1000).await.unwrap().intents;
@@ -37,13 +37,13 @@ async fn of_sixteen_processes_that_begin_one_key_one_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_killed_process_was_sending_is_unknown() {
+async fn intent_of_a_killed_process_is_unknown() {
     let Some(server) = Server::start() else { return };
     let begun = |name: &str| {
         let mut process = Process::start(&server.url());
-        assert_eq!(process.answer(), "opened");
+        assert_eq!(process.response(), "opened");
         process.begin(name);
-        assert_eq!(process.answer(), "begun");
+        assert_eq!(process.response(), "begun");
         process
     };
     let (_living, dead) = (begun("of-the-living"), begun("of-the-dead"));
@@ -56,16 +56,16 @@ async fn what_a_killed_process_was_sending_is_unknown() {
     assert_eq!(state_of("of-the-living").await, IntentState::Sending);
 }
 
-/// Nothing runs the task that holds the owner's lock.
+/// No thread runs the task that holds the owner's lock.
 #[test]
-fn closing_does_not_wait_for_a_runtime_that_stands_still() {
+fn closing_does_not_wait_for_a_runtime_that_does_not_run() {
     let Some(server) = Server::start() else { return };
     let runtime = || Builder::new_current_thread().enable_all().build().unwrap();
     let (opening, closing) = (runtime(), runtime());
     let store = opening.block_on(PostgresStore::connect(&server.url())).unwrap();
     closing
         .block_on(async { timeout(Duration::from_mins(1), store.close()).await })
-        .expect("it waits for ever");
+        .expect("it waits forever");
 
     // Once the runtime runs again, the task releases the lock.
     let owner = store.owner().clone();
@@ -75,7 +75,7 @@ fn closing_does_not_wait_for_a_runtime_that_stands_still() {
     });
 }
 
-/// This program, called for the one test below. Dropping it kills it, as `kill -9`.
+/// This program, started for the test below. Dropping it kills it, like `kill -9`.
 struct Process {
     child: Child,
     input: ChildStdin,
@@ -99,12 +99,12 @@ impl Process {
         writeln!(self.input, "{key}").unwrap();
     }
 
-    fn answer(&mut self) -> String {
+    fn response(&mut self) -> String {
         loop {
             let mut line = String::new();
             assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the process has ended");
-            if let Some((_, answer)) = line.trim_end().split_once(ANSWER) {
-                return answer.to_owned();
+            if let Some((_, response)) = line.trim_end().split_once(RESPONSE) {
+                return response.to_owned();
             }
         }
     }
@@ -119,23 +119,23 @@ impl Drop for Process {
 
 const DATABASE: &str = "PAYMENTS_TEST_DATABASE";
 
-/// Stands before each answer, among whatever else a program of tests writes.
-const ANSWER: &str = "=> ";
+/// Marks each response in the other output of a test program.
+const RESPONSE: &str = "=> ";
 
 /// Begins each key that it reads.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "the other end of the tests above"]
 async fn a_process() {
     let store = PostgresStore::connect(&env::var(DATABASE).unwrap()).await.unwrap();
-    tell("opened");
+    respond("opened");
     for key in stdin().lines() {
         let applied = store.apply(begin(&key.unwrap(), &store, 0).0).await.unwrap();
-        tell(if applied.written.is_some() { "begun" } else { "kept" });
+        respond(if applied.written.is_some() { "begun" } else { "kept" });
     }
 }
 
-fn tell(answer: &str) {
+fn respond(response: &str) {
     let mut output = stdout();
-    writeln!(output, "{ANSWER}{answer}").unwrap();
+    writeln!(output, "{RESPONSE}{response}").unwrap();
     output.flush().unwrap();
 }

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::watch;
 
-/// A network between stores and their server, in which one message or everything can be lost.
+/// A network between stores and their server that can lose one message or everything.
 pub(super) struct Proxy {
     port: u16,
     shared: Arc<Shared>,
@@ -14,7 +14,7 @@ pub(super) struct Proxy {
 
 struct Shared {
     socket: PathBuf,
-    /// Connections live for as long as this stays the same.
+    /// A change closes every connection.
     era: watch::Sender<u64>,
     state: Mutex<State>,
 }
@@ -26,15 +26,15 @@ struct State {
     held: Option<Held>,
 }
 
-/// What happens to the COMMIT of a transaction that holds a certain text. The store's connection is closed then.
+/// What happens to the COMMIT of a transaction that contains a certain text. The store's connection is then closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loss {
     /// The message with the text is lost, and no COMMIT is sent.
     BeforeTheCommit,
-    /// It reaches the server, which does what it says; the reply is lost.
-    OfTheReply,
-    /// It is held on its way, and may still be delivered.
-    OnTheWay,
+    /// The server executes it; the response is lost.
+    OfTheResponse,
+    /// It is held, and may be delivered later.
+    Delayed,
 }
 
 struct Held {
@@ -52,7 +52,7 @@ impl Proxy {
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 if !serving.state.lock().unwrap().is_down {
-                    tokio::spawn(serving.clone().carry(client));
+                    tokio::spawn(serving.clone().forward(client));
                 }
             }
         });
@@ -63,7 +63,7 @@ impl Proxy {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Loses the COMMIT of the next transaction that holds this text.
+    /// Loses the COMMIT of the next transaction that contains this text.
     pub(super) fn lose(&self, loss: Loss, text: &str) {
         self.shared.state.lock().unwrap().loss = Some((loss, text.to_owned()));
     }
@@ -73,15 +73,15 @@ impl Proxy {
         self.shared.state.lock().unwrap().loss.is_none()
     }
 
-    /// Delivers what was held, and says whether the server has executed it.
+    /// Delivers the held message, and returns whether the server has executed it.
     pub(super) async fn deliver(&self) -> bool {
         let held = self.shared.state.lock().unwrap().held.take();
         let Held { mut server, message } = held.expect("a message is held");
-        // A connection that was ended meanwhile takes nothing.
+        // This fails if the server has closed the connection meanwhile.
         if server.write_all(&message).await.is_err() {
             return false;
         }
-        is_answered(&mut server).await
+        has_responded(&mut server).await
     }
 
     /// Cuts every connection and lets none through.
@@ -96,24 +96,24 @@ impl Proxy {
 }
 
 impl Shared {
-    async fn carry(self: Arc<Self>, mut client: TcpStream) {
+    async fn forward(self: Arc<Self>, mut client: TcpStream) {
         let mut era = self.era.subscribe();
         let Ok(mut server) = UnixStream::connect(&self.socket).await else { return };
-        let (mut up, mut down, mut is_to_be_lost) = ([0; 16_384], [0; 16_384], false);
+        let (mut up, mut down, mut must_lose) = ([0; 16_384], [0; 16_384], false);
         loop {
             tokio::select! {
                 read = client.read(&mut up) => {
                     let Ok(length @ 1..) = read else { return };
                     let message = &up[..length];
-                    match self.loss_of(message, &mut is_to_be_lost) {
+                    match self.loss_of(message, &mut must_lose) {
                         None => if server.write_all(message).await.is_err() { return },
                         Some(Loss::BeforeTheCommit) => return,
-                        Some(Loss::OfTheReply) => {
+                        Some(Loss::OfTheResponse) => {
                             server.write_all(message).await.unwrap();
-                            assert!(is_answered(&mut server).await);
+                            assert!(has_responded(&mut server).await);
                             return;
                         }
-                        Some(Loss::OnTheWay) => {
+                        Some(Loss::Delayed) => {
                             self.state.lock().unwrap().held = Some(Held { server, message: message.to_owned() });
                             return;
                         }
@@ -130,22 +130,22 @@ impl Shared {
         }
     }
 
-    /// The COMMIT of the transaction that holds the text, which may come in the same message.
-    fn loss_of(&self, message: &[u8], is_to_be_lost: &mut bool) -> Option<Loss> {
-        let holds = |text: &str| message.windows(text.len()).any(|window| window == text.as_bytes());
+    /// The loss, if this message is the COMMIT to lose. The text may be in the same message.
+    fn loss_of(&self, message: &[u8], must_lose: &mut bool) -> Option<Loss> {
+        let contains = |text: &str| message.windows(text.len()).any(|window| window == text.as_bytes());
         let mut state = self.state.lock().unwrap();
         let (loss, text) = state.loss.as_ref()?;
-        *is_to_be_lost |= holds(text);
-        let is_lost = *is_to_be_lost && (*loss == Loss::BeforeTheCommit || holds("COMMIT"));
+        *must_lose |= contains(text);
+        let is_lost = *must_lose && (*loss == Loss::BeforeTheCommit || contains("COMMIT"));
         is_lost.then(|| state.loss.take())?.map(|(loss, _)| loss)
     }
 }
 
-/// Reads until the server is ready for the next statement; not so if it has closed the connection.
-async fn is_answered(server: &mut UnixStream) -> bool {
-    let mut answer = Vec::new();
-    while server.read_buf(&mut answer).await.is_ok_and(|length| length > 0) {
-        if answer.ends_with(b"Z\0\0\0\x05I") {
+/// Reads until the server is ready for the next statement. Returns `false` if it has closed the connection.
+async fn has_responded(server: &mut UnixStream) -> bool {
+    let mut response = Vec::new();
+    while server.read_buf(&mut response).await.is_ok_and(|length| length > 0) {
+        if response.ends_with(b"Z\0\0\0\x05I") {
             return true;
         }
     }

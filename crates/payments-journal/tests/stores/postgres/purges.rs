@@ -6,9 +6,9 @@ use payments_postgres_for_tests::Server;
 use super::{administrator, make_older, sql, until_locked_out};
 use crate::contract::{at, begin, key};
 
-/// An old intent of which nothing was sent, and which is being sent again while it is to be removed.
+/// An old intent that was not sent is begun again during the purge.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_begun_again_while_it_is_purged_stays() {
+async fn row_begun_again_during_a_purge_stays() {
     let Some(server) = Server::start() else { return };
     let store = std::sync::Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
     write_not_processed(&store).await;
@@ -30,9 +30,9 @@ async fn what_is_begun_again_while_it_is_purged_stays() {
     assert_eq!(store.find(&key("k")).await.unwrap().unwrap().state.name(), StateName::Sending);
 }
 
-/// The other way round: it was read before it was removed.
+/// The opposite order: the row is read before it is removed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_purged_while_it_is_begun_again_is_written_anew() {
+async fn row_purged_during_a_begin_is_inserted_again() {
     let Some(server) = Server::start() else { return };
     let store = std::sync::Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
     write_not_processed(&store).await;
@@ -53,7 +53,7 @@ async fn what_is_purged_while_it_is_begun_again_is_written_anew() {
 
 /// A newer version may have written it.
 #[tokio::test]
-async fn a_row_in_a_state_that_is_not_known_here_is_not_purged() {
+async fn row_in_an_unknown_state_is_not_purged() {
     let Some(server) = Server::start() else { return };
     let store = PostgresStore::connect(&server.url()).await.unwrap();
     write_not_processed(&store).await;

@@ -4,7 +4,7 @@ use payments_postgres_for_tests::{Server, Shutdown};
 use super::{administrator, refusal, sql};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_does_not_keep_what_it_says_is_refused() {
+async fn server_without_durable_commits_is_refused() {
     let Some(server) = Server::start() else { return };
     PostgresStore::connect(&server.url()).await.unwrap();
     for setting in ["fsync", "full_page_writes"] {
@@ -25,7 +25,7 @@ async fn a_server_that_does_not_keep_what_it_says_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_cannot_hold_a_journal_is_refused() {
+async fn database_that_cannot_store_a_journal_is_refused() {
     let Some(server) = Server::start() else { return };
     sql(
         &server.url(),
@@ -49,7 +49,7 @@ async fn a_database_that_cannot_hold_a_journal_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tables_that_are_not_ours_any_more_are_refused() {
+async fn changed_tables_are_refused() {
     let Some(server) = Server::start() else { return };
     PostgresStore::connect(&server.url()).await.unwrap();
 
@@ -64,7 +64,7 @@ async fn tables_that_are_not_ours_any_more_are_refused() {
     sql(&server.url(), "UPDATE payments_journal.version SET version = version - 2").await;
     for _ in 0..2 {
         let error = refusal(&server.url()).await;
-        assert!(error.is_refused() && error.to_string().contains("export it"), "{error:#}");
+        assert!(error.is_refused() && error.to_string().contains("export them all"), "{error:#}");
     }
     sql(&server.url(), "UPDATE payments_journal.version SET version = version + 1").await;
     PostgresStore::connect(&server.url()).await.unwrap();
@@ -75,7 +75,7 @@ async fn tables_that_are_not_ours_any_more_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_standby_is_refused() {
+async fn standby_is_refused() {
     let Some(mut server) = Server::start() else { return };
     PostgresStore::connect(&server.url()).await.unwrap();
     server.stop(Shutdown::Fast);
@@ -86,7 +86,7 @@ async fn a_standby_is_refused() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_unavailable() {
+async fn stopped_server_is_unavailable() {
     let Some(mut server) = Server::start() else { return };
     server.stop(Shutdown::Fast);
     let error = refusal(&server.url()).await;

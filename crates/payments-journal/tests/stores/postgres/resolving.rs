@@ -10,9 +10,9 @@ fn resolve(text: &str) -> Change {
     Change::resolve(key(text), Resolution::processed(id, "ada"), at(3))
 }
 
-/// Somebody who is resolving with the transaction is waited for, and has not done so until it is committed.
+/// The second resolution sees the first only after it is committed, so it waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_resolution_waits_for_the_one_before_it() {
+async fn resolution_waits_for_an_earlier_one_with_the_same_transaction() {
     let Some(server) = Server::start() else { return };
     let store = std::sync::Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
     for name in ["one", "two"] {
@@ -42,9 +42,9 @@ async fn a_resolution_waits_for_the_one_before_it() {
     assert_eq!((second.written, second.same_transaction_as), (None, Some(key("one"))));
 }
 
-/// Such a key is in the journal if an earlier version accepted it.
+/// An earlier version may have accepted such a key.
 #[tokio::test]
-async fn a_holder_whose_key_would_be_refused_today_still_holds_the_transaction() {
+async fn holder_with_a_key_refused_today_still_has_the_transaction() {
     const KEPT: &str = "charge-4242424242424242";
     let Some(server) = Server::start() else { return };
     let store = PostgresStore::connect(&server.url()).await.unwrap();
@@ -66,7 +66,7 @@ async fn a_holder_whose_key_would_be_refused_today_still_holds_the_transaction()
 }
 
 #[tokio::test]
-async fn the_other_holder_of_a_transaction_is_found_by_its_index() {
+async fn other_holder_of_a_transaction_is_found_by_index() {
     let Some(server) = Server::start() else { return };
     let _store = PostgresStore::connect(&server.url()).await.unwrap();
     let administrator = administrator(&server.url()).await;

@@ -1,4 +1,4 @@
-//! What a durable change costs, for whoever asks:
+//! Measures the cost of a durable change:
 //!
 //! `cargo test --release -p payments-journal --test stores postgres::speed -- --ignored --nocapture`
 
@@ -36,7 +36,7 @@ async fn rate(store: &Arc<PostgresStore>, callers: usize, each: usize) -> u128 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "it measures"]
-async fn what_a_change_costs() {
+async fn cost_of_a_change() {
     let Some(server) = Server::start() else { return };
     let store = Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
     rate(&store, 8, 50).await;

@@ -5,8 +5,8 @@ use tempfile::NamedTempFile;
 
 use super::{refusal, sql};
 
-/// A server that lets nobody in over TCP but with TLS and a password, and the file of its certificate, which is for
-/// `localhost` alone.
+/// A server that accepts TCP connections only with TLS and a password, and the file of its certificate, which is only for
+/// `localhost`.
 async fn server_with_tls() -> Option<(Server, NamedTempFile)> {
     let mut server = Server::start()?;
     let (certificate, key) = certificate();
@@ -38,7 +38,7 @@ fn file(text: &str) -> NamedTempFile {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_certificate_is_verified_whenever_tls_is_spoken() {
+async fn certificate_is_always_verified_with_tls() {
     let Some((server, trusted)) = server_with_tls().await else { return };
     let url = |host: &str, parameters: &str| {
         format!("postgres://postgres:s3cret@{host}:{}/postgres?{parameters}", server.port())
@@ -70,7 +70,7 @@ async fn a_certificate_is_verified_whenever_tls_is_spoken() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_tls_is_required_plain_text_is_not_spoken() {
+async fn required_tls_is_never_replaced_by_plain_text() {
     let Some(server) = Server::start() else { return };
     let error = refusal(&format!("{}?sslmode=require", server.url())).await;
     assert!(format!("{error:#}").contains("does not support TLS"), "{error:#}");

@@ -1,4 +1,4 @@
-//! Whole answers.
+//! Complete responses.
 
 use payments_core::model::Amount;
 use payments_fake::FakeGateway;
@@ -7,38 +7,38 @@ use payments_sandbox::{BlockingSandbox, Sandbox};
 use crate::raw_client::{End, RawClient, TOKEN_PAYMENT};
 
 #[test]
-fn a_payment_and_its_look_up_go_over_one_connection() {
+fn a_payment_and_its_lookup_share_a_connection() {
     let sandbox = BlockingSandbox::start().unwrap();
     let mut client = RawClient::connect(&sandbox);
     client.post("/token-transaction", TOKEN_PAYMENT);
-    let paid = client.answer();
+    let paid = client.response();
     assert_eq!((paid.status(), paid.header("content-type")), (200, Some("application/json")));
     assert!(paid.header("x-request-id").is_some() && paid.header("date").is_some(), "{}", paid.head);
     let id = paid.json()["data"]["TransactionId"].as_str().unwrap().to_owned();
 
     client.get(&format!("/transaction/{id}"));
-    let found = client.answer();
+    let found = client.response();
     assert_eq!((found.status(), &found.json()["data"]["TransactionId"]), (200, &id.into()));
     sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
 }
 
 #[test]
-fn two_requests_written_at_once_are_answered_in_order() {
+fn two_pipelined_requests_get_responses_in_order() {
     let sandbox = BlockingSandbox::start().unwrap();
     let mut client = RawClient::connect(&sandbox);
     let head = |path| client.head("GET", path);
     let both = format!("{}\r\n{}\r\n", head("/customer/cus_1"), head("/customer/cus_unknown"));
     client.send(&both);
-    assert_eq!([client.answer().status(), client.answer().status()], [200, 404]);
+    assert_eq!([client.response().status(), client.response().status()], [200, 404]);
 }
 
 #[test]
-fn the_same_bytes_come_over_the_socket_as_in_process() {
+fn the_socket_carries_the_same_bytes_as_in_process() {
     let fresh = || FakeGateway::builder().seed(3).build();
     let sandbox = Sandbox::builder().gateway(fresh()).start_blocking().unwrap();
     let mut client = RawClient::connect(&sandbox);
     client.post("/token-transaction", TOKEN_PAYMENT);
-    let over_the_socket = client.answer();
+    let over_the_socket = client.response();
 
     let request = http::Request::post("https://pay.example.com/api/v1/public/token-transaction")
         .header("authorization", FakeGateway::API_KEY)
@@ -47,7 +47,7 @@ fn the_same_bytes_come_over_the_socket_as_in_process() {
         .unwrap();
     let gateway = fresh();
     let payments_fake::Reply::Answer(in_process) = gateway.handle(gateway.clock().wall(), request) else {
-        panic!("an answer must come");
+        panic!("expected a response");
     };
     assert_eq!(over_the_socket.body, in_process.body().as_ref());
     for (name, value) in in_process.headers() {
@@ -56,25 +56,25 @@ fn the_same_bytes_come_over_the_socket_as_in_process() {
 }
 
 #[test]
-fn errors_come_in_the_shape_of_the_service() {
+fn errors_have_the_error_body_of_the_service() {
     let sandbox = BlockingSandbox::start().unwrap();
     let mut client = RawClient::connect(&sandbox);
     client.get("/refund");
-    assert_eq!((client.answer().json()["status_code"].as_u64(), client.is_silent()), (Some(404), true));
+    assert_eq!((client.response().json()["status_code"].as_u64(), client.is_silent()), (Some(404), true));
     client.get("/transaction");
-    let wrong_method = client.answer();
+    let wrong_method = client.response();
     assert_eq!((wrong_method.status(), wrong_method.header("allow")), (405, Some("POST")));
     client.post("/void", "{\"TransactionId\":");
-    let malformed = client.answer().json();
+    let malformed = client.response().json();
     assert!(malformed["msg"].as_str().unwrap().starts_with("bad request error: "), "{malformed}");
     client.send(
         "GET /api/v1/public/customer/cus_1 HTTP/1.1\r\nhost: localhost\r\nauthorization: wrong\r\n\r\n",
     );
-    assert_eq!(client.answer().json()["msg"], "Unauthorized: Invalid API Key");
+    assert_eq!(client.response().json()["msg"], "Unauthorized: Invalid API Key");
 }
 
 #[test]
-fn a_client_that_asks_before_it_sends_its_body_is_told_to_go_on() {
+fn expect_100_continue_gets_an_interim_response() {
     let sandbox = BlockingSandbox::start().unwrap();
     let mut client = RawClient::connect(&sandbox);
     let head = client.head("POST", "/token-transaction");
@@ -84,11 +84,11 @@ fn a_client_that_asks_before_it_sends_its_body_is_told_to_go_on() {
     ));
     assert_eq!(client.read_head(), "HTTP/1.1 100 Continue\r\n\r\n");
     client.send(TOKEN_PAYMENT);
-    assert_eq!(client.answer().status(), 200);
+    assert_eq!(client.response().status(), 200);
 }
 
 #[test]
-fn what_is_no_http_is_answered_and_charged_nothing() {
+fn bytes_that_are_not_http_are_refused() {
     let sandbox = BlockingSandbox::start().unwrap();
     let mut client = RawClient::connect(&sandbox);
     client.send("\u{16}\u{3}\u{1} this is no HTTP\r\n\r\n");
@@ -104,7 +104,7 @@ fn sandboxes_share_nothing() {
     assert_ne!(one.base_url(), other.base_url());
     let mut client = RawClient::connect(&one);
     client.post("/token-transaction", TOKEN_PAYMENT);
-    client.answer();
+    client.response();
     one.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
     other.gateway().ledger().assert_nothing_charged();
 }

@@ -3,20 +3,20 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use socket2::{Domain, Socket, Type};
 
-/// An address of this machine at which nobody listens, and nobody else will while this is held.
+/// An address of this machine that refuses connections. No other process can use its port while this exists.
 #[derive(Debug)]
-pub struct Unplugged {
+pub struct ClosedPort {
     base_url: String,
-    /// Bound, so that the port is taken, and not listening, so that whoever connects is refused.
+    /// Bound, so that the port is taken, but not listening, so that connections are refused.
     _port: Socket,
 }
 
-impl Unplugged {
-    /// Takes a free port.
+impl ClosedPort {
+    /// Reserves a free port.
     ///
     /// # Errors
     ///
-    /// If no port can be had.
+    /// If no port is free.
     pub fn new() -> io::Result<Self> {
         let port = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         port.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;

@@ -1,40 +1,40 @@
-//! The journal held against the service's own books.
+//! Compares the journal with the service's ledger.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::billing::Row;
-use crate::books::Intent;
+use crate::fault_plan::{FaultPlan, ResponseKind};
 use crate::figures::Figures;
+use crate::journal::Intent;
 use crate::service::{Entry, Service};
-use crate::weather::{Told, Weather};
 
-/// Everything that is known of a round once a run has ended by itself.
+/// Everything known about a round once a run has ended without being killed.
 pub(crate) struct Evidence<'a> {
     pub(crate) rows: &'a [Row],
-    pub(crate) weather: &'a Weather,
+    pub(crate) plan: &'a FaultPlan,
     pub(crate) journal: BTreeMap<String, Intent>,
     pub(crate) ledger: BTreeMap<String, Vec<Entry>>,
     pub(crate) transmissions: HashMap<String, Vec<usize>>,
-    /// What was being sent when a run was killed.
+    /// The keys in flight when a run was killed.
     pub(crate) killed: &'a BTreeSet<String>,
-    /// Of the keys of which a person said that they may be sent again, how often each had been received by then.
+    /// For each key that a person reopened, how often the service had received it by then.
     pub(crate) reopened: &'a HashMap<String, usize>,
 }
 
 impl<'a> Evidence<'a> {
-    pub(crate) fn take(
+    pub(crate) fn collect(
         service: &mut Service,
         rows: &'a [Row],
-        weather: &'a Weather,
+        plan: &'a FaultPlan,
         journal: BTreeMap<String, Intent>,
         killed: &'a BTreeSet<String>,
         reopened: &'a HashMap<String, usize>,
     ) -> Self {
         let (ledger, transmissions) = (service.ledger(), service.transmissions());
-        Self { rows, weather, journal, ledger, transmissions, killed, reopened }
+        Self { rows, plan, journal, ledger, transmissions, killed, reopened }
     }
 
-    /// The one entry of this key that moved money. More than one is what all this is about.
+    /// The only entry of this key that moved money. Panics if there is more than one.
     pub(crate) fn charge(&self, key: &str) -> Option<&Entry> {
         let entries = self.ledger.get(key).into_iter().flatten();
         let charges: Vec<_> = entries.filter(|entry| !entry.is_declined).collect();
@@ -42,15 +42,15 @@ impl<'a> Evidence<'a> {
         charges.first().copied()
     }
 
-    /// Everything that must hold whenever a run has ended by itself.
+    /// Checks everything that must hold after a run that was not killed.
     pub(crate) fn check(&self, figures: &mut Figures) {
         let keys: BTreeSet<_> = self.rows.iter().map(|row| row.key.as_str()).collect();
         assert_eq!(
             self.journal.keys().map(String::as_str).collect::<BTreeSet<_>>(),
             keys,
-            "every row is in the journal, and nothing else"
+            "the journal has other keys than the file"
         );
-        assert!(self.ledger.keys().all(|key| keys.contains(key.as_str())), "nothing else was charged");
+        assert!(self.ledger.keys().all(|key| keys.contains(key.as_str())), "something else was charged");
         self.rows.iter().for_each(|row| self.check_row(row, figures));
         self.check_sums();
     }
@@ -66,43 +66,48 @@ impl<'a> Evidence<'a> {
         let earlier = self.reopened.get(key).copied().unwrap_or(0);
         let sent = self.transmissions.get(key).map_or(&[][..], |sent| &sent[earlier..]);
         assert!(sent.len() <= 1, "sent again, though it may have arrived: {}", what());
-        let told = sent.last().map(|number| self.weather.told(*number));
+        let response = sent.last().map(|number| self.plan.response_kind(*number));
         match intent.state.as_str() {
             "processed" => {
-                assert_eq!(told, Some(Told::Truth), "nobody could know that: {}", what());
+                assert_eq!(response, Some(ResponseKind::Truthful), "processed without proof: {}", what());
                 let charge = charge.unwrap_or_else(|| panic!("processed, and not charged: {}", what()));
                 assert_eq!(Some(&charge.transaction_id), intent.transaction_id.as_ref(), "{}", what());
             }
             "rejected" => {
                 assert!(charge.is_none(), "rejected, and charged: {}", what());
-                // No fault says 400, and its head is enough even where the rest of the answer is lost.
-                let is_no = match told {
-                    Some(Told::Refusal) => true,
-                    Some(Told::Truth) => !row.is_good(),
+                // No fault has the status 400, and the head alone is proof, even if the body is lost.
+                let is_refused = match response {
+                    Some(ResponseKind::Refusal) => true,
+                    Some(ResponseKind::Truthful) => !row.is_good(),
                     _ => !row.is_good() && intent.http_status == Some(400),
                 };
-                assert!(is_no, "nobody has said no: {}", what());
+                assert!(is_refused, "rejected without proof: {}", what());
             }
             "unknown" if intent.is_crash() => {
                 assert!(self.killed.contains(key), "its sender was not killed: {}", what());
                 if sent.is_empty() {
-                    figures.killed_before_it_arrived += 1;
+                    figures.killed_before_arrival += 1;
                     assert!(charge.is_none(), "{}", what());
                 } else {
-                    figures.killed_after_it_arrived += 1;
+                    figures.killed_after_arrival += 1;
                 }
             }
             "unknown" => {
-                figures.unknown_by_an_answer += 1;
-                let is_slow = intent.kind == "timeout" && told.is_some_and(|told| told != Told::Nothing);
-                figures.unknown_by_slowness += u64::from(is_slow);
-                assert!(is_slow || told == Some(Told::Nothing), "it could be known: {}", what());
+                figures.unknown_by_response += 1;
+                let is_late = intent.kind == "timeout"
+                    && response.is_some_and(|kind| kind != ResponseKind::Inconclusive);
+                figures.unknown_by_late_response += u64::from(is_late);
+                assert!(
+                    is_late || response == Some(ResponseKind::Inconclusive),
+                    "unknown despite proof: {}",
+                    what()
+                );
             }
             "resolved" => {
                 let is_processed = intent.is_processed();
-                assert_eq!(is_processed, charge.is_some(), "as the books say: {}", what());
+                assert_eq!(is_processed, charge.is_some(), "the ledger differs: {}", what());
             }
-            _ => panic!("a run that ended by itself left a row behind: {}", what()),
+            _ => panic!("a finished run left a row behind: {}", what()),
         }
         if intent.state == "unknown" {
             let count = match charge {
@@ -113,9 +118,9 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// To the cent: what the journal calls processed, and what of the unknown was charged, is what the service took.
+    /// To the cent, what the journal calls processed, plus the unknown rows that were charged, is what the service charged.
     fn check_sums(&self) {
-        let taken: u64 =
+        let charged: u64 =
             self.ledger.values().flatten().filter(|entry| !entry.is_declined).map(|entry| entry.cents).sum();
         let sum = |is_counted: &dyn Fn(&str, &Intent) -> bool| -> u64 {
             let counted = self.journal.iter().filter(|(key, intent)| is_counted(key, intent));
@@ -123,15 +128,15 @@ impl<'a> Evidence<'a> {
         };
         let processed = sum(&|_, intent| intent.is_processed());
         let unknown = sum(&|key, intent| intent.state == "unknown" && self.charge(key).is_some());
-        assert_eq!(processed + unknown, taken, "{processed} processed, {unknown} unknown and charged");
+        assert_eq!(processed + unknown, charged, "{processed} processed, {unknown} unknown and charged");
     }
 
-    /// For a person who reads of a broken promise.
+    /// For the message of a failed assertion.
     fn describe(&self, key: &str) -> String {
         let requests = self.transmissions.get(key).into_iter().flatten();
-        let requests: Vec<_> = requests.map(|number| self.weather.describe(*number)).collect();
+        let requests: Vec<_> = requests.map(|number| self.plan.describe(*number)).collect();
         format!(
-            "{key}: the journal says {:?}; {requests:?}; the books say {:?}; killed while it was sent: {}; reopened: {:?}",
+            "{key}: journal {:?}; {requests:?}; ledger {:?}; killed in flight: {}; reopened: {:?}",
             self.journal.get(key),
             self.ledger.get(key),
             self.killed.contains(key),

@@ -3,23 +3,23 @@
 use std::fmt::Write;
 
 use crate::model::{Model, Protocol, Reply, Step};
-use crate::rows::{How, Word};
+use crate::rows::{Finding, How};
 use crate::rules::Broken;
 use crate::state::{Key, State};
 
-/// Tells how the rule was broken. The path has canonical states, in which senders and keys have no names, so its steps are
-/// taken again from the start under the names that they have there.
-pub(crate) fn tell<const K: usize, const S: usize>(
+/// Describes how the rule was broken. The path has canonical states without the names of senders and keys, so its steps are
+/// taken again from the start to find the names.
+pub(crate) fn describe<const K: usize, const S: usize>(
     model: &Model<K, S>,
     path: &[State<K, S>],
     rule: Broken,
 ) -> String {
-    let mut story = String::new();
+    let mut trace = String::new();
     let mut state = path[0];
     let mut number = 0;
-    let mut tell_step = |step, before: &State<K, S>, after: Option<&State<K, S>>| {
+    let mut add_step = |step, before: &State<K, S>, after: Option<&State<K, S>>| {
         number += 1;
-        writeln!(story, "{number:2}. {}", sentence(model, step, before, after)).unwrap();
+        writeln!(trace, "{number:2}. {}", sentence(model, step, before, after)).unwrap();
     };
     for canonical in &path[1..] {
         let mut steps = model.steps(state);
@@ -27,14 +27,14 @@ pub(crate) fn tell<const K: usize, const S: usize>(
         let (step, next) = steps
             .find_map(|(step, next)| Some((step, next.ok().filter(is_it)?)))
             .expect("the same steps are possible under other names");
-        tell_step(step, &state, Some(&next));
+        add_step(step, &state, Some(&next));
         state = next;
     }
     if let Some((step, _)) = model.steps(state).find(|(_, next)| *next == Err(rule)) {
-        tell_step(step, &state, None);
+        add_step(step, &state, None);
     }
-    writeln!(story, "    BROKEN: {}", rule.rule()).unwrap();
-    story
+    writeln!(trace, "    BROKEN: {}", rule.rule()).unwrap();
+    trace
 }
 
 fn sentence<const K: usize, const S: usize>(
@@ -63,14 +63,14 @@ fn sentence<const K: usize, const S: usize>(
             format!("sender {} {writes} down {what}{then}", letter(sender))
         }
         Step::SendNothing { sender } => {
-            format!("sender {}'s caller leaves, or no connection is made: nothing is sent", letter(sender))
+            format!("sender {}'s caller leaves, or no connection is opened: nothing is sent", letter(sender))
         }
         Step::Send { sender } => format!("sender {} sends the request", letter(sender)),
         Step::Charge { key } => format!("the service charges {}", name_of_key::<K>(key)),
         Step::Respond { sender, how } => {
             format!("sender {} receives the response: {}", letter(sender), name(how))
         }
-        Step::HearNothing { sender } => {
+        Step::ReceiveNothing { sender } => {
             format!("sender {} receives no response before the total deadline", letter(sender))
         }
         Step::End { sender, how, reply } => {
@@ -83,18 +83,18 @@ fn sentence<const K: usize, const S: usize>(
             format!("sender {} writes down {what}{then}", letter(sender))
         }
         Step::Crash { sender } => format!("sender {} crashes, and starts again", letter(sender)),
-        Step::TakeForDead { key } => {
+        Step::ConsiderDead { key } => {
             let because =
                 if before.is_sender_alive(key) { "a clock expires" } else { "the journal is opened" };
-            format!("{because}: the sender of {} is taken for dead", name_of_key::<K>(key))
+            format!("{because}: the sender of {} is considered dead", name_of_key::<K>(key))
         }
-        Step::GiveUp => "that sender's attempt is given up".to_owned(),
-        Step::LookAt { key } => format!("a person reads the row of {}", name_of_key::<K>(key)),
-        Step::ResolveWhatWasRead { word } => {
-            format!("that person resolves what was read as {}", name_of_word(word))
+        Step::MarkCrashed => "the attempt of that sender is marked as a crash".to_owned(),
+        Step::ReadUnknown { key } => format!("a person reads the row of {}", name_of_key::<K>(key)),
+        Step::ResolveRead { finding } => {
+            format!("that person resolves the row that was read as {}", name_of_finding(finding))
         }
-        Step::Resolve { key, word } => {
-            format!("a person resolves {} as {}", name_of_key::<K>(key), name_of_word(word))
+        Step::Resolve { key, finding } => {
+            format!("a person resolves {} as {}", name_of_key::<K>(key), name_of_finding(finding))
         }
         Step::Reopen { key } => format!("a person reopens {}", name_of_key::<K>(key)),
         Step::Purge { key } => format!("{} is purged", name_of_key::<K>(key)),
@@ -121,11 +121,11 @@ fn name_of_key<const K: usize>(key: Key) -> String {
     if K == 1 { "the key".to_owned() } else { format!("key {}", key as usize + 1) }
 }
 
-fn name_of_word(word: Word) -> &'static str {
-    match word {
-        Word::NotProcessed => "not processed",
-        Word::Processed => "processed",
-        Word::ProcessedAsTheOther => "processed, as the transaction of the other key",
+fn name_of_finding(finding: Finding) -> &'static str {
+    match finding {
+        Finding::NotProcessed => "not processed",
+        Finding::Processed => "processed",
+        Finding::ProcessedAsTheOther => "processed, as the transaction of the other key",
     }
 }
 

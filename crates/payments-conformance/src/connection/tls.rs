@@ -1,4 +1,4 @@
-//! What a server can do to TLS itself, below the requests that it carries.
+//! What a server can do at the TLS layer.
 
 use std::io::{Read, Write};
 
@@ -8,10 +8,10 @@ use rustls::{
     SupportedCipherSuite,
 };
 
-use super::Conversation;
+use super::Connection;
 
-impl Conversation {
-    /// Completes the TLS handshake, if there is one; `false` if the client does not.
+impl Connection {
+    /// Completes the TLS handshake, if there is one. Returns `false` if it fails.
     pub(crate) fn handshake(&mut self) -> bool {
         let (Some(tls), Some(mut tcp)) = (&mut self.tls, self.tcp.as_deref()) else { return false };
         while tls.is_handshaking() {
@@ -22,7 +22,7 @@ impl Conversation {
         true
     }
 
-    /// Whether the client chose HTTP/2 in the handshake, which is completed first.
+    /// Completes the handshake. Returns whether the client chose HTTP/2.
     pub(crate) fn speaks_http2(&mut self) -> bool {
         self.handshake() && self.tls.as_ref().is_some_and(|tls| tls.alpn_protocol() == Some(b"h2"))
     }
@@ -32,7 +32,7 @@ impl Conversation {
         self.tls.as_ref().is_some_and(|tls| tls.handshake_kind() == Some(HandshakeKind::Resumed))
     }
 
-    /// Completes the handshake, and gives how many bytes came before its end. They are read as any other.
+    /// Completes the handshake. Returns how many bytes of early data came; they are processed like any others.
     pub(crate) fn read_early_data(&mut self) -> usize {
         self.handshake();
         let mut early = Vec::new();
@@ -43,26 +43,26 @@ impl Conversation {
         early.len()
     }
 
-    /// Sends bytes past TLS, in clear.
+    /// Sends bytes unencrypted, past TLS.
     pub(crate) fn write_past_tls(&mut self, bytes: &[u8]) {
         if let Some(mut tcp) = self.tcp.as_deref() {
             drop(tcp.write_all(bytes));
         }
     }
 
-    /// Sends a fatal alert with this code. TLS ends with it, so the next thing to do is to close.
+    /// Sends a fatal alert with this code. TLS is over after that, so the caller must close the connection.
     ///
-    /// No TLS library sends alerts on demand, so it is sealed here with the secrets of the connection.
+    /// No TLS library sends alerts on demand, so the alert is encrypted here with the connection's secrets.
     pub(crate) fn alert(&mut self, code: u8) {
         self.journal.note(self.index, "the server sent a fatal TLS alert");
         let alert = [2, code];
         let record = self.tls.take().and_then(|tls| sealed_alert(*tls, alert));
-        // A client of TLS 1.2 is sent the alert in clear, which is no less the end of the connection.
+        // With TLS 1.2 the alert is sent unencrypted, which also ends the connection.
         self.write_past_tls(&record.unwrap_or_else(|| [&[21, 3, 3, 0, 2], alert.as_slice()].concat()));
     }
 }
 
-/// The alert as the next record of the connection.
+/// The alert, encrypted as the next record of the connection.
 fn sealed_alert(tls: ServerConnection, alert: [u8; 2]) -> Option<Vec<u8>> {
     let SupportedCipherSuite::Tls13(suite) = tls.negotiated_cipher_suite()? else { return None };
     let (number, secrets) = tls.dangerous_extract_secrets().ok()?.tx;

@@ -7,14 +7,14 @@ use http::Response;
 use payments_conformance::{Act, ID_HEADER, Journal, Script};
 use payments_core::{TransportError, TransportErrorKind as Kind, TransportRequest, TransportResponse};
 
-/// A transport without sockets that waits in played time, and never longer than thirty seconds for anything.
-pub(crate) struct Played {
+/// A transport without sockets. It waits in simulated time, at most thirty seconds for anything.
+pub(crate) struct Simulated {
     script: Script,
     journal: Journal,
     requests: AtomicUsize,
 }
 
-impl Played {
+impl Simulated {
     pub(crate) fn new(script: &Script, journal: &Journal) -> Self {
         Self { script: script.clone(), journal: journal.clone(), requests: AtomicUsize::new(0) }
     }
@@ -26,7 +26,7 @@ impl Played {
             return Err(TransportError::not_processed(Kind::Connect));
         }
         self.journal.record(&request);
-        let piece = |answer: &Response<Bytes>, length: usize| {
+        let truncated = |answer: &Response<Bytes>, length: usize| {
             let mut part = answer.clone();
             part.body_mut().truncate(length);
             part
@@ -37,17 +37,17 @@ impl Played {
             }
             Act::Answer(answer) => Ok(answer.clone().into()),
             Act::Truncate { answer, bytes } => {
-                Err(TransportError::answered(Kind::BodyTruncated, piece(answer, *bytes)))
+                Err(TransportError::answered(Kind::BodyTruncated, truncated(answer, *bytes)))
             }
             Act::Silence => {
-                wait(total.min(PATIENCE));
+                wait(total.min(LONGEST_WAIT));
                 Err(TransportError::unknown(Kind::Timeout))
             }
             Act::Drip { answer, bytes, every } => {
-                let waited = if *every > PATIENCE { PATIENCE.min(total) } else { total };
+                let waited = if *every > LONGEST_WAIT { LONGEST_WAIT.min(total) } else { total };
                 wait(waited);
                 let pieces = usize::try_from(waited.as_nanos() / every.as_nanos()).unwrap();
-                Err(TransportError::answered(Kind::Timeout, piece(answer, pieces * bytes)))
+                Err(TransportError::answered(Kind::Timeout, truncated(answer, pieces * bytes)))
             }
             Act::Garbage(_) => Err(TransportError::unknown(Kind::Protocol)),
             _ => Err(TransportError::unknown(Kind::Closed)),
@@ -55,7 +55,7 @@ impl Played {
     }
 }
 
-/// The time, with what was waited for on this thread.
+/// The current time plus the time that this thread has waited.
 pub(crate) fn now() -> Instant {
     Instant::now() + WAITED.get()
 }
@@ -68,4 +68,4 @@ thread_local! {
     static WAITED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);

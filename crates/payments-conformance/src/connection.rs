@@ -11,66 +11,66 @@ use http::Response;
 use crate::Journal;
 use crate::journal::Received;
 use crate::script::Act;
-use crate::server::Greeting;
-use crate::switch::Switch;
+use crate::server::Security;
+use crate::signal::Signal;
 
-/// One connection, seen from the server.
-pub(crate) struct Conversation {
+/// One connection, from the server's side.
+pub(crate) struct Connection {
     index: usize,
-    /// `None` once the server has ended the connection.
+    /// `None` once the server has closed the connection.
     tcp: Option<Arc<TcpStream>>,
     tls: Option<Box<rustls::ServerConnection>>,
     unread: Vec<u8>,
     journal: Journal,
-    over: Switch,
+    server_stopped: Signal,
 }
 
-impl Conversation {
+impl Connection {
     pub(crate) fn new(
         index: usize,
         tcp: Arc<TcpStream>,
-        greeting: &Greeting,
+        security: &Security,
         journal: Journal,
-        over: Switch,
+        server_stopped: Signal,
     ) -> Self {
-        // What was written has left, and over this machine's own network has arrived, when the write returns. A socket
-        // that refuses an option is one that the client has closed already, and the first read says so.
+        // Without delay, so that written bytes have arrived when the write returns. Setting an option fails if the client
+        // has already closed the connection; the first read will report that.
         drop(tcp.set_nodelay(true));
-        drop(tcp.set_read_timeout(Some(PATIENCE)));
-        drop(tcp.set_write_timeout(Some(PATIENCE)));
-        let tls = match greeting {
-            Greeting::Plain => None,
-            Greeting::Tls(config) => {
+        drop(tcp.set_read_timeout(Some(IO_TIMEOUT)));
+        drop(tcp.set_write_timeout(Some(IO_TIMEOUT)));
+        let tls = match security {
+            Security::Plain => None,
+            Security::Tls(config) => {
                 let tls = rustls::ServerConnection::new(config.clone());
                 Some(Box::new(tls.expect("the configuration is complete")))
             }
         };
-        Self { index, tcp: Some(tcp), tls, unread: Vec::new(), journal, over }
+        Self { index, tcp: Some(tcp), tls, unread: Vec::new(), journal, server_stopped }
     }
 
-    /// The how-manieth connection of the server, from 0.
+    /// The index of this connection on its server, from 0.
     pub(crate) fn index(&self) -> usize {
         self.index
     }
 
-    /// Ends with the server.
-    pub(crate) fn over(&self) -> &Switch {
-        &self.over
+    /// Set when the server stops.
+    pub(crate) fn server_stopped(&self) -> &Signal {
+        &self.server_stopped
     }
 
-    /// The next whole request, into the journal; `None` if the client closed the connection instead.
+    /// Reads the next whole request and adds it to the journal. `None` if the client closed the connection.
     pub(crate) fn read_request(&mut self) -> Option<Received> {
         loop {
             if let Some((received, length)) = parse(self.index, &self.unread) {
                 self.unread.drain(..length);
-                self.journal.keep(self.index, received.clone());
+                self.journal.add(self.index, received.clone());
                 return Some(received);
             }
             self.read_more()?;
         }
     }
 
-    /// Reads until at least this much of a request has come; `false` if the client closed the connection instead.
+    /// Reads at least this many bytes of a request. `false` if the client closed the connection first.
     pub(crate) fn read_at_least(&mut self, bytes: usize) -> bool {
         while self.unread.len() < bytes {
             if self.read_more().is_none() {
@@ -80,10 +80,10 @@ impl Conversation {
         true
     }
 
-    /// The next so many bytes, whatever they mean; `None` if the client closed the connection instead.
+    /// Reads exactly this many bytes of any protocol. `None` if the client closed the connection first.
     ///
-    /// For a protocol that is read elsewhere, and writes the journal by [`keep`](Self::keep) and
-    /// [`begin`](Self::begin).
+    /// The caller parses the protocol and writes the journal with [`record`](Self::record) and
+    /// [`record_started`](Self::record_started).
     pub(crate) fn read_exact(&mut self, length: usize) -> Option<Vec<u8>> {
         while self.unread.len() < length {
             self.fill()?;
@@ -92,43 +92,43 @@ impl Conversation {
         Some(std::mem::replace(&mut self.unread, rest))
     }
 
-    /// Whether nothing that was received is still to be looked at.
+    /// Whether all received bytes have been processed.
     pub(crate) fn is_caught_up(&self) -> bool {
         self.unread.is_empty()
     }
 
-    /// Writes into the journal that a whole request arrived.
-    pub(crate) fn keep(&self, request: Received) {
-        self.journal.keep(self.index, request);
+    /// Adds a whole request to the journal.
+    pub(crate) fn record(&self, request: Received) {
+        self.journal.add(self.index, request);
     }
 
-    /// Writes into the journal that a request began to arrive.
-    pub(crate) fn begin(&self, id: &str) {
-        self.journal.begin(self.index, id);
+    /// Adds to the journal that a request began to arrive.
+    pub(crate) fn record_started(&self, id: &str) {
+        self.journal.add_started(self.index, id);
     }
 
-    /// Writes into the journal that the server does nothing with the request and is about to prove it to the client.
-    pub(crate) fn disown(&self, id: &str) {
-        self.journal.disown(self.index, id);
+    /// Adds to the journal that the server is about to prove to the client that it did not process the request.
+    pub(crate) fn record_refused(&self, id: &str) {
+        self.journal.add_refused(self.index, id);
     }
 
-    /// Writes into the journal what else happened.
+    /// Adds another event to the journal.
     pub(crate) fn note(&self, event: &'static str) {
         self.journal.note(self.index, event);
     }
 
-    /// Waits until the client closes or resets the connection; gives how many bytes came meanwhile or stood unread.
-    pub(crate) fn hold(&mut self) -> usize {
+    /// Waits until the client closes or resets the connection. Returns the number of unprocessed bytes.
+    pub(crate) fn wait_for_close(&mut self) -> usize {
         while self.read_more().is_some() {}
-        if self.tcp.is_some() && !self.over.is_thrown() {
+        if self.tcp.is_some() && !self.server_stopped.is_set() {
             self.journal.note(self.index, "the client closed it");
         }
         self.unread.len()
     }
 
-    /// Reads what the client sends, without a look at it, until the client closes or resets the connection.
-    pub(crate) fn swallow(&mut self) {
-        self.journal.note(self.index, "from now on nothing came through");
+    /// Reads and discards everything until the client closes or resets the connection.
+    pub(crate) fn discard_input(&mut self) {
+        self.journal.note(self.index, "from here on everything was dropped");
         let mut buffer = [0; 4096];
         while let Some(mut tcp) = self.tcp.as_deref() {
             match tcp.read(&mut buffer) {
@@ -138,7 +138,7 @@ impl Conversation {
         }
     }
 
-    /// `false` once the client no longer reads.
+    /// Returns `false` once the client no longer reads.
     pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         let Some(mut tcp) = self.tcp.as_deref() else { return false };
         match &mut self.tls {
@@ -150,19 +150,19 @@ impl Conversation {
         }
     }
 
-    /// Sends an answer with a `Content-Length`, unless it is of a status that has no body.
-    pub(crate) fn answer(&mut self, response: &Response<impl AsRef<[u8]>>) -> bool {
+    /// Sends a response, with `Content-Length` unless its status allows no body.
+    pub(crate) fn respond(&mut self, response: &Response<impl AsRef<[u8]>>) -> bool {
         let mut bytes = head(response);
         bytes.extend_from_slice(response.body().as_ref());
         self.write(bytes)
     }
 
-    /// Answers with the id of the request, so that a caller can tell whether the answer is its own.
+    /// Responds with the id of the request, so that a caller can recognize its own response.
     pub(crate) fn echo(&mut self, request: &Received) -> bool {
-        self.answer(&Response::new(request.id()))
+        self.respond(&Response::new(request.id()))
     }
 
-    /// Echoes every request until the client closes.
+    /// Echoes every request until the client closes the connection.
     pub(crate) fn serve(&mut self) {
         while let Some(request) = self.read_request() {
             if !self.echo(&request) {
@@ -171,15 +171,15 @@ impl Conversation {
         }
     }
 
-    /// Plays one act of a script on the request that was just read; `false` if the connection is of no more use.
+    /// Performs one act for the request that was just read. Returns `false` if the connection is no longer usable.
     pub(crate) fn play(&mut self, act: &Act, request: &Received) -> bool {
         match act {
             Act::Echo => return self.echo(request),
-            Act::Answer(answer) => return self.answer(answer),
-            // Nobody listens where all is refused, and no script refuses one request after another.
+            Act::Answer(answer) => return self.respond(answer),
+            // A script that refuses has no listener, so `Refuse` does not get here.
             Act::Close | Act::Refuse => self.close(),
             Act::Reset => self.reset(),
-            Act::Silence => drop(self.hold()),
+            Act::Silence => drop(self.wait_for_close()),
             Act::Drip { answer, bytes, every } => self.drip(answer, *bytes, *every),
             Act::Truncate { answer, bytes } => {
                 let mut cut = head(answer);
@@ -189,7 +189,7 @@ impl Conversation {
             }
             Act::Garbage(garbage) => {
                 self.write(garbage);
-                self.hold();
+                self.wait_for_close();
             }
         }
         false
@@ -204,32 +204,32 @@ impl Conversation {
                 return;
             }
         }
-        self.hold();
+        self.wait_for_close();
     }
 
-    /// Whatever was written arrives, then the client sees the end. What the client still sends goes nowhere.
+    /// Sends everything that was written, then closes the connection. Discards what the client still sends.
     pub(crate) fn close(&mut self) {
         self.journal.note(self.index, "the server closed it");
-        self.say_goodbye();
+        self.send_close_notify();
         self.shut_down(Shutdown::Both);
         self.tcp = None;
     }
 
-    /// The same, but through TLS the server does not say goodbye, as where somebody in between cuts the line.
+    /// Like `close`, but over TLS without `close_notify`, as if the network cut the connection.
     pub(crate) fn cut(&mut self) {
-        self.journal.note(self.index, "the line was cut");
+        self.journal.note(self.index, "the connection was cut");
         self.shut_down(Shutdown::Both);
         self.tcp = None;
     }
 
-    /// The client sees the end, but the server goes on reading.
+    /// Closes only the writing side. The server continues to read.
     pub(crate) fn close_writing(&mut self) {
-        self.journal.note(self.index, "the server closed its side");
-        self.say_goodbye();
+        self.journal.note(self.index, "the server closed its writing side");
+        self.send_close_notify();
         self.shut_down(Shutdown::Write);
     }
 
-    fn say_goodbye(&mut self) {
+    fn send_close_notify(&mut self) {
         if let (Some(tls), Some(mut tcp)) = (&mut self.tls, self.tcp.as_deref()) {
             tls.send_close_notify();
             while tls.wants_write() && tls.write_tls(&mut tcp).is_ok_and(|length| length > 0) {}
@@ -242,18 +242,18 @@ impl Conversation {
         }
     }
 
-    /// The client sees "connection reset by peer".
+    /// Resets the connection. The client sees "connection reset by peer".
     pub(crate) fn reset(&mut self) {
         self.journal.note(self.index, "the server reset it");
         if let Some(tcp) = self.tcp.take() {
-            // The reset is sent when the last handle is gone, and this is the only one.
+            // The reset is sent when the last handle is dropped, and this is the only one.
             drop(socket2::SockRef::from(&*tcp).set_linger(Some(Duration::ZERO)));
         }
     }
 
     fn read_more(&mut self) -> Option<()> {
         self.fill()?;
-        self.journal.note_unfinished(self.index, &self.unread);
+        self.journal.set_unfinished(self.index, &self.unread);
         Some(())
     }
 
@@ -273,7 +273,7 @@ impl Conversation {
     }
 }
 
-/// The first request in `bytes`, if it is there as a whole, and how long it is there.
+/// The first whole request in `bytes` and its length.
 fn parse(connection: usize, bytes: &[u8]) -> Option<(Received, usize)> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut request = httparse::Request::new(&mut headers);
@@ -303,7 +303,7 @@ fn parse(connection: usize, bytes: &[u8]) -> Option<(Received, usize)> {
     Some((received, head + length))
 }
 
-/// A whole chunked body without trailers, and how long it is with its chunks' sizes.
+/// A whole chunked body without trailers, and its encoded length.
 fn chunked(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
     let (mut body, mut at) = (Vec::new(), 0);
     loop {
@@ -337,5 +337,5 @@ fn head<B: AsRef<[u8]>>(response: &Response<B>) -> Vec<u8> {
     head
 }
 
-/// Longer than any contract lasts.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Longer than any contract takes.
+const IO_TIMEOUT: Duration = Duration::from_mins(1);

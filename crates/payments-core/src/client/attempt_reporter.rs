@@ -9,8 +9,8 @@ use crate::operation::{Operation, OperationError as _};
 use crate::response::Secrets;
 use crate::{Endpoint, Observer, OperationName, Success, Timer};
 
-/// Reports the end of an attempt to the observer. Dropped before that, it reports an abandoned attempt.
-pub(crate) struct Watch<'a> {
+/// Reports the start and the end of an attempt to the observer. If it is dropped before `finish`, it reports an abandoned attempt.
+pub(crate) struct AttemptReporter<'a> {
     observer: Option<&'a dyn Observer>,
     timer: &'a dyn Timer,
     call_id: CallId,
@@ -24,23 +24,23 @@ pub(crate) struct Watch<'a> {
     started_at: SystemTime,
 }
 
-/// Makes an event out of the fields that all events have, and those of its own.
+/// Creates an event from the fields that all events share and its own fields.
 macro_rules! event {
-    ($event:ident of $watch:ident { $($added:tt)* }) => {
+    ($event:ident of $reporter:ident { $($added:tt)* }) => {
         $event {
-            call_id: $watch.call_id,
-            operation: $watch.operation,
-            attempt: $watch.attempt,
-            started_at: $watch.started_at,
-            amount: $watch.facts.amount,
-            reference: $watch.reference.as_deref(),
-            last_four: $watch.facts.last_four,
+            call_id: $reporter.call_id,
+            operation: $reporter.operation,
+            attempt: $reporter.attempt,
+            started_at: $reporter.started_at,
+            amount: $reporter.facts.amount,
+            reference: $reporter.reference.as_deref(),
+            last_four: $reporter.facts.last_four,
             $($added)*
         }
     };
 }
 
-impl<'a> Watch<'a> {
+impl<'a> AttemptReporter<'a> {
     pub(crate) fn start<O: Operation>(
         observer: &'a dyn Observer,
         timer: &'a dyn Timer,
@@ -52,7 +52,7 @@ impl<'a> Watch<'a> {
         let secrets = Secrets::new(&operation.secrets(), Some(endpoint));
         let mut facts = operation.facts();
         facts.transaction_id.take_if(|id| secrets.are_in(id));
-        let watch = Self {
+        let reporter = Self {
             observer: Some(observer),
             timer,
             call_id,
@@ -64,9 +64,9 @@ impl<'a> Watch<'a> {
             started: timer.now(),
             started_at: timer.system_time(),
         };
-        let event = event!(AttemptStarted of watch { transaction_id: watch.facts.transaction_id });
-        unharmed(|| observer.attempt_started(&event));
-        watch
+        let event = event!(AttemptStarted of reporter { transaction_id: reporter.facts.transaction_id });
+        catch_panic(|| observer.attempt_started(&event));
+        reporter
     }
 
     pub(crate) fn finish<O: Operation>(mut self, result: &Result<Success<O::Data>, O::Error>) {
@@ -93,21 +93,21 @@ impl<'a> Watch<'a> {
                 })
             }
         };
-        unharmed(|| observer.attempt_finished(&event));
+        catch_panic(|| observer.attempt_finished(&event));
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for AttemptReporter<'_> {
     fn drop(&mut self) {
         let Some(observer) = self.observer else { return };
         let latency = self.timer.now().saturating_duration_since(self.started);
         let transaction_id = self.facts.transaction_id;
         let event = event!(AttemptAbandoned of self { latency, transaction_id });
-        unharmed(|| observer.attempt_abandoned(&event));
+        catch_panic(|| observer.attempt_abandoned(&event));
     }
 }
 
 /// A panic of the observer must not lose the outcome of a payment.
-fn unharmed(tell: impl FnOnce()) {
-    let _ = catch_unwind(AssertUnwindSafe(tell));
+fn catch_panic(report: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(report));
 }

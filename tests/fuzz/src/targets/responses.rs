@@ -14,9 +14,9 @@ use payments_core::{
 use crate::http_text;
 use crate::json::{Json, NotRead, body_text};
 
-type Answer = http::Response<bytes::Bytes>;
+type Response = http::Response<bytes::Bytes>;
 
-/// The answer to a card payment.
+/// The response to a card payment.
 pub fn decode_card_answer(data: &[u8]) {
     let request = CardTransaction::builder(
         Amount::from_cents(10_50),
@@ -25,10 +25,10 @@ pub fn decode_card_answer(data: &[u8]) {
         Card { number: CARD_NUMBER, cvv: "917", expiry: "1137" },
         PAYER,
     );
-    Asked::payment(&request.build().expect("a valid request"), &[CARD_NUMBER, API_KEY]).check(data);
+    Case::payment(&request.build().expect("a valid request"), &[CARD_NUMBER, API_KEY]).check(data);
 }
 
-/// The answer to an ACH payment.
+/// The response to an ACH payment.
 pub fn decode_ach_answer(data: &[u8]) {
     let request = AchTransaction::builder(
         Amount::from_cents(10_50),
@@ -37,49 +37,49 @@ pub fn decode_ach_answer(data: &[u8]) {
         PAYER,
     );
     let request = request.account_field("AccountNumber", ACCOUNT_NUMBER).build();
-    Asked::payment(&request.expect("a valid request"), &[ACCOUNT_NUMBER, API_KEY]).check(data);
+    Case::payment(&request.expect("a valid request"), &[ACCOUNT_NUMBER, API_KEY]).check(data);
 }
 
-/// The answer to a payment by token.
+/// The response to a token payment.
 pub fn decode_token_answer(data: &[u8]) {
     let request =
         TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build();
-    Asked::payment(&request.expect("a valid request"), &[API_KEY]).check(data);
+    Case::payment(&request.expect("a valid request"), &[API_KEY]).check(data);
 }
 
-/// The answer to a void.
+/// The response to a void.
 pub fn decode_void_answer(data: &[u8]) {
     let void = Void::new(VOIDED.parse().expect("a valid id"));
-    Asked { sent_id: Some(VOIDED), ..Asked::payment(&void, &[API_KEY]) }.check(data);
+    Case { sent_id: Some(VOIDED), ..Case::payment(&void, &[API_KEY]) }.check(data);
 }
 
-/// The answer to the look-up of a transaction.
+/// The response to a lookup of a transaction.
 pub fn decode_transaction_answer(data: &[u8]) {
-    Asked::look_up(&GetTransaction::new("txn_1".parse().expect("a valid id")), true).check(data);
+    Case::lookup(&GetTransaction::new("txn_1".parse().expect("a valid id")), true).check(data);
 }
 
-/// The answer to the look-up of a customer.
+/// The response to a lookup of a customer.
 pub fn decode_customer_answer(data: &[u8]) {
-    Asked::look_up(&GetCustomer::new("cus_1".parse().expect("a valid id")), false).check(data);
+    Case::lookup(&GetCustomer::new("cus_1".parse().expect("a valid id")), false).check(data);
 }
 
-/// An operation whose answer is to be read, and what its kind of answer must hold.
-struct Asked<'a, O> {
+/// An operation that reads a response, and what its responses must contain.
+struct Case<'a, O> {
     operation: &'a O,
     moves_money: bool,
     success_code: &'static str,
     needs_id: bool,
-    /// The transaction that the request itself names.
+    /// The transaction that the request names.
     sent_id: Option<&'static str>,
-    /// What no text made of the answer may hold.
+    /// What no text derived from the response may contain.
     secrets: &'static [&'static str],
     endpoint: Endpoint,
 }
 
-impl<'a, O: Operation> Asked<'a, O>
+impl<'a, O: Operation> Case<'a, O>
 where
     O::Data: Debug,
-    O::Error: Failed,
+    O::Error: CheckedError,
 {
     fn payment(operation: &'a O, secrets: &'static [&'static str]) -> Self {
         let endpoint = endpoint();
@@ -87,27 +87,27 @@ where
         Self { operation, moves_money, success_code, needs_id, sent_id, secrets, endpoint }
     }
 
-    fn look_up(operation: &'a O, needs_id: bool) -> Self {
+    fn lookup(operation: &'a O, needs_id: bool) -> Self {
         let (secrets, endpoint) = (&[API_KEY], endpoint());
         let (moves_money, success_code, sent_id) = (false, "200", None);
         Self { operation, moves_money, success_code, needs_id, sent_id, secrets, endpoint }
     }
 
     fn check(&self, data: &[u8]) {
-        let answer = http_text::answer(data);
-        let read = self.operation.read(&self.endpoint, answer.clone());
+        let response = http_text::response(data);
+        let read = self.operation.read(&self.endpoint, response.clone());
         let found = match &read {
-            Ok(_) => Verdict::Done,
-            Err(error) => error.verdict(),
+            Ok(_) => ReadOutcome::Success,
+            Err(error) => error.read_outcome(),
         };
-        let said = Said::of(&answer, self.sent_id);
-        if let Some(expected) = said.map(|said| self.expected(answer.status().as_u16(), &said)) {
-            assert_eq!(found, expected, "HTTP {}", answer.status());
+        let facts = BodyFacts::of(&response, self.sent_id);
+        if let Some(expected) = facts.map(|facts| self.expected(response.status().as_u16(), &facts)) {
+            assert_eq!(found, expected, "HTTP {}", response.status());
         }
         match &read {
             Ok(success) => {
                 check_success(success, self.secrets);
-                self.check_prefixes(&answer);
+                self.check_prefixes(&response);
             }
             Err(error) => {
                 check_error(error, self.secrets);
@@ -116,84 +116,87 @@ where
                 check_nothing_secret(&snippet, self.secrets);
             }
         }
-        self.check_broken_off(answer);
+        self.check_truncated(response);
     }
 
-    /// The decisions on an answered request, told once more without the code that makes them.
-    fn expected(&self, http: u16, said: &Said) -> Verdict {
-        const REFUSALS: [u16; 13] = [400, 401, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429, 431];
-        let has_data = if self.needs_id { said.has_id } else { said.has_data };
-        let fails = said.status == Word::Failure;
-        let open = if self.moves_money { Verdict::Unknown } else { Verdict::Unclear };
-        let is_another_code = self.moves_money && !said.has_code_of_a_no();
+    /// The outcome decisions, implemented again without the code under test.
+    fn expected(&self, http: u16, facts: &BodyFacts) -> ReadOutcome {
+        const REJECTIONS: [u16; 13] = [400, 401, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429, 431];
+        let has_data = if self.needs_id { facts.has_id } else { facts.has_data };
+        let fails = facts.status == StatusKind::Failure;
+        let undecided = if self.moves_money { ReadOutcome::Unknown } else { ReadOutcome::Unclear };
+        let contradicts_failure = self.moves_money && !facts.code_allows_failure();
         match http {
-            // It has no body, so whatever comes with it is no response.
-            204 => open,
-            200..=299 if fails && !is_another_code => Verdict::Rejected,
+            // 204 has no body, so a body with it is not a valid response.
+            204 => undecided,
+            200..=299 if fails && !contradicts_failure => ReadOutcome::Rejected,
             200..=299 => {
-                let agrees = said.code.as_deref() == Some(self.success_code)
-                    && matches!(said.status, Word::Absent | Word::Success)
+                let succeeds = facts.code.as_deref() == Some(self.success_code)
+                    && matches!(facts.status, StatusKind::Absent | StatusKind::Success)
                     && has_data;
-                if agrees { Verdict::Done } else { open }
+                if succeeds { ReadOutcome::Success } else { undecided }
             }
-            400..=499 if !self.moves_money => Verdict::Rejected,
-            408 | 409 | 425 => Verdict::Unknown,
-            400..=499 if is_another_code || matches!(said.status, Word::Success | Word::Other) => {
-                Verdict::Unknown
+            400..=499 if !self.moves_money => ReadOutcome::Rejected,
+            408 | 409 | 425 => ReadOutcome::Unknown,
+            400..=499
+                if contradicts_failure || matches!(facts.status, StatusKind::Success | StatusKind::Other) =>
+            {
+                ReadOutcome::Unknown
             }
-            400..=499 if fails => Verdict::Rejected,
-            _ if REFUSALS.contains(&http) && !said.names_a_transaction => Verdict::Rejected,
-            _ => open,
+            400..=499 if fails => ReadOutcome::Rejected,
+            _ if REJECTIONS.contains(&http) && !facts.names_a_transaction => ReadOutcome::Rejected,
+            _ => undecided,
         }
     }
 
-    /// A body that lost its end never says that it was done.
-    fn check_prefixes(&self, answer: &Answer) {
-        let body = answer.body();
+    /// A truncated body is never a success.
+    fn check_prefixes(&self, response: &Response) {
+        let body = response.body();
         let whole = body.trim_ascii_end().len();
         for length in [whole - 1, whole - whole / 3, whole / 2, whole / 7] {
-            let mut cut = answer.clone();
-            *cut.body_mut() = body.slice(..length);
-            assert!(self.operation.read(&self.endpoint, cut).is_err(), "the first {length} bytes of it pass");
+            let mut truncated = response.clone();
+            *truncated.body_mut() = body.slice(..length);
+            let read = self.operation.read(&self.endpoint, truncated);
+            assert!(read.is_err(), "the first {length} bytes are read as a success");
         }
     }
 
-    /// What a transport hands over of an answer that broke off is never a success, whatever stands in it.
-    fn check_broken_off(&self, answer: Answer) {
-        let http = answer.status().as_u16();
-        let names_a_transaction = names_a_transaction(answer.body(), self.sent_id);
-        let error = TransportError::answered(TransportErrorKind::BodyTruncated, answer);
+    /// A response that the transport reports as truncated is never a success, even if its content looks like one.
+    fn check_truncated(&self, response: Response) {
+        let http = response.status().as_u16();
+        let names_a_transaction = names_a_transaction(response.body(), self.sent_id);
+        let error = TransportError::answered(TransportErrorKind::BodyTruncated, response);
         let error = self.operation.not_answered(&self.endpoint, error);
-        let unread = Said { names_a_transaction, ..Said::NOTHING };
-        assert_eq!(error.verdict(), self.expected(http, &unread));
+        let facts = BodyFacts { names_a_transaction, ..BodyFacts::UNREADABLE };
+        assert_eq!(error.read_outcome(), self.expected(http, &facts));
         check_error(&error, self.secrets);
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    Done,
+enum ReadOutcome {
+    Success,
     Rejected,
     Unknown,
-    /// Of a lookup, which has no outcome.
+    /// For a lookup, which has no outcome.
     Unclear,
 }
 
-/// What both error types are checked for.
-trait Failed: std::error::Error {
-    fn verdict(&self) -> Verdict;
+/// The properties that are checked for both error types.
+trait CheckedError: std::error::Error {
+    fn read_outcome(&self) -> ReadOutcome;
     fn snippet(&self) -> Option<String>;
     fn record(&self) -> Option<&TransactionRecord>;
-    /// Everything else that it shows.
+    /// All other texts that the error shows.
     fn shown(&self) -> Vec<String>;
 }
 
-impl Failed for Error {
-    fn verdict(&self) -> Verdict {
+impl CheckedError for Error {
+    fn read_outcome(&self) -> ReadOutcome {
         match self.outcome() {
-            Outcome::Rejected => Verdict::Rejected,
-            Outcome::Unknown => Verdict::Unknown,
-            Outcome::NotProcessed => panic!("a request that was answered is not processed: {self}"),
+            Outcome::Rejected => ReadOutcome::Rejected,
+            Outcome::Unknown => ReadOutcome::Unknown,
+            Outcome::NotProcessed => panic!("a request with a response is reported as not processed: {self}"),
         }
     }
 
@@ -214,9 +217,9 @@ impl Failed for Error {
     }
 }
 
-impl Failed for LookupError {
-    fn verdict(&self) -> Verdict {
-        if self.is_rejected() { Verdict::Rejected } else { Verdict::Unclear }
+impl CheckedError for LookupError {
+    fn read_outcome(&self) -> ReadOutcome {
+        if self.is_rejected() { ReadOutcome::Rejected } else { ReadOutcome::Unclear }
     }
 
     fn snippet(&self) -> Option<String> {
@@ -233,14 +236,14 @@ impl Failed for LookupError {
     }
 }
 
-/// Whether a transaction other than the one that was sent can be read out of it.
+/// Whether the body contains the identifier of a transaction other than the one in the request.
 fn names_a_transaction(body: &[u8], sent_id: Option<&str>) -> bool {
     salvaged_transaction_ids(body).any(|id| Some(id.as_str()) != sent_id)
 }
 
-/// What a body says, read by this package's own reader.
-struct Said {
-    status: Word,
+/// The facts in a body that decide the outcome, read with this package's [`Json`].
+struct BodyFacts {
+    status: StatusKind,
     code: Option<String>,
     has_id: bool,
     has_data: bool,
@@ -248,52 +251,57 @@ struct Said {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum StatusKind {
     Absent,
     Success,
     Failure,
     /// Another text.
     Other,
-    /// An empty text, or no text.
+    /// An empty string, or not a string.
     Unreadable,
 }
 
-impl Said {
-    const NOTHING: Self =
-        Self { status: Word::Absent, code: None, has_id: false, has_data: false, names_a_transaction: false };
+impl BodyFacts {
+    const UNREADABLE: Self = Self {
+        status: StatusKind::Absent,
+        code: None,
+        has_id: false,
+        has_data: false,
+        names_a_transaction: false,
+    };
 
-    /// Whether the code may stand beside a `status` that says no.
-    fn has_code_of_a_no(&self) -> bool {
+    /// Whether the code is consistent with a `status` that reports a failure.
+    fn code_allows_failure(&self) -> bool {
         let Some(code) = &self.code else { return true };
-        let is_refusal = |code: &u16| matches!(code, 400..=407 | 410..=424 | 426..=499 | 200);
-        code.len() == 3 && code.parse().is_ok_and(|code| is_refusal(&code))
+        let is_rejection = |code: &u16| matches!(code, 400..=407 | 410..=424 | 426..=499 | 200);
+        code.len() == 3 && code.parse().is_ok_and(|code| is_rejection(&code))
     }
 
-    /// `None` for what is nested so deeply that this reader cannot tell.
-    fn of(answer: &Answer, sent_id: Option<&str>) -> Option<Self> {
-        let names_a_transaction = names_a_transaction(answer.body(), sent_id);
-        let nothing = Self { names_a_transaction, ..Self::NOTHING };
-        let codings = answer.headers().get_all(CONTENT_ENCODING).iter();
+    /// `None` if the body is nested too deeply for this reader.
+    fn of(response: &Response, sent_id: Option<&str>) -> Option<Self> {
+        let names_a_transaction = names_a_transaction(response.body(), sent_id);
+        let unreadable = Self { names_a_transaction, ..Self::UNREADABLE };
+        let codings = response.headers().get_all(CONTENT_ENCODING).iter();
         let is_encoded = |coding: &http::HeaderValue| {
             !coding.is_empty() && !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity")
         };
-        let text = body_text(answer.body()).filter(|_| !codings.into_iter().any(is_encoded));
+        let text = body_text(response.body()).filter(|_| !codings.into_iter().any(is_encoded));
         let body = match text.map(Json::read) {
             Some(Ok(body)) => body,
             Some(Err(NotRead::TooDeep)) => return None,
-            Some(Err(NotRead::NotJson)) | None => return Some(nothing),
+            Some(Err(NotRead::NotJson)) | None => return Some(unreadable),
         };
         let is_ambiguous = ["status", "status_code", "message", "msg", "error", "data"]
             .into_iter()
             .any(|name| body.all(name).len() > 1);
         if body.members().is_none() || is_ambiguous {
-            return Some(nothing);
+            return Some(unreadable);
         }
         let data = body.once("data").filter(|data| data.members().is_some());
         let id = data.and_then(|data| data.once("TransactionId")).filter(|id| is_id(id));
         let is_another = |id: &Json| number_or_text(id).as_deref() != sent_id;
         Some(Self {
-            status: body.once("status").map_or(Word::Absent, word),
+            status: body.once("status").map_or(StatusKind::Absent, status_kind),
             code: body.once("status_code").and_then(code),
             has_id: id.is_some(),
             has_data: data.is_some(),
@@ -302,22 +310,22 @@ impl Said {
     }
 }
 
-fn word(status: &Json) -> Word {
+fn status_kind(status: &Json) -> StatusKind {
     match status {
-        Json::Null => Word::Absent,
-        Json::Text(Some(word)) => match word.to_ascii_lowercase().as_str() {
-            "success" => Word::Success,
-            "" => Word::Unreadable,
-            "failed" | "failure" | "error" | "declined" | "rejected" => Word::Failure,
-            _ => Word::Other,
+        Json::Null => StatusKind::Absent,
+        Json::Text(Some(text)) => match text.to_ascii_lowercase().as_str() {
+            "success" => StatusKind::Success,
+            "" => StatusKind::Unreadable,
+            "failed" | "failure" | "error" | "declined" | "rejected" => StatusKind::Failure,
+            _ => StatusKind::Other,
         },
-        // A text that is no Unicode.
-        Json::Text(None) => Word::Other,
-        _ => Word::Unreadable,
+        // A string that is not valid Unicode.
+        Json::Text(None) => StatusKind::Other,
+        _ => StatusKind::Unreadable,
     }
 }
 
-/// As text; what is neither a number nor a text is no code that anybody accepts.
+/// The code as text. A value that is neither a number nor a string becomes the empty text, which is never a valid code.
 fn code(code: &Json) -> Option<String> {
     (!matches!(code, Json::Null)).then(|| number_or_text(code).unwrap_or_default())
 }
@@ -349,7 +357,7 @@ fn check_success<T: Debug>(success: &Success<T>, secrets: &[&str]) {
     check_nothing_secret(&shown, secrets);
 }
 
-fn check_error(error: &impl Failed, secrets: &[&str]) {
+fn check_error(error: &impl CheckedError, secrets: &[&str]) {
     let messages = [error.to_string(), format!("{error:#}")];
     check_one_line(&messages[..1]);
     check_nothing_secret(&messages, secrets);
@@ -357,10 +365,10 @@ fn check_error(error: &impl Failed, secrets: &[&str]) {
     check_nothing_secret(&error.shown(), secrets);
 }
 
-/// `Debug` shows no secret outside of the record, and no card number anywhere that is not part of a longer one.
+/// `Debug` shows no secret outside the record. It shows no card number anywhere, except inside a longer number.
 ///
-/// A record has no copy of the request's secrets: an account or a key that the service returns as a code or as the name of a
-/// field is shown as it came (decision 62).
+/// A record does not know the request's secrets. If the service returns an account number or a key as a code or as the name
+/// of a field, the record shows it unchanged (decision 62).
 fn check_debug(shown: &impl Debug, record: Option<&impl Debug>, secrets: &[&str]) {
     let whole = format!("{shown:?}");
     let record = record.map(|record| format!("{record:?}")).unwrap_or_default();
@@ -374,8 +382,8 @@ fn check_debug(shown: &impl Debug, record: Option<&impl Debug>, secrets: &[&str]
     }
 }
 
-/// An amount is shown whatever its digits are, and so is the identifier of a payment that was made: nobody could
-/// reconcile it otherwise. An error shows no identifier that is an echo.
+/// `Debug` output without amounts and transaction identifiers. Both are always shown, even if they have the digits of a
+/// secret: reconciling a payment needs its identifier. An error still shows no identifier that repeats a secret.
 fn without_values(debug: &str) -> String {
     let mut shown = debug.to_owned();
     for opening in ["Amount(", "TransactionId("] {
@@ -389,7 +397,7 @@ fn without_values(debug: &str) -> String {
 
 fn check_one_line(shown: &[String]) {
     for text in shown {
-        assert!(!text.contains(char::is_control), "a log grows a line: {text:?}");
+        assert!(!text.contains(char::is_control), "the text has a control character: {text:?}");
     }
 }
 
@@ -403,7 +411,7 @@ fn check_nothing_secret(shown: &[String], secrets: &[&str]) {
 
 fn endpoint() -> Endpoint {
     let key = ApiKey::new(API_KEY).expect("visible ASCII");
-    Endpoint::new("https://pay.example.com/api/v1/public", key).expect("a valid address")
+    Endpoint::new("https://pay.example.com/api/v1/public", key).expect("a valid URL")
 }
 
 const PAYER: Payer<'_> = Payer {

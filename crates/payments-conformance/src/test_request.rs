@@ -9,11 +9,11 @@ use payments_core::{
     ApiKey, Deadlines, Endpoint, GetTransaction, Operation, OperationName, TransportRequest,
 };
 
-/// A call that is still to be made, with deadlines that a healthy exchange never comes near.
+/// A request to send, with deadlines that a healthy exchange never reaches.
 ///
-/// It is what `payments-core` itself would send, with a header more that tells the server which call it is.
+/// It is the request that `payments-core` itself would send, plus a header with a unique id.
 #[derive(Clone)]
-pub(crate) struct Charge {
+pub(crate) struct TestRequest {
     pub(crate) id: String,
     request: Request<Bytes>,
     operation: OperationName,
@@ -22,15 +22,15 @@ pub(crate) struct Charge {
     pub(crate) cap: usize,
 }
 
-impl Charge {
+impl TestRequest {
     /// A card payment.
-    pub(crate) fn new(base_url: &str, id: String) -> Self {
+    pub(crate) fn charge(base_url: &str, id: String) -> Self {
         let name = id.clone();
-        Self::of_customer(&name, base_url, id)
+        Self::charge_for(&name, base_url, id)
     }
 
-    /// A card payment of the customer with this name.
-    pub(crate) fn of_customer(customer_name: &str, base_url: &str, id: String) -> Self {
+    /// A card payment for this customer.
+    pub(crate) fn charge_for(customer_name: &str, base_url: &str, id: String) -> Self {
         let card = Card { number: CARD_NUMBER, cvv: CVV, expiry: EXPIRY };
         let payer = Payer {
             customer_name,
@@ -52,15 +52,15 @@ impl Charge {
         Self::of(&payment, OperationName::Transaction, base_url, id)
     }
 
-    /// A look-up of a transaction that the server will not know.
-    pub(crate) fn look_up(base_url: &str, id: String) -> Self {
+    /// A lookup of a transaction that the server does not know.
+    pub(crate) fn lookup(base_url: &str, id: String) -> Self {
         let transaction: TransactionId = "txn_conformance".parse().expect("an id of letters");
         Self::of(&GetTransaction::new(transaction), OperationName::GetTransaction, base_url, id)
     }
 
     fn of(operation: &impl Operation, name: OperationName, base_url: &str, id: String) -> Self {
         let key = ApiKey::new(API_KEY).expect("the key is visible ASCII");
-        let endpoint = Endpoint::new(base_url, key).expect("the kit's server has an address");
+        let endpoint = Endpoint::new(base_url, key).expect("the kit's server has a valid address");
         let mut request = operation.request(&endpoint).expect("the operation is valid");
         let value = HeaderValue::from_str(&id).expect("an id is visible ASCII");
         request.headers_mut().insert(HeaderName::from_static(ID_HEADER), value);
@@ -101,15 +101,15 @@ impl Charge {
         self
     }
 
-    /// The payment followed by as many blanks as it takes to be so long.
-    pub(crate) fn body_of(mut self, length: usize) -> Self {
+    /// Pads the body with spaces to this length.
+    pub(crate) fn padded_to(mut self, length: usize) -> Self {
         let mut body = self.request.body().to_vec();
         body.resize(length.max(body.len()), b' ');
         *self.request.body_mut() = body.into();
         self
     }
 
-    /// The request as the transport is asked to send it.
+    /// The request that the transport is asked to send.
     pub(crate) fn request(&self) -> &Request<Bytes> {
         &self.request
     }
@@ -120,14 +120,14 @@ impl Charge {
     }
 }
 
-/// The header that carries the unique id of each of the kit's requests.
+/// The header with the unique id of each of the kit's requests.
 pub const ID_HEADER: &str = "x-conformance-id";
 
-/// Chosen not to occur by chance: whatever comes back is searched for them.
+/// Unlikely to occur by chance: the kit searches all results for these values.
 pub(crate) const CARD_NUMBER: &str = "4716258370961436";
 pub(crate) const API_KEY: &str = "sk_conformance_Canary_7f3A1c94E2";
 const CVV: &str = "837";
 const EXPIRY: &str = "1149";
 
-/// A deadline that is never reached, unless something hangs.
+/// A deadline that is reached only if something hangs.
 pub(crate) const AMPLE: Duration = Duration::from_secs(20);

@@ -1,4 +1,4 @@
-//! What the journal says, by the command and, for what the command does not show, by the crate.
+//! Reads the journal: with the command or, where the command does not show enough, with the crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{Permissions, set_permissions};
@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use payments_journal::{Failure, IntentState, IntentStore as _, SqliteStore, StateName};
 use serde_json::Value;
 
-use crate::command::Desk;
+use crate::command::Workspace;
 use crate::service::cents;
 
 /// A row as `payments journal export` shows it.
@@ -27,20 +27,20 @@ impl Intent {
         self.state == "unknown" && self.kind == "crash"
     }
 
-    /// Whether the next run sends it.
+    /// Whether the next run sends this row.
     pub(crate) fn may_be_sent(&self) -> bool {
         self.state == "not_processed" || self.resolved_as.as_deref() == Some("not_processed")
     }
 
-    /// Whether the journal says that money has moved.
+    /// Whether money has moved according to the journal.
     pub(crate) fn is_processed(&self) -> bool {
         self.state == "processed" || self.resolved_as.as_deref() == Some("processed")
     }
 }
 
-/// Every row, by its key.
-pub(crate) fn export(desk: &Desk) -> BTreeMap<String, Intent> {
-    let ended = desk.payments(&["journal", "export"]);
+/// All rows, by key.
+pub(crate) fn export(workspace: &Workspace) -> BTreeMap<String, Intent> {
+    let ended = workspace.payments(&["journal", "export"]);
     assert_eq!(ended.code, 0, "{ended:?}");
     let mut rows = BTreeMap::new();
     for line in ended.stdout.lines() {
@@ -56,29 +56,29 @@ pub(crate) fn export(desk: &Desk) -> BTreeMap<String, Intent> {
             resolved_as: text("resolved_as"),
         };
         let key = text("key").unwrap();
-        assert!(rows.insert(key, intent).is_none(), "a key stands twice: {line}");
+        assert!(rows.insert(key, intent).is_none(), "duplicate key: {line}");
     }
     rows
 }
 
-/// The keys that were being sent when the last run was killed, and with `crashed` those that are called so already. Read
-/// from a copy: whoever opens the journal itself changes what they are called.
-pub(crate) fn in_flight(desk: &Desk, crashed: bool) -> BTreeSet<String> {
-    if !desk.journal().exists() {
+/// The keys in flight when the last run was killed, and with `include_crashed` those that are already marked as crashed.
+/// Reads a copy, because opening the journal marks rows in flight as crashed.
+pub(crate) fn in_flight(workspace: &Workspace, include_crashed: bool) -> BTreeSet<String> {
+    if !workspace.journal().exists() {
         return BTreeSet::new();
     }
-    let (_folder, copy) = desk.copy_of_the_journal();
+    let (_folder, copy) = workspace.copy_journal();
     set_permissions(&copy, Permissions::from_mode(0o600)).unwrap();
     let is_in_flight = |intent: &payments_journal::Intent| match &intent.state {
         IntentState::Sending => true,
-        IntentState::Unknown(failure) => crashed && failure.kind == Failure::CRASH,
+        IntentState::Unknown(failure) => include_crashed && failure.kind == Failure::CRASH,
         _ => false,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let store = match SqliteStore::open(&copy) {
             Ok(store) => store,
-            Err(error) => panic!("what a killed run left behind opens: {error:#}"),
+            Err(error) => panic!("the journal of a killed run does not open: {error:#}"),
         };
         let (mut keys, mut after) = (BTreeSet::new(), None);
         loop {

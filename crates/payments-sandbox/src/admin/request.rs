@@ -8,23 +8,25 @@ use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use payments_fake::{DocumentError, NotDurable};
 use serde_json::{Value, json};
 
-/// A request to the admin interface, as far as a handler needs it.
-pub(super) struct Ask<'a> {
+/// The query and the body of a request to the admin interface.
+pub(super) struct AdminRequest<'a> {
     query: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     pub(super) body: &'a str,
 }
 
-impl<'a> Ask<'a> {
-    /// A parameter that the resource does not have is refused: a misspelt one must not be ignored.
+impl<'a> AdminRequest<'a> {
+    /// Refuses an unknown parameter, because a misspelled one must not be ignored.
     pub(super) fn read(request: &'a Request<Bytes>, parameters: &[&str]) -> Result<Self, Refusal> {
         let query = request.uri().query().unwrap_or_default();
         let query: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
         if query.iter().any(|(name, _)| !parameters.contains(&name.as_ref())) {
-            let known = match parameters {
-                [] => "this takes no query".to_owned(),
-                parameters => format!("the query may have {}", parameters.join(" and ")),
+            let message = match parameters {
+                [] => "this path accepts no query parameters".to_owned(),
+                parameters => {
+                    format!("unknown query parameter; this path accepts only {}", parameters.join(" and "))
+                }
             };
-            return Err(Refusal::bad_request(known));
+            return Err(Refusal::bad_request(message));
         }
         let body = std::str::from_utf8(request.body())
             .map_err(|_| Refusal::bad_request("the body must be UTF-8"))?;
@@ -36,10 +38,10 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// Why something was not done. Nothing was changed.
+/// A refused request. It changed nothing.
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
-    /// The methods that the path does have.
+    /// The methods of the path.
     pub(super) allow: Option<String>,
     /// The service's error body.
     pub(super) body: Value,
@@ -56,7 +58,7 @@ impl Refusal {
     }
 }
 
-/// With all problems of the document one by one.
+/// Lists the problems of the document one by one.
 impl From<DocumentError> for Refusal {
     fn from(error: DocumentError) -> Self {
         let mut refusal = Self::bad_request(error.to_string());
@@ -69,20 +71,21 @@ impl From<DocumentError> for Refusal {
 
 impl From<NotDurable> for Refusal {
     fn from(error: NotDurable) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, format!("{error}; see the sandbox's own output"))
+        let message = format!("{error}; the output of the sandbox has the cause; fix it and start again");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
 }
 
-/// Whether every host that is asked for is a literal address or `localhost`.
+/// Whether every `Host` is a literal address or `localhost`.
 ///
-/// A web page cannot read another origin's responses, but a name of its own may resolve to this machine. Then the browser
-/// takes the sandbox for the page's own server and sends no `Origin`, and only the name shows it.
+/// A web page cannot read responses of another origin, but its own name may resolve to this machine. Then the browser
+/// treats the sandbox as the page's server and sends no `Origin`, and only the host name reveals it.
 pub(super) fn is_for_local_host(headers: &HeaderMap) -> bool {
     headers.get_all(HOST).iter().all(|host| host.to_str().is_ok_and(is_address_or_localhost))
 }
 
-/// Whether the page that asks was served by this sandbox. Its host must be a literal address or `localhost` here too: a
-/// page of a name that resolves to this machine is of the same origin.
+/// Whether the request comes from a page that this sandbox served. The host must be a literal address or `localhost` here
+/// too, because a page whose name resolves to this machine has the same origin.
 pub(super) fn is_own_page(origin: &HeaderValue, scheme: &str, headers: &HeaderMap) -> bool {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     is_for_local_host(headers) && *origin == format!("{scheme}://{host}")
@@ -100,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_and_localhost_are_local_and_no_other_name_is() {
+    fn only_addresses_and_localhost_are_local() {
         for local in
             ["127.0.0.1", "127.0.0.1:8080", "[::1]:8080", "[::1]", "localhost", "LOCALHOST:1", "192.0.2.1:80"]
         {
@@ -116,6 +119,6 @@ mod tests {
         ] {
             assert!(!is_address_or_localhost(other), "{other}");
         }
-        assert!(is_for_local_host(&HeaderMap::new()), "no browser leaves it out");
+        assert!(is_for_local_host(&HeaderMap::new()), "every browser sends it");
     }
 }

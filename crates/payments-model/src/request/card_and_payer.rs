@@ -1,4 +1,4 @@
-//! What is required of a payer and of a card, as a caller has it.
+//! The required fields of a payer and of a card, as a caller passes them.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use super::{DialPrefix, Email, FieldName, Input};
 use crate::secret::Redacted;
 use crate::{CardNumber, Cvv, Expiry};
 
-/// The three card fields, as texts or as values of their own types. They are checked when the request is built.
+/// The three card fields, as texts or as values of their own types. They are validated when the request is built.
 ///
 /// ```
 /// use payments_model::Card;
@@ -19,7 +19,7 @@ pub type Card<'a, Number = &'a str, Code = &'a str, Date = &'a str> = CardInput<
 
 /// The three card fields, each as an [`Input`]. Write it as [`Card`].
 ///
-/// Exhaustive on purpose: these are all the card fields of the interface. `Debug` shows nothing of them.
+/// Exhaustive on purpose: these are all the card fields of the interface. `Debug` does not show them.
 #[expect(
     clippy::exhaustive_structs,
     reason = "a required field added by the interface must be a compile error"
@@ -35,16 +35,16 @@ pub struct CardInput<Number, Code, Date> {
 }
 
 impl<Number, Code, Date> CardInput<Number, Code, Date> {
-    pub(crate) fn give<'a>(self, fields: &mut Fields<'a>)
+    pub(crate) fn set_fields<'a>(self, fields: &mut Fields<'a>)
     where
         Number: Input<'a, CardNumber>,
         Code: Input<'a, Cvv>,
         Date: Input<'a, Expiry>,
     {
         let Self { number, cvv, expiry } = self;
-        number.give(FieldName::CardNumber, fields);
-        cvv.give(FieldName::Cvv, fields);
-        expiry.give(FieldName::ExpiryDate, fields);
+        number.set_field(FieldName::CardNumber, fields);
+        cvv.set_field(FieldName::Cvv, fields);
+        expiry.set_field(FieldName::ExpiryDate, fields);
     }
 }
 
@@ -55,7 +55,7 @@ impl<Number, Code, Date> fmt::Debug for CardInput<Number, Code, Date> {
     }
 }
 
-/// The payer's required details, as texts or as values of their own types. They are checked when the request is built.
+/// The payer's required details, as texts or as values of their own types. They are validated when the request is built.
 ///
 /// ```
 /// use std::net::Ipv4Addr;
@@ -88,8 +88,8 @@ pub type Payer<
 
 /// The payer's required details, each as an [`Input`]. Write it as [`Payer`].
 ///
-/// Exhaustive on purpose: these are all the billing fields that the interface requires. Personal data, so `Debug` does not
-/// show it.
+/// Exhaustive on purpose: these are all the billing fields that the interface requires. They are personal data, so `Debug`
+/// does not show them.
 #[expect(
     clippy::exhaustive_structs,
     reason = "a required field added by the interface must be a compile error"
@@ -100,22 +100,22 @@ pub struct PayerInput<Name, Address, Prefix, Phone, Country, PostalCode, Ip> {
     pub customer_name: Name,
     /// `BillingEmail`: see [`Email`].
     pub email: Address,
-    /// `BillingCountryCode`: a telephone dialling prefix such as `+1`, see [`DialPrefix`].
+    /// `BillingCountryCode`: a telephone dialing prefix such as `+1`, see [`DialPrefix`].
     pub country_code: Prefix,
     /// `BillingPhoneNumber`: any text that is not blank.
     pub phone_number: Phone,
-    /// `BillingCountry`: any text that is not blank. It is sent as it is, never mapped to a code.
+    /// `BillingCountry`: any text that is not blank. It is sent unchanged and never mapped to a code.
     pub country: Country,
     /// `BillingPostalCode`: any text that is not blank.
     pub postal_code: PostalCode,
-    /// `IpAddress`: the payer's IPv4 or IPv6 address, private ranges allowed.
+    /// `IpAddress`: the payer's IPv4 or IPv6 address. Private ranges are allowed.
     pub ip_address: Ip,
 }
 
 impl<Name, Address, Prefix, Phone, Country, PostalCode, Ip>
     PayerInput<Name, Address, Prefix, Phone, Country, PostalCode, Ip>
 {
-    pub(crate) fn give<'a>(self, fields: &mut Fields<'a>)
+    pub(crate) fn set_fields<'a>(self, fields: &mut Fields<'a>)
     where
         Name: Input<'a, String>,
         Address: Input<'a, Email>,
@@ -127,13 +127,13 @@ impl<Name, Address, Prefix, Phone, Country, PostalCode, Ip>
     {
         let Self { customer_name, email, country_code, phone_number, country, postal_code, ip_address } =
             self;
-        customer_name.give(FieldName::BillingCustomerName, fields);
-        email.give(FieldName::BillingEmail, fields);
-        country_code.give(FieldName::BillingCountryCode, fields);
-        phone_number.give(FieldName::BillingPhoneNumber, fields);
-        country.give(FieldName::BillingCountry, fields);
-        postal_code.give(FieldName::BillingPostalCode, fields);
-        ip_address.give(FieldName::IpAddress, fields);
+        customer_name.set_field(FieldName::BillingCustomerName, fields);
+        email.set_field(FieldName::BillingEmail, fields);
+        country_code.set_field(FieldName::BillingCountryCode, fields);
+        phone_number.set_field(FieldName::BillingPhoneNumber, fields);
+        country.set_field(FieldName::BillingCountry, fields);
+        postal_code.set_field(FieldName::BillingPostalCode, fields);
+        ip_address.set_field(FieldName::IpAddress, fields);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The names that the interface has for the fields of its requests.
+//! The names of the request fields in the interface.
 
 macro_rules! field_names {
     ($($name:ident)*) => {
@@ -10,11 +10,11 @@ macro_rules! field_names {
         }
 
         impl FieldName {
-            /// Every field, in the order of the tables, of which that of `POST /transaction` is the first.
+            /// Every field, in the order of the interface's tables. The table of `POST /transaction` comes first.
             pub(crate) const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The field of this name.
-            #[expect(non_upper_case_globals, reason = "names that are patterns")]
+            /// The field with this name.
+            #[expect(non_upper_case_globals, reason = "the constants are used as patterns")]
             pub fn find(name: &str) -> Option<Self> {
                 $(const $name: &str = stringify!($name);)*
                 match name {
@@ -46,13 +46,12 @@ field_names! {
 }
 
 impl FieldName {
-    /// Whether the field is one of `POST /transaction`.
+    /// Whether `POST /transaction` has the field.
     pub(crate) const fn is_of_payment(self) -> bool {
         self as usize <= Self::IpAddress as usize
     }
 
-    /// Whether the field holds card data, so that its value may not be shown. Account data is in fields that the interface does
-    /// not name.
+    /// Whether the field holds card data, which must not be shown. Account data is in fields that the interface does not name.
     pub const fn is_of_card(self) -> bool {
         matches!(self, Self::CardNumber | Self::Cvv | Self::ExpiryDate)
     }

@@ -12,45 +12,50 @@ pub(crate) enum End {
     Close,
 }
 
-/// Reads the head of the final answer, past the interim ones.
-pub(crate) fn read_head(wire: &mut impl BufRead) -> io::Result<(Response<Bytes>, End)> {
+/// Reads the head of the final response and skips interim responses.
+pub(crate) fn read_head(reader: &mut impl BufRead) -> io::Result<(Response<Bytes>, End)> {
     loop {
         let mut head = Vec::new();
-        while !matches!(read_line(wire, LARGEST_HEAD - head.len(), &mut head)?, b"\r\n" | b"\n") {}
-        let answer = parse(&head)?;
-        if !answer.status().is_informational() {
-            let end = end_of(answer.status(), answer.headers())?;
-            return Ok((answer, end));
+        while !matches!(read_line(reader, LARGEST_HEAD - head.len(), &mut head)?, b"\r\n" | b"\n") {}
+        let response = parse(&head)?;
+        if !response.status().is_informational() {
+            let end = end_of(response.status(), response.headers())?;
+            return Ok((response, end));
         }
     }
 }
 
-/// Reads a body to its end, or to the cap. What was read is in `body` even if this fails.
-pub(crate) fn read_body(wire: &mut impl BufRead, end: End, cap: usize, body: &mut Vec<u8>) -> io::Result<()> {
+/// Reads a body to its end, or to the cap. After an error, `body` has the part that was read.
+pub(crate) fn read_body(
+    reader: &mut impl BufRead,
+    end: End,
+    cap: usize,
+    body: &mut Vec<u8>,
+) -> io::Result<()> {
     match end {
-        End::Length(length) => read_part(wire, length, cap, body),
+        End::Length(length) => read_part(reader, length, cap, body),
         End::LastChunk => {
-            while read_chunk(wire, cap, body)? > 0 {}
+            while read_chunk(reader, cap, body)? > 0 {}
             Ok(())
         }
-        End::Close => match read_part(wire, u64::MAX, cap, body) {
+        End::Close => match read_part(reader, u64::MAX, cap, body) {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(()),
             other => other,
         },
     }
 }
 
-fn read_chunk(wire: &mut impl BufRead, cap: usize, body: &mut Vec<u8>) -> io::Result<u64> {
+fn read_chunk(reader: &mut impl BufRead, cap: usize, body: &mut Vec<u8>) -> io::Result<u64> {
     let mut line = Vec::new();
-    read_line(wire, LARGEST_HEAD, &mut line)?;
+    read_line(reader, LARGEST_HEAD, &mut line)?;
     let size = match httparse::parse_chunk_size(&line) {
-        // The parser takes no digits at all for 0, which would be the end of the body.
+        // The parser reads a line without digits as 0, which would end the body.
         Ok(httparse::Status::Complete((_, size))) if line[0].is_ascii_hexdigit() => size,
         _ => return Err(ErrorKind::InvalidData.into()),
     };
-    read_part(wire, size, cap, body)?;
-    // An empty line ends a chunk; before the one that ends the last there may be trailers.
-    while read_line(wire, LARGEST_HEAD, &mut Vec::new())? != b"\r\n" {
+    read_part(reader, size, cap, body)?;
+    // An empty line ends a chunk. Trailers may precede that of the last chunk.
+    while read_line(reader, LARGEST_HEAD, &mut Vec::new())? != b"\r\n" {
         if size > 0 {
             return Err(ErrorKind::InvalidData.into());
         }
@@ -58,11 +63,11 @@ fn read_chunk(wire: &mut impl BufRead, cap: usize, body: &mut Vec<u8>) -> io::Re
     Ok(size)
 }
 
-/// Memory is taken for what comes, never for what is announced; one byte more than the cap tells that there is more.
-fn read_part(wire: &mut impl BufRead, length: u64, cap: usize, body: &mut Vec<u8>) -> io::Result<()> {
+/// Allocates memory for bytes that arrive, not for those announced. One byte more than the cap shows that the body is too long.
+fn read_part(reader: &mut impl BufRead, length: u64, cap: usize, body: &mut Vec<u8>) -> io::Result<()> {
     let room = cap.saturating_sub(body.len()) as u64;
     let wanted = length.min(room.saturating_add(1));
-    let got = wire.by_ref().take(wanted).read_to_end(body)? as u64;
+    let got = reader.by_ref().take(wanted).read_to_end(body)? as u64;
     if body.len() > cap {
         body.truncate(cap);
         return Err(ErrorKind::FileTooLarge.into());
@@ -70,10 +75,10 @@ fn read_part(wire: &mut impl BufRead, length: u64, cap: usize, body: &mut Vec<u8
     if got < wanted { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
 }
 
-/// Appends the next line to `text` and gives it.
-fn read_line<'a>(wire: &mut impl BufRead, most: usize, text: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+/// Appends the next line to `text` and returns it.
+fn read_line<'a>(reader: &mut impl BufRead, most: usize, text: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
     let begin = text.len();
-    wire.by_ref().take(most as u64).read_until(b'\n', text)?;
+    reader.by_ref().take(most as u64).read_until(b'\n', text)?;
     match &text[begin..] {
         line if line.ends_with(b"\n") => Ok(line),
         line if line.len() < most => Err(ErrorKind::UnexpectedEof.into()),
@@ -82,24 +87,24 @@ fn read_line<'a>(wire: &mut impl BufRead, most: usize, text: &'a mut Vec<u8>) ->
 }
 
 fn parse(head: &[u8]) -> io::Result<Response<Bytes>> {
-    // The parser's own errors are left behind: an error must not quote what a server may have echoed.
+    // Drops the parser's errors: an error must not quote a server that may have repeated the request.
     let invalid = || io::Error::from(ErrorKind::InvalidData);
     let mut headers = [httparse::EMPTY_HEADER; 100];
     let mut parsed = httparse::Response::new(&mut headers);
     if !matches!(parsed.parse(head), Ok(httparse::Status::Complete(_))) {
         return Err(invalid());
     }
-    let mut answer = Response::new(Bytes::new());
-    *answer.status_mut() = StatusCode::from_u16(parsed.code.unwrap_or_default()).map_err(|_| invalid())?;
+    let mut response = Response::new(Bytes::new());
+    *response.status_mut() = StatusCode::from_u16(parsed.code.unwrap_or_default()).map_err(|_| invalid())?;
     for header in parsed.headers.iter() {
         let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| invalid())?;
         let value = HeaderValue::from_bytes(header.value).map_err(|_| invalid())?;
-        answer.headers_mut().append(name, value);
+        response.headers_mut().append(name, value);
     }
-    Ok(answer)
+    Ok(response)
 }
 
-/// Where two readers could see two ends, the answer may be somebody else's: it is refused.
+/// Refuses a response in which two readers could see two different ends: it may belong to another request.
 fn end_of(status: StatusCode, headers: &HeaderMap) -> io::Result<End> {
     if matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
         return Ok(End::Length(0));

@@ -1,0 +1,135 @@
+//! The fault of each request, and what its sender can learn from the response.
+
+use fastrand::Rng;
+use serde_json::{Value, json};
+
+/// What a client can learn from a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResponseKind {
+    /// What really happened.
+    Truthful,
+    /// The request was refused before the service acted on it.
+    Refusal,
+    /// Nothing reliable.
+    Inconclusive,
+}
+
+/// The fault of each request, in the order in which the service receives the requests.
+#[derive(Debug)]
+pub(crate) struct FaultPlan(Vec<Option<Fault>>);
+
+#[derive(Clone, Debug)]
+struct Fault {
+    document: Value,
+    response: ResponseKind,
+}
+
+impl FaultPlan {
+    /// Random faults for this many requests. Later requests have none.
+    pub(crate) fn random(requests: usize, chance: &mut Rng) -> Self {
+        // Faults that make the client wait or the run pause take time, and more of them prove no more.
+        let (mut slow, mut refusals, mut stops) = (1, 1, u8::from(chance.u8(..4) == 0));
+        let mut next = |chance: &mut Rng| loop {
+            let fault = Fault::random(chance);
+            let budget = match (&fault.document["kind"], fault.response) {
+                (kind, ResponseKind::Inconclusive)
+                    if kind == "stall" || kind == "drip" || kind == "delay" =>
+                {
+                    &mut slow
+                }
+                (_, ResponseKind::Refusal) if fault.document["status"] == 429 => &mut refusals,
+                (_, ResponseKind::Refusal) => &mut stops,
+                _ => return fault,
+            };
+            if let Some(left) = budget.checked_sub(1) {
+                *budget = left;
+                return fault;
+            }
+        };
+        Self((0..requests).map(|_| (chance.u8(..4) == 0).then(|| next(chance))).collect())
+    }
+
+    pub(crate) fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The faults as documents of the admin interface.
+    pub(crate) fn faults(&self) -> impl Iterator<Item = Value> {
+        self.0.iter().enumerate().filter_map(|(number, fault)| {
+            let mut document = fault.as_ref()?.document.clone();
+            document["operation"] = json!("token-transaction");
+            document["skip"] = json!(number);
+            Some(document)
+        })
+    }
+
+    pub(crate) fn response_kind(&self, number: usize) -> ResponseKind {
+        self.0.get(number).and_then(Option::as_ref).map_or(ResponseKind::Truthful, |fault| fault.response)
+    }
+
+    pub(crate) fn has_fault(&self, number: usize) -> bool {
+        self.0.get(number).is_some_and(Option::is_some)
+    }
+
+    /// For the message of a failed assertion.
+    pub(crate) fn describe(&self, number: usize) -> String {
+        match self.0.get(number).and_then(Option::as_ref) {
+            Some(fault) => format!("request {number} with {}", fault.document),
+            None => format!("request {number} without a fault"),
+        }
+    }
+}
+
+impl Fault {
+    fn random(chance: &mut Rng) -> Self {
+        let phase = *chance.choice(&["before_commit", "after_commit", "late"]).unwrap();
+        let fault = |response, document: Value| Self { document, response };
+        match chance.u8(..16) {
+            0 | 1 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "close"})),
+            2 | 3 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "reset"})),
+            4 => fault(
+                ResponseKind::Inconclusive,
+                json!({"phase": phase, "kind": "truncate", "bytes": chance.u32(..90)}),
+            ),
+            5 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "garbage"})),
+            6 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "html", "status": 502})),
+            7 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "status", "status": 502})),
+            8 => fault(
+                ResponseKind::Inconclusive,
+                json!({"phase": phase, "kind": "status", "status": 503, "retry_after": "0"}),
+            ),
+            9 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "wrong_shape"})),
+            10 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "stall"})),
+            11 if phase != "after_commit" => fault(
+                ResponseKind::Inconclusive,
+                json!({"phase": phase, "kind": "drip", "bytes": 20, "delay_ms": 1}),
+            ),
+            11 => fault(
+                ResponseKind::Truthful,
+                json!({"phase": phase, "kind": "drip", "bytes": 20, "delay_ms": 1}),
+            ),
+            12 if phase == "late" => {
+                fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "delay", "delay_ms": 5}))
+            }
+            12 | 13 => {
+                let phase = if phase == "late" { "after_commit" } else { phase };
+                fault(
+                    ResponseKind::Truthful,
+                    json!({"phase": phase, "kind": "delay", "delay_ms": chance.u32(1..20)}),
+                )
+            }
+            // A client must trust a refusal, so the sandbox never refuses after it has acted.
+            14 => fault(
+                ResponseKind::Refusal,
+                json!({"phase": "before_commit", "kind": "status", "status": 429, "retry_after": "0"}),
+            ),
+            _ => {
+                let status = if chance.bool() { 401 } else { 403 };
+                fault(
+                    ResponseKind::Refusal,
+                    json!({"phase": "before_commit", "kind": "status", "status": status}),
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+use std::time::Duration;
+
+use http::StatusCode;
+use payments_core::{Delivery, TransportError, TransportErrorKind, TransportResponse};
+
+use crate::violation::Violation;
+
+/// The result of a call, and how long it took.
+#[derive(Debug)]
+pub(crate) struct CompletedCall {
+    pub(crate) id: String,
+    pub(crate) result: Result<TransportResponse, TransportError>,
+    pub(crate) took: Duration,
+    /// The total deadline of the call.
+    pub(crate) total: Duration,
+}
+
+impl CompletedCall {
+    pub(crate) fn delivery(&self) -> Option<Delivery> {
+        self.result.as_ref().err().map(TransportError::delivery)
+    }
+
+    /// Requires a response with this status.
+    pub(crate) fn must_have_status(&self, status: StatusCode) -> Result<&TransportResponse, Violation> {
+        match &self.result {
+            Ok(response) if response.status() == status => Ok(response),
+            _ => Err(self.expected(&format!("a response with status {}", status.as_u16()))),
+        }
+    }
+
+    /// Requires a response with status 200 and this body.
+    pub(crate) fn must_have_body(&self, body: &[u8]) -> Result<&TransportResponse, Violation> {
+        let response = self.must_have_status(StatusCode::OK)?;
+        if response.body() == body {
+            return Ok(response);
+        }
+        let shown = |bytes: &[u8]| {
+            let text: String = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).into_owned();
+            format!("{} bytes {text:?}", bytes.len())
+        };
+        Err(Violation::new(format!(
+            "{} returned a body of {}; the transport must return the body that was sent: {}",
+            self.id,
+            shown(response.body()),
+            shown(body)
+        )))
+    }
+
+    /// Requires the server's echo of this call's id.
+    pub(crate) fn must_get_own_response(&self) -> Result<&Self, Violation> {
+        self.must_have_body(self.id.as_bytes())?;
+        Ok(self)
+    }
+
+    pub(crate) fn must_fail(&self) -> Result<&TransportError, Violation> {
+        self.result.as_ref().err().ok_or_else(|| self.expected("an error"))
+    }
+
+    /// Requires an error with `Delivery::Unknown`.
+    pub(crate) fn must_be_unknown(&self) -> Result<&TransportError, Violation> {
+        self.must_be(Delivery::Unknown, "an error with Delivery::Unknown")
+    }
+
+    pub(crate) fn must_be_not_processed(&self) -> Result<&TransportError, Violation> {
+        self.must_be(Delivery::NotProcessed, "an error with Delivery::NotProcessed")
+    }
+
+    /// Requires an error with this status that keeps what arrived of the body.
+    pub(crate) fn must_have_partial_response(
+        &self,
+        status: StatusCode,
+    ) -> Result<&TransportResponse, Violation> {
+        let wanted = format!(
+            "an error with Delivery::Answered({}) and the part of the body that arrived",
+            status.as_u16()
+        );
+        let error = self.must_be(Delivery::Answered(status), &wanted)?;
+        error.partial().ok_or_else(|| self.expected(&wanted))
+    }
+
+    /// Requires the error kind `Timeout`.
+    pub(crate) fn must_be_a_timeout(&self) -> Result<&TransportError, Violation> {
+        let error = self.must_fail()?;
+        if error.kind() == TransportErrorKind::Timeout {
+            return Ok(error);
+        }
+        Err(self.expected("an error with the kind Timeout"))
+    }
+
+    /// Accepts any result except `Delivery::NotProcessed`.
+    pub(crate) fn must_not_be_not_processed(&self) -> Result<&Self, Violation> {
+        if self.delivery() == Some(Delivery::NotProcessed) {
+            return Err(self.expected("a response, or an error without Delivery::NotProcessed"));
+        }
+        Ok(self)
+    }
+
+    /// Requires that the call ended at its total deadline. Returns how late it was.
+    pub(crate) fn must_end_with_the_deadline(&self) -> Result<Duration, Violation> {
+        if self.took + CLOCK_RESOLUTION < self.total || self.took > self.total + TOLERANCE {
+            return Err(Violation::new(format!(
+                "{} ended after {:.0?}; it must end at its total deadline of {:.0?}",
+                self.id, self.took, self.total
+            )));
+        }
+        Ok(self.took.saturating_sub(self.total))
+    }
+
+    /// Requires that the call ended no later than its total deadline.
+    pub(crate) fn must_end_by_the_deadline(&self) -> Result<(), Violation> {
+        if self.took <= self.total + TOLERANCE {
+            return Ok(());
+        }
+        Err(Violation::new(format!(
+            "{} ended after {:.0?}; it must end no later than its total deadline of {:.0?}",
+            self.id, self.took, self.total
+        )))
+    }
+
+    /// The result in one line, without the body.
+    pub(crate) fn summary(&self) -> String {
+        let Self { id, result, took, .. } = self;
+        match result {
+            Ok(response) => {
+                format!(
+                    "{id} returned status {} with a body of {} bytes after {took:.0?}",
+                    response.status().as_u16(),
+                    response.body().len()
+                )
+            }
+            Err(error) => format!(
+                "{id} failed with the kind {:?} and Delivery::{:?} after {took:.0?}: {error}{}",
+                error.kind(),
+                error.delivery(),
+                sources(error)
+            ),
+        }
+    }
+
+    fn must_be(&self, delivery: Delivery, wanted: &str) -> Result<&TransportError, Violation> {
+        match &self.result {
+            Err(error) if error.delivery() == delivery => Ok(error),
+            _ => Err(self.expected(wanted)),
+        }
+    }
+
+    pub(crate) fn expected(&self, wanted: &str) -> Violation {
+        Violation::new(format!("{}; the transport must return {wanted}", self.summary()))
+    }
+}
+
+fn sources(error: &dyn std::error::Error) -> String {
+    let mut text = String::new();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    text
+}
+
+/// A stack's clock may be coarser than the kit's.
+const CLOCK_RESOLUTION: Duration = Duration::from_millis(10);
+
+/// The goal is 50 ms, and the report shows the measured value. A busy machine can take this much longer.
+const TOLERANCE: Duration = Duration::from_secs(2);

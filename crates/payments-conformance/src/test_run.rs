@@ -1,0 +1,365 @@
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use payments_core::{Delivery, Transport};
+
+use crate::completed_call::CompletedCall;
+use crate::journal::{counted, id_in};
+use crate::secrets;
+use crate::server::Server;
+use crate::signal::{Signal, cancel_on, join_all};
+use crate::situations::MEDIUM;
+use crate::test_request::{AMPLE, TestRequest};
+use crate::violation::{FALSE_NOT_PROCESSED, HANGS, SENT_TWICE, Violation};
+use crate::{Journal, Stack};
+
+/// One transport against one server, with a record of every call.
+pub(crate) struct TestRun<'a, S: Stack> {
+    stack: &'a S,
+    transport: S::Transport,
+    /// `None` for a stack without sockets.
+    server: Option<&'a Server>,
+    journal: Journal,
+    base_url: String,
+    next: AtomicUsize,
+    calls: Mutex<Vec<CallRecord>>,
+}
+
+/// The record of one call.
+struct CallRecord {
+    id: String,
+    delivery: Option<Delivery>,
+    /// `None` until the call has ended.
+    summary: Option<String>,
+}
+
+impl<'a, S: Stack> TestRun<'a, S> {
+    pub(crate) fn new(
+        stack: &'a S,
+        transport: S::Transport,
+        server: Option<&'a Server>,
+        journal: Journal,
+        base_url: String,
+    ) -> Self {
+        let (next, calls) = (AtomicUsize::new(1), Mutex::new(Vec::new()));
+        Self { stack, transport, server, journal, base_url, next, calls }
+    }
+
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    pub(crate) fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// A new payment with a unique id.
+    pub(crate) fn charge(&self) -> TestRequest {
+        TestRequest::charge(&self.base_url, self.next_id("charge"))
+    }
+
+    /// A new payment to another server.
+    pub(crate) fn charge_at(&self, base_url: &str) -> TestRequest {
+        TestRequest::charge(base_url, self.next_id("charge"))
+    }
+
+    /// A new lookup with a unique id.
+    pub(crate) fn lookup(&self) -> TestRequest {
+        TestRequest::lookup(&self.base_url, self.next_id("lookup"))
+    }
+
+    fn next_id(&self, kind: &str) -> String {
+        format!("{kind}-{:05}", self.next.fetch_add(1, Ordering::SeqCst))
+    }
+
+    /// Makes one call and waits until it ends.
+    pub(crate) fn send(&self, charge: TestRequest) -> Result<CompletedCall, Violation> {
+        let timeout = charge.total.min(AMPLE) + GRACE;
+        let hung = format!(
+            "{} had not ended after {timeout:.1?}, but its total deadline was {:.1?}",
+            charge.id, charge.total
+        );
+        self.block_on_for(timeout, &hung, self.call(charge))?
+    }
+
+    /// Makes many calls at once and waits for all of them.
+    pub(crate) fn send_all(
+        &self,
+        charges: impl IntoIterator<Item = TestRequest>,
+    ) -> Result<Vec<CompletedCall>, Violation> {
+        let calls: Vec<_> = charges.into_iter().map(|charge| self.call(charge)).collect();
+        self.block_on(join_all(calls))?.into_iter().collect()
+    }
+
+    /// Makes one call that is dropped when the signal is set. Then there is no result.
+    pub(crate) async fn call_until(
+        &self,
+        signal: &Signal,
+        charge: TestRequest,
+    ) -> Result<Option<CompletedCall>, Violation> {
+        let id = charge.id.clone();
+        let call = cancel_on(signal, self.call(charge)).await;
+        if call.is_none() {
+            self.finish_record(&id, None, format!("{id} was dropped by its caller"));
+        }
+        call.transpose()
+    }
+
+    /// Makes one call and searches its result for secrets.
+    pub(crate) async fn call(&self, charge: TestRequest) -> Result<CompletedCall, Violation> {
+        let (id, total) = (charge.id.clone(), charge.total);
+        let request = charge.into_transport_request();
+        self.calls().push(CallRecord { id: id.clone(), delivery: None, summary: None });
+        let started = self.stack.now();
+        let result = self.transport.send(request).await;
+        let call =
+            CompletedCall { id, result, took: self.stack.now().saturating_duration_since(started), total };
+        self.finish_record(&call.id, call.delivery(), call.summary());
+        secrets::must_hold_no_secret(&call.result)?;
+        Ok(call)
+    }
+
+    /// Runs a future in the stack's runtime. If it hangs, stops the server and reports a violation.
+    pub(crate) fn block_on<T: Send>(&self, future: impl Future<Output = T> + Send) -> Result<T, Violation> {
+        let hung = format!("no call had ended for {LONGEST:.1?}, longer than any deadline of this contract");
+        self.block_on_for(LONGEST, &hung, future)
+    }
+
+    fn block_on_for<T: Send>(
+        &self,
+        timeout: Duration,
+        found: &str,
+        future: impl Future<Output = T> + Send,
+    ) -> Result<T, Violation> {
+        let hung = Signal::default();
+        let (ended, wait_for_end) = mpsc::channel::<()>();
+        let ended_calls = || self.calls().iter().filter(|call| call.summary.is_some()).count();
+        let abort = hung.clone();
+        let watchdog = move || {
+            let mut before = ended_calls();
+            while wait_for_end.recv_timeout(timeout) == Err(mpsc::RecvTimeoutError::Timeout) {
+                // A slow machine may need this long for many calls, so only a time without progress counts.
+                let now = ended_calls();
+                if now == before {
+                    abort.set();
+                    if let Some(server) = self.server {
+                        server.stopper()();
+                    }
+                    return;
+                }
+                before = now;
+            }
+        };
+        thread::scope(|scope| {
+            scope.spawn(watchdog);
+            let output = self.stack.block_on(cancel_on(&hung, future));
+            drop(ended);
+            output.ok_or_else(|| {
+                Violation::general(format!("{found}; a call must end no later than its deadline"), HANGS)
+            })
+        })
+    }
+
+    /// Makes a payment that the server echoes. A call after it may reuse the connection.
+    pub(crate) fn round_trip(&self) -> Result<(), Violation> {
+        let before = self.last_id();
+        let call = self.send(self.charge().total(MEDIUM))?;
+        call.must_get_own_response().map_err(|violation| violation.after(before.as_deref()))?;
+        Ok(())
+    }
+
+    /// The call that ended last.
+    pub(crate) fn last_id(&self) -> Option<String> {
+        self.calls().iter().rev().find(|call| call.summary.is_some()).map(|call| call.id.clone())
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Vec<CallRecord>> {
+        // Each change is complete, so the records are valid even after a panic.
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a payment after a failed call. It must get its own response, on another connection.
+    pub(crate) fn follow_up(&self, after: &CompletedCall) -> Result<(), Violation> {
+        let next = self.send(self.charge().total(MEDIUM))?;
+        self.must_be_on_different_connections(&after.id, &next.id)?;
+        next.must_get_own_response().map_err(|violation| violation.after(Some(&after.id)))?;
+        Ok(())
+    }
+
+    /// Fails if the request reached the server more than once.
+    pub(crate) fn must_have_arrived_at_most_once(&self, id: &str) -> Result<(), Violation> {
+        let copies = self.journal.carriers_of(id).len();
+        if copies < 2 {
+            return Ok(());
+        }
+        Err(Violation::general(format!("{id} arrived {copies} times; it must be sent only once"), SENT_TWICE))
+    }
+
+    /// Fails unless the whole request reached the server exactly once.
+    pub(crate) fn must_have_arrived_once(&self, id: &str) -> Result<(), Violation> {
+        self.must_have_arrived_at_most_once(id)?;
+        if self.journal.carriers_of(id).is_empty() {
+            return Err(Violation::new(format!("{id} did not arrive; it must arrive once")));
+        }
+        Ok(())
+    }
+
+    /// Fails unless the transport opened this many connections.
+    pub(crate) fn must_have_connected(&self, times: usize, why: &str) -> Result<(), Violation> {
+        let connections = self.journal.connections();
+        if connections == times {
+            return Ok(());
+        }
+        let made = counted(connections, "connection");
+        Err(Violation::new(format!("the transport opened {made}; it must open {times}: {why}")))
+    }
+
+    /// Fails if both calls used the same connection.
+    pub(crate) fn must_be_on_different_connections(
+        &self,
+        first: &str,
+        second: &str,
+    ) -> Result<(), Violation> {
+        let received = self.journal.received();
+        let connection =
+            |id: &str| received.iter().find(|request| request.id() == id).map(|one| one.connection);
+        if let (Some(one), Some(other)) = (connection(first), connection(second))
+            && one == other
+        {
+            return Err(Violation::new(format!(
+                "{second} was sent on the connection of {first}; it must use another one, because the next response on \
+                 that connection may belong to {first}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Checks the general rules: nothing is sent twice, and no request of which the server read a byte is reported as not
+    /// processed.
+    ///
+    /// Drops the transport first, then waits for what it may still do in the background.
+    pub(crate) fn finish(self) -> Result<(), Violation> {
+        if let Some(debug) = self.stack.debug(&self.transport) {
+            secrets::must_be_absent("the Debug output of the transport", &debug)?;
+        }
+        let Self { transport, server, journal, calls, .. } = self;
+        drop(transport);
+        if let Some(server) = server {
+            server.wait_until_idle();
+        }
+        let mut transmissions: HashMap<String, Vec<usize>> = HashMap::new();
+        let unfinished = journal.unfinished();
+        let whole = journal.received().into_iter().map(|request| (request.connection, request.id()));
+        let started = unfinished.iter().filter_map(|(connection, bytes)| Some((*connection, id_in(bytes)?)));
+        for (connection, id) in whole.chain(started).chain(journal.started()) {
+            transmissions.entry(id).or_default().push(connection + 1);
+        }
+        if let Some((id, connections)) = transmissions.iter().find(|(_, connections)| connections.len() > 1) {
+            let found = format!(
+                "{id} was sent {} times, on the connections {connections:?}; the transport must send a request only \
+                 once, whatever happens to it",
+                connections.len()
+            );
+            return Err(Violation::general(found, SENT_TWICE));
+        }
+        let calls = calls.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let only = only_sender(&calls, &unfinished);
+        let false_claim = calls.iter().find(|call| {
+            call.delivery == Some(Delivery::NotProcessed)
+                && (transmissions.contains_key(&call.id) || only == Some(call.id.as_str()))
+                && !journal.was_refused(&call.id)
+        });
+        match false_claim {
+            None => Ok(()),
+            Some(call) => {
+                let found = format!(
+                    "{}; but the server read it. Report Unknown: NotProcessed is correct only if not one byte of the \
+                     request was written to a connection",
+                    call.summary.as_deref().unwrap_or(&call.id)
+                );
+                Err(Violation::general(found, FALSE_NOT_PROCESSED))
+            }
+        }
+    }
+
+    /// What each call returned.
+    pub(crate) fn call_log(&self) -> CallLog {
+        let summary =
+            |call: &CallRecord| call.summary.clone().unwrap_or_else(|| format!("{} had not ended", call.id));
+        CallLog(self.calls().iter().map(|call| (call.id.clone(), summary(call))).collect())
+    }
+
+    fn finish_record(&self, id: &str, delivery: Option<Delivery>, summary: String) {
+        let mut calls = self.calls();
+        // Searched from the end, because it is among the last of many calls.
+        if let Some(call) = calls.iter_mut().rev().find(|call| call.id == id) {
+            (call.delivery, call.summary) = (delivery, Some(summary));
+        }
+    }
+}
+
+/// The call that sent an incomplete request. A request cut off before its id can be attributed only if there was a single
+/// call.
+fn only_sender<'a>(calls: &'a [CallRecord], unfinished: &[(usize, Vec<u8>)]) -> Option<&'a str> {
+    let [call] = calls else { return None };
+    // A request begins with a letter, a TLS handshake does not.
+    let is_request = |bytes: &[u8]| bytes.first().is_some_and(u8::is_ascii_alphabetic);
+    unfinished.iter().any(|(_, bytes)| is_request(bytes)).then_some(call.id.as_str())
+}
+
+/// The id and the result of every call in a run.
+pub(crate) struct CallLog(Vec<(String, String)>);
+
+impl CallLog {
+    /// Lists the calls that `found` names, with their connections, then the most recent others.
+    pub(crate) fn about(&self, found: &str, journal: &Journal) -> String {
+        let (named, others): (Vec<_>, Vec<_>) =
+            self.0.iter().partition(|(id, _)| found.contains(id.as_str()));
+        let mut lines: Vec<_> =
+            named.into_iter().map(|(id, summary)| with_connections(id, summary, journal)).collect();
+        let skipped = others.len().saturating_sub(SHOWN);
+        if skipped > 0 {
+            lines.push(format!("({skipped} earlier calls omitted)"));
+        }
+        lines.extend(others[skipped..].iter().map(|(_, summary)| summary.clone()));
+        if lines.is_empty() { "no call was made".to_owned() } else { lines.join("\n") }
+    }
+}
+
+fn with_connections(id: &str, summary: &str, journal: &Journal) -> String {
+    let connections: Vec<_> = journal.connections_of(id).iter().map(usize::to_string).collect();
+    match connections.as_slice() {
+        [] => summary.to_owned(),
+        [one] => format!("{summary} (on connection {one})"),
+        many => format!("{summary} (on connections {})", many.join(", ")),
+    }
+}
+
+/// How many calls are listed besides those that are named.
+const SHOWN: usize = 10;
+
+/// How long a call may run past its deadline before it counts as hung: far above the noise of a slow machine.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// Longer than any contract's deadline.
+const LONGEST: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_byte_belongs_to_the_only_call() {
+        let call = |id: &str| CallRecord { id: id.to_owned(), delivery: None, summary: None };
+        let (one, two) = ([call("charge-00001")], [call("charge-00001"), call("charge-00002")]);
+        let beginning = [(0, b"P".to_vec())];
+        assert_eq!(only_sender(&one, &beginning), Some("charge-00001"));
+        assert_eq!(only_sender(&two, &beginning), None, "it may belong to either");
+        assert_eq!(only_sender(&one, &[]), None);
+        assert_eq!(only_sender(&one, &[(0, b"\x16\x03\x01".to_vec())]), None, "that is a TLS handshake");
+    }
+}

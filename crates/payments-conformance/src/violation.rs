@@ -1,0 +1,78 @@
+use std::fmt;
+
+/// How a transport broke a contract: one sentence first, with the full context added later.
+#[derive(Debug)]
+pub(crate) struct Violation {
+    text: String,
+    has_context: bool,
+    /// Further labeled lines of the failure message.
+    details: Vec<(&'static str, String)>,
+    /// Why it matters, if it breaks a general rule; `None` if it breaks the contract's own requirement.
+    general: Option<&'static str>,
+}
+
+impl Violation {
+    /// Breaks the contract's own requirement. `text` says what the transport did and what it must do.
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), has_context: false, details: Vec::new(), general: None }
+    }
+
+    /// Breaks a rule that every contract checks. No declared deviation covers it.
+    pub(crate) fn general(text: impl Into<String>, why: &'static str) -> Self {
+        Self { general: Some(why), ..Self::new(text) }
+    }
+
+    /// Adds a labeled line to the failure message. A label has at most thirteen characters.
+    pub(crate) fn detail(mut self, name: &'static str, text: impl Into<String>) -> Self {
+        self.details.push((name, text.into()));
+        self
+    }
+
+    /// Says that this happened in the call after `before`, which is the call that the contract is about.
+    pub(crate) fn after(self, before: Option<&str>) -> Self {
+        match before {
+            None => self,
+            Some(id) => Self { text: format!("in the call after {id}: {}", self.text), ..self },
+        }
+    }
+
+    /// Whether it breaks a general rule.
+    pub(crate) fn is_general(&self) -> bool {
+        self.general.is_some()
+    }
+
+    /// Why it matters, if it breaks a general rule. Otherwise the contract explains that.
+    pub(crate) fn why(&self) -> Option<&'static str> {
+        self.general
+    }
+
+    pub(crate) fn lines(&self) -> &[(&'static str, String)] {
+        &self.details
+    }
+
+    /// Adds the context, unless it was added before.
+    pub(crate) fn with_context(self, context: impl FnOnce(&Self) -> String) -> Self {
+        if self.has_context { self } else { Self { text: context(&self), has_context: true, ..self } }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+pub(crate) const SENT_TWICE: &str = "a payment that is sent twice can be charged twice, and a request sent to another \
+     server exposes its contents there";
+
+pub(crate) const FALSE_NOT_PROCESSED: &str =
+    "after NotProcessed the caller may charge again, although this charge may still succeed";
+
+pub(crate) const HANGS: &str = "while a call hangs, its caller does not know that the payment is unresolved and cannot look \
+     it up";
+
+pub(crate) const PANICS: &str =
+    "a panic in the middle of a payment leaves its outcome unknown and can take other payments with it";
+
+pub(crate) const SHOWS_A_SECRET: &str = "programs log what they can print, and a log with a card number or an API key is a \
+     leak that must be reported";
