@@ -146,7 +146,7 @@ fn fixed_limits_in_chapter_match_the_code() {
         "const MAX_BODY_BYTES: usize = 64 * 1024;",
     );
     assert_eq!(default_of("body of a request"), "64 KiB at most");
-    has(include_str!("../crates/payments-hyper/src/transport.rs"), "const LARGEST_HEAD: usize = 64 * 1024;");
+    has(include_str!("../crates/payments-hyper/src/transport.rs"), "const MAX_HEAD_SIZE: usize = 64 * 1024;");
     assert_eq!(default_of("head of a response"), "100 headers and 64 KiB at most");
     has(
         include_str!("../crates/payments-core/src/client/mod.rs"),

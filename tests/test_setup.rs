@@ -19,10 +19,10 @@ pub(crate) struct TestSetup {
     pub(crate) network: Network,
     pub(crate) client: Client,
     pub(crate) gateway: FakeGateway,
-    wire: Wire,
+    connection: Connection,
 }
 
-enum Wire {
+enum Connection {
     Fake,
     Http(Box<Sandbox>, HyperTransport),
 }
@@ -37,11 +37,11 @@ impl Network {
     /// Always uses the same seed, so that the ids are the same over every network.
     pub(crate) async fn setup_with(self, gateway: FakeGatewayBuilder) -> TestSetup {
         let gateway = gateway.seed(7).build();
-        let wire = match self {
-            Self::InProcess => Wire::Fake,
+        let connection = match self {
+            Self::InProcess => Connection::Fake,
             Self::Http => {
                 let sandbox = Sandbox::builder().gateway(gateway.clone()).start().await.unwrap();
-                Wire::Http(Box::new(sandbox), HyperTransport::builder().build().unwrap())
+                Connection::Http(Box::new(sandbox), HyperTransport::builder().build().unwrap())
             }
             Self::Https => {
                 let CertifiedKey { cert, signing_key } =
@@ -50,21 +50,21 @@ impl Network {
                 let sandbox = sandbox.gateway(gateway.clone()).start().await.unwrap();
                 assert!(sandbox.base_url().starts_with("https://"));
                 let transport = HyperTransport::builder().only_root_certificates_pem(cert.pem());
-                Wire::Http(Box::new(sandbox), transport.build().unwrap())
+                Connection::Http(Box::new(sandbox), transport.build().unwrap())
             }
         };
-        let client = wire.client(&gateway, &gateway.api_key());
-        TestSetup { network: self, client, gateway, wire }
+        let client = connection.client(&gateway, &gateway.api_key());
+        TestSetup { network: self, client, gateway, connection }
     }
 }
 
 impl TestSetup {
     pub(crate) fn client_with_key(&self, key: &str) -> Client {
-        self.wire.client(&self.gateway, key)
+        self.connection.client(&self.gateway, key)
     }
 }
 
-impl Wire {
+impl Connection {
     fn client(&self, gateway: &FakeGateway, key: &str) -> Client {
         let key = ApiKey::new(key).unwrap();
         match self {

@@ -31,7 +31,7 @@ fn every_fault(canaries: &Canaries) -> Transcript {
                 .build()
         };
         for client in [observed(false), observed(true)] {
-            traces.record(|| every_call(&client, canaries, &transcript));
+            traces.record_during(|| every_call(&client, canaries, &transcript));
         }
         let client = observed(false);
         // Faults do not depend on the shape of a decline, so one shape is enough.

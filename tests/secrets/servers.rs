@@ -46,7 +46,8 @@ fn assert_clean(place: &str, tls: bool) {
             scope.spawn(move || {
                 let canaries = Canaries::set(set);
                 let transcript = Transcript::default();
-                TraceRecorder::new(transcript.clone()).during(|| every_fault(&canaries, &transcript, tls));
+                TraceRecorder::new(transcript.clone())
+                    .record_during(|| every_fault(&canaries, &transcript, tls));
                 (canaries, transcript.text().into_bytes())
             })
         });

@@ -18,7 +18,7 @@ impl TraceRecorder {
     }
 
     /// Records what this thread traces while `body` runs.
-    pub(super) fn record<T>(&self, body: impl FnOnce() -> T) -> T {
+    pub(super) fn record_during<T>(&self, body: impl FnOnce() -> T) -> T {
         with_default(Self(self.0.clone()), body)
     }
 }

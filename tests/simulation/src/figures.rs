@@ -90,7 +90,7 @@ impl fmt::Display for Figures {
         writeln!(f, "late effects   {:>12}", self.late)?;
         writeln!(
             f,
-            "false refusals {:>12}   the service charged and rejected, as it was set to do",
+            "false rejections{:>11}   the service charged and rejected, as configured",
             self.false_rejections
         )?;
         writeln!(f, "steps          {:>12}   all invariants checked after each", self.steps)?;

@@ -19,13 +19,13 @@ pub(crate) struct Intent {
     pub(crate) what: &'static str,
     /// The amount, if it is a payment.
     pub(crate) cents: Option<i64>,
-    /// The tenant whose key the caller has. The service does not know the last key.
+    /// The tenant whose key the caller has, or `UNKNOWN_TENANT`.
     pub(crate) tenant: usize,
     pub(crate) calls: Vec<usize>,
     /// How many calls have not ended.
     pub(crate) live: u32,
     /// How many charges or voids the ledger shows for it.
-    pub(crate) done: u32,
+    pub(crate) effects: u32,
     /// Its id in the ledger.
     pub(crate) id: Option<String>,
 }
@@ -85,7 +85,7 @@ impl Intent {
             tenant,
             calls: Vec::new(),
             live: 0,
-            done: 0,
+            effects: 0,
             id: None,
         }
     }

@@ -16,7 +16,7 @@ impl World {
         let record = &state.records[call];
         let intent = &self.intents[number];
         let is_false_rejection =
-            end.ending == Ending::Rejected && intent.done > 0 && record.is_falsely_rejected;
+            end.ending == Ending::Rejected && intent.effects > 0 && record.is_falsely_rejected;
         self.figures.false_rejections += u64::from(is_false_rejection);
         let money = if record.operation.moves_money() {
             check_payment(intent, record, end.ending)
@@ -52,14 +52,14 @@ impl World {
             OperationName::GetCustomer => {
                 (id != payments_fake::test_values::CUSTOMER).then(|| format!("there is no customer {id}"))
             }
-            OperationName::Void => (intent.done == 0)
+            OperationName::Void => (intent.effects == 0)
                 .then(|| format!("a void succeeded, but the ledger does not show that it voided {id}")),
             _ if entry.is_none() => Some(format!("the ledger has no transaction {id}")),
             _ if end.cents.is_some() && end.cents != entry.map(|entry| entry.cents) => {
                 Some(format!("the ledger has another amount for {id}"))
             }
             OperationName::GetTransaction => None,
-            _ if intent.done == 0 => {
+            _ if intent.effects == 0 => {
                 Some("a payment succeeded, but the ledger shows no charge for it".to_owned())
             }
             _ if intent.id.as_deref() != Some(id) => {
@@ -98,11 +98,11 @@ fn check_payment(intent: &Intent, record: &CallRecord, ending: Ending) -> Option
             Invariant::NotProcessedIsTrue,
             "a call ended not processed, but the service had received its request",
         ),
-        Ending::NotProcessed if intent.done > 0 => (
+        Ending::NotProcessed if intent.effects > 0 => (
             Invariant::NotProcessedIsTrue,
             "a call ended not processed, but the ledger shows that it was processed",
         ),
-        Ending::Rejected if intent.done > 0 && !record.is_falsely_rejected => {
+        Ending::Rejected if intent.effects > 0 && !record.is_falsely_rejected => {
             (Invariant::RejectedIsTrue, "a call ended rejected, but the ledger shows that it was processed")
         }
         _ => return None,

@@ -65,15 +65,16 @@ impl World {
         self.check_effect(number, tenant, Event::Charged { cents: entry.cents });
     }
 
-    /// The ledger shows the charge or void of this intent.
+    /// Checks a charge or void that the ledger shows for this intent.
     fn check_effect(&mut self, number: usize, tenant: usize, event: Event) {
         self.figures.voided += u64::from(matches!(event, Event::Voided));
         self.note_in_ledger(number, event);
         let intent = &mut self.intents[number];
-        intent.done += 1;
-        let (done, live, own, last) = (intent.done, intent.live, intent.tenant, intent.calls.last().copied());
-        if done > 1 {
-            let what = format!("the ledger shows the charge or void {done} times");
+        intent.effects += 1;
+        let (effects, live, own, last) =
+            (intent.effects, intent.live, intent.tenant, intent.calls.last().copied());
+        if effects > 1 {
+            let what = format!("the ledger shows the charge or void {effects} times");
             self.report(Violation::new(Invariant::ChargedAtMostOnce, number, what));
         }
         if own != tenant {
