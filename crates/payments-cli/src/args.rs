@@ -1,4 +1,4 @@
-//! The command line as clap reads it. Nothing here is a secret.
+//! The command line. No argument is a secret.
 
 pub(crate) mod batch;
 pub(crate) mod journal;
@@ -15,7 +15,7 @@ use self::journal::{IntentOptions, JournalArguments};
 use self::sandbox::SandboxArguments;
 use crate::help::{self, end, help};
 
-/// Pays, voids and looks up through the payment service, and always says whether the money can have moved.
+/// Pay, void and look up with the payment service, and always know whether the money can have moved.
 ///
 /// Start with `payments demo`: it needs no account and no network.
 #[derive(Parser)]
@@ -28,14 +28,14 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// What may stand before or after any command.
+/// Options that are allowed before or after any command.
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalOptions {
     #[command(flatten)]
     pub(crate) client: ClientOptions,
 
-    /// Shape of the result, json or text [default: text on a terminal, json otherwise]
+    /// Format of the result, json or text [default: text on a terminal, json otherwise]
     #[arg(long, global = true, value_name = "SHAPE", hide_possible_values = true)]
     pub(crate) output: Option<OutputShape>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct GlobalOptions {
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct ClientOptions {
-    // The help texts stand in strings where their words are no Markdown.
+    // A help text that is not valid Markdown is a string and not a doc comment.
     #[arg(
         long,
         global = true,
@@ -62,11 +62,11 @@ pub(crate) struct ClientOptions {
     pub(crate) api_key_file: Option<PathBuf>,
 
     /// Deadline of the whole call in seconds, decimals allowed [default: 60]
-    // Negative numbers are taken, so that they are refused by the rule.
+    // Negative numbers are accepted here so that `timeout` refuses them with its own message.
     #[arg(long, global = true, value_name = "SECONDS", value_parser = timeout, allow_negative_numbers = true)]
     pub(crate) timeout: Option<Duration>,
 
-    /// PEM file with a certificate authority to trust as well
+    /// PEM file with an additional certificate authority to trust
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) ca_cert: Option<PathBuf>,
 
@@ -74,7 +74,7 @@ pub(crate) struct ClientOptions {
         long,
         global = true,
         value_name = "URL",
-        help = "Egress proxy as http://host:port; give a password in the variable [env: PAYMENTS_PROXY]"
+        help = "Egress proxy as http://host:port; set one with a password in the variable [env: PAYMENTS_PROXY]"
     )]
     pub(crate) proxy: Option<String>,
 
@@ -82,7 +82,7 @@ pub(crate) struct ClientOptions {
         long,
         global = true,
         value_name = "NAME",
-        help = "Profile with what is set by neither option nor variable [env: PAYMENTS_PROFILE]"
+        help = "Profile for settings that have no option or variable [env: PAYMENTS_PROFILE]"
     )]
     pub(crate) profile: Option<String>,
 
@@ -90,12 +90,12 @@ pub(crate) struct ClientOptions {
     #[arg(long, global = true)]
     pub(crate) dry_run: bool,
 
-    /// Tell on stderr where the settings came from and how each attempt went
+    /// Write to stderr where each setting came from and how each attempt went
     #[arg(long, global = true)]
     pub(crate) verbose: bool,
 }
 
-/// The two shapes of a result.
+/// The two formats of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputShape {
     /// One JSON document for programs
@@ -106,14 +106,14 @@ pub(crate) enum OutputShape {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Show everything at work against a sandbox of its own; no account, no network
+    /// Show everything in action against a local sandbox; no account, no network
     ///
     /// Starts a sandbox on a free loopback port, sends it every operation and every documented error over a real
-    /// socket, loses one answer on purpose, and compares what the client believed with the sandbox's own ledger.
+    /// socket, loses one response on purpose, and compares the client's results with the sandbox's own ledger.
     #[command(after_long_help = end(help!("demo_codes"), "payments demo"), args = help::hidden_client_options())]
     Demo,
 
-    /// Serve the payment service on this machine until SIGINT or SIGTERM
+    /// Run the payment service on this machine until SIGINT or SIGTERM
     #[command(
         long_about = help::sandbox(),
         after_long_help = end(help!("sandbox_codes"), "payments sandbox --listen 127.0.0.1:8437 --data sandbox.db"),
@@ -121,7 +121,7 @@ pub(crate) enum Command {
     )]
     Sandbox(SandboxArguments),
 
-    /// Pay by card or ACH, or look a transaction up
+    /// Pay by card or ACH, or look up a transaction
     #[command(subcommand, after_long_help = "Example:\n  payments transaction get txn_1")]
     Transaction(TransactionCommand),
 
@@ -129,7 +129,7 @@ pub(crate) enum Command {
     #[command(subcommand, after_long_help = "Example:\n  payments token-transaction create --file sale.json")]
     TokenTransaction(TokenTransactionCommand),
 
-    /// Void a previously authorised transaction
+    /// Void an authorization
     #[command(long_about = help!("void"), after_long_help = end(help!("charge_codes"), "payments void txn_1 --reason \"ordered twice\""))]
     Void(VoidArguments),
 
@@ -140,11 +140,11 @@ pub(crate) enum Command {
     )]
     Batch(BatchCommand),
 
-    /// Look into the journal of what was sent with --key, and resolve what is unknown
+    /// Inspect the journal of payments sent with --key, and resolve unknown outcomes
     #[command(long_about = help!("journal"), after_long_help = "Example:\n  payments journal list --unresolved")]
     Journal(JournalArguments),
 
-    /// Look a customer up
+    /// Look up a customer
     #[command(subcommand, after_long_help = "Example:\n  payments customer get cus_1")]
     Customer(CustomerCommand),
 
@@ -152,7 +152,7 @@ pub(crate) enum Command {
     #[command(long_about = help!("check"), after_long_help = end(help!("check_codes"), "payments check --profile sandbox"))]
     Check,
 
-    /// Print the completions for a shell
+    /// Print a shell completion script
     #[command(
         long_about = help!("completions"),
         after_long_help = end(help!("completions_codes"), "payments completions bash"),
@@ -171,7 +171,7 @@ pub(crate) enum TransactionCommand {
     #[command(long_about = help!("transaction_create"), after_long_help = end(help!("charge_codes"), "payments transaction create --file sale.json --journal billing.db --key invoice-17"))]
     Create(Payment),
 
-    /// Look one transaction up (GET /transaction/{id})
+    /// Look up a transaction (GET /transaction/{id})
     #[command(long_about = help!("transaction_get"), after_long_help = end(help!("look_up_codes"), "payments transaction get txn_1"))]
     Get(TransactionToFind),
 }
@@ -185,7 +185,7 @@ pub(crate) enum TokenTransactionCommand {
 
 #[derive(Subcommand)]
 pub(crate) enum CustomerCommand {
-    /// Look one customer up (GET /customer/{id})
+    /// Look up a customer (GET /customer/{id})
     #[command(long_about = help!("customer_get"), after_long_help = end(help!("look_up_codes"), "payments customer get cus_1"))]
     Get(CustomerToFind),
 }
@@ -227,10 +227,10 @@ pub(crate) struct ShellToComplete {
 
 #[derive(Args)]
 pub(crate) struct VoidArguments {
-    #[arg(value_name = "ID", help = "TransactionId of the authorisation to void")]
+    #[arg(value_name = "ID", help = "TransactionId of the authorization to void")]
     pub(crate) id: String,
 
-    /// Why, as free text for the service's records
+    /// Reason, as free text for the service's records
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
 
@@ -238,11 +238,10 @@ pub(crate) struct VoidArguments {
     pub(crate) intent: IntentOptions,
 }
 
-/// Chosen by this command: no charge is worth waiting for longer, and a larger number is nearly always milliseconds by
-/// mistake.
+/// Chosen by this command: no charge is worth a longer wait, and a larger number is nearly always milliseconds by mistake.
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 
-/// Seconds with or without decimals; the error is the rule.
+/// Seconds with or without decimals. The error is the rule that the text breaks.
 pub(crate) fn timeout(text: &str) -> Result<Duration, &'static str> {
     const RULE: &str = "must be a number of seconds above 0 and at most 86400, such as 30 or 2.5";
     let seconds: f64 = text.parse().map_err(|_| RULE)?;
@@ -259,12 +258,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn command_line_is_consistent() {
         Arguments::command().debug_assert();
     }
 
     #[test]
-    fn a_timeout_is_a_positive_number_of_seconds_within_a_day() {
+    fn timeout_is_positive_and_at_most_a_day() {
         assert_eq!(timeout("30"), Ok(Duration::from_secs(30)));
         assert_eq!(timeout("0.25"), Ok(Duration::from_millis(250)));
         assert_eq!(timeout("86400"), Ok(LONGEST_TIMEOUT));

@@ -4,6 +4,6 @@ mod problems;
 mod stop;
 mod summary;
 
-pub(crate) use self::problems::{Problem, Problems, Recorded};
+pub(crate) use self::problems::{Problem, Problems, RecordedIntent};
 pub(crate) use self::stop::Stop;
-pub(crate) use self::summary::{Doubt, Ended, Repeated, Summary, Tallies, Tally};
+pub(crate) use self::summary::{DuplicateTransaction, KnownOutcome, Summary, Tallies, Tally, UnresolvedRow};

@@ -1,4 +1,4 @@
-//! One call of the service, from its input to its report.
+//! One call to the service, from its input to its report.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -13,30 +13,30 @@ use tokio::runtime;
 use tokio::task::spawn_blocking;
 
 use crate::args::{ClientOptions, GlobalOptions};
+use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
-use crate::failure::{self, CallError, FailedOutcome, Failure, IS_IT_THERE, Purpose, Sent};
+use crate::failure::{self, CallError, FailedOutcome, Failure, Purpose, SERVICE_UNREACHABLE, Sent};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
-use crate::rehearsal::Rehearsal;
 use crate::report::{Processed, Report};
 use crate::settings::{Settings, Source};
 use crate::trace::Trace;
 
-/// A checked request that only needs a client.
+/// A validated request, ready for a client.
 pub(crate) trait Call: Send + 'static {
     const PURPOSE: Purpose;
 
-    /// The transaction that the request itself names.
+    /// The transaction that the request names.
     fn transaction(&self) -> Option<&TransactionId> {
         None
     }
 
-    /// What the request is to move.
+    /// The amount of the request.
     fn amount(&self) -> Option<Amount> {
         None
     }
 
-    /// The caller's own reference, as the request has it.
+    /// The caller's own reference in the request.
     fn reference(&self) -> Option<&str> {
         None
     }
@@ -46,34 +46,34 @@ pub(crate) trait Call: Send + 'static {
         "time"
     }
 
-    /// What a failure is: an `Error` for what moves money, a `LookupError` for a lookup.
+    /// `Error` for a call that moves money, `LookupError` for a lookup.
     type Error: CallError;
 
-    /// Sends it. Polling this future even once may send the request.
+    /// Sends the request. Polling this future even once may send it.
     async fn send(&self, client: &Client) -> Result<Processed, Self::Error>;
 }
 
-/// Resolves the settings, reads the request with `read`, sends it and writes how it ended.
+/// Resolves the settings, reads the request with `read`, sends it and writes the result.
 pub(crate) fn run<C: Call>(
     options: GlobalOptions,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
     let output = Output::choose(options.output);
     let ended = block_on(end(options.client, output, read)).and_then(|ended| ended);
-    output::finish(output, ended.unwrap_or_else(|failure| failure.of_a(C::PURPOSE).into()))
+    output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(C::PURPOSE).into()))
 }
 
-/// Runs a future of this command to its end, on this thread.
+/// Runs a future on this thread.
 pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
     let runtime =
         runtime::Builder::new_current_thread().enable_all().build().map_err(|error| cannot_start(&error))?;
     let ended = runtime.block_on(future);
-    // A thread that still waits for stdin must not keep an interrupted command alive.
+    // A thread that is still reading stdin must not keep an interrupted command alive.
     runtime.shutdown_background();
     Ok(ended)
 }
 
-/// Everything that is needed to send a call, and nothing sent yet.
+/// Everything that a call needs. Nothing has been sent yet.
 pub(crate) struct Prepared<C> {
     pub(crate) settings: Settings,
     pub(crate) client: Client,
@@ -82,7 +82,7 @@ pub(crate) struct Prepared<C> {
 }
 
 impl<C: Send + 'static> Prepared<C> {
-    /// Resolves the settings and reads the request; `configure` has the last word on the client.
+    /// Resolves the settings and reads the request. `configure` can change the client.
     pub(crate) async fn new(
         options: ClientOptions,
         output: Output,
@@ -91,7 +91,7 @@ impl<C: Send + 'static> Prepared<C> {
     ) -> Result<Self, Failure> {
         let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
         let trace = options.verbose.then(Trace::to_stderr);
-        // Files and stdin may block for as long as they like, so a thread reads them and the signals stay heard.
+        // Reading files or stdin may block, so it happens on another thread and signals are still handled.
         let prepared = spawn_blocking(move || {
             let settings = Settings::resolve(&options)?;
             output.warn(settings.warnings());
@@ -128,14 +128,14 @@ async fn end<C: Call>(
     let prepared = Prepared::new(options, output, |client, _| client, read).await?;
     let Prepared { settings, client, call, mut interrupt } = prepared;
     if dry_run {
-        return Ok(Report::Rehearsed(Rehearsal::of(&call, &settings).await?));
+        return Ok(Report::DryRun(DryRun::of(&call, &settings).await?));
     }
     let at = SystemTime::now();
     let failure = tokio::select! {
         biased;
-        ended = contained(call.send(&client)) => match ended {
+        ended = catch_panic(call.send(&client)) => match ended {
             Some(Ok(processed)) => return Ok(Report::Processed(processed)),
-            Some(Err(error)) => refused(&error, &settings),
+            Some(Err(error)) => failure_of(&error, &settings),
             None => after_sending(&call, "internal", "internal error"),
         },
         signal = interrupt.arrived() => after_sending(&call, "interrupted", &format!("interrupted by {signal}")),
@@ -143,27 +143,22 @@ async fn end<C: Call>(
     if failure.outcome != FailedOutcome::Unknown {
         return Err(failure);
     }
-    Err(of_what_was_sent(failure, &call, &settings, at))
+    Err(with_sent(failure, &call, &settings, at))
 }
 
-/// The failure of unknown outcome, with what the call can be found by.
-pub(crate) fn of_what_was_sent<C: Call>(
-    failure: Failure,
-    call: &C,
-    settings: &Settings,
-    at: SystemTime,
-) -> Failure {
+/// Adds what a call with an unknown outcome can be found by.
+pub(crate) fn with_sent<C: Call>(failure: Failure, call: &C, settings: &Settings, at: SystemTime) -> Failure {
     let reference = call.reference().map(|text| settings.without_key(text));
     let sent = Sent { amount: call.amount(), reference, at };
-    let failure = failure.of_what_was_sent(sent).searched_by(call.search_by());
+    let failure = failure.with_sent(sent).with_search_by(call.search_by());
     match call.transaction() {
-        Some(id) => failure.look_up_next(id),
+        Some(id) => failure.with_lookup(id),
         None => failure,
     }
 }
 
-/// The failure, with the setting that may be to blame, and with what a refusal says of the request.
-pub(crate) fn refused(error: &impl CallError, settings: &Settings) -> Failure {
+/// The failure, with hints about the settings or the request that may be the cause.
+pub(crate) fn failure_of(error: &impl CallError, settings: &Settings) -> Failure {
     let hints = hints(error, settings);
     hints.into_iter().fold(Failure::of(error), Failure::hint)
 }
@@ -175,32 +170,33 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
     if status == Some(401) {
         hints.push(settings.key_source().hint());
     }
-    // The service itself answers no payment and no void so.
+    // The service itself never responds to a payment or a void with 404.
     if moves_money && status == Some(404) {
         hints.push(settings.path_hint());
     }
-    // The service's words for any transaction that cannot be voided.
+    // The service's message for any transaction that cannot be voided.
     let is_not_voidable =
         || error.reason().is_some_and(|it| it.eq_ignore_ascii_case("invalid transaction id"));
     if error.operation() == Some(OperationName::Void) && status == Some(400) && is_not_voidable() {
-        hints.push("only an authorisation that is not voided yet can be voided".to_owned());
+        hints.push("only an authorization that is not yet voided can be voided".to_owned());
     }
     if let Some(unsent) = error.transport_error().filter(|it| it.delivery() == Delivery::NotProcessed) {
         let deadline = settings.timeout();
         if unsent.kind() != TransportErrorKind::Timeout {
-            // The other hints are the error's own.
+            // `Failure::of` adds the other hints.
         } else if deadline <= Deadlines::DEFAULT_CONNECT {
             let source = settings.timeout_source();
             hints.push(format!(
-                "no connection stood within the whole call's {deadline:?}: raise the deadline, which came from {source}"
+                "no connection was established within the call's deadline of {deadline:?}: raise the deadline, which came \
+                 from {source}"
             ));
         } else {
-            hints.push(IS_IT_THERE.to_owned());
+            hints.push(SERVICE_UNREACHABLE.to_owned());
         }
         if let Some((at, source)) = settings.proxy() {
             hints.push(format!(
-                "the connection goes through the proxy {at}, which came from {source}: is it there, and does it let \
-                 this machine through?"
+                "the connection goes through the proxy {at}, which came from {source}: is the proxy running, and does it \
+                 accept this machine?"
             ));
         }
         if let source @ Source::Profile(_) = settings.base_url_source() {
@@ -210,8 +206,8 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
     hints
 }
 
-/// `None` if the future panics: even then the caller must say that the request may have been sent.
-pub(crate) async fn contained<T>(future: impl Future<Output = T>) -> Option<T> {
+/// `None` if the future panics. Even then the caller must report that the request may have been sent.
+pub(crate) async fn catch_panic<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
         Ok(poll) => poll.map(Some),
@@ -222,7 +218,7 @@ pub(crate) async fn contained<T>(future: impl Future<Output = T>) -> Option<T> {
 
 pub(crate) fn cannot_start(error: &io::Error) -> Failure {
     Failure::not_processed("internal", "this process cannot wait for sockets and signals; nothing was sent")
-        .because(error)
+        .with_cause(error)
 }
 
 pub(crate) fn before_sending(signal: &str) -> Failure {
@@ -230,7 +226,7 @@ pub(crate) fn before_sending(signal: &str) -> Failure {
     Failure::not_processed("interrupted", message)
 }
 
-/// What is left to say of a call that was given up after it may have left this process.
+/// The failure of a call that was abandoned after the request may have been sent.
 pub(crate) fn after_sending<C: Call>(call: &C, kind: &'static str, what: &str) -> Failure {
     match C::PURPOSE {
         Purpose::MoveMoney => {
@@ -245,7 +241,7 @@ pub(crate) fn after_sending<C: Call>(call: &C, kind: &'static str, what: &str) -
         }
         Purpose::FindTransaction | Purpose::FindCustomer | Purpose::KeepJournal => Failure::not_processed(
             kind,
-            format!("{what}; a look-up moves nothing: it is safe to run it again"),
+            format!("{what}; a lookup moves no money: it is safe to run it again"),
         ),
     }
 }
@@ -257,14 +253,14 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_of_the_call_is_no_result_and_no_end_of_the_process() {
-        assert_eq!(contained(async { 7 }).await, Some(7));
-        assert_eq!(contained(async { std::iter::empty::<u8>().next().expect("a defect") }).await, None);
+    async fn panic_of_a_call_is_caught() {
+        assert_eq!(catch_panic(async { 7 }).await, Some(7));
+        assert_eq!(catch_panic(async { std::iter::empty::<u8>().next().expect("a bug") }).await, None);
     }
 
-    struct Look;
+    struct Lookup;
 
-    impl Call for Look {
+    impl Call for Lookup {
         type Error = LookupError;
 
         const PURPOSE: Purpose = Purpose::FindTransaction;
@@ -274,9 +270,9 @@ mod tests {
         }
     }
 
-    struct Pay;
+    struct Payment;
 
-    impl Call for Pay {
+    impl Call for Payment {
         type Error = Error;
 
         const PURPOSE: Purpose = Purpose::MoveMoney;
@@ -287,9 +283,9 @@ mod tests {
     }
 
     #[test]
-    fn a_call_given_up_is_unknown_only_if_it_moves_money() {
+    fn abandoned_call_is_unknown_only_if_it_moves_money() {
         assert_eq!(before_sending("SIGINT").exit_code(), ExitCode::NotProcessed);
-        assert_eq!(after_sending(&Look, "interrupted", "x").exit_code(), ExitCode::NotProcessed);
-        assert_eq!(after_sending(&Pay, "interrupted", "x").exit_code(), ExitCode::Unknown);
+        assert_eq!(after_sending(&Lookup, "interrupted", "x").exit_code(), ExitCode::NotProcessed);
+        assert_eq!(after_sending(&Payment, "interrupted", "x").exit_code(), ExitCode::Unknown);
     }
 }

@@ -1,4 +1,4 @@
-//! The commands, one file for each noun of the command line.
+//! The commands, one file or folder for each.
 
 mod batch;
 mod calls;
@@ -7,7 +7,7 @@ mod demo;
 mod journal;
 mod sandbox;
 
-pub(crate) use self::check::Checked;
+pub(crate) use self::check::CheckReport;
 
 use clap::CommandFactory as _;
 use payments_model::{CustomerId, TokenTransaction, TransactionId, TransactionRequest};
@@ -57,23 +57,23 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-/// Prints the script that a shell reads to complete this command's words.
+/// Prints a shell completion script.
 fn completions(options: &GlobalOptions, asked: &ShellToComplete) -> ExitCode {
     if let Some(refused) = refuse_settings(options, "talks to no service", Purpose::MoveMoney) {
         return refused;
     }
-    // Into memory first: the generator panics where a pipe is closed early.
+    // Into memory first: the generator panics if a pipe is closed early.
     let mut script = Vec::new();
     clap_complete::generate(asked.shell, &mut Arguments::command(), "payments", &mut script);
     stdout::print_document(&String::from_utf8_lossy(&script))
 }
 
-/// The settings of client commands, refused where they would be ignored: whoever gives them means a real service.
+/// Refuses client settings where they would be ignored: a user who sets them expects a real service.
 fn refuse_client_settings(options: &GlobalOptions) -> Option<ExitCode> {
-    refuse_settings(options, "talks to no service but its own sandbox", Purpose::MoveMoney)
+    refuse_settings(options, "talks only to its own sandbox", Purpose::MoveMoney)
 }
 
-fn refuse_settings(options: &GlobalOptions, because: &str, purpose: Purpose) -> Option<ExitCode> {
+fn refuse_settings(options: &GlobalOptions, reason: &str, purpose: Purpose) -> Option<ExitCode> {
     let ClientOptions { base_url, api_key_file, timeout, ca_cert, proxy, profile, dry_run, verbose } =
         &options.client;
     let given = [
@@ -88,7 +88,7 @@ fn refuse_settings(options: &GlobalOptions, because: &str, purpose: Purpose) -> 
     ];
     let (name, _) = given.into_iter().find(|(_, is_given)| *is_given)?;
     let nothing_done = purpose.nothing_done();
-    let message = format!("this command {because} and takes no {name}; {nothing_done}");
-    let failure = Failure::invalid("usage", message).of_a(purpose);
+    let message = format!("this command {reason} and takes no {name}; {nothing_done}");
+    let failure = Failure::invalid("usage", message).for_purpose(purpose);
     Some(Output::choose(options.output).write(&Report::from(failure)))
 }

@@ -2,27 +2,26 @@
 
 use std::process;
 
-/// How the process ends. The numbers are fixed: other programs are written against them.
+/// The exit code of the process. The numbers are fixed: other programs depend on them.
 ///
-/// A billing run ends with the first that applies of 2, 5, 6, 3, 4, 1 and 0: nothing hides a charge that nobody knows the end
-/// of.
+/// A billing run ends with the first that applies of 2, 5, 6, 3, 4, 1 and 0, so no other code hides an unknown outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitCode {
-    /// Done: the service processed the request, or found what was asked for.
+    /// The service processed the request, or found the record.
     Processed,
-    /// Anything that has no code of its own, such as a result that could not be written.
+    /// Anything without its own code, such as a result that could not be written.
     Other,
     /// Wrong usage or input. Nothing was sent.
     Invalid,
     /// Not processed: running the same command again is safe.
     NotProcessed,
-    /// The service, or something in front of it, answered no.
+    /// The service, or something in front of it, rejected the request.
     Rejected,
     /// It may have been processed. Running the same command again may charge twice.
     Unknown,
-    /// HTTP 401 in place of [`Self::Rejected`]: the API key was refused.
+    /// Rejected with HTTP 401: the API key was refused.
     Unauthorized,
-    /// HTTP 404 in place of [`Self::Rejected`].
+    /// Rejected with HTTP 404.
     NotFound,
 }
 

@@ -1,4 +1,4 @@
-//! A command that did not succeed, as both output shapes and the exit code need it.
+//! The failure of a command, for both output formats and the exit code.
 
 use std::error::Error as StdError;
 use std::time::SystemTime;
@@ -14,20 +14,20 @@ use crate::exit_code::ExitCode;
 use crate::report::IntentNote;
 use crate::text::timestamp;
 
-/// Why a command did not succeed. Every text in it is free of secrets.
+/// Why a command did not succeed. None of its texts contains a secret.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) outcome: FailedOutcome,
-    /// One stable word.
+    /// A stable word for programs.
     pub(crate) kind: Box<str>,
-    /// What happened, what it means for the money, what to do.
+    /// What happened, what it means for the money, and what to do.
     pub(crate) message: String,
-    /// What lies beneath, such as why a certificate was refused.
+    /// The underlying cause, such as why a certificate was refused.
     pub(crate) cause: Option<String>,
     pub(crate) violations: Vec<Violation>,
-    /// What an answer said, if one came.
-    pub(crate) answer: Option<Box<FailedAnswer>>,
-    /// What was sent, if its outcome is unknown.
+    /// The response, if there was one.
+    pub(crate) response: Option<Box<FailedResponse>>,
+    /// What was sent, if the outcome is unknown.
     pub(crate) sent: Option<Box<Sent>>,
     pub(crate) advice: Box<Advice>,
 }
@@ -36,23 +36,23 @@ pub(crate) struct Failure {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Advice {
     pub(crate) purpose: Purpose,
-    /// The transaction to look up next; only an id that a look-up takes.
+    /// The transaction to look up next; only an id that can be looked up.
     pub(crate) to_look_up: Option<TransactionId>,
     /// What the service's records can be searched by if the outcome is unknown.
     pub(crate) search_by: Option<&'static str>,
-    /// Where the cause may lie.
+    /// Possible causes.
     pub(crate) hints: Vec<String>,
-    /// What the journal says, if the call has a key.
+    /// The journal's part of the result, if the call has a key.
     pub(crate) note: Option<IntentNote>,
-    /// Whether a part of what was asked for is done.
+    /// Whether a part of the command was completed.
     pub(crate) is_partly_done: bool,
 }
 
-/// What is kept of an answer that is no success.
+/// The kept parts of a response that was not a success.
 #[derive(Clone, Debug)]
-pub(crate) struct FailedAnswer {
+pub(crate) struct FailedResponse {
     pub(crate) http_status: u16,
-    /// As it was written, without quotes.
+    /// As sent, without quotes.
     pub(crate) status_code: Option<String>,
     pub(crate) transaction_id: Option<String>,
     pub(crate) reason: Option<String>,
@@ -60,7 +60,7 @@ pub(crate) struct FailedAnswer {
     pub(crate) retry_after_seconds: Option<u64>,
 }
 
-impl FailedAnswer {
+impl FailedResponse {
     fn of(error: &impl CallError) -> Option<Self> {
         Some(Self {
             http_status: error.http_status()?.as_u16(),
@@ -72,8 +72,8 @@ impl FailedAnswer {
         })
     }
 
-    /// What a journal keeps of one.
-    pub(crate) fn of_kept(failure: &payments_journal::Failure) -> Option<Self> {
+    /// The part of a response that the journal recorded.
+    pub(crate) fn recorded(failure: &payments_journal::Failure) -> Option<Self> {
         Some(Self {
             http_status: failure.http_status?,
             status_code: None,
@@ -85,21 +85,21 @@ impl FailedAnswer {
     }
 }
 
-/// The SDK's three outcomes, with the refusals by this command itself told apart.
+/// The SDK's three outcomes, and a separate one for requests that this command refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailedOutcome {
     /// Refused here, before anything was sent.
     Invalid,
-    /// Provably never acted on.
+    /// Provably not acted upon.
     NotProcessed,
-    /// Answered no.
+    /// Rejected by a response.
     Rejected,
     /// It may have been processed.
     Unknown,
 }
 
 impl FailedOutcome {
-    /// The outcome as the JSON document has it.
+    /// The outcome in the JSON document.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Invalid => "invalid",
@@ -111,86 +111,86 @@ impl FailedOutcome {
 }
 
 impl Failure {
-    /// A refusal by this command; `message` says what to do.
+    /// Refused by this command.
     pub(crate) fn invalid(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
         Self::new(FailedOutcome::Invalid, kind.into(), message.into())
     }
 
-    /// Nothing was sent, and the caller did nothing wrong.
+    /// Nothing was sent, through no fault of the caller.
     pub(crate) fn not_processed(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
         Self::new(FailedOutcome::NotProcessed, kind.into(), message.into())
     }
 
-    /// The request may have been sent, and nobody waits for its answer any more.
+    /// The request may have been sent, and its response is not known.
     pub(crate) fn unknown(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
         Self::new(FailedOutcome::Unknown, kind.into(), message.into())
     }
 
-    /// The answer to an earlier call was no.
+    /// An earlier call was rejected.
     pub(crate) fn rejected(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
         Self::new(FailedOutcome::Rejected, kind.into(), message.into())
     }
 
-    /// The same failure with the text of what lies beneath.
-    pub(crate) fn because(mut self, cause: &dyn StdError) -> Self {
+    /// Adds the underlying cause.
+    pub(crate) fn with_cause(mut self, cause: &dyn StdError) -> Self {
         self.cause = chain(Some(cause));
         self
     }
 
-    /// The same failure, of an answer that says success and cannot be taken for one.
-    pub(crate) fn answered<T>(mut self, answer: &Success<T>) -> Self {
-        self.answer = Some(Box::new(FailedAnswer {
-            http_status: answer.http_status().as_u16(),
-            status_code: answer.status_code().map(str::to_owned),
+    /// Adds a response that reports success but cannot be trusted.
+    pub(crate) fn with_response<T>(mut self, response: &Success<T>) -> Self {
+        self.response = Some(Box::new(FailedResponse {
+            http_status: response.http_status().as_u16(),
+            status_code: response.status_code().map(str::to_owned),
             transaction_id: None,
-            reason: answer.message().map(str::to_owned),
-            request_id: answer.request_id().map(str::to_owned),
-            retry_after_seconds: answer.retry_after().and_then(seconds),
+            reason: response.message().map(str::to_owned),
+            request_id: response.request_id().map(str::to_owned),
+            retry_after_seconds: response.retry_after().and_then(seconds),
         }));
         self
     }
 
-    /// The same failure, of a call for this purpose.
-    pub(crate) fn of_a(mut self, purpose: Purpose) -> Self {
+    /// Sets the purpose of the call.
+    pub(crate) fn for_purpose(mut self, purpose: Purpose) -> Self {
         self.advice.purpose = purpose;
         self
     }
 
-    /// The same failure, of a call with a key.
-    pub(crate) fn noted(mut self, note: IntentNote) -> Self {
+    /// Adds the journal's part of the result.
+    pub(crate) fn with_note(mut self, note: IntentNote) -> Self {
         self.advice.note = Some(note);
         self
     }
 
-    /// The same failure, of a payment that the service's records can be searched for by this.
-    pub(crate) fn searched_by(mut self, search_by: &'static str) -> Self {
+    /// Adds what the service's records can be searched by.
+    pub(crate) fn with_search_by(mut self, search_by: &'static str) -> Self {
         self.advice.search_by = Some(search_by);
         self
     }
 
-    /// The same failure, of a request that may have been acted upon.
-    pub(crate) fn of_what_was_sent(mut self, sent: Sent) -> Self {
+    /// Adds what was sent.
+    pub(crate) fn with_sent(mut self, sent: Sent) -> Self {
         self.sent = Some(Box::new(sent));
         self
     }
 
-    /// The same failure, after which this transaction, which the request named, tells what happened.
-    pub(crate) fn look_up_next(mut self, id: &TransactionId) -> Self {
-        // Where an answer has no id the SDK gives the request's, and it is not to be shown as if the answer had it.
-        if let Some(answer) = &mut self.answer {
-            answer.transaction_id.take_if(|given| given == id.as_str());
+    /// Adds the transaction that the request named: looking it up shows what happened.
+    pub(crate) fn with_lookup(mut self, id: &TransactionId) -> Self {
+        // If the response has no id, the SDK returns the request's, which must not be shown as the response's.
+        if let Some(response) = &mut self.response {
+            response.transaction_id.take_if(|returned| returned == id.as_str());
         }
         self.advice.to_look_up = Some(id.clone());
         self
     }
 
-    /// The same failure, and where its cause may lie.
+    /// Adds a possible cause.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.advice.hints.push(hint.into());
         self
     }
 
-    /// Both at once, so that whoever mends the one does not meet the other only then. Their outcome and kind are alike.
+    /// Reports both failures together, so that both can be fixed at once. Their outcome and kind are the same.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.message = format!("{}; also: {}", self.message, other.message);
         self.cause = match (self.cause, other.cause) {
@@ -201,13 +201,13 @@ impl Failure {
         self
     }
 
-    /// A call that did not succeed.
+    /// The failure of a call.
     pub(crate) fn of(error: &impl CallError) -> Self {
         let cause = chain(error.source());
         let hints = error.transport_error().and_then(|error| hint(error, cause.as_deref()));
         Self {
             violations: error.violations().to_vec(),
-            answer: FailedAnswer::of(error).map(Box::new),
+            response: FailedResponse::of(error).map(Box::new),
             advice: Box::new(Advice {
                 to_look_up: to_look_up(error),
                 search_by: error.search_by(),
@@ -220,7 +220,7 @@ impl Failure {
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
-        match (self.outcome, self.answer.as_ref().map(|answer| answer.http_status)) {
+        match (self.outcome, self.response.as_ref().map(|response| response.http_status)) {
             (FailedOutcome::Invalid, _) => ExitCode::Invalid,
             (FailedOutcome::NotProcessed, _) => ExitCode::NotProcessed,
             (FailedOutcome::Rejected, Some(401)) => ExitCode::Unauthorized,
@@ -237,7 +237,7 @@ impl Failure {
             message,
             cause: None,
             violations: Vec::new(),
-            answer: None,
+            response: None,
             sent: None,
             advice: Box::default(),
         }
@@ -262,14 +262,14 @@ impl From<ValidationError> for Failure {
     }
 }
 
-/// What to look at where no connection stood.
-pub(crate) const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service there?";
+/// The hint if no connection could be established.
+pub(crate) const SERVICE_UNREACHABLE: &str =
+    "check --base-url or PAYMENTS_BASE_URL: is the service running there?";
 
-/// What to do about a certificate of one's own.
-pub(crate) const UNKNOWN_ISSUER: &str = "the certificate is signed by no authority that is trusted here: \
-     if it is your own, give its certificate with --ca-cert or ca_cert";
+const UNKNOWN_ISSUER: &str = "the certificate is not signed by a trusted authority: \
+     if the authority is your own, give its certificate with --ca-cert or ca_cert";
 
-/// Where the cause lies when no connection could be made.
+/// The likely cause if no connection could be established.
 fn hint(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
     use TransportErrorKind as Kind;
 
@@ -277,10 +277,10 @@ fn hint(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
         return None;
     }
     match (error.kind(), cause) {
-        // After a deadline it depends on the settings.
-        (Kind::Resolve | Kind::Connect, _) => Some(IS_IT_THERE),
+        // The hint after a deadline depends on the settings.
+        (Kind::Resolve | Kind::Connect, _) => Some(SERVICE_UNREACHABLE),
         (Kind::Tls, Some(cause)) if cause.contains("UnknownIssuer") => Some(UNKNOWN_ISSUER),
-        // The TLS library's own words; another cause of theirs gets the other hint, which misleads nobody.
+        // The TLS library's wording. If it changes, the other hint is shown, which is still correct.
         (Kind::Tls, Some(cause)) if cause.to_ascii_lowercase().contains("certificate") => {
             Some("check the host name in --base-url or PAYMENTS_BASE_URL, and the authority of --ca-cert")
         }
@@ -289,17 +289,17 @@ fn hint(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
     }
 }
 
-/// The texts of an error and of everything beneath it.
+/// The texts of an error and of its sources.
 fn chain(error: Option<&dyn StdError>) -> Option<String> {
     let mut text = error?.to_string();
-    let mut beneath = error?.source();
-    while let Some(error) = beneath {
+    let mut source = error?.source();
+    while let Some(error) = source {
         let next = error.to_string();
-        // Some libraries print their source and hand it out as well.
+        // Some libraries print their source and also return it.
         if !text.ends_with(&next) {
             text = format!("{text}: {next}");
         }
-        beneath = error.source();
+        source = error.source();
     }
     Some(text)
 }
@@ -312,7 +312,7 @@ fn seconds(retry_after: RetryAfter) -> Option<u64> {
     }
 }
 
-/// What a command reads of an error, whether the call was to move money or to look something up.
+/// The common parts of [`Error`] and [`LookupError`].
 pub(crate) trait CallError: StdError {
     fn failed_outcome(&self) -> FailedOutcome;
     fn transaction_id(&self) -> Option<&TransactionId>;
@@ -387,33 +387,33 @@ fn outcome_of_lookup(error: &LookupError) -> FailedOutcome {
     }
 }
 
-/// A failed lookup names none that should be looked up next.
+/// A failed lookup does not name a transaction to look up next.
 fn no_transaction(_: &LookupError) -> Option<&TransactionId> {
     None
 }
 
-/// Nothing was moved, so nothing has to be found.
+/// A lookup moves no money, so there is nothing to search for.
 fn no_search(_: &LookupError) -> Option<&'static str> {
     None
 }
 
-/// What a call is for.
+/// The purpose of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A payment or a void.
     #[default]
     MoveMoney,
-    /// To find a transaction: its failure says nothing about the payment.
+    /// A lookup of a transaction. Its failure says nothing about the payment.
     FindTransaction,
-    /// To find a customer.
+    /// A lookup of a customer.
     FindCustomer,
-    /// To read or mend the journal, which sends no payment.
+    /// A command of the journal, which never sends a payment.
     KeepJournal,
 }
 
 impl Purpose {
-    /// What a refusal at the outset says of what it has left alone. A command of the journal never sends a payment, and
-    /// who hears that nothing was sent may wonder what it would have sent.
+    /// What an early refusal says about its effect. "Nothing was sent" would be confusing for a command of the journal,
+    /// which never sends a payment.
     pub(crate) const fn nothing_done(self) -> &'static str {
         match self {
             Self::MoveMoney | Self::FindTransaction | Self::FindCustomer => "nothing was sent",
@@ -422,30 +422,30 @@ impl Purpose {
     }
 }
 
-/// What was sent, and when. Every text in it is free of secrets.
+/// What was sent, and when. None of its texts contains a secret.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
-    /// Of a payment.
+    /// `None` for a void.
     pub(crate) amount: Option<Amount>,
-    /// The caller's own, if the request has one.
+    /// The caller's own reference.
     pub(crate) reference: Option<String>,
     pub(crate) at: SystemTime,
 }
 
 impl Sent {
-    /// When it was sent, in UTC as RFC 3339 has it.
+    /// The time in UTC, as RFC 3339.
     pub(crate) fn timestamp(&self) -> String {
         timestamp(self.at)
     }
 }
 
-/// The transaction of an answer, if a look-up takes its id.
+/// The transaction of a response, if its id can be looked up.
 pub(crate) fn to_look_up(error: &impl CallError) -> Option<TransactionId> {
     error.transaction_id().filter(|id| id.path_segment().is_ok()).cloned()
 }
 
-/// The step as a clause, with the whole command where an id is known. Where none is, a person searches the service's records:
-/// the interface has neither a search nor a list.
+/// The next step as a clause, with the whole command if an id is known. Otherwise a person must search the service's
+/// records, because the interface has neither a search nor a list.
 pub(crate) fn after_unknown(known: Option<&TransactionId>, search_by: &str) -> String {
     match known {
         Some(id) => format!("look it up: {}", look_up(id)),
@@ -453,7 +453,7 @@ pub(crate) fn after_unknown(known: Option<&TransactionId>, search_by: &str) -> S
     }
 }
 
-/// The command that looks a transaction up, ready to paste. Its id must be one that a look-up takes.
+/// The command that looks up a transaction, ready to paste. The id must be one that can be looked up.
 pub(crate) fn look_up(id: &TransactionId) -> String {
     let separator = if id.as_str().starts_with('-') { "-- " } else { "" };
     format!("payments transaction get {separator}{id}")
@@ -469,23 +469,23 @@ mod tests {
 
     use super::*;
 
-    /// How the command ends after such an answer to this operation.
+    /// The exit code after this response to the operation.
     fn exit_code<O: Operation>(operation: &O, status: u16, body: Vec<u8>) -> u8
     where
         Failure: From<O::Error>,
     {
         let key = ApiKey::new("key").expect("visible ASCII");
         let endpoint = Endpoint::new("https://pay.example.com", key).expect("https");
-        let mut answer = http::Response::new(Bytes::from(body));
-        *answer.status_mut() = StatusCode::from_u16(status).expect("three digits");
-        match operation.read(&endpoint, answer) {
+        let mut response = http::Response::new(Bytes::from(body));
+        *response.status_mut() = StatusCode::from_u16(status).expect("three digits");
+        match operation.read(&endpoint, response) {
             Ok(_) => ExitCode::Processed.number(),
             Err(error) => Failure::from(error).exit_code().number(),
         }
     }
 
     #[test]
-    fn every_status_with_every_body_has_the_exit_code_of_the_table_d05_d06_d08_d09_d10_d11_d12() {
+    fn exit_codes_match_the_status_table_d05_d06_d08_d09_d10_d11_d12() {
         let id = TransactionId::new("txn_1").expect("a good id");
         let (void, look_up) = (Void::new(id.clone()), GetTransaction::new(id));
         let data = r#"{"TransactionId":"txn_1"}"#;
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_is_whole_and_takes_its_id_for_no_option() {
+    fn lookup_command_does_not_take_its_id_for_an_option() {
         let step = |text| after_unknown(Some(&TransactionId::new(text).unwrap()), "time");
         assert_eq!(step("txn_1"), "look it up: payments transaction get txn_1");
         assert_eq!(step("--output=json"), "look it up: payments transaction get -- --output=json");

@@ -1,4 +1,4 @@
-//! Files that a person names: requests and secrets to read, and names to show.
+//! Files that the user names: reading requests and secrets, and showing file names.
 
 use std::fs::{self, File};
 use std::io::{self, IsTerminal as _, Read};
@@ -20,27 +20,27 @@ pub(crate) fn request<T>(
     parse(&bytes).map_err(|error| {
         let failure = Failure::from(error);
         match early_end(&bytes) {
-            // The text shows the rules in the message's place, and the document no hints.
+            // The text shows the violations and not the message, and the document shows no hints.
             Some(why) => Failure { message: format!("{} ({why})", failure.message), ..failure.hint(why) },
             None => failure,
         }
     })
 }
 
-/// Why there is no whole request, which the rule that it must be one object does not say.
+/// Explains an empty or truncated request better than the rule that it must be one object.
 fn early_end(bytes: &[u8]) -> Option<&'static str> {
     if bytes.trim_ascii().is_empty() {
         return Some("the request of --file is empty");
     }
     let error = serde_json::from_slice::<IgnoredAny>(bytes).err()?;
-    error.is_eof().then_some("the request of --file ends too early: something at its end is missing")
+    error.is_eof().then_some("the request of --file is truncated: its end is missing")
 }
 
-/// Card data, so the bytes are wiped when dropped.
+/// Reads a request. It may contain card data, so the bytes are wiped when dropped.
 fn read_request(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let bytes = if path == Path::new("-") {
         if io::stdin().is_terminal() {
-            // Who does not read it sees a command that waits.
+            // Otherwise the command seems to hang.
             stderr::write("reading the request from the terminal; end it with Ctrl-D\n");
         }
         read_stdin(LARGEST_REQUEST)
@@ -55,16 +55,16 @@ fn read_request(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
             "input",
             format!("{file} cannot be read; nothing was sent: give a readable file, or - for stdin"),
         )
-        .because(&error)),
+        .with_cause(&error)),
     }
 }
 
-/// The largest request the SDK sends; a file that is larger holds something else.
+/// The largest request that the SDK sends; a larger file is something else.
 const LARGEST_REQUEST: usize = 64 * 1024;
 
 /// The bytes of the file at `path`, or `None` if there are more than `limit`.
 ///
-/// No error text holds the path; [`path_name`](crate::files) decides whether a message may.
+/// No error contains the path; [`shown_name`] decides whether a message may show it.
 pub(crate) fn read(path: &Path, limit: usize) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     read_up_to(File::open(path)?, limit)
 }
@@ -76,13 +76,13 @@ pub(crate) fn read_stdin(limit: usize) -> io::Result<Option<Zeroizing<Vec<u8>>>>
 
 /// The rest of `source`, or `None` if there is more than `limit`.
 pub(crate) fn read_up_to(source: impl Read, limit: usize) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
-    // All the room at once: a vector that grows leaves its earlier copies behind, unwiped.
+    // Full capacity from the start: a growing vector leaves earlier copies in memory, unwiped.
     let mut bytes = Zeroizing::new(Vec::with_capacity(limit + 2));
     source.take(limit as u64 + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() <= limit).then_some(bytes))
 }
 
-/// Stdin without the standard library's buffer, which nobody wipes.
+/// Stdin without the standard library's buffer, which is not wiped.
 #[cfg(unix)]
 fn unbuffered_stdin() -> io::Result<impl Read> {
     use std::os::fd::AsFd as _;
@@ -107,8 +107,8 @@ pub(crate) fn shown_name(path: &Path) -> Option<String> {
     (!may_be_a_request(&text)).then(|| text.into_owned())
 }
 
-/// The same for a key's file: a key in its place has neither digits enough nor braces to be told by, so only what
-/// begins as no key does is repeated.
+/// The same for a key file. A key in place of the path cannot be recognized, so only a path that starts unlike any key is
+/// shown.
 pub(crate) fn key_name_in_brackets(path: &Path) -> String {
     match path.components().next() {
         None | Some(Component::Normal(_)) => String::new(),
@@ -116,7 +116,7 @@ pub(crate) fn key_name_in_brackets(path: &Path) -> String {
     }
 }
 
-/// A card or account number has 12 digits or more, whatever stands between its groups; a request has a brace.
+/// A card or account number has 12 digits or more, with or without separators; a request has a brace.
 fn may_be_a_request(text: &str) -> bool {
     let mut run = 0;
     text.chars().any(|letter| {
@@ -129,13 +129,13 @@ fn may_be_a_request(text: &str) -> bool {
     })
 }
 
-/// What a path leads to, or would lead to once something is there.
+/// The file at a path, or the place where it would be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileIdentity {
     /// Device and inode.
     #[cfg(unix)]
     Numbers(u64, u64),
-    /// The path without links, where there is nothing yet, and where files have no numbers.
+    /// The path without links, if there is no file yet or files have no numbers.
     Path(PathBuf),
 }
 
@@ -151,7 +151,7 @@ impl FileIdentity {
     }
 }
 
-/// Of what is not there, its folder without links.
+/// The path without links; of a missing file, the path with its folder's links resolved.
 fn without_links(path: &Path) -> PathBuf {
     let folder = path.parent().map(|folder| if folder == Path::new("") { Path::new(".") } else { folder });
     let there = fs::canonicalize(path).ok();
@@ -165,21 +165,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_is_the_largest_size_that_is_read() {
+    fn file_larger_than_the_limit_is_not_read() {
         let read = |length| read_up_to(io::repeat(b'x').take(length), 10).unwrap();
         assert_eq!(read(10).expect("10 bytes fit").len(), 10);
         assert!(read(11).is_none());
-        assert!(read_up_to(io::repeat(b'x'), 10).unwrap().is_none(), "an endless file ends at the limit");
+        assert!(
+            read_up_to(io::repeat(b'x'), 10).unwrap().is_none(),
+            "an endless file is read up to the limit"
+        );
     }
 
     #[test]
-    fn reading_never_moves_the_bytes() {
+    fn reading_does_not_reallocate() {
         let bytes = read_up_to(io::repeat(b'x').take(10), 10).unwrap().unwrap();
         assert_eq!(bytes.capacity(), 12);
     }
 
     #[test]
-    fn a_path_is_named_unless_it_may_be_card_data() {
+    fn path_is_shown_unless_it_may_be_card_data() {
         for path in ["sale.json", "/srv/2033-12-31/sale_12345678901.json", "C:\\sale.json"] {
             assert_eq!(name_in_brackets(Path::new(path)), format!(" ({path})"));
         }
@@ -190,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keys_file_is_named_only_where_it_cannot_be_the_key() {
+    fn key_path_is_shown_only_if_it_cannot_be_the_key() {
         for path in ["/run/secrets/key", "./key", "../key"] {
             assert_eq!(key_name_in_brackets(Path::new(path)), format!(" ({path})"));
         }

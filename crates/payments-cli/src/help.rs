@@ -1,11 +1,11 @@
-//! Long texts of `--help`: files of text, in lines for a terminal of 80 columns.
+//! The long help texts, in files of at most 80 columns.
 
 use clap::{Arg, Args as _, Command};
 use payments_fake::test_values::{self, TEST_VALUES};
 
 use crate::args::ClientOptions;
 
-/// A text of the folder `help`.
+/// A text from the folder `help`.
 macro_rules! help {
     ($name:literal) => {
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/help/", $name, ".txt")).trim_ascii_end()
@@ -13,7 +13,7 @@ macro_rules! help {
 }
 pub(crate) use help;
 
-/// The help of the command itself. The options of calls are in the help of the commands that take them.
+/// The help of `payments` itself, without the global options. Each command's help lists those that it takes.
 pub(crate) const TEMPLATE: &str = "\
 {about-with-newline}
 {usage-heading} {usage}
@@ -21,12 +21,12 @@ pub(crate) const TEMPLATE: &str = "\
 Commands:
 {subcommands}{after-help}";
 
-/// The end of a command's help: its exit codes and an example.
+/// The end of a command's help: exit codes and an example.
 pub(crate) fn end(codes: &str, example: &str) -> String {
     format!("{codes}\n\nExample:\n  {example}")
 }
 
-/// The test values come from the sandbox's own table.
+/// The help of `payments sandbox`, with test values from the sandbox's own table.
 pub(crate) fn sandbox() -> String {
     let is_main = |value| MAIN_TEST_VALUES.contains(&value);
     let rows: Vec<_> = TEST_VALUES
@@ -48,25 +48,25 @@ const MAIN_TEST_VALUES: [&str; 8] = [
     test_values::CUSTOMER,
 ];
 
-/// The options of a command that takes them only to refuse them, so its help must not offer them.
+/// Client options that a command accepts only to refuse them, hidden from its help.
 pub(crate) fn hidden_client_options() -> Vec<Arg> {
     let options = ClientOptions::augment_args(Command::new("payments"));
     options.get_arguments().map(|option| option.clone().hide(true)).collect()
 }
 
-/// The same of a command that keeps the journal, which says with `--verbose` which one that is.
+/// The same for commands of the journal, where `--verbose` shows which journal is used.
 pub(crate) fn hidden_settings() -> Vec<Arg> {
     let mut options = hidden_client_options();
     options.retain(|option| option.get_id() != "verbose");
     options
 }
 
-/// `--dry-run` of a command that looks up and does not take it.
+/// `--dry-run`, hidden, for a command that refuses it.
 pub(crate) fn hidden_dry_run() -> Arg {
     dry_run().hide(true)
 }
 
-/// What the option means where there are many requests.
+/// `--dry-run` for a file of many requests.
 pub(crate) fn dry_run_of_a_batch() -> Arg {
     dry_run().help("Check and count every row, and send nothing")
 }

@@ -1,4 +1,4 @@
-//! What every command shows of an intent of the journal, and the JSON object of it.
+//! What every command shows about an intent, and its JSON object.
 
 use payments_journal::{Intent, IntentState, Subject, Verdict};
 use payments_model::{ConvenienceFee, TransactionType};
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::text::timestamp;
 
-/// The names of [`values`]: the members of the JSON object, and the columns of CSV.
+/// The names of [`values`]: the members of the JSON object and the columns of CSV.
 pub(crate) const MEMBERS: [&str; 22] = [
     "key",
     "state",
@@ -33,13 +33,13 @@ pub(crate) const MEMBERS: [&str; 22] = [
     "http_status",
 ];
 
-/// How many of them every object has, those that are not known as null.
+/// The first members, which every object has, as null if they are not known.
 const ALWAYS: usize = 11;
 
-/// Those that are no texts, and stand in JSON as they are: no amount passes through a binary number.
+/// The members that are not strings. They are written to JSON unchanged, so no amount passes through a binary number.
 const EXACT: [&str; 4] = ["amount", "attempts", "convenience_fee", "http_status"];
 
-/// What is known of the intent, in the order of [`MEMBERS`].
+/// The known values, in the order of [`MEMBERS`].
 pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
     let request = &intent.request;
     let (subject, [card_ending, token_id, voids]) = match &request.subject {
@@ -90,7 +90,7 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
     ]
 }
 
-/// The object: the members that always stand there, and the further ones that are known.
+/// The JSON object: the members that are always present, and the others if they are known.
 pub(crate) struct IntentObject<'a>(pub(crate) &'a Intent);
 
 impl Serialize for IntentObject<'_> {
@@ -102,7 +102,7 @@ impl Serialize for IntentObject<'_> {
 }
 
 impl IntentObject<'_> {
-    /// Its members in an object that has more.
+    /// Adds the members to an object that has more.
     pub(crate) fn serialize_into<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
         for (index, (name, value)) in MEMBERS.into_iter().zip(values(self.0)).enumerate() {
             if EXACT.contains(&name) {

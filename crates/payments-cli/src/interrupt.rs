@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM, turned from a sudden end into an answer to whether the money can have moved.
+//! SIGINT and SIGTERM, caught so that an interrupted command can still report whether the money can have moved.
 
 use std::future::Future;
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 use crate::call;
 use crate::failure::Failure;
 
-/// Catches both signals from the moment it is made.
+/// Catches both signals from the moment it is created.
 #[cfg(unix)]
 pub(crate) struct Interrupt {
     interrupt: tokio::signal::unix::Signal,
@@ -22,7 +22,7 @@ impl Interrupt {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// Waits for one of the signals and names it.
+    /// Waits for one of the signals and returns its name.
     pub(crate) async fn arrived(&mut self) -> &'static str {
         tokio::select! {
             _ = self.interrupt.recv() => "SIGINT",
@@ -31,7 +31,7 @@ impl Interrupt {
     }
 }
 
-/// Catches Ctrl-C from the moment it is made.
+/// Catches Ctrl-C from the moment it is created.
 #[cfg(windows)]
 pub(crate) struct Interrupt(tokio::signal::windows::CtrlC);
 
@@ -42,7 +42,7 @@ impl Interrupt {
         Ok(Self(tokio::signal::windows::ctrl_c()?))
     }
 
-    /// Waits for Ctrl-C and names it.
+    /// Waits for Ctrl-C and returns its name.
     pub(crate) async fn arrived(&mut self) -> &'static str {
         self.0.recv().await;
         "Ctrl-C"
@@ -50,7 +50,7 @@ impl Interrupt {
 }
 
 impl Interrupt {
-    /// What `work` ends with, unless a signal arrives before. Nothing of it may send anything.
+    /// Runs `work`, which must not send anything, unless a signal arrives first.
     pub(crate) async fn unless_arrived<T>(
         &mut self,
         work: impl Future<Output = Result<T, Failure>>,
@@ -62,7 +62,7 @@ impl Interrupt {
         }
     }
 
-    /// Whether a signal has arrived already, without waiting.
+    /// The signal that has already arrived, if any, without waiting.
     pub(crate) async fn has_arrived(&mut self) -> Option<&'static str> {
         tokio::select! {
             biased;

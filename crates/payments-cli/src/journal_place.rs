@@ -1,4 +1,4 @@
-//! Where the journal is: `--journal`, else `PAYMENTS_JOURNAL`.
+//! The place of the journal: `--journal`, else `PAYMENTS_JOURNAL`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{self, Path, PathBuf};
@@ -16,32 +16,32 @@ use crate::failure::{Failure, Purpose};
 use crate::files::{self, FileIdentity};
 use crate::settings::Source;
 
-/// The place of a journal, which may be there or not. `Display` and `Debug` show it without a password.
+/// The place of a journal, which may or may not exist. `Display` and `Debug` show it without a password.
 pub(crate) struct JournalPlace {
     kind: Kind,
     source: Source,
-    /// What was opened, to be closed in the end.
+    /// The journals that were opened, to close them at the end.
     opened: Mutex<Vec<Journal>>,
 }
 
 enum Kind {
-    /// The database file itself, as an absolute path.
+    /// The absolute path of the database file.
     File(PathBuf),
     /// The address of a database, which may hold a password.
     Database(Zeroizing<String>),
 }
 
-/// An address with a password belongs there: every user of a machine can read the arguments of its processes.
+/// The place for an address with a password, because every user of a machine can read the arguments of its processes.
 pub(crate) const JOURNAL: &str = "PAYMENTS_JOURNAL";
 
 impl JournalPlace {
-    /// `option`, else the variable, or none if neither says anything.
+    /// `option`, else the variable, else none.
     pub(crate) fn find(option: Option<&OsStr>, purpose: Purpose) -> Result<Option<Self>, Failure> {
         Self::from_sources(option, env::var_os(JOURNAL), purpose)
     }
 
-    /// The same, demanded.
-    pub(crate) fn demand(option: Option<&OsStr>, purpose: Purpose) -> Result<Self, Failure> {
+    /// The same, but one of them is required.
+    pub(crate) fn require(option: Option<&OsStr>, purpose: Purpose) -> Result<Self, Failure> {
         Self::find(option, purpose)?.ok_or_else(|| {
             let nothing_done = purpose.nothing_done();
             Failure::invalid(
@@ -51,7 +51,7 @@ impl JournalPlace {
         })
     }
 
-    /// Opens the journal, and makes it if it is not there.
+    /// Opens the journal, and creates it if it does not exist.
     pub(crate) async fn open(&self) -> Result<Journal, Failure> {
         let opened = match &self.kind {
             Kind::File(path) => open_file(path.clone()).await,
@@ -63,9 +63,9 @@ impl JournalPlace {
         opened.inspect(|journal| self.remember(journal)).map_err(|error| self.failure(&error))
     }
 
-    /// Opens the journal if it is there: what only reads must not make one.
-    pub(crate) async fn open_what_is_there(&self) -> Result<Journal, Failure> {
-        self.open_if_there().await?.ok_or_else(|| {
+    /// Opens the journal, which must exist: a command that reads must not create one.
+    pub(crate) async fn open_existing(&self) -> Result<Journal, Failure> {
+        self.open_if_exists().await?.ok_or_else(|| {
             let from = &self.source;
             Failure::invalid(
                 "no_journal",
@@ -74,10 +74,10 @@ impl JournalPlace {
         })
     }
 
-    /// The same, or none.
-    pub(crate) async fn open_if_there(&self) -> Result<Option<Journal>, Failure> {
+    /// Opens the journal if it exists.
+    pub(crate) async fn open_if_exists(&self) -> Result<Option<Journal>, Failure> {
         let opened = match &self.kind {
-            Kind::File(path) if is_nothing(path) => return Ok(None),
+            Kind::File(path) if is_missing(path) => return Ok(None),
             Kind::File(path) => open_file(path.clone()).await,
             Kind::Database(url) => match PostgresStore::connect_to_existing(url).await {
                 Ok(Some(store)) => Journal::open(store).await,
@@ -92,13 +92,13 @@ impl JournalPlace {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
     }
 
-    /// Closes what was opened, so that a journal in a file is left as one file. A dead database, or another process that has
-    /// the file, is waited for one second at most: then the log stays beside the file, and nothing is lost by that.
+    /// Closes the journals, so that a journal in a file is left as one file. Waits at most a second for a dead database or
+    /// another process that has the file open. After that the write-ahead log stays next to the file, and nothing is lost.
     pub(crate) async fn close(&self) {
         let _ = timeout(LONGEST_CLOSING, self.start_closing()).await;
     }
 
-    /// The same on a thread of its own, for who may not wait: dropping a store may wait for its database too.
+    /// The same on another thread, because dropping a store may also wait for its database.
     pub(crate) fn start_closing(&self) -> JoinHandle<()> {
         let opened = mem::take(&mut *self.opened.lock().unwrap_or_else(PoisonError::into_inner));
         let runtime = Handle::current();
@@ -114,28 +114,28 @@ impl JournalPlace {
     fn failure(&self, error: &StoreError) -> Failure {
         let failure = store_failure(error);
         match &self.source {
-            Source::Variable(name) => failure.hint(format!("the journal is the one of {name}: {self}")),
+            Source::Variable(name) => failure.hint(format!("the journal comes from {name}: {self}")),
             _ => failure,
         }
     }
 
-    /// What a person should know before it is used.
+    /// Warnings to show before the journal is used.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let is_seen = matches!(&self.kind, Kind::Database(url) if may_hold_a_password(url));
         (is_seen && self.source == Source::Flag("--journal"))
             .then(|| {
                 format!(
-                    "every user of this machine can read the arguments of its processes, and --journal holds a password: \
-                     set {JOURNAL} in its place"
+                    "every user of this machine can read the arguments of its processes, and --journal contains a password: \
+                     set {JOURNAL} instead"
                 )
             })
             .into_iter()
             .collect()
     }
 
-    /// Whether the path leads to the journal or to a file that belongs to it, however it is spelled.
+    /// Whether the path, however it is spelled, is the journal or one of its files.
     ///
-    /// Such a file must not even be opened: closing it would undo the locks of this process on the journal.
+    /// Such a file must not even be opened: closing it would release this process's locks on the journal.
     pub(crate) fn has(&self, path: &Path) -> bool {
         let Kind::File(journal) = &self.kind else { return false };
         let asked = FileIdentity::of(path);
@@ -167,15 +167,15 @@ impl JournalPlace {
         let scheme = text.to_str().and_then(|text| Some(text.split_once("://")?.0.to_ascii_lowercase()));
         let kind = match scheme.as_deref() {
             Some("postgres" | "postgresql") => {
-                let url = text.into_string().expect("its scheme was read out of a text");
+                let url = text.into_string().expect("its scheme was read from a string");
                 Kind::Database(Zeroizing::new(url))
             }
             Some(_) => {
-                return Err(refused("is neither a path nor an address that begins with postgres://"));
+                return Err(refused("is neither a path nor an address that starts with postgres://"));
             }
             None => {
-                // Absolute, so that no name is taken for one of SQLite's own, such as `:memory:`.
-                let path = path::absolute(&text).map_err(|_| refused("is empty, or no path"))?;
+                // Absolute, so that SQLite does not treat a name such as `:memory:` specially.
+                let path = path::absolute(&text).map_err(|_| refused("is empty, or not a path"))?;
                 Kind::File(path)
             }
         };
@@ -183,10 +183,10 @@ impl JournalPlace {
     }
 }
 
-/// Chosen by this command. A journal that is not closed is opened again as after a crash, and has everything.
+/// Chosen by this command. A journal that was not closed is recovered when it is next opened, and nothing is lost.
 pub(crate) const LONGEST_CLOSING: Duration = Duration::from_secs(1);
 
-/// On a thread of its own, because another process may have the file for seconds.
+/// On another thread, because another process may hold the file for seconds.
 async fn open_file(path: PathBuf) -> Result<Journal, StoreError> {
     let opening = spawn_blocking(move || SqliteStore::open(path)).await;
     let store =
@@ -194,14 +194,14 @@ async fn open_file(path: PathBuf) -> Result<Journal, StoreError> {
     Journal::open(store).await
 }
 
-/// A link that leads nowhere is something, and is refused when it is opened.
-fn is_nothing(path: &Path) -> bool {
+/// A dangling link is not missing: opening it is refused.
+fn is_missing(path: &Path) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound};
 
     path.symlink_metadata().is_err_and(|error| matches!(error.kind(), NotFound | NotADirectory))
 }
 
-/// Why the journal could not do what it was asked, where nothing was sent because of it.
+/// The failure of a journal operation, because of which nothing was sent.
 pub(crate) fn store_failure(error: &StoreError) -> Failure {
     let failure = if error.is_refused() {
         Failure::invalid("journal", error.to_string())
@@ -209,7 +209,7 @@ pub(crate) fn store_failure(error: &StoreError) -> Failure {
         Failure::not_processed("journal", error.to_string())
     };
     match std::error::Error::source(error) {
-        Some(source) => failure.because(source),
+        Some(source) => failure.with_cause(source),
         None => failure,
     }
 }
@@ -218,7 +218,7 @@ impl fmt::Display for JournalPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             Kind::File(path) => {
-                f.write_str(files::shown_name(path).as_deref().unwrap_or("the path that is not shown here"))
+                f.write_str(files::shown_name(path).as_deref().unwrap_or("a path that is not shown here"))
             }
             Kind::Database(url) => f.write_str(&without_secrets(url)),
         }
@@ -232,15 +232,15 @@ impl fmt::Debug for JournalPlace {
     }
 }
 
-/// Something stands between a colon and an at sign, or behind the parameter's name.
+/// Whether there is a colon before the at sign, or a password parameter.
 fn may_hold_a_password(url: &str) -> bool {
     let (_, rest) = url.split_once("://").unwrap_or(("", url));
     let user = rest.rsplit_once('@').map_or("", |(user, _)| user);
     user.contains(':') || rest.contains("password=")
 }
 
-/// The host and the name of the database. Of an address that is not written by the rules nothing is shown, because then
-/// nobody can say where its password ends.
+/// The host and the name of the database. Nothing of a malformed address is shown, because it is unclear where its password
+/// ends.
 fn without_secrets(url: &str) -> String {
     let plain = |text: &str, more: &str| {
         text.chars()
@@ -251,13 +251,13 @@ fn without_secrets(url: &str) -> String {
     let is_ambiguous = rest.len() != address.len() && rest[address.len()..].contains('@');
     let (user, address) = address.split_once('@').unwrap_or(("", address));
     let (hosts, _) = address.split_once('/').unwrap_or((address, ""));
-    // What stands behind a colon where a port is expected may be a password whose host was forgotten.
-    let has_ports_alone =
+    // Text after a colon where a port is expected may be a password, if the host was forgotten.
+    let has_only_ports =
         hosts.split(',').all(|host| match host.rsplit_once(']').unwrap_or(("", host)).1.split_once(':') {
             Some((_, port)) => port.bytes().all(|byte| byte.is_ascii_digit()),
             None => true,
         });
-    if is_ambiguous || !has_ports_alone || !plain(user, ":!$&'()*+,;=") || !plain(address, ":[],/") {
+    if is_ambiguous || !has_only_ports || !plain(user, ":!$&'()*+,;=") || !plain(address, ":[],/") {
         return format!("{scheme}://…");
     }
     format!("{scheme}://{address}")
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_option_goes_before_the_variable_and_an_empty_variable_is_none() {
+    fn option_overrides_variable_and_empty_variable_is_none() {
         let place = found(Some("/a/journal.db"), Some("/b/journal.db")).unwrap().unwrap();
         assert_eq!(
             (place.to_string(), place.source),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_made_absolute_so_that_sqlite_takes_it_for_nothing_else() {
+    fn path_is_made_absolute() {
         for name in [":memory:", "journal.db", "file:journal.db"] {
             let shown = found(Some(name), None).unwrap().unwrap().to_string();
             assert!(shown.ends_with(&format!("/{name}")), "{shown}");
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn no_password_is_shown() {
+    fn password_is_not_shown() {
         for (url, shown) in [
             ("postgres://ada:hunter2@db.example.com:5432/books", "postgres://db.example.com:5432/books"),
             ("postgresql://db.example.com/books?password=hunter2", "postgresql://db.example.com/books"),

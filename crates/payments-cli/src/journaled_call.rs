@@ -1,4 +1,4 @@
-//! A charge with a key, which a journal lets be sent at most once.
+//! A charge with a key, which the journal allows to be sent at most once.
 
 use std::borrow::Cow;
 use std::pin::pin;
@@ -11,19 +11,19 @@ use tokio::time::timeout;
 use crate::args::journal::IntentOptions;
 use crate::args::{ClientOptions, GlobalOptions};
 use crate::call::{self, Call, Prepared};
+use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
-use crate::failure::{FailedAnswer, FailedOutcome, Failure, Purpose, Sent};
+use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent};
 use crate::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, store_failure};
 use crate::output::{self, Output};
-use crate::rehearsal::Rehearsal;
 use crate::report::{IntentNote, Processed, Report};
 use crate::settings::Settings;
 use crate::stderr;
 use crate::trace::Trace;
 
-/// A call that a journal can keep.
+/// A call that can be recorded in a journal.
 pub(crate) trait Charge: Call {
-    /// Sends it, if the journal allows it.
+    /// Sends the request if the journal allows it.
     async fn send_with(
         &self,
         client: &JournaledClient,
@@ -32,16 +32,16 @@ pub(crate) trait Charge: Call {
     ) -> Result<Processed, Error>;
 }
 
-/// What the journal is asked to allow.
+/// Which attempt the journal should allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    /// At most one for the key.
+    /// At most one attempt for the key.
     Only,
-    /// One more, with a key that was rejected.
+    /// One more attempt with a key that was rejected.
     AfterRejection,
 }
 
-/// As [`call::run`], through a journal if the options name one.
+/// Like [`call::run`], through a journal if the options name one.
 pub(crate) fn run<C: Charge>(
     options: GlobalOptions,
     intent: IntentOptions,
@@ -56,44 +56,43 @@ pub(crate) fn run<C: Charge>(
     let ended = call::block_on(async {
         let ended = end(options.client, output, &intent, read).await;
         let closing = intent.place.start_closing();
-        let is_given_up = matches!(&ended, Err(failure) if *failure.kind == *INTERRUPTED);
-        if !is_given_up {
+        let is_interrupted = matches!(&ended, Err(failure) if *failure.kind == *INTERRUPTED);
+        if !is_interrupted {
             let _ = timeout(LONGEST_CLOSING, closing).await;
         }
         ended
     });
     let ended = ended.and_then(|ended| ended);
-    output::finish(output, ended.unwrap_or_else(|failure| failure.of_a(C::PURPOSE).into()))
+    output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(C::PURPOSE).into()))
 }
 
-/// Where a charge is written down, and under which name.
-struct Intention {
+/// Where and under which key a charge is recorded.
+struct JournalOptions {
     place: JournalPlace,
     key: IntentKey,
     attempt: Attempt,
 }
 
 impl IntentOptions {
-    /// A key without a journal, or a journal without a key, is refused: whoever gives one of them counts on both.
-    fn resolve(self) -> Result<Option<Intention>, Failure> {
+    /// A key without a journal, or a journal without a key, is refused: a user who sets one of them relies on both.
+    fn resolve(self) -> Result<Option<JournalOptions>, Failure> {
         let refused = |message: String| Err(Failure::invalid("usage", message));
         match (JournalPlace::find(self.journal.as_deref(), Purpose::MoveMoney)?, self.key) {
             (Some(place), Some(key)) => {
                 let attempt = if self.after_rejection { Attempt::AfterRejection } else { Attempt::Only };
-                Ok(Some(Intention { place, key, attempt }))
+                Ok(Some(JournalOptions { place, key, attempt }))
             }
             (None, None) => Ok(None),
             (None, Some(_)) => refused(format!(
                 "--key needs a journal; nothing was sent: give --journal PLACE or set {JOURNAL}"
             )),
             (Some(_), None) if self.journal.is_some() => refused(
-                "--journal needs --key; nothing was sent: give your own name for what is being paid, such as an \
-                 invoice number"
+                "--journal needs --key; nothing was sent: give your own name for the payment, such as an invoice number"
                     .to_owned(),
             ),
             (Some(_), None) => refused(format!(
                 "{JOURNAL} names a journal and --key is missing; nothing was sent: give --key KEY, or unset the variable \
-                 for a charge that is in no journal"
+                 to charge without a journal"
             )),
         }
     }
@@ -102,7 +101,7 @@ impl IntentOptions {
 async fn end<C: Charge>(
     options: ClientOptions,
     output: Output,
-    Intention { place, key, attempt }: &Intention,
+    JournalOptions { place, key, attempt }: &JournalOptions,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> Result<Report, Failure> {
     let ClientOptions { dry_run, verbose, .. } = options;
@@ -113,9 +112,9 @@ async fn end<C: Charge>(
         Trace::to_stderr().journal(place);
     }
     if dry_run {
-        return Ok(Report::Rehearsed(Rehearsal::of(&call, &settings).await?));
+        return Ok(Report::DryRun(DryRun::of(&call, &settings).await?));
     }
-    let journal = interrupt.unless_arrived(place.open()).await.map_err(unread)?;
+    let journal = interrupt.unless_arrived(place.open()).await.map_err(journal_not_opened)?;
     let client = JournaledClient::new(client, journal);
     let at = SystemTime::now();
     let mut sending = pin!(call.send_with(&client, key, *attempt));
@@ -128,7 +127,7 @@ async fn end<C: Charge>(
         signal = interrupt.arrived() => signal,
     };
     stderr::write(format!(
-        "{signal}: waiting for the answer, so that the journal learns it; once more ends at once\n"
+        "{signal}: waiting for the response so that it can be recorded in the journal; a second signal ends at once\n"
     ));
     tokio::select! {
         biased;
@@ -137,66 +136,59 @@ async fn end<C: Charge>(
             let what = format!("interrupted by {signal}");
             let failure = call::after_sending(&call, INTERRUPTED, &what);
             let message =
-                format!("{}; the key stays listed in the journal until a person resolves it", failure.message);
+                format!("{}; the key stays unknown in the journal until a person resolves it", failure.message);
             let note = IntentNote { key: Some(key.clone()), is_recorded: false, not_recorded: None, same_transaction_as: None };
-            let failure = Failure { message, ..failure }.noted(note);
-            Err(with_what_was_sent(failure, &call, &settings, at))
+            let failure = Failure { message, ..failure }.with_note(note);
+            Err(call::with_sent(failure, &call, &settings, at))
         }
     }
 }
 
-/// The failure of a call whose journal was not opened. An earlier call may have paid, which this one cannot see.
-fn unread(failure: Failure) -> Failure {
+/// The failure of a call whose journal could not be opened: an earlier call may have paid.
+fn journal_not_opened(failure: Failure) -> Failure {
     let is_interrupted = *failure.kind == *INTERRUPTED;
-    // The message of an interruption already says that nothing was sent.
+    // The message about the signal already says that nothing was sent.
     let advice = if is_interrupted {
-        "an earlier call with this key may have paid: the same command then shows its result and sends nothing"
+        "an earlier call with this key may have paid: if so, the same command shows its result and sends nothing"
     } else {
         "nothing was sent now: an earlier call with this key may have paid, so run the same command again when the \
-         journal is back"
+         journal is available"
     };
     let message = format!("{}; {advice}", failure.message);
     let kind = if is_interrupted { "journal".into() } else { failure.kind };
     Failure { outcome: FailedOutcome::Unknown, kind, message, ..failure }
 }
 
-/// The kind of what a signal ended.
+/// The kind of a failure caused by a signal.
 const INTERRUPTED: &str = "interrupted";
 
-/// How a call with a key failed, and of an unknown outcome what it can be found by. `at` is when this call began.
+/// The failure of a call with a key. With an unknown outcome, also what it can be found by. `at` is the start of this call.
 pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {
     let failure = failure(error, settings);
     if error.is_journal() {
-        // Nothing was sent now, and nobody knows what was sent before: there is nothing to search for yet.
+        // Nothing was sent now, and whether anything was sent before is not known: there is nothing to search for yet.
         return failure;
     }
     match error.intent().filter(|_| error.outcome() == Outcome::Unknown) {
-        // An earlier attempt was sent at another time, with what may have been another reference.
+        // An earlier attempt was sent at another time, maybe with another reference.
         Some(intent) => {
             let reference = intent.request.reference.as_deref().map(|text| settings.without_key(text));
             let sent = Sent { amount: intent.request.amount, reference, at: intent.begun_at };
-            failure.of_what_was_sent(sent).searched_by(intent.request.search_by())
+            failure.with_sent(sent).with_search_by(intent.request.search_by())
         }
-        None => with_what_was_sent(failure, call, settings, at),
+        None if failure.outcome == FailedOutcome::Unknown => call::with_sent(failure, call, settings, at),
+        None => failure,
     }
 }
 
-fn with_what_was_sent<C: Call>(failure: Failure, call: &C, settings: &Settings, at: SystemTime) -> Failure {
-    if failure.outcome == FailedOutcome::Unknown {
-        call::of_what_was_sent(failure, call, settings, at)
-    } else {
-        failure
-    }
-}
-
-/// The failure of a call with a key, with the setting that may be to blame.
+/// The failure of a call with a key, with hints.
 fn failure(error: &Error, settings: &Settings) -> Failure {
     let failure = match (error.call_error(), error.store_error()) {
-        (Some(call_error), _) => call::refused(call_error, settings),
+        (Some(call_error), _) => call::failure_of(call_error, settings),
         (None, Some(store_error)) => {
             Failure { outcome: FailedOutcome::Unknown, ..store_failure(store_error) }
         }
-        (None, None) => without_answer(error),
+        (None, None) => without_response(error),
     };
     let note = IntentNote {
         key: (error.kind() != "secret_in_key").then(|| error.key().clone()),
@@ -204,11 +196,11 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
         not_recorded: error.not_recorded().map(|error| format!("{error:#}")),
         same_transaction_as: None,
     };
-    let failure = Failure { message: error.to_string(), ..failure }.noted(note);
-    let status = failure.answer.as_ref().map(|answer| answer.http_status);
+    let failure = Failure { message: error.to_string(), ..failure }.with_note(note);
+    let status = failure.response.as_ref().map(|response| response.http_status);
     match (failure.outcome, status) {
         (FailedOutcome::Rejected, Some(status @ (401 | 403 | 429))) => failure.hint(format!(
-            "the key stays rejected until a person lets it be sent again: \
+            "the key stays rejected until a person allows it to be sent again: \
              payments journal retry --status {status} --key={}",
             shell_word(error.key().as_str())
         )),
@@ -218,16 +210,16 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
     }
 }
 
-/// A key is visible ASCII, some of which means something to a shell.
+/// Quotes a key for a shell if it needs quotes.
 fn shell_word(text: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+=,%".contains(&byte);
     if text.bytes().all(is_plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")).into() }
 }
 
-const NEW_ATTEMPT: &str = "for a new attempt with this key, give --after-rejection";
+const NEW_ATTEMPT: &str = "to make a new attempt with this key, give --after-rejection";
 
-/// What the journal itself says, without any answer of the service to this call.
-fn without_answer(error: &Error) -> Failure {
+/// A failure that the journal reports without a response to this call.
+fn without_response(error: &Error) -> Failure {
     let kind = error.kind().to_owned();
     let failure = match error.outcome() {
         Outcome::NotProcessed if !error.is_recorded() => Failure::invalid(kind, String::new()),
@@ -235,17 +227,17 @@ fn without_answer(error: &Error) -> Failure {
         Outcome::Rejected => Failure::rejected(kind, String::new()),
         Outcome::Unknown => Failure::unknown(kind, String::new()),
     };
-    let answer =
+    let response =
         match error.intent().map(|intent| &intent.state) {
             Some(
                 IntentState::Rejected(kept) | IntentState::NotProcessed(kept) | IntentState::Unknown(kept),
-            ) if error.is_recorded() => FailedAnswer::of_kept(kept),
+            ) if error.is_recorded() => FailedResponse::recorded(kept),
             _ => None,
         };
-    let failure = Failure { answer: answer.map(Box::new), ..failure };
+    let failure = Failure { response: response.map(Box::new), ..failure };
     match error.transaction_id() {
         Some(id) if failure.outcome == FailedOutcome::Unknown && id.path_segment().is_ok() => {
-            failure.look_up_next(id)
+            failure.with_lookup(id)
         }
         _ => failure,
     }

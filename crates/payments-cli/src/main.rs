@@ -1,12 +1,12 @@
-//! The `payments` command: the five operations of the payment service from a shell, the service itself on one's own
-//! machine, and a demonstration of both.
+//! The `payments` command: the five operations of the payment service from a shell, a sandbox of the service on your own
+//! machine, and a demo of both.
 //!
-//! Other programs call it, so its command names, its JSON and its exit codes are fixed. Whatever happens, the exit
-//! code and `outcome` say whether the money can have moved; see [`exit_code`].
+//! Other programs call it, so its command names, JSON and exit codes are fixed. The exit code and `outcome` always say
+//! whether the money can have moved; see [`exit_code`].
 //!
 //! ```console
-//! $ payments demo                                  # a tour of everything, with a service of its own
-//! $ payments sandbox --listen 127.0.0.1:8437       # that service, for any language
+//! $ payments demo                                  # everything in action, against a sandbox
+//! $ payments sandbox --listen 127.0.0.1:8437       # the sandbox, for any language
 //! $ export PAYMENTS_BASE_URL=http://127.0.0.1:8437/api/v1/public PAYMENTS_API_KEY=test_key_of_the_fake_gateway
 //! $ payments check                                 # address, TLS and key, without moving money
 //! $ payments transaction create --file sale.json
@@ -15,15 +15,16 @@
 //!
 //! # What it does not do
 //!
-//! It sends nothing twice by itself, and nothing at all to an environment that was not named: there is no default address,
-//! key or profile. The service's key and card data are never arguments, because other users of the machine could read them
-//! there. It asks no questions, and keeps nothing between calls but what it was told to, such as a journal.
+//! It never sends a payment twice automatically, and sends nothing to an environment that was not named: there is no
+//! default address, key or profile. The API key and card data are never arguments, because other users of the machine
+//! could read them. It asks no questions and stores nothing between calls except what you ask for, such as a journal.
 
 mod args;
 mod batch_report;
 mod call;
 mod commands;
 mod csv_file;
+mod dry_run;
 mod exit_code;
 mod failure;
 mod files;
@@ -33,7 +34,6 @@ mod interrupt;
 mod journal_place;
 mod journaled_call;
 mod output;
-mod rehearsal;
 mod report;
 mod row_file;
 mod settings;
@@ -54,7 +54,7 @@ use crate::args::Arguments;
 use crate::exit_code::ExitCode;
 
 fn main() -> process::ExitCode {
-    panic::set_hook(Box::new(report_the_place));
+    panic::set_hook(Box::new(report_panic));
     let arguments: Vec<_> = std::env::args_os().collect();
     let code = panic::catch_unwind(AssertUnwindSafe(|| run(&arguments))).unwrap_or(ExitCode::Other);
     stderr::finish();
@@ -64,14 +64,14 @@ fn main() -> process::ExitCode {
 fn run(arguments: &[OsString]) -> ExitCode {
     match Arguments::try_parse_from(arguments) {
         Ok(arguments) => commands::run(arguments),
-        Err(error) => usage::answer(&error, arguments),
+        Err(error) => usage::report(&error, arguments),
     }
 }
 
-/// A panic is a defect, and even a defect must not print a card number: its payload may hold input.
-fn report_the_place(info: &PanicHookInfo<'_>) {
+/// Prints only the location: a panic's payload may contain input such as a card number.
+fn report_panic(info: &PanicHookInfo<'_>) {
     stderr::write_last(match info.location() {
-        Some(place) => format!("payments: internal error at {}:{}\n", place.file(), place.line()),
+        Some(location) => format!("payments: internal error at {}:{}\n", location.file(), location.line()),
         None => "payments: internal error\n".to_owned(),
     });
 }

@@ -1,4 +1,4 @@
-//! Where a report goes: stdout and stderr, in one of two shapes.
+//! Writes a report to stdout and stderr, in one of two formats.
 
 use std::io::{self, IsTerminal as _};
 use std::thread;
@@ -16,31 +16,31 @@ use crate::report::{Effect, Processed, Report};
 use crate::style::{self, Style, Tone};
 use crate::{stderr, stdout, text};
 
-/// How this process shows its result.
+/// The format of the result, and the styles of both streams.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     shape: OutputShape,
     stdout: Style,
     stderr: Style,
-    /// Whether somebody looks at stderr while stdout goes elsewhere.
-    is_watched: bool,
+    /// Whether stderr is a terminal and stdout is not.
+    only_stderr_is_terminal: bool,
 }
 
 impl Output {
-    /// `asked_for`, else text for a terminal and JSON for anything else.
-    pub(crate) fn choose(asked_for: Option<OutputShape>) -> Self {
+    /// `requested`, else text on a terminal and JSON otherwise.
+    pub(crate) fn choose(requested: Option<OutputShape>) -> Self {
         let stdout = io::stdout();
-        let shape = asked_for
+        let shape = requested
             .unwrap_or_else(|| if stdout.is_terminal() { OutputShape::Text } else { OutputShape::Json });
         Self {
             shape,
             stdout: Style::of(&stdout),
             stderr: stderr::style(),
-            is_watched: stderr::is_terminal() && !stdout.is_terminal(),
+            only_stderr_is_terminal: stderr::is_terminal() && !stdout.is_terminal(),
         }
     }
 
-    /// Writes the report and says how the process should end.
+    /// Writes the report and returns the exit code.
     pub(crate) fn write(self, report: &Report) -> ExitCode {
         stderr::finish_on_a_terminal();
         self.write_to_stdout(report)
@@ -51,54 +51,47 @@ impl Output {
         self.shape == OutputShape::Text
     }
 
-    /// How text on stdout looks.
+    /// The style of text on stdout.
     pub(crate) fn style(self) -> Style {
         self.stdout
     }
 
-    /// Tells why a result that is in part on stdout already ends too early.
-    pub(crate) fn torn(self, failure: &Failure) -> ExitCode {
+    /// Reports why a result that is already partly on stdout is incomplete.
+    pub(crate) fn write_partial(self, failure: &Failure) -> ExitCode {
         stderr::write_last(text::failed(failure, self.stderr));
         failure.exit_code()
     }
 
-    /// Tells a person of settings that may not be what they mean; a program reads its one document alone.
+    /// Warns a person. A program reads only its JSON document.
     pub(crate) fn warn(self, warnings: &[String]) {
         if self.shape == OutputShape::Json && !stderr::is_terminal() {
             return;
         }
-        let warning = self.stderr.paint(Tone::Doubtful, "WARNING");
+        let warning = self.stderr.paint(Tone::Warning, "WARNING");
         for text in warnings {
             stderr::write(format!("{warning}: {}\n", style::for_terminal(text)));
         }
         stderr::finish_on_a_terminal();
     }
 
-    /// Tells a person what is odd about a success.
-    fn warn_of(self, processed: &Processed) {
-        if let Some(warning) = text::warning(processed, self.stderr) {
-            // The record on stdout shows the other id as well.
-            stderr::write(warning);
-            stderr::finish_on_a_terminal();
-        }
-    }
-
-    /// JSON, and a text for people's eyes; text, with failures on stderr.
-    ///
-    /// A success that cannot be written is [`ExitCode::Other`]: the caller lacks the id, and stderr has it. A failure
-    /// that cannot be written keeps its exit code, which says what matters most.
+    /// A success that cannot be written is [`ExitCode::Other`]: the caller does not have the id, so stderr gets it. A failure
+    /// that cannot be written keeps its exit code, which matters most.
     fn write_to_stdout(self, report: &Report) -> ExitCode {
         let written = match self.shape {
             OutputShape::Json => stdout::print_json(report),
             OutputShape::Text => match report {
                 Report::Processed(processed) => {
-                    self.warn_of(processed);
+                    if let Some(warning) = text::warning(processed, self.stderr) {
+                        // The record on stdout also shows the other id.
+                        stderr::write(warning);
+                        stderr::finish_on_a_terminal();
+                    }
                     stdout::print(&text::processed(processed, self.stdout))
                 }
-                Report::Rehearsed(request) => stdout::print(&text::rehearsed(request, self.stdout)),
-                Report::Checked(checked) => stdout::print(&checked.lines(self.stdout)),
-                Report::Summed(summary) => stdout::print(&summary.lines(self.stdout)),
-                Report::Failed(_) | Report::Refused(_) => Ok(()),
+                Report::DryRun(request) => stdout::print(&text::dry_run(request, self.stdout)),
+                Report::Check(checked) => stdout::print(&checked.lines(self.stdout)),
+                Report::Batch(summary) => stdout::print(&summary.lines(self.stdout)),
+                Report::Failed(_) | Report::InvalidFile(_) => Ok(()),
             },
         };
         if let Some(warning) = report.note().and_then(|note| text::journal_warning(note, self.stderr)) {
@@ -106,26 +99,30 @@ impl Output {
         }
         let for_people = match report {
             Report::Failed(failure)
-                if self.shape == OutputShape::Text || self.is_watched || *failure.kind == *"interrupted" =>
+                if self.shape == OutputShape::Text
+                    || self.only_stderr_is_terminal
+                    || *failure.kind == *"interrupted" =>
             {
                 Some(text::failed(failure, self.stderr))
             }
-            Report::Checked(checked) if self.shape == OutputShape::Json && self.is_watched => {
+            Report::Check(checked) if self.shape == OutputShape::Json && self.only_stderr_is_terminal => {
                 Some(checked.lines(self.stderr))
             }
-            Report::Summed(summary) if self.shape == OutputShape::Json && self.is_watched => {
+            Report::Batch(summary) if self.shape == OutputShape::Json && self.only_stderr_is_terminal => {
                 Some(summary.lines(self.stderr))
             }
-            Report::Refused(problems) if self.shape == OutputShape::Text || self.is_watched => {
+            Report::InvalidFile(problems)
+                if self.shape == OutputShape::Text || self.only_stderr_is_terminal =>
+            {
                 Some(problems.lines(self.stderr))
             }
             _ => None,
         };
         if let Some(text) = for_people {
-            // The exit code still carries the outcome if nobody reads it.
+            // If this is lost, the exit code still has the outcome.
             stderr::write_last(text);
         }
-        match written.err().and_then(|error| unwritten(report, &error)) {
+        match written.err().and_then(|error| not_written(report, &error)) {
             Some(message) => {
                 stderr::write_last(message);
                 ExitCode::Other
@@ -135,8 +132,8 @@ impl Output {
     }
 }
 
-/// What to say of a success that stdout did not take.
-fn unwritten(report: &Report, error: &io::Error) -> Option<String> {
+/// The message for a success that could not be written to stdout.
+fn not_written(report: &Report, error: &io::Error) -> Option<String> {
     let what = match report {
         Report::Processed(Processed { effect: Effect::Moved { transaction_id }, .. }) => {
             return Some(format!(
@@ -149,56 +146,52 @@ fn unwritten(report: &Report, error: &io::Error) -> Option<String> {
             effect: Effect::FoundTransaction { .. } | Effect::FoundCustomer,
             ..
         }) => "found",
-        Report::Rehearsed(_) => "nothing was sent, as asked",
-        Report::Checked(checked) if checked.failure.is_none() => "all is well",
-        Report::Summed(summary) if summary.exit_code() == ExitCode::Processed => {
-            "the billing run has ended as the journal has it"
+        Report::DryRun(_) => "nothing was sent, as requested",
+        Report::Check(checked) if checked.failure.is_none() => "every step passed",
+        Report::Batch(summary) if summary.exit_code() == ExitCode::Processed => {
+            "the billing run has finished, and the journal has every outcome"
         }
-        Report::Checked(_) | Report::Summed(_) | Report::Refused(_) | Report::Failed(_) => return None,
+        Report::Check(_) | Report::Batch(_) | Report::InvalidFile(_) | Report::Failed(_) => return None,
     };
     Some(format!("{what}, but the result could not be written to stdout ({error})\n"))
 }
 
-/// How long somebody who has given the command up waits for its report.
-const LAST_MOMENT: Duration = Duration::from_secs(1);
+/// How long the report may take after the user has abandoned the command.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Writes the report of a command that has caught signals, and says how the process should end.
+/// Writes the report of a command that catches signals, and returns the exit code.
 ///
-/// Whoever reads a pipe may stop reading it. The signals stay caught until the process ends, so a thread writes, and a
-/// signal ends the wait for it; a report that nobody took is one that could not be written.
+/// A reader may stop reading its pipe. Signals stay caught until the process ends, so another thread writes, and a signal
+/// ends the wait for it. The report then counts as not written.
 pub(crate) fn finish(output: Output, report: Report) -> ExitCode {
     let Ok(runtime) = runtime::Builder::new_current_thread().enable_all().build() else {
         return output.write(&report);
     };
-    let code = runtime.block_on(written(output, report));
+    let code = runtime.block_on(write_or_interrupt(output, report));
     runtime.shutdown_background();
     code
 }
 
-async fn written(output: Output, report: Report) -> ExitCode {
+async fn write_or_interrupt(output: Output, report: Report) -> ExitCode {
     let Ok(mut interrupt) = Interrupt::install() else { return output.write(&report) };
-    let unread = unread(&report);
-    let is_given_up = matches!(&report, Report::Summed(summary) if summary.is_given_up());
-    let (tell, told) = oneshot::channel();
+    // A success that could not be written is not a success.
+    let unread = match report.exit_code() {
+        ExitCode::Processed => ExitCode::Other,
+        code => code,
+    };
+    let is_given_up = matches!(&report, Report::Batch(summary) if summary.is_given_up());
+    let (sender, written) = oneshot::channel();
     let writing = thread::Builder::new().name("report".to_owned()).spawn(move || {
-        // The process may have ended.
-        let _ = tell.send(output.write(&report));
+        // The receiver may have stopped waiting.
+        let _ = sender.send(output.write(&report));
     });
     if writing.is_err() {
         return unread;
     }
     tokio::select! {
         biased;
-        code = told => code.unwrap_or(unread),
+        code = written => code.unwrap_or(unread),
         _ = interrupt.arrived() => unread,
-        () = sleep(LAST_MOMENT), if is_given_up => unread,
-    }
-}
-
-/// How the process ends if nobody takes the report: a success that cannot be told is none.
-fn unread(report: &Report) -> ExitCode {
-    match report.exit_code() {
-        ExitCode::Processed => ExitCode::Other,
-        code => code,
+        () = sleep(REPORT_TIMEOUT), if is_given_up => unread,
     }
 }

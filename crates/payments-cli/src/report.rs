@@ -1,4 +1,4 @@
-//! How a client command ended, and its one JSON document.
+//! The result of a client command, and its JSON document.
 
 use payments_core::Success;
 use payments_journal::{IntentKey, Journaled};
@@ -10,24 +10,24 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::batch_report::{Problems, Summary};
-use crate::commands::Checked;
+use crate::commands::CheckReport;
+use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Sent};
-use crate::rehearsal::Rehearsal;
 
-/// How a client command ended.
+/// The result of a client command.
 #[derive(Clone, Debug)]
 pub(crate) enum Report {
     /// `"outcome":"processed"`
     Processed(Processed),
     /// `"outcome":"dry_run"`
-    Rehearsed(Rehearsal),
+    DryRun(DryRun),
     /// The steps of a check, with any outcome.
-    Checked(Box<Checked>),
+    Check(Box<CheckReport>),
     /// A billing run, with any outcome.
-    Summed(Box<Summary>),
-    /// A file of which no row is sent.
-    Refused(Box<Problems>),
+    Batch(Box<Summary>),
+    /// A file with errors, of which no row is sent or written.
+    InvalidFile(Box<Problems>),
     /// Any other outcome.
     Failed(Box<Failure>),
 }
@@ -35,20 +35,20 @@ pub(crate) enum Report {
 impl Report {
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Processed(_) | Self::Rehearsed(_) => ExitCode::Processed,
-            Self::Checked(checked) => checked.exit_code(),
-            Self::Summed(summary) => summary.exit_code(),
-            Self::Refused(problems) => problems.exit_code(),
+            Self::Processed(_) | Self::DryRun(_) => ExitCode::Processed,
+            Self::Check(checked) => checked.exit_code(),
+            Self::Batch(summary) => summary.exit_code(),
+            Self::InvalidFile(problems) => problems.exit_code(),
             Self::Failed(failure) => failure.exit_code(),
         }
     }
 
-    /// What the journal says, if the call has a key.
+    /// The journal's part of the result, if the call has a key.
     pub(crate) fn note(&self) -> Option<&IntentNote> {
         match self {
             Self::Processed(processed) => processed.note.as_ref(),
             Self::Failed(failure) => failure.advice.note.as_ref(),
-            Self::Rehearsed(_) | Self::Checked(_) | Self::Summed(_) | Self::Refused(_) => None,
+            Self::DryRun(_) | Self::Check(_) | Self::Batch(_) | Self::InvalidFile(_) => None,
         }
     }
 }
@@ -59,7 +59,7 @@ impl From<Failure> for Report {
     }
 }
 
-/// The document's member names are fixed: other programs read it.
+/// Other programs read this document: its member names are fixed.
 #[derive(Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 enum Document<'a> {
@@ -70,7 +70,7 @@ enum Document<'a> {
         note: Option<&'a IntentNote>,
     },
     DryRun {
-        request: &'a Rehearsal,
+        request: &'a DryRun,
     },
 }
 
@@ -81,10 +81,10 @@ impl Serialize for Report {
                 Document::Processed { http_status: *http_status, data, note: note.as_ref() }
                     .serialize(serializer)
             }
-            Self::Rehearsed(request) => Document::DryRun { request }.serialize(serializer),
-            Self::Checked(checked) => checked.serialize(serializer),
-            Self::Summed(summary) => summary.serialize(serializer),
-            Self::Refused(problems) => problems.serialize(serializer),
+            Self::DryRun(request) => Document::DryRun { request }.serialize(serializer),
+            Self::Check(checked) => checked.serialize(serializer),
+            Self::Batch(summary) => summary.serialize(serializer),
+            Self::InvalidFile(problems) => problems.serialize(serializer),
             Self::Failed(failure) => FailedDocument::of(failure).serialize(serializer),
         }
     }
@@ -106,7 +106,7 @@ impl<'a> FailedDocument<'a> {
     }
 }
 
-/// `error` of a failed command: the documented members always, the further ones where known.
+/// The member `error` of a failed command: the documented members always, the others where known.
 #[derive(Serialize)]
 struct ErrorObject<'a> {
     kind: &'a str,
@@ -133,20 +133,20 @@ struct ErrorObject<'a> {
 
 impl<'a> ErrorObject<'a> {
     fn of(failure: &'a Failure) -> Self {
-        let (answer, sent) = (failure.answer.as_deref(), failure.sent.as_deref());
-        let answered = answer.and_then(|answer| answer.transaction_id.as_deref());
+        let (response, sent) = (failure.response.as_deref(), failure.sent.as_deref());
+        let responded = response.and_then(|response| response.transaction_id.as_deref());
         let to_look_up = failure.advice.to_look_up.as_ref().map(TransactionId::as_str);
         Self {
             kind: &failure.kind,
             message: &failure.message,
-            http_status: answer.map(|answer| answer.http_status),
-            status_code: answer.and_then(|answer| answer.status_code.as_deref()).map(StatusCode::read),
-            transaction_id: answered.or(to_look_up),
+            http_status: response.map(|response| response.http_status),
+            status_code: response.and_then(|response| response.status_code.as_deref()).map(StatusCode::read),
+            transaction_id: responded.or(to_look_up),
             violations: failure.violations.iter().map(ViolationObject::of).collect(),
             cause: failure.cause.as_deref(),
-            reason: answer.and_then(|answer| answer.reason.as_deref()),
-            request_id: answer.and_then(|answer| answer.request_id.as_deref()),
-            retry_after_seconds: answer.and_then(|answer| answer.retry_after_seconds),
+            reason: response.and_then(|response| response.reason.as_deref()),
+            request_id: response.and_then(|response| response.request_id.as_deref()),
+            retry_after_seconds: response.and_then(|response| response.retry_after_seconds),
             amount: sent.and_then(|sent| sent.amount),
             reference: sent.and_then(|sent| sent.reference.as_deref()),
             sent_at: sent.map(Sent::timestamp),
@@ -154,7 +154,7 @@ impl<'a> ErrorObject<'a> {
     }
 }
 
-/// The `status_code` of a response, which comes without its quotes: a number if it is one, else its text.
+/// The `status_code` of a response, which is passed without quotes: a number if it is one, else a string.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum StatusCode<'a> {
@@ -180,7 +180,7 @@ impl<'a> ViolationObject<'a> {
     }
 }
 
-/// An amount as a JSON number with all of its digits, or null.
+/// An amount as a JSON number with all its digits, or null.
 #[allow(clippy::ref_option, reason = "serde passes a field by reference")]
 pub(crate) fn exact<S: Serializer>(amount: &Option<Amount>, serializer: S) -> Result<S::Ok, S::Error> {
     match amount {
@@ -189,15 +189,15 @@ pub(crate) fn exact<S: Serializer>(amount: &Option<Amount>, serializer: S) -> Re
     }
 }
 
-/// What the service did or found.
+/// A success.
 #[derive(Clone, Debug)]
 pub(crate) struct Processed {
-    /// None if the answer came to an earlier call.
+    /// `None` if an earlier call received the response.
     pub(crate) http_status: Option<u16>,
     pub(crate) effect: Effect,
-    /// The answer's `data` with the interface's names. Text, so that no amount passes through a binary number.
+    /// The response's `data` with the interface's names. Text, so that no amount passes through a binary number.
     pub(crate) data: Box<RawValue>,
-    /// What the journal says, if the call has a key.
+    /// The journal's part of the result, if the call has a key.
     pub(crate) note: Option<IntentNote>,
 }
 
@@ -206,27 +206,27 @@ pub(crate) struct Processed {
 pub(crate) enum Effect {
     /// A payment or a void was processed under this `TransactionId`.
     Moved {
-        /// What the answer calls it.
+        /// The id in the response.
         transaction_id: String,
     },
-    /// A look-up of a transaction: nothing changed.
+    /// A lookup of a transaction: nothing changed.
     FoundTransaction {
         asked: TransactionId,
-        /// The record's own id. A broken or hostile service may answer with the record of another transaction.
+        /// The record's own id. A broken or hostile service may return the record of another transaction.
         found: TransactionId,
     },
-    /// A look-up of a customer: nothing changed.
+    /// A lookup of a customer: nothing changed.
     FoundCustomer,
 }
 
 impl Processed {
-    /// `data` as JSON.
+    /// A payment or a void; `data` is JSON.
     pub(crate) fn moved<T>(success: &Success<T>, data: String, transaction_id: &TransactionId) -> Self {
         let effect = Effect::Moved { transaction_id: transaction_id.to_string() };
         Self::of(success, effect, raw(data))
     }
 
-    /// The result of a call with a key. Of an earlier answer the journal has kept the id alone.
+    /// The result of a call with a key. Of an earlier response the journal has kept only the id.
     pub(crate) fn journaled<T>(
         journaled: Journaled<T>,
         key: &IntentKey,
@@ -256,8 +256,8 @@ impl Processed {
         Self::of(success, effect, raw(success.to_json()))
     }
 
-    /// The record that was asked for, looked up on the way to something else.
-    pub(crate) fn found_on_the_way(record: &TransactionRecord) -> Self {
+    /// A record that a command looked up as one of its steps.
+    pub(crate) fn found_record(record: &TransactionRecord) -> Self {
         let id = &record.transaction_id;
         let effect = Effect::FoundTransaction { asked: id.clone(), found: id.clone() };
         Self { http_status: None, effect, data: raw(record.to_json()), note: None }
@@ -272,24 +272,24 @@ impl Processed {
     }
 }
 
-/// What `to_json` returns is JSON; were it not, the `TransactionId` must still get out.
+/// `to_json` returns JSON. If it ever did not, the `TransactionId` must still be reported.
 fn raw(json: String) -> Box<RawValue> {
     RawValue::from_string(json).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// What the journal adds to the outcome of a call with a key.
+/// The journal's part of the result of a call with a key.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct IntentNote {
-    /// Unless it holds a secret.
+    /// `None` if it contains a secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<IntentKey>,
-    /// The outcome is that of an earlier call: nothing was sent now.
+    /// The outcome is from an earlier call: nothing was sent now.
     #[serde(rename = "recorded", skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_recorded: bool,
-    /// Why the outcome could not be written to the journal, if so.
+    /// Why the outcome could not be recorded in the journal.
     #[serde(rename = "journal", skip_serializing_if = "Option::is_none", serialize_with = "not_recorded")]
     pub(crate) not_recorded: Option<String>,
-    /// Another intent that is processed as the same transaction.
+    /// Another key that was processed as the same transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) same_transaction_as: Option<IntentKey>,
 }
@@ -297,18 +297,18 @@ pub(crate) struct IntentNote {
 #[allow(clippy::ref_option, reason = "serde passes a field by reference")]
 fn not_recorded<S: Serializer>(why: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
     let why = why.as_deref().unwrap_or_default();
-    serializer.collect_str(&format_args!("the outcome could not be written down: {why}"))
+    serializer.collect_str(&format_args!("the outcome could not be recorded: {why}"))
 }
 
 impl IntentNote {
-    /// For people.
+    /// The rows for people.
     pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         let Self { key, is_recorded, not_recorded, same_transaction_as } = self;
         let mut rows: Vec<_> = key.iter().map(|key| ("key", key.as_str().to_owned())).collect();
         if *is_recorded {
             rows.push(("recorded", "by an earlier call; nothing was sent now".to_owned()));
         }
-        rows.extend(not_recorded.iter().map(|why| ("NOT WRITTEN", why.clone())));
+        rows.extend(not_recorded.iter().map(|why| ("NOT RECORDED", why.clone())));
         rows.extend(same_transaction_as.iter().map(|other| ("SAME AS", other.to_string())));
         rows
     }

@@ -1,5 +1,4 @@
-//! A file with a row for each payment. That of a billing run is read twice through one open handle, and watched for changes
-//! between.
+//! A file with a row for each payment. The file of a billing run is read twice through one handle, and checked for changes.
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read as _, Seek as _};
@@ -15,30 +14,30 @@ pub(crate) struct RowFile {
     file: File,
     format: Format,
     state: State,
-    /// Where it may be shown.
+    /// The file's name, if it may be shown.
     pub(crate) name: Option<String>,
 }
 
-/// What a file is read for, which decides how a message calls it.
+/// The purpose of a file, which decides its name in messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// To be charged.
+    /// The file of `batch run`.
     #[default]
     BillingRun,
-    /// `journal export --run`
+    /// The file of `journal export --run`.
     Run,
-    /// `journal resolve --from`
+    /// The file of `journal resolve --from`.
     Resolutions,
 }
 
-/// How the rows are written.
+/// The format of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Csv,
     JsonLines,
 }
 
-/// What tells whether somebody has written to the file.
+/// Changes when the file is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     length: u64,
@@ -46,15 +45,15 @@ struct State {
 }
 
 impl RowFile {
-    /// Opens the file. Its format is told by its name, else by its first byte.
+    /// Opens the file. Its name, or else its first byte, decides the format.
     pub(crate) fn open(path: &Path, role: Role) -> Result<Self, Failure> {
         let shown = files::name_in_brackets(path);
         let refused = |why: &str| role.refused(&format!("{shown} {why}"));
-        let cannot_be_read = |error: io::Error| refused("cannot be read").because(&error);
+        let cannot_be_read = |error: io::Error| refused("cannot be read").with_cause(&error);
         let irregular = || {
             refused(match role {
                 Role::BillingRun => {
-                    "must be a regular file, because it is read twice: to check every row, then to send it"
+                    "must be a regular file, because it is read twice: first to check every row, then to send it"
                 }
                 Role::Run | Role::Resolutions => "must be a regular file",
             })
@@ -62,7 +61,7 @@ impl RowFile {
         if path == Path::new("-") {
             return Err(irregular());
         }
-        // Before it is opened: a named pipe would wait for somebody to write to it.
+        // Before it is opened: opening a named pipe would wait for a writer.
         let metadata = path.metadata().map_err(cannot_be_read)?;
         if metadata.is_dir() {
             return Err(refused("is a directory"));
@@ -81,7 +80,7 @@ impl RowFile {
         let mut beginning = Vec::new();
         (&mut file).take(4).read_to_end(&mut beginning).map_err(cannot_be_read)?;
         if beginning.starts_with(b"\xff\xfe") || beginning.starts_with(b"\xfe\xff") {
-            return Err(refused("is UTF-16, and must be UTF-8: save it as CSV UTF-8"));
+            return Err(refused("is UTF-16 and must be UTF-8: save it as CSV UTF-8"));
         }
         let format = Format::of(path, &beginning);
         Ok(Self { file, format, state: State::of(&metadata), name: files::shown_name(path) })
@@ -91,18 +90,18 @@ impl RowFile {
         self.format
     }
 
-    /// The content from its beginning.
+    /// A reader from the start of the file.
     pub(crate) fn rewound(&mut self) -> io::Result<BufReader<File>> {
         self.file.rewind()?;
         Ok(BufReader::with_capacity(READ_AT_ONCE, self.file.try_clone()?))
     }
 
-    /// Whether somebody has written to it since it was opened.
+    /// Whether the file was written to since it was opened.
     pub(crate) fn has_changed(&self) -> io::Result<bool> {
         Ok(State::of(&self.file.metadata()?) != self.state)
     }
 
-    /// The same open file, to ask the same question later.
+    /// A second handle, to check for changes later.
     pub(crate) fn try_clone(&self) -> io::Result<Self> {
         let Self { file, format, state, name } = self;
         Ok(Self { file: file.try_clone()?, format: *format, state: *state, name: name.clone() })
@@ -110,7 +109,7 @@ impl RowFile {
 }
 
 impl Role {
-    /// The word for what is wrong with the file.
+    /// The error kind of a file with errors.
     pub(crate) const fn kind(self) -> &'static str {
         match self {
             Self::BillingRun => "batch_file",
@@ -126,7 +125,7 @@ impl Role {
         }
     }
 
-    /// `why` goes on after the file.
+    /// Refuses the file; `why` continues a sentence that starts with the file.
     pub(crate) fn refused(self, why: &str) -> Failure {
         let file = match self {
             Self::BillingRun => "the file of the billing run",
@@ -164,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_format_is_told_by_the_name_and_else_by_the_first_byte() {
+    fn format_is_decided_by_name_then_first_byte() {
         let format = |path: &str, beginning: &[u8]| Format::of(Path::new(path), beginning);
         assert_eq!(format("a.csv", b"{"), Format::Csv);
         assert_eq!(format("a.JSONL", b"Key,"), Format::JsonLines);

@@ -1,5 +1,5 @@
-//! Where the service is, the key that opens it, how long to wait and through which proxy: each from its option, else from
-//! the environment, else from the chosen profile.
+//! Base address, API key, deadline, certificate authority and proxy: each from its option, else from the environment, else
+//! from the chosen profile.
 
 mod access;
 mod profile;
@@ -18,18 +18,18 @@ use zeroize::Zeroizing;
 
 use self::profile::{Profile, ProfileKey};
 use self::proxy::Proxy;
-use self::source::{API_KEY, API_KEY_FILE, BASE_URL, Environment, KeptKey, text_variable, variable};
+use self::source::{API_KEY, API_KEY_FILE, BASE_URL, Environment, SecretKey, text_variable, variable};
 pub(crate) use self::source::{KeySource, Source};
 use crate::args::ClientOptions;
 use crate::failure::Failure;
 use crate::files;
 
-/// The settings of one call, resolved and checked.
+/// The validated settings of a call.
 #[derive(Debug)]
 pub(crate) struct Settings {
     endpoint: Endpoint,
-    key: KeptKey,
-    /// The base address without the key, which somebody may have put there.
+    key: SecretKey,
+    /// The base address with the key masked, in case the user put it there.
     shown_base_url: String,
     base_url_source: Source,
     key_source: KeySource,
@@ -40,11 +40,11 @@ pub(crate) struct Settings {
     warnings: Vec<String>,
 }
 
-/// A certificate authority to trust as well.
+/// An additional certificate authority to trust.
 #[derive(Debug)]
 struct Authority {
     pem: Vec<u8>,
-    /// The file, where it may be shown.
+    /// The file, if it may be shown.
     name: Option<String>,
     source: Source,
 }
@@ -55,7 +55,7 @@ impl Settings {
         Self::from_sources(options, &|name| env::var_os(name))
     }
 
-    /// A client that these settings describe, over a real network. Nothing is sent yet.
+    /// A client with these settings over a real network. Nothing is sent yet.
     pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
         let mut transport = HyperTransport::builder();
         if let Some(authority) = &self.extra_ca {
@@ -75,7 +75,7 @@ impl Settings {
                 }
                 _ => failure,
             }
-            .because(&error)
+            .with_cause(&error)
         })?;
         Ok(self.client_over(transport))
     }
@@ -89,12 +89,12 @@ impl Settings {
         self.endpoint.base_url()
     }
 
-    /// The same for messages.
+    /// The base address for messages.
     pub(crate) fn shown_base_url(&self) -> &str {
         &self.shown_base_url
     }
 
-    /// A text of the caller's without the key and without card numbers, which somebody may have put there.
+    /// The text with the key and card numbers masked.
     pub(crate) fn without_key(&self, text: &str) -> String {
         self.key.mask(text)
     }
@@ -107,7 +107,7 @@ impl Settings {
         &self.base_url_source
     }
 
-    /// What to look at when something answers that there is nothing at the path.
+    /// The hint for a 404 that is not about the id.
     pub(crate) fn path_hint(&self) -> String {
         format!(
             "check the base address ({}), which must end in the service's path prefix, such as /api/v1/public",
@@ -115,12 +115,11 @@ impl Settings {
         )
     }
 
-    /// What to name when the service refuses the key.
     pub(crate) fn key_source(&self) -> &KeySource {
         &self.key_source
     }
 
-    /// How long the whole call may take.
+    /// The deadline of the whole call.
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout.unwrap_or(Deadlines::DEFAULT_TOTAL)
     }
@@ -129,17 +128,17 @@ impl Settings {
         &self.timeout_source
     }
 
-    /// The file of an additional authority, where it may be shown, and what set it.
+    /// The file of the additional authority, if it may be shown, and its source.
     pub(crate) fn ca_cert(&self) -> Option<(Option<&str>, &Source)> {
         self.extra_ca.as_ref().map(|authority| (authority.name.as_deref(), &authority.source))
     }
 
-    /// Host and port of the egress proxy, and what set it.
+    /// Host and port of the egress proxy, and its source.
     pub(crate) fn proxy(&self) -> Option<(&str, &Source)> {
         self.proxy.as_ref().map(|proxy| (&*proxy.host_and_port, &proxy.source))
     }
 
-    /// Each setting with its source, as a line.
+    /// A line for each setting with its source.
     pub(crate) fn described(&self) -> Vec<String> {
         let mut lines = vec![
             format!("base address {} ({})", self.shown_base_url, self.base_url_source),
@@ -154,14 +153,14 @@ impl Settings {
         lines
     }
 
-    /// What a person should know before money moves.
+    /// Warnings to show before money moves.
     pub(crate) fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Every problem is told at once.
+    /// Reports all problems together.
     fn from_sources(options: &ClientOptions, environment: Environment<'_>) -> Result<Self, Failure> {
-        // A profile that cannot be had would make everything it sets seem to be missing, so it is told alone.
+        // A missing profile is reported alone, because everything that it sets would also seem to be missing.
         let profile = profile::chosen(options, environment)?;
         let profile = profile.as_ref();
         let extra_ca = authority(options, profile).transpose();
@@ -187,7 +186,7 @@ impl Settings {
                     warnings,
                     shown_base_url: mask(endpoint.base_url(), &[&key]).into_owned(),
                     endpoint,
-                    key: KeptKey::new(key),
+                    key: SecretKey::new(key),
                     base_url_source,
                     key_source,
                     timeout,
@@ -198,7 +197,7 @@ impl Settings {
             }
             (base_url, key, extra_ca, proxy) => {
                 let problems = [base_url.err(), key.err(), extra_ca.err(), proxy.err()].into_iter().flatten();
-                Err(problems.reduce(Failure::and).expect("one of the four is a problem"))
+                Err(problems.reduce(Failure::and).expect("at least one of the four failed"))
             }
         }
     }
@@ -234,14 +233,14 @@ fn base_url(
             }
         }
     };
-    // With any key, so that a wrong address and a missing key are told at once.
+    // With a placeholder key, so that a wrong address and a missing key are reported together.
     if let Err(error) = Endpoint::new(&base_url, ApiKey::new("any")?) {
         return Err(Failure::from(error).hint(format!("the base address came from {source}")));
     }
     Ok((base_url, source))
 }
 
-/// A checked key: the option's file, else the key in the environment, else the file that the environment names, else the profile's.
+/// The validated key: from the option's file, else the variable, else the variable's file, else the profile.
 fn api_key(
     options: &ClientOptions,
     environment: Environment<'_>,
@@ -250,13 +249,13 @@ fn api_key(
     let key = if let Some(path) = &options.api_key_file {
         key_file(path, path, KeySource::File(Source::Flag("--api-key-file")))?
     } else if let Some(key) = text_variable(API_KEY, environment)? {
-        Key::itself(Zeroizing::new(key), Source::Variable(API_KEY))
+        Key::inline(Zeroizing::new(key), Source::Variable(API_KEY))
     } else if let Some(path) = variable(API_KEY_FILE, environment).map(PathBuf::from) {
         key_file(&path, &path, KeySource::File(Source::Variable(API_KEY_FILE)))?
     } else {
         match profile {
             Some(Profile { key: Some(ProfileKey::Key(key)), name, .. }) => {
-                Key::itself(key.clone(), Source::Profile(name.clone()))
+                Key::inline(key.clone(), Source::Profile(name.clone()))
             }
             Some(Profile { key: Some(ProfileKey::File(path)), name, folder, .. }) => {
                 let source = KeySource::File(Source::Profile(name.clone()));
@@ -277,34 +276,34 @@ fn api_key(
     }
 }
 
-/// The key, and what is to be said of it.
+/// The key, its source and a warning about it.
 struct Key {
     text: Zeroizing<String>,
     source: KeySource,
-    /// Of a file that others may read.
+    /// If others can read the key's file.
     warning: Option<String>,
 }
 
 impl Key {
-    /// A key that stands in the source itself.
-    fn itself(text: Zeroizing<String>, source: Source) -> Self {
+    /// A key that is not in a file of its own.
+    fn inline(text: Zeroizing<String>, source: Source) -> Self {
         Self { text, source: KeySource::Key(source), warning: None }
     }
 }
 
-/// The key in the file at `path`; `written` is what a message may name, for it can be judged whether that is a key.
+/// Reads the key from the file at `path`. `written` is the path as the user wrote it, for messages.
 fn key_file(path: &Path, written: &Path, source: KeySource) -> Result<Key, Failure> {
-    let told = |what: &str| {
+    let about_file = |what: &str| {
         let name = files::key_name_in_brackets(written);
         format!("{source}{name} {what}")
     };
     let refused = |why: &str| {
-        let why = told(why);
+        let why = about_file(why);
         Failure::invalid("configuration", format!("{why}; nothing was sent"))
     };
-    let cannot_be_read = |error: io::Error| refused("cannot be read").because(&error);
+    let cannot_be_read = |error: io::Error| refused("cannot be read").with_cause(&error);
     let file = File::open(path).map_err(cannot_be_read)?;
-    // Of the open file: a path may lead elsewhere a moment later.
+    // The metadata of the open file: the path may lead to another file a moment later.
     let metadata = file.metadata().map_err(cannot_be_read)?;
     if let Some(why) = access::refusal_of_key_file(&metadata) {
         return Err(refused(why));
@@ -314,11 +313,11 @@ fn key_file(path: &Path, written: &Path, source: KeySource) -> Result<Key, Failu
         .ok_or_else(|| refused("is too large to hold a key"))?;
     let key = std::str::from_utf8(&bytes).map_err(|_| refused("is not text"))?;
     let text = Zeroizing::new(without_final_newline(key).to_owned());
-    let warning = access::warning_of_key_file(&metadata).map(told);
+    let warning = access::warning_of_key_file(&metadata).map(about_file);
     Ok(Key { text, source, warning })
 }
 
-/// One newline, which editors and `echo` add; a second one is no accident of theirs and makes the key invalid.
+/// Removes the one newline that editors and `echo` add. A second one makes the key invalid.
 fn without_final_newline(text: &str) -> &str {
     let text = text.strip_suffix('\n').unwrap_or(text);
     text.strip_suffix('\r').unwrap_or(text)
@@ -354,31 +353,31 @@ fn certificate(path: &Path, source: Source) -> Result<Authority, Failure> {
         Failure::invalid("configuration", format!("the file of {of}{name} {why}; nothing was sent"))
     };
     let bytes = files::read(path, LARGEST_CERTIFICATE_FILE)
-        .map_err(|error| refused("cannot be read").because(&error))?
+        .map_err(|error| refused("cannot be read").with_cause(&error))?
         .ok_or_else(|| refused("is larger than 1 MiB"))?;
     Ok(Authority { pem: bytes.to_vec(), name: files::shown_name(path), source })
 }
 
-/// Whoever chooses a profile means its address and its key, and a variable that is left over in the shell goes before
-/// both: a charge meant for a test may be real.
+/// Warns if a variable overrides the profile's address or key: a variable left over in the shell could turn a test charge
+/// into a real one.
 fn warnings(profile: Option<&Profile>, base_url: &Source, key: &KeySource) -> Vec<String> {
     let Some(Profile { name, base_url: own_url, key: own_key, .. }) = profile else { return Vec::new() };
     let mut warnings = Vec::new();
     if let (Some(_), Source::Variable(variable)) = (own_url, base_url) {
-        warnings.push(format!("{variable} is set and goes before the base address of {name}"));
+        warnings.push(format!("{variable} is set and overrides the base address of {name}"));
     }
     if let (
         Some(_),
         KeySource::Key(Source::Variable(variable)) | KeySource::File(Source::Variable(variable)),
     ) = (own_key, key)
     {
-        warnings.push(format!("{variable} is set and goes before the key of {name}"));
+        warnings.push(format!("{variable} is set and overrides the key of {name}"));
     }
     warnings
 }
 
-/// Larger than any key that is sent in a header, small enough for a wrong file to be refused at once.
+/// Larger than any key that fits in a header, and small enough to refuse a wrong file at once.
 const LARGEST_KEY_FILE: usize = 16 * 1024;
 
-/// A whole system's bundle of authorities is about a quarter of this.
+/// About four times the size of a system's bundle of authorities.
 const LARGEST_CERTIFICATE_FILE: usize = 1024 * 1024;

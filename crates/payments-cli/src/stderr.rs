@@ -1,8 +1,7 @@
-//! Stderr, written by one thread: nothing else in this process writes there.
+//! Stderr, written by one thread. Nothing else in this process writes there.
 //!
-//! A parent may stop reading a pipe, and a person may stop a terminal. What is shown then is lost and counted, and no
-//! charge, no signal and no exit code waits for it. The flags of the descriptor stay as they are, because other processes
-//! share it.
+//! A parent may stop reading a pipe, and a user may pause a terminal. Lines written then are dropped and counted, and no
+//! charge, signal or exit code waits for them. The descriptor's flags stay unchanged, because other processes share it.
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal as _, Write};
@@ -14,9 +13,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::style::Style;
 
-/// How far a billing run is, as a bar shows it.
+/// The progress of a billing run, as a bar shows it.
 #[derive(Debug)]
-pub(crate) struct Standing {
+pub(crate) struct BarState {
     pub(crate) ended: u64,
     pub(crate) total: u64,
     pub(crate) message: String,
@@ -26,37 +25,37 @@ pub(crate) fn is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
-/// How text on stderr looks.
+/// The style of text on stderr.
 pub(crate) fn style() -> Style {
     Style::of(&io::stderr())
 }
 
-/// Shows `text`, which has its own line breaks. Never waits: if too much waits already, it is lost and counted.
+/// Writes `text`, which includes its line breaks. Never waits: if the queue is full, the text is dropped and counted.
 pub(crate) fn write(text: impl Into<String>) {
     STDERR.push(Item::Text(text.into()), MOST_WAITING);
 }
 
-/// The same for what a command says at its end, which is not lost to what waits before it.
+/// The same for a final message, which is never dropped.
 pub(crate) fn write_last(text: impl Into<String>) {
     STDERR.push(Item::Text(text.into()), usize::MAX);
 }
 
-/// Draws a bar beneath everything else, on a terminal.
-pub(crate) fn draw(standing: Standing) {
-    STDERR.push(Item::Bar(standing), MOST_WAITING);
+/// Draws the progress bar below everything else, on a terminal.
+pub(crate) fn draw(bar: BarState) {
+    STDERR.push(Item::Bar(bar), MOST_WAITING);
 }
 
-/// Takes the bar away.
+/// Removes the bar.
 pub(crate) fn end_bar() {
     STDERR.push(Item::NoBar, usize::MAX);
 }
 
-/// Waits until everything is written, or for a second if nobody reads it.
+/// Waits until everything is written, but at most a second.
 pub(crate) fn finish() {
     STDERR.finish();
 }
 
-/// The same before something goes to stdout, which a terminal is to show after what stands here.
+/// The same before a write to stdout, so that a terminal shows both in order.
 pub(crate) fn finish_on_a_terminal() {
     if is_terminal() {
         finish();
@@ -65,13 +64,13 @@ pub(crate) fn finish_on_a_terminal() {
 
 static STDERR: Queue = Queue::new();
 
-/// Chosen by this command: more than comes at once, and little memory even if all are long.
+/// Chosen by this command: more than is ever queued at once, and little memory.
 const MOST_WAITING: usize = 1024;
 
-/// Chosen by this command: how long the end waits for who does not read.
-const LAST_MOMENT: Duration = Duration::from_secs(1);
+/// Chosen by this command: how long the process waits at its end for a reader.
+const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What the thread is yet to write.
+/// The items that the thread has yet to write.
 struct Queue {
     state: Mutex<State>,
     changed: Condvar,
@@ -79,17 +78,17 @@ struct Queue {
 
 struct State {
     waiting: VecDeque<Item>,
-    /// How many were lost behind the last one that waits.
+    /// How many items were dropped since the last one in the queue.
     lost: u64,
     is_started: bool,
     is_writing: bool,
-    /// Somebody has waited for the end of it in vain.
+    /// A wait for the queue to empty has timed out.
     is_unread: bool,
 }
 
 enum Item {
     Text(String),
-    Bar(Standing),
+    Bar(BarState),
     NoBar,
 }
 
@@ -105,7 +104,7 @@ impl Queue {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Unless `most` wait already.
+    /// Queues `item`, unless `most` items wait already.
     fn push(&'static self, item: Item, most: usize) {
         if !self.state().is_started {
             self.start(Screen { out: io::stderr(), target: ProgressDrawTarget::stderr, bar: None });
@@ -114,7 +113,7 @@ impl Queue {
         if state.waiting.len() >= most {
             state.lost += 1;
         } else if state.is_started {
-            state.tell_what_was_lost();
+            state.report_lost_lines();
             state.waiting.push_back(item);
             self.changed.notify_all();
         }
@@ -124,24 +123,24 @@ impl Queue {
         let mut state = self.state();
         if !state.is_started {
             let thread = thread::Builder::new().name("stderr".to_owned());
-            // Nothing can be shown without it, and the command goes on.
+            // Without the thread nothing can be shown, but the command goes on.
             state.is_started = thread.spawn(move || self.write_with(screen)).is_ok();
         }
     }
 
     fn finish(&self) {
         let mut state = self.state();
-        state.tell_what_was_lost();
+        state.report_lost_lines();
         self.changed.notify_all();
         let is_busy = |state: &mut State| !state.is_unread && (state.is_writing || !state.waiting.is_empty());
-        // If it takes longer nobody reads, and nobody could be told.
-        let waited = self.changed.wait_timeout_while(state, LAST_MOMENT, is_busy);
+        // If it takes longer, nobody is reading.
+        let waited = self.changed.wait_timeout_while(state, FINISH_TIMEOUT, is_busy);
         let (mut state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
-        // Once is enough for the whole process.
+        // The process waits in vain only once.
         state.is_unread |= waited.timed_out();
     }
 
-    /// Writes what comes, for as long as the process lives.
+    /// Writes the items for as long as the process lives.
     fn write_with(&self, mut screen: Screen<impl Write>) {
         let mut state = self.state();
         loop {
@@ -150,7 +149,7 @@ impl Queue {
                 drop(state);
                 screen.show(item);
                 state = self.state();
-                // Somebody reads after all.
+                // It was read after all.
                 state.is_unread = false;
             } else {
                 state.is_writing = false;
@@ -166,16 +165,16 @@ impl Queue {
 }
 
 impl State {
-    fn tell_what_was_lost(&mut self) {
+    fn report_lost_lines(&mut self) {
         let lost = std::mem::take(&mut self.lost);
         if lost > 0 {
-            let text = format!("payments: {lost} lines were lost here: stderr was not read fast enough\n");
+            let text = format!("payments: {lost} lines were dropped here: stderr was not read fast enough\n");
             self.waiting.push_back(Item::Text(text));
         }
     }
 }
 
-/// Texts, and beneath them the bar.
+/// Text, and the bar below it.
 struct Screen<W> {
     out: W,
     target: fn() -> ProgressDrawTarget,
@@ -185,16 +184,16 @@ struct Screen<W> {
 impl<W: Write> Screen<W> {
     fn show(&mut self, item: Item) {
         let Self { out, target, bar } = self;
-        // The command goes on if nobody can read of it.
+        // The command goes on if it cannot write.
         let mut write = |text: &str| drop(out.write_all(text.as_bytes()));
         match item {
             Item::Text(text) => match bar {
                 Some(bar) => bar.suspend(|| write(&text)),
                 None => write(&text),
             },
-            Item::Bar(Standing { ended, total, message }) => {
+            Item::Bar(BarState { ended, total, message }) => {
                 let bar = bar.get_or_insert_with(|| new_bar(total, target()));
-                // Both first, then one drawing: the numbers of one line are of one moment.
+                // One drawing after both changes, so that the numbers on a line belong together.
                 bar.clone().with_position(ended).with_message(message).force_draw();
             }
             Item::NoBar => {
@@ -204,8 +203,8 @@ impl<W: Write> Screen<W> {
             }
         }
         if bar.is_some() {
-            // indicatif leaves the cursor behind the last column, from where the terminal's own ^C would begin a new line, and
-            // the bar would be looked for there.
+            // indicatif leaves the cursor after the last column. The terminal's ^C would start a new line there, and the bar
+            // would be erased in the wrong line.
             write("\r");
         }
     }
@@ -231,11 +230,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_reads_is_lost_and_counted_and_holds_nothing_up() {
+    fn unread_lines_are_dropped_and_counted_without_waiting() {
         let queue: &Queue = Box::leak(Box::new(Queue::new()));
         let (mut reader, out) = io::pipe().expect("a pipe");
         queue.start(Screen { out, target: ProgressDrawTarget::hidden, bar: None });
-        // Each is more than a pipe holds.
+        // Each line is longer than a pipe's buffer.
         let long = "x".repeat(1 << 17) + "\n";
         for _ in 0..2 * MOST_WAITING {
             queue.push(Item::Text(long.clone()), MOST_WAITING);
@@ -244,13 +243,13 @@ mod tests {
         queue.finish();
         let begun = Instant::now();
         queue.finish();
-        assert!(begun.elapsed() < LAST_MOMENT, "it is waited for once");
+        assert!(begun.elapsed() < FINISH_TIMEOUT, "finish waits only once");
         let state = queue.state();
-        assert!(state.is_writing, "the first is still being written");
+        assert!(state.is_writing, "the first line is still being written");
         assert!(state.waiting.len() <= MOST_WAITING + 2, "{}", state.waiting.len());
         drop(state);
 
-        // Once somebody reads, it says where how many are missing.
+        // A reader learns where lines are missing, and how many.
         let (mut text, mut piece) = (Vec::new(), vec![0; 1 << 20]);
         while !text.ends_with(b"the end\n") {
             let read = reader.read(&mut piece).expect("it is open");
@@ -259,18 +258,18 @@ mod tests {
         let text = String::from_utf8(text).expect("text");
         let whole = text.lines().filter(|line| line.starts_with('x')).count();
         let lost = text.lines().rev().nth(1).and_then(|line| line.strip_prefix("payments: "));
-        let lost =
-            lost.and_then(|line| line.strip_suffix(" lines were lost here: stderr was not read fast enough"));
+        let lost = lost
+            .and_then(|line| line.strip_suffix(" lines were dropped here: stderr was not read fast enough"));
         assert_eq!(lost, Some(&*(2 * MOST_WAITING - whole).to_string()));
 
-        // Now that somebody reads again, `finish` waits for the last line.
+        // With a reader, `finish` waits for the last line again.
         queue.push(Item::Text("after all\n".to_owned()), usize::MAX);
         queue.finish();
         assert!(queue.state().waiting.is_empty() && !queue.state().is_writing);
     }
 
     #[test]
-    fn no_other_file_of_this_program_writes_to_stderr() {
+    fn only_this_file_writes_to_stderr() {
         fn search(folder: &Path, found: &mut Vec<PathBuf>) {
             for entry in folder.read_dir().expect("a folder") {
                 let path = entry.expect("an entry").path();
@@ -291,22 +290,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_whole_at_the_end() {
+    fn finish_waits_until_everything_is_read() {
         let queue: &Queue = Box::leak(Box::new(Queue::new()));
-        let (tell, told) = channel();
-        queue.start(Screen { out: Telling(tell), target: ProgressDrawTarget::hidden, bar: None });
+        let (sender, written) = channel();
+        queue.start(Screen { out: ChannelWriter(sender), target: ProgressDrawTarget::hidden, bar: None });
         for number in 0..100 {
             queue.push(Item::Text(format!("{number}\n")), MOST_WAITING);
         }
         queue.finish();
-        let text: Vec<u8> = told.try_iter().flatten().collect();
+        let text: Vec<u8> = written.try_iter().flatten().collect();
         let expected = (0..100).map(|number| format!("{number}\n")).collect::<Vec<_>>().concat();
         assert_eq!(String::from_utf8(text).expect("text"), expected);
     }
 
-    struct Telling(Sender<Vec<u8>>);
+    struct ChannelWriter(Sender<Vec<u8>>);
 
-    impl Write for Telling {
+    impl Write for ChannelWriter {
         fn write(&mut self, text: &[u8]) -> io::Result<usize> {
             self.0.send(text.to_vec()).map_err(io::Error::other)?;
             Ok(text.len())
@@ -321,12 +320,12 @@ mod tests {
         static TERMINAL: RefCell<InMemoryTerm> = RefCell::new(InMemoryTerm::new(1, 1));
     }
 
-    /// What the terminal of this thread is written beside the bar.
-    struct Beside;
+    /// Writes text to this thread's terminal.
+    struct TestTerminal;
 
-    impl Write for Beside {
+    impl Write for TestTerminal {
         fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-            // As a terminal has it.
+            // A terminal in raw mode needs both.
             let lines = std::str::from_utf8(text).map_err(io::Error::other)?.replace('\n', "\r\n");
             TERMINAL.with_borrow(|terminal| terminal.write_str(&lines))?;
             Ok(text.len())
@@ -337,19 +336,19 @@ mod tests {
         }
     }
 
-    /// A screen with a bar, on a terminal of this width.
-    fn screen(columns: u16) -> (Screen<Beside>, InMemoryTerm) {
+    /// A screen on a terminal of this width.
+    fn screen(columns: u16) -> (Screen<TestTerminal>, InMemoryTerm) {
         let terminal = InMemoryTerm::new(12, columns);
         TERMINAL.set(terminal.clone());
         let target = || {
             TERMINAL
                 .with_borrow(|terminal| ProgressDrawTarget::term_like_with_hz(Box::new(terminal.clone()), 5))
         };
-        (Screen { out: Beside, target, bar: None }, terminal)
+        (Screen { out: TestTerminal, target, bar: None }, terminal)
     }
 
-    fn standing(ended: u64) -> Item {
-        Item::Bar(Standing {
+    fn bar(ended: u64) -> Item {
+        Item::Bar(BarState {
             ended,
             total: 200,
             message: format!("{ended} processed, 0 rejected, 0 unknown"),
@@ -357,11 +356,11 @@ mod tests {
     }
 
     #[test]
-    fn position_and_message_are_of_one_moment() {
+    fn position_and_message_change_together() {
         let (mut screen, terminal) = screen(80);
-        // More than are drawn at once where drawings have a rate.
+        // More updates than a draw rate would allow.
         for ended in 0..=100 {
-            screen.show(standing(ended));
+            screen.show(bar(ended));
             let line = terminal.contents();
             assert!(
                 line.ends_with(&format!(" {ended}/200  {ended} processed, 0 rejected, 0 unknown")),
@@ -371,14 +370,14 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_bar_leaves_nothing_behind_on_any_terminal() {
+    fn interrupted_bar_is_erased_on_any_width() {
         for columns in [30, 45, 64, 65, 80, 200] {
             let (mut screen, terminal) = screen(columns);
-            screen.show(standing(60));
-            // What the terminal itself shows of Ctrl-C.
+            screen.show(bar(60));
+            // What the terminal itself shows for Ctrl-C.
             terminal.write_str("^C").expect("it is there");
             screen.show(Item::Text("SIGINT: waiting\n".to_owned()));
-            screen.show(standing(61));
+            screen.show(bar(61));
             terminal.write_str("^C").expect("it is there");
             screen.show(Item::NoBar);
             screen.show(Item::Text("UNFINISHED\n".to_owned()));

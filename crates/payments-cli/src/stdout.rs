@@ -19,17 +19,17 @@ pub(crate) fn print_json(document: &impl Serialize) -> io::Result<()> {
     print(&(json(document)? + "\n"))
 }
 
-/// Writes a document that is the same at every call.
+/// Writes a document, and returns the exit code.
 pub(crate) fn print_document(text: &str) -> ExitCode {
     if print(text).is_ok() { ExitCode::Processed } else { ExitCode::Other }
 }
 
-/// For a result of any length, written as it is read. Whoever is done flushes it.
+/// For a result of any length, written as it is read. The caller flushes it.
 pub(crate) fn buffered() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(64 * 1024, io::stdout().lock())
 }
 
-/// JSON in one line, without anything that a terminal could obey.
+/// JSON on one line, without control characters that a terminal would interpret.
 pub(crate) fn json(document: &impl Serialize) -> io::Result<String> {
     Ok(style::in_json(&serde_json::to_string(document)?))
 }

@@ -1,28 +1,25 @@
-//! Colours, only where a person sees them.
+//! Colours, only on a terminal.
 
 use std::env;
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 
-/// What a piece of text is, which decides how it looks.
+/// The meaning of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// It went well.
-    Good,
-    /// It did not.
-    Bad,
-    /// Nobody knows.
-    Doubtful,
-    /// A heading.
+    Success,
+    Error,
+    /// A warning, or an unknown outcome.
+    Warning,
     Heading,
-    /// Of less weight than what stands beside it.
-    Faint,
+    /// Less important than its surroundings.
+    Dim,
 }
 
-/// Whether one stream takes colours.
+/// Whether a stream gets colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// A terminal, and nobody objects.
+    /// A terminal that allows colours.
     Coloured,
     /// A file, a pipe, `NO_COLOR` or a terminal without colours.
     Plain,
@@ -36,14 +33,14 @@ impl Style {
         if stream.is_terminal() && !no_color && !dumb { Self::Coloured } else { Self::Plain }
     }
 
-    /// `text`, which must be harmless already, in its tone.
+    /// Colours `text`, which must not contain control characters.
     pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
         let code = match tone {
-            Tone::Good => "32",
-            Tone::Bad => "31",
-            Tone::Doubtful => "1;33",
+            Tone::Success => "32",
+            Tone::Error => "31",
+            Tone::Warning => "1;33",
             Tone::Heading => "1",
-            Tone::Faint => "2",
+            Tone::Dim => "2",
         };
         match self {
             Self::Coloured => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
@@ -52,13 +49,13 @@ impl Style {
     }
 }
 
-/// `text` with every character that could move a cursor, change a colour or reorder a line written out, as `\u{1b}`.
+/// Escapes every character that could move the cursor, change a colour or reorder a line, as `\u{1b}`.
 ///
-/// The fields of a record are the service's own words, or whatever a broken or hostile server put in their place.
+/// The fields of a record come from the service, which may be broken or hostile.
 pub(crate) fn for_terminal(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
-        if is_treacherous(letter) {
+        if is_unsafe(letter) {
             escaped.extend(letter.escape_default());
         } else {
             escaped.push(letter);
@@ -67,13 +64,13 @@ pub(crate) fn for_terminal(text: &str) -> String {
     escaped
 }
 
-/// The same JSON document with such characters as `\u001b`, which every reader of JSON turns back.
+/// Escapes these characters in a JSON document, as `\u001b`.
 ///
-/// Outside its strings a JSON document has none of them but line breaks and tabs, so this changes no meaning.
+/// Outside of strings, JSON has none of them except line breaks and tabs, so the meaning of the document does not change.
 pub(crate) fn in_json(document: &str) -> String {
     let mut escaped = String::with_capacity(document.len());
     for letter in document.chars() {
-        if is_treacherous(letter) && !letter.is_ascii_whitespace() {
+        if is_unsafe(letter) && !letter.is_ascii_whitespace() {
             for unit in letter.encode_utf16(&mut [0; 2]) {
                 write!(escaped, "\\u{unit:04x}").expect("a String takes every write");
             }
@@ -85,7 +82,7 @@ pub(crate) fn in_json(document: &str) -> String {
 }
 
 /// Control characters, and the invisible ones of Unicode that reorder text or hide in it.
-fn is_treacherous(letter: char) -> bool {
+fn is_unsafe(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -97,13 +94,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_text_stays_as_it_is() {
-        assert_eq!(Style::Plain.paint(Tone::Bad, "no"), "no");
-        assert_eq!(Style::Coloured.paint(Tone::Bad, "no"), "\u{1b}[31mno\u{1b}[0m");
+    fn plain_style_adds_no_colour() {
+        assert_eq!(Style::Plain.paint(Tone::Error, "no"), "no");
+        assert_eq!(Style::Coloured.paint(Tone::Error, "no"), "\u{1b}[31mno\u{1b}[0m");
     }
 
     #[test]
-    fn a_terminal_gets_no_control_character() {
+    fn control_characters_are_escaped() {
         assert_eq!(
             for_terminal("\u{1b}[2J\r\nPAID\u{9b}1m\u{202e}x\u{7f}"),
             "\\u{1b}[2J\\r\\nPAID\\u{9b}1m\\u{202e}x\\u{7f}"
@@ -112,10 +109,10 @@ mod tests {
     }
 
     #[test]
-    fn escaped_json_means_the_same() {
+    fn escaped_json_has_the_same_meaning() {
         let document = serde_json::to_string("a\u{9b}b\u{202e}c\u{e0041}d\u{1b}\n\t é").unwrap();
         let escaped = in_json(&document);
-        assert!(escaped.chars().all(|letter| !is_treacherous(letter)), "{escaped}");
+        assert!(escaped.chars().all(|letter| !is_unsafe(letter)), "{escaped}");
         let read: String = serde_json::from_str(&escaped).unwrap();
         assert_eq!(read, "a\u{9b}b\u{202e}c\u{e0041}d\u{1b}\n\t é");
     }

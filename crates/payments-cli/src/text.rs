@@ -1,4 +1,4 @@
-//! Reports for people: the outcome first, then what is known, then what to do.
+//! Reports for people: the outcome first, then the facts, then what to do.
 
 use std::fmt::{self, Write as _};
 use std::time::SystemTime;
@@ -7,29 +7,29 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::dry_run::DryRun;
 use crate::failure::{self, FailedOutcome, Failure, Purpose};
-use crate::rehearsal::Rehearsal;
 use crate::report::{Effect, IntentNote, Processed};
 use crate::style::{Style, Tone, for_terminal};
 
-/// The lines of a success.
+/// The text of a success.
 pub(crate) fn processed(processed: &Processed, style: Style) -> String {
     let is_recorded = processed.note.as_ref().is_some_and(|note| note.is_recorded);
     let (heading, note) = match processed.effect {
         Effect::Moved { .. } if is_recorded => ("PROCESSED EARLIER, nothing was sent now", None),
         Effect::Moved { .. } => ("PROCESSED", None),
         Effect::FoundTransaction { .. } => {
-            ("FOUND", Some("a record, not proof of a charge: the meaning of Status is not published"))
+            ("FOUND", Some("a record is not proof of a charge: the meaning of Status is not published"))
         }
         Effect::FoundCustomer => ("FOUND", None),
     };
-    let heading = style.paint(Tone::Good, heading);
+    let heading = style.paint(Tone::Success, heading);
     let status = processed
         .http_status
-        .map(|status| format!(" {}", style.paint(Tone::Faint, &format!("(HTTP {status})"))));
+        .map(|status| format!(" {}", style.paint(Tone::Dim, &format!("(HTTP {status})"))));
     let mut text = format!("{heading}{}\n", status.unwrap_or_default());
     if let Some(note) = note {
-        writeln!(text, "  {}", style.paint(Tone::Faint, note)).expect("a String takes every write");
+        writeln!(text, "  {}", style.paint(Tone::Dim, note)).expect("a String takes every write");
     }
     let key = processed.note.as_ref().and_then(|note| note.key.as_ref());
     let key = key.map(|key| ("key", key.as_str().to_owned()));
@@ -45,9 +45,9 @@ pub(crate) fn processed(processed: &Processed, style: Style) -> String {
     text
 }
 
-/// The lines of a request that was not sent.
-pub(crate) fn rehearsed(request: &Rehearsal, style: Style) -> String {
-    let Rehearsal { method, url, headers, body } = request;
+/// The text of a request that was not sent.
+pub(crate) fn dry_run(request: &DryRun, style: Style) -> String {
+    let DryRun { method, url, headers, body } = request;
     let heading = style.paint(Tone::Heading, "DRY RUN, nothing was sent");
     let mut text = format!("{heading}\n  {} {}\n", for_terminal(method), for_terminal(url));
     write_rows(&mut text, headers.0.iter().map(|(name, value)| (&**name, value.clone())));
@@ -58,35 +58,37 @@ pub(crate) fn rehearsed(request: &Rehearsal, style: Style) -> String {
     text
 }
 
-/// What is odd about a success, for stderr.
+/// A warning about a success, for stderr.
 pub(crate) fn warning(processed: &Processed, style: Style) -> Option<String> {
     match &processed.effect {
         Effect::FoundTransaction { asked, found } if asked != found => {
-            let warning = style.paint(Tone::Doubtful, "WARNING: the record is of another transaction");
+            let warning = style.paint(Tone::Warning, "WARNING: the record belongs to another transaction");
             let found = for_terminal(found.as_str());
-            Some(format!("{warning}: asked for {asked}, given {found}\n"))
+            Some(format!("{warning}: requested {asked}, received {found}\n"))
         }
         _ => None,
     }
 }
 
-/// What a person must know though a program reads the document: the journal has not learnt how the call ended, or holds the
-/// transaction for another intent too.
+/// A warning about the journal, for a person, even if a program reads the document: the outcome was not recorded, or the
+/// journal has the transaction for another key too.
 pub(crate) fn journal_warning(note: &IntentNote, style: Style) -> Option<String> {
     if let Some(other) = &note.same_transaction_as {
         let warning =
-            style.paint(Tone::Doubtful, "WARNING: the journal holds the same transaction for another key");
-        return Some(format!("{warning}: {other}; both are recorded, compare both with the service\n"));
+            style.paint(Tone::Warning, "WARNING: the journal has the same transaction for another key");
+        return Some(format!(
+            "{warning}: {other}; both are recorded: compare both with the service's records\n"
+        ));
     }
     let why = for_terminal(note.not_recorded.as_ref()?);
-    let warning = style.paint(Tone::Doubtful, "WARNING: the outcome could not be written to the journal");
-    Some(format!("{warning}, where the key stays in doubt: {why}\n"))
+    let warning = style.paint(Tone::Warning, "WARNING: the outcome could not be recorded in the journal");
+    Some(format!("{warning}, which will list the key as unknown: {why}\n"))
 }
 
-/// The lines of a failure.
+/// The text of a failure.
 pub(crate) fn failed(failure: &Failure, style: Style) -> String {
     let (tone, heading) = heading(failure);
-    let code = style.paint(Tone::Faint, &format!("(exit code {})", failure.exit_code().number()));
+    let code = style.paint(Tone::Dim, &format!("(exit code {})", failure.exit_code().number()));
     let mut text = format!("{} {code}\n", style.paint(tone, &heading));
     if failure.violations.is_empty() {
         writeln!(text, "  {}", for_terminal(&failure.message)).expect("a String takes every write");
@@ -103,56 +105,55 @@ pub(crate) fn failed(failure: &Failure, style: Style) -> String {
 fn heading(failure: &Failure) -> (Tone, String) {
     let is_recorded = failure.advice.note.as_ref().is_some_and(|note| note.is_recorded);
     let (tone, heading) = match (failure.outcome, failure.advice.purpose) {
-        (FailedOutcome::Invalid, Purpose::KeepJournal) => (Tone::Bad, "INVALID, nothing was changed"),
+        (FailedOutcome::Invalid, Purpose::KeepJournal) => (Tone::Error, "INVALID, nothing was changed"),
         (FailedOutcome::NotProcessed, Purpose::KeepJournal) if failure.advice.is_partly_done => {
-            (Tone::Bad, "PARTLY DONE, it is safe to run it again")
+            (Tone::Error, "PARTLY DONE, it is safe to run it again")
         }
         (FailedOutcome::NotProcessed, Purpose::KeepJournal) => {
-            (Tone::Bad, "NOT DONE, it is safe to run it again")
+            (Tone::Error, "NOT DONE, it is safe to run it again")
         }
-        // Without its journal nobody knows whether an earlier call has sent the key.
+        // Without the journal it is not known whether an earlier call has sent the key.
         (FailedOutcome::Invalid, _) if *failure.kind == *"journal" => {
-            (Tone::Bad, "JOURNAL REFUSED, nothing was sent now")
+            (Tone::Error, "JOURNAL REFUSED, nothing was sent now")
         }
         (FailedOutcome::NotProcessed, Purpose::MoveMoney) if *failure.kind == *"journal" => {
-            (Tone::Bad, "NOT SENT NOW, it is safe to run the same command again")
+            (Tone::Error, "NOT SENT NOW, it is safe to run the same command again")
         }
-        (FailedOutcome::Invalid, _) => (Tone::Bad, "INVALID, nothing was sent"),
+        (FailedOutcome::Invalid, _) => (Tone::Error, "INVALID, nothing was sent"),
         (FailedOutcome::Rejected, Purpose::MoveMoney) if is_recorded => {
-            (Tone::Bad, "REJECTED EARLIER, nothing was sent now")
+            (Tone::Error, "REJECTED EARLIER, nothing was sent now")
         }
         (FailedOutcome::Unknown, _) if *failure.kind == *"in_progress" => {
-            (Tone::Doubtful, "IN PROGRESS elsewhere, nothing was sent now: ask the journal again later")
+            (Tone::Warning, "IN PROGRESS elsewhere, nothing was sent now: check the journal again later")
         }
         (FailedOutcome::Unknown, _) if *failure.kind == *"journal" => (
-            Tone::Doubtful,
-            "NOT SENT NOW, and the journal cannot say whether an earlier call has paid: run it again with the same key",
+            Tone::Warning,
+            "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same key",
         ),
         (FailedOutcome::Unknown, _) if *failure.kind == *"key_reused" => {
-            (Tone::Doubtful, "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way")
+            (Tone::Warning, "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way")
         }
         (FailedOutcome::NotProcessed, Purpose::MoveMoney) => {
-            (Tone::Bad, "NOT PROCESSED, it is safe to run it again")
+            (Tone::Error, "NOT PROCESSED, it is safe to run it again")
         }
-        (FailedOutcome::NotProcessed, Purpose::FindTransaction) => (
-            Tone::Doubtful,
-            "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again",
-        ),
+        (FailedOutcome::NotProcessed, Purpose::FindTransaction) => {
+            (Tone::Warning, "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again")
+        }
         (FailedOutcome::NotProcessed, Purpose::FindCustomer) => {
-            (Tone::Doubtful, "NOT LOOKED UP, it is safe to run it again")
+            (Tone::Warning, "NOT LOOKED UP, it is safe to run it again")
         }
-        (FailedOutcome::Rejected, Purpose::MoveMoney) => (Tone::Bad, "REJECTED"),
-        // A proxy's 404 has another kind: it knows nothing of the service's records.
-        // What was in flight when somebody looked is not there yet.
+        (FailedOutcome::Rejected, Purpose::MoveMoney) => (Tone::Error, "REJECTED"),
+        // A proxy's 404 has another kind, because it says nothing about the service's records.
+        // A payment that is still in flight cannot be found yet.
         (FailedOutcome::Rejected, Purpose::FindTransaction) if *failure.kind == *"not_found" => {
-            (Tone::Doubtful, "NOT FOUND, which is no proof that nothing was or will be charged")
+            (Tone::Warning, "NOT FOUND, which does not prove that nothing was or will be charged")
         }
-        (FailedOutcome::Rejected, _) if *failure.kind == *"not_found" => (Tone::Bad, "NOT FOUND"),
+        (FailedOutcome::Rejected, _) if *failure.kind == *"not_found" => (Tone::Error, "NOT FOUND"),
         (FailedOutcome::Rejected, Purpose::FindTransaction) => {
-            (Tone::Doubtful, "LOOK-UP REJECTED, which says nothing about the payment")
+            (Tone::Warning, "LOOKUP REJECTED, which says nothing about the payment")
         }
         (FailedOutcome::Rejected, Purpose::FindCustomer | Purpose::KeepJournal) => {
-            (Tone::Bad, "LOOK-UP REJECTED")
+            (Tone::Error, "LOOKUP REJECTED")
         }
         (FailedOutcome::Unknown, _) => {
             let next_step = match (&failure.advice.to_look_up, failure.advice.search_by) {
@@ -166,21 +167,21 @@ fn heading(failure: &Failure) -> (Tone, String) {
                     format!("OUTCOME UNKNOWN, do not pay it another way: {next_step}, then resolve the key")
                 }
             };
-            return (Tone::Doubtful, heading);
+            return (Tone::Warning, heading);
         }
     };
     (tone, heading.to_owned())
 }
 
-/// What is known beside the message.
+/// The facts below the message.
 fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
-    let mut facts: Vec<_> = failure.cause.iter().map(|cause| ("because", cause.clone())).collect();
-    if let Some(answer) = &failure.answer {
-        facts.push(("HTTP status", answer.http_status.to_string()));
-        facts.extend(answer.transaction_id.iter().map(|id| ("TransactionId", id.clone())));
-        facts.extend(answer.request_id.iter().map(|id| ("request id", id.clone())));
-        // Beneath "do not run it again" it would say that after this long one may.
-        let pause = answer.retry_after_seconds.filter(|_| failure.outcome != FailedOutcome::Unknown);
+    let mut facts: Vec<_> = failure.cause.iter().map(|cause| ("cause", cause.clone())).collect();
+    if let Some(response) = &failure.response {
+        facts.push(("HTTP status", response.http_status.to_string()));
+        facts.extend(response.transaction_id.iter().map(|id| ("TransactionId", id.clone())));
+        facts.extend(response.request_id.iter().map(|id| ("request id", id.clone())));
+        // Next to "do not run it again" it would contradict the advice.
+        let pause = response.retry_after_seconds.filter(|_| failure.outcome != FailedOutcome::Unknown);
         facts.extend(pause.map(|seconds| ("retry after", format!("{seconds} s"))));
     }
     facts.extend(failure.advice.note.iter().flat_map(IntentNote::rows));
@@ -204,12 +205,12 @@ pub(crate) fn write_rows<'a>(text: &mut String, rows: impl IntoIterator<Item = (
     }
 }
 
-/// A text without its quotes; anything else, such as an amount, exactly as it was sent.
+/// A string without its quotes; anything else, such as an amount, exactly as sent.
 fn readable(value: &RawValue) -> String {
     serde_json::from_str::<String>(value.get()).unwrap_or_else(|_| value.get().to_owned())
 }
 
-/// An object's members in their order, each value as it was written.
+/// An object's members in their order, each value as sent.
 struct Members(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {
@@ -236,7 +237,7 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// In UTC as RFC 3339 has it, with milliseconds.
+/// The time in UTC as RFC 3339, with milliseconds.
 pub(crate) fn timestamp(time: SystemTime) -> String {
     humantime::format_rfc3339_millis(time).to_string()
 }

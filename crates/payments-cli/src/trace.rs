@@ -1,4 +1,4 @@
-//! `--verbose`: what a call does, as lines on stderr. Nothing in them is secret.
+//! `--verbose`: lines on stderr about what a call does, without secrets.
 
 use payments_core::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer, Outcome};
 
@@ -7,14 +7,13 @@ use crate::settings::Settings;
 use crate::stderr;
 use crate::style::{Style, Tone, for_terminal};
 
-/// Writes the lines.
+/// Writes these lines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trace {
     style: Style,
 }
 
 impl Trace {
-    /// Lines for this process's stderr.
     pub(crate) fn to_stderr() -> Self {
         Self { style: stderr::style() }
     }
@@ -24,13 +23,13 @@ impl Trace {
         settings.described().iter().for_each(|line| self.line(line));
     }
 
-    /// Which journal is used.
+    /// Where the journal is.
     pub(crate) fn journal(self, place: &JournalPlace) {
         self.line(&format!("journal {place} ({})", place.source()));
     }
 
     fn line(self, text: &str) {
-        let text = self.style.paint(Tone::Faint, &for_terminal(&format!("payments: {text}")));
+        let text = self.style.paint(Tone::Dim, &for_terminal(&format!("payments: {text}")));
         stderr::write(text + "\n");
     }
 }
@@ -45,7 +44,7 @@ impl Observer for Trace {
         let how = match event.failure {
             None => "succeeded".to_owned(),
             Some(failure) => {
-                // A lookup has no outcome: what it says of itself is its code.
+                // A failed lookup has only a code.
                 let outcome = failure.outcome.map_or("failed", Outcome::as_str);
                 format!("{outcome} ({})", failure.code)
             }

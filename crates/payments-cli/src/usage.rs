@@ -1,4 +1,4 @@
-//! A command line that clap refuses, said without repeating what was typed.
+//! Errors in the command line, reported without repeating the arguments.
 
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -13,18 +13,17 @@ use crate::output::Output;
 use crate::report::Report;
 use crate::stdout;
 
-/// Prints what `--help` and `--version` ask for; reports everything else as invalid use in the shape that `arguments`
-/// ask for.
-pub(crate) fn answer(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+/// Prints help or version. Reports everything else as invalid use, in the format that `arguments` request.
+pub(crate) fn report(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return stdout::print_document(&error.render().to_string());
     }
-    Output::choose(asked_for(arguments)).write(&Report::from(failure(error, arguments)))
+    Output::choose(requested_format(arguments)).write(&Report::from(failure(error, arguments)))
 }
 
-/// The shape that the arguments ask for, which must be known even where the rest of them is wrong.
-fn asked_for(arguments: &[OsString]) -> Option<OutputShape> {
-    let mut asked_for = None;
+/// The format that the arguments request, even if the rest of them is wrong.
+fn requested_format(arguments: &[OsString]) -> Option<OutputShape> {
+    let mut format = None;
     let mut arguments = arguments.iter().skip(1).map(|argument| argument.to_str().unwrap_or_default());
     while let Some(argument) = arguments.next() {
         let value = match argument {
@@ -33,16 +32,16 @@ fn asked_for(arguments: &[OsString]) -> Option<OutputShape> {
             _ => argument.strip_prefix("--output="),
         };
         match value {
-            Some("json") => asked_for = Some(OutputShape::Json),
-            Some("text") => asked_for = Some(OutputShape::Text),
+            Some("json") => format = Some(OutputShape::Json),
+            Some("text") => format = Some(OutputShape::Text),
             _ => {}
         }
     }
-    asked_for
+    format
 }
 
-/// clap's own message repeats the argument, and an argument in the wrong place may be a card number or a key. So only
-/// what is known to be a name is named.
+/// clap's own message repeats the argument, which may be a card number or a key in the wrong place. This message repeats
+/// only the names of options and commands.
 fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     let name = name(error);
     let reached = Reached::by(arguments);
@@ -54,11 +53,13 @@ fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
                 "usage",
                 format!("{KEY_AS_ARGUMENT}; {nothing_done}: see {}", reached.help()),
             )
-            .of_a(purpose);
+            .for_purpose(purpose);
         }
         (ErrorKind::UnknownArgument, Some(name)) => format!("the option {name} does not exist here"),
-        (ErrorKind::UnknownArgument, None) => "there is an argument too many".to_owned(),
-        (ErrorKind::InvalidSubcommand, _) => format!("there is no such command, but {}", reached.commands()),
+        (ErrorKind::UnknownArgument, None) => "there is an unexpected argument".to_owned(),
+        (ErrorKind::InvalidSubcommand, _) => {
+            format!("there is no such command; the commands are {}", reached.commands())
+        }
         (ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => {
             format!("a command is missing after {}: one of {}", reached.path, reached.commands())
         }
@@ -72,26 +73,27 @@ fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
             None => format!("the value of {name} is invalid"),
         },
         (ErrorKind::ArgumentConflict, Some(name)) => {
-            format!("{name} is given twice, or with another that excludes it")
+            format!("{name} is given twice, or conflicts with another argument")
         }
         (ErrorKind::InvalidUtf8, _) => "an argument is not valid UTF-8".to_owned(),
-        (_, Some(name)) => format!("{name} is not used rightly"),
-        (_, None) => "the arguments are not used rightly".to_owned(),
+        (_, Some(name)) => format!("{name} is used incorrectly"),
+        (_, None) => "the arguments are used incorrectly".to_owned(),
     };
     let suggestion = list(error, ContextKind::SuggestedArg)
         .or_else(|| list(error, ContextKind::SuggestedSubcommand))
         .or_else(|| forgets_the_file_flag(error, name.as_deref()).then(|| "--file FILE".to_owned()));
     let hint = suggestion.map(|suggestion| format!("; did you mean {suggestion}?")).unwrap_or_default();
-    Failure::invalid("usage", format!("{what}{hint}; {nothing_done}: see {}", reached.help())).of_a(purpose)
+    Failure::invalid("usage", format!("{what}{hint}; {nothing_done}: see {}", reached.help()))
+        .for_purpose(purpose)
 }
 
-/// Whoever types a key must hear that it is known now.
+/// Tells the user that a key in the arguments is no longer secret.
 const KEY_AS_ARGUMENT: &str = "\
-    a key is never an argument, because every user of a machine can read the arguments of its processes, and it stands \
-    in this shell's history now: if it opens anything real, replace it, then give the new one in the file of \
+    a key is never an argument, because every user of a machine can read the arguments of its processes, and it is now \
+    in this shell's history: if it opens anything real, replace it, then give the new one in the file of \
     --api-key-file or in PAYMENTS_API_KEY";
 
-/// The command that the arguments came to, as far as their words are commands.
+/// The deepest command that the arguments name.
 struct Reached {
     command: Command,
     /// Its words, such as `payments transaction create`.
@@ -101,7 +103,7 @@ struct Reached {
 impl Reached {
     fn by(arguments: &[OsString]) -> Self {
         let mut command = Arguments::command();
-        // So that every command knows the global options.
+        // Adds the global options to every command.
         command.build();
         let mut path = "payments".to_owned();
         let mut arguments = arguments.iter().skip(1).map(|argument| argument.to_str().unwrap_or_default());
@@ -127,7 +129,7 @@ impl Reached {
         format!("{} --help", self.path)
     }
 
-    /// What it is for, as far as a refusal differs by it.
+    /// Its purpose, as far as the message depends on it.
     fn purpose(&self) -> Purpose {
         match self.path.split(' ').nth(1) {
             Some("journal") => Purpose::KeepJournal,
@@ -135,7 +137,7 @@ impl Reached {
         }
     }
 
-    /// Every command beneath it.
+    /// The names of its subcommands.
     fn commands(&self) -> String {
         let shown = self.command.get_subcommands().filter(|command| !command.is_hide_set());
         let names = shown.map(Command::get_name).filter(|name| *name != "help");
@@ -143,7 +145,7 @@ impl Reached {
     }
 }
 
-/// The argument that the error is about, if its name can be no secret.
+/// The argument that the error is about, if its name cannot be a secret.
 fn name(error: &clap::Error) -> Option<String> {
     let name = match error.get(ContextKind::InvalidArg)? {
         ContextValue::String(name) => name.clone(),
@@ -161,7 +163,7 @@ fn is_option_name(text: &str) -> bool {
     text.strip_prefix("--").is_some_and(spelled)
 }
 
-/// Whether a path may have been given alone to a command that reads a request.
+/// Whether a path may have been passed without `--file` to a command that reads a request.
 fn forgets_the_file_flag(error: &clap::Error, name: Option<&str>) -> bool {
     let reads_a_request = match error.get(ContextKind::Usage) {
         Some(ContextValue::StyledStr(usage)) => usage.to_string().contains("--file"),

@@ -1,4 +1,4 @@
-//! The command line of `payments batch`.
+//! The arguments of `payments batch`.
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -22,29 +22,29 @@ pub(crate) enum BatchCommand {
 
 #[derive(Args)]
 pub(crate) struct BatchArguments {
-    #[arg(value_name = "FILE", help = "CSV or JSON Lines with a row for each charge; a regular file")]
+    #[arg(value_name = "FILE", help = "CSV or JSON Lines file with a row for each charge; a regular file")]
     pub(crate) file: PathBuf,
 
     #[arg(
         long,
         value_name = "PLACE",
-        help = "Journal that lets each key be sent at most once: a file, or postgres://… [env: PAYMENTS_JOURNAL]"
+        help = "Journal, which makes sure that each key is sent at most once: a file, or postgres://… [env: PAYMENTS_JOURNAL]"
     )]
     pub(crate) journal: Option<OsString>,
 
-    /// How many charges may be in flight at once, 1 to 512
+    /// Maximum number of charges in flight at once, 1 to 512
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=MOST_IN_FLIGHT))]
     pub(crate) concurrency: u16,
 
-    /// How many charges begin at most, such as 50/s or 600/m, evenly
+    /// Maximum rate of new charges, evenly spaced, such as 50/s or 600/m
     #[arg(long, value_name = "N/s", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
 
-    /// File to append each result to, as JSON Lines, or CSV if it ends in .csv
+    /// File to append each result to, as JSON Lines, or as CSV if its name ends in .csv
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<PathBuf>,
 
-    /// Stop when more than this many were rejected in this run
+    /// Stop when more than this many rows were rejected in this run
     #[arg(long, value_name = "N")]
     pub(crate) max_rejected: Option<u64>,
 
@@ -53,10 +53,10 @@ pub(crate) struct BatchArguments {
     pub(crate) patience: Duration,
 }
 
-/// As many connections as the transport keeps.
+/// The number of connections that the transport keeps.
 const MOST_IN_FLIGHT: i64 = 512;
 
-/// How many charges begin at most in a stretch of time.
+/// A maximum number of new charges per unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rate {
     count: NonZeroU32,
@@ -64,13 +64,13 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    /// From one beginning to the next.
+    /// The time between the starts of two charges.
     pub(crate) fn interval(self) -> Duration {
         self.per / self.count.get()
     }
 }
 
-/// `N/s`, `N/m` or `N/h`; the error is the rule.
+/// `N/s`, `N/m` or `N/h`. The error is the rule that the text breaks.
 fn rate(text: &str) -> Result<Rate, &'static str> {
     const RULE: &str = "must be a whole number from 1 to 100000 per s, m or h, such as 50/s";
     let (count, unit) = text.split_once('/').ok_or(RULE)?;
@@ -86,7 +86,7 @@ fn rate(text: &str) -> Result<Rate, &'static str> {
     }
 }
 
-/// Seconds within a day; the error is the rule.
+/// At most a day, in seconds. The error is the rule that the text breaks.
 fn patience(text: &str) -> Result<Duration, &'static str> {
     const RULE: &str = "must be a number of seconds from 0 to 86400";
     let seconds: f64 = text.parse().map_err(|_| RULE)?;
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_a_count_per_second_minute_or_hour() {
+    fn rate_is_a_count_per_second_minute_or_hour() {
         assert_eq!(rate("50/s").map(Rate::interval), Ok(Duration::from_millis(20)));
         assert_eq!(rate("600/m").map(Rate::interval), Ok(Duration::from_millis(100)));
         assert_eq!(rate("1/h").map(Rate::interval), Ok(Duration::from_hours(1)));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_may_be_none_at_all() {
+    fn patience_may_be_zero() {
         assert_eq!(patience("0"), Ok(Duration::ZERO));
         assert_eq!(patience("1.5"), Ok(Duration::from_millis(1500)));
         for bad in ["", "-1", "86401", "5m", "NaN"] {

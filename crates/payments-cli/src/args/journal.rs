@@ -1,4 +1,4 @@
-//! The command line of `payments journal`, and the options of a charge that a journal keeps.
+//! The arguments of `payments journal`, and the journal options of a charge.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub(crate) struct IntentOptions {
     #[arg(
         long,
         value_name = "PLACE",
-        help = "Journal that lets each key be sent at most once: a file, or postgres://… [env: PAYMENTS_JOURNAL]"
+        help = "Journal, which makes sure that each key is sent at most once: a file, or postgres://… [env: PAYMENTS_JOURNAL]"
     )]
     pub(crate) journal: Option<OsString>,
 
@@ -23,7 +23,7 @@ pub(crate) struct IntentOptions {
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
 
-    /// One new attempt with a key that was rejected or not processed, such as with another card
+    /// Make one new attempt with a key that was rejected or not processed, such as with another card
     #[arg(long, requires = "key")]
     pub(crate) after_rejection: bool,
 }
@@ -52,26 +52,26 @@ pub(crate) enum JournalCommand {
     #[command(after_long_help = end(help!("read_codes"), "payments journal show invoice-17 --journal billing.db"), args = hidden_settings())]
     Show(IntentToShow),
 
-    /// Print every intent, or some, for a spreadsheet or a program
+    /// Print all or selected intents, for a spreadsheet or a program
     #[command(long_about = help!("export"), after_long_help = end(help!("read_codes"), "payments journal export --journal billing.db --format csv"), args = hidden_settings())]
     Export(ExportArguments),
 
-    /// Say what became of an intent whose outcome is unknown, or of many
+    /// Record what happened to one or many intents whose outcome is unknown
     #[command(long_about = help!("resolve"), after_long_help = end(help!("resolve_codes"), "payments journal resolve invoice-17 --processed txn_1"), arg = hidden_dry_run())]
     Resolve(ResolveArguments),
 
-    /// Let rejected intents be sent again
+    /// Allow rejected intents to be sent again
     #[command(long_about = help!("retry"), after_long_help = end(help!("write_codes"), "payments journal retry --journal billing.db --status 401,403,429"), args = hidden_settings())]
     Retry(RetryArguments),
 
-    /// Remove what ended long ago
+    /// Remove intents that ended long ago
     #[command(long_about = help!("purge"), after_long_help = end(help!("write_codes"), "payments journal purge --journal billing.db --older-than 90d"), args = hidden_settings())]
     Purge(PurgeArguments),
 }
 
 #[derive(Args)]
 pub(crate) struct ListArguments {
-    /// Only what is being sent or unknown: what nobody knows the end of
+    /// Only intents without a known outcome: sending or unknown
     #[arg(long, conflicts_with = "states")]
     pub(crate) unresolved: bool,
 
@@ -86,13 +86,13 @@ pub(crate) struct States {
         value_name = "STATE,…",
         value_delimiter = ',',
         value_parser = state,
-        help = "Only these: sending, processed, rejected, not_processed, unknown, resolved"
+        help = "Only these states: sending, processed, rejected, not_processed, unknown, resolved"
     )]
     states: Vec<StateName>,
 }
 
 impl States {
-    /// Those that were asked for, or all.
+    /// The requested states, or all.
     pub(crate) fn asked(&self) -> &[StateName] {
         if self.states.is_empty() { StateName::ALL } else { &self.states }
     }
@@ -107,7 +107,7 @@ pub(crate) struct IntentToShow {
 
 #[derive(Args)]
 pub(crate) struct ExportArguments {
-    /// jsonl, one JSON object on each line, or csv
+    /// jsonl, with one JSON object per line, or csv
     #[arg(long, value_name = "FORMAT", default_value = "jsonl", hide_possible_values = true)]
     pub(crate) format: ExportFormat,
 
@@ -118,11 +118,11 @@ pub(crate) struct ExportArguments {
         long,
         value_name = "TIME",
         value_parser = time,
-        help = "Only what was sent then or later, by begun_at: 2026-11-01, in UTC, or 2026-11-01T08:00:00+01:00"
+        help = "Only intents sent at that time or later, by begun_at: 2026-11-01 (UTC) or 2026-11-01T08:00:00+01:00"
     )]
     pub(crate) since: Option<SystemTime>,
 
-    /// Only the keys of this file: one of a billing run, or one of its --results
+    /// Only the keys in this file, which is the file of a billing run or of its --results
     #[arg(long, value_name = "FILE")]
     pub(crate) run: Option<PathBuf>,
 }
@@ -143,21 +143,21 @@ pub(crate) struct ResolveArguments {
     pub(crate) key: Option<IntentKey>,
 
     #[command(flatten)]
-    pub(crate) verdict: VerdictOptions,
+    pub(crate) resolution: ResolutionOptions,
 
     /// How you know
     #[arg(long, value_name = "TEXT", conflicts_with = "from")]
     pub(crate) note: Option<String>,
 
-    /// Who says so [default: the login name; needed where there is none, as in a container]
+    /// Who resolves it [default: the login name; required where there is none, as in a container]
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
 }
 
-/// One of the three.
+/// Exactly one of the three.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
-pub(crate) struct VerdictOptions {
+pub(crate) struct ResolutionOptions {
     #[arg(
         long,
         value_name = "TRANSACTION_ID",
@@ -166,7 +166,7 @@ pub(crate) struct VerdictOptions {
     )]
     pub(crate) processed: Option<String>,
 
-    /// It was not processed: the key may be sent again. Needs --note
+    /// It was not processed: the key may be sent again. Requires --note
     #[arg(long, requires_all = ["key", "note"])]
     pub(crate) not_processed: bool,
 
@@ -174,7 +174,7 @@ pub(crate) struct VerdictOptions {
         long,
         value_name = "FILE",
         conflicts_with = "key",
-        help = "CSV with the columns Key, TransactionId and Note: many at once, each looked up before one is resolved"
+        help = "CSV file with the columns Key, TransactionId and Note: resolve many, after all of them are looked up"
     )]
     pub(crate) from: Option<PathBuf>,
 }
@@ -192,24 +192,24 @@ pub(crate) struct RetryArguments {
 
 #[derive(Args)]
 pub(crate) struct PurgeArguments {
-    /// Remove what ended longer ago than this, such as 90d; at least 24h
+    /// Remove intents that ended longer ago than this, such as 90d; at least 24h
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub(crate) older_than: Age,
 }
 
-/// A time that is long enough ago to purge what ended before it.
+/// The minimum age of an intent to purge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Age {
     pub(crate) duration: Duration,
-    /// As it was given, because a year and a month have no fixed number of days.
-    pub(crate) given: String,
+    /// The argument itself, because a month and a year have no fixed number of days.
+    pub(crate) text: String,
 }
 
-/// No message repeats what was typed: it may be a card number in the wrong place.
+/// No message repeats the argument: it may be a card number in the wrong place.
 fn key(text: &str) -> Result<IntentKey, String> {
     IntentKey::new(text).map_err(|error| {
         let rule = error.to_string();
-        // That nothing was sent is said of every wrong use.
+        // The message of every usage error already says this.
         rule.strip_suffix("; nothing was sent").unwrap_or(&rule).to_owned()
     })
 }
@@ -221,7 +221,7 @@ fn state(name: &str) -> Result<StateName, String> {
     })
 }
 
-/// A plain date begins in UTC, in which every time is shown.
+/// A plain date starts at midnight UTC, because every time is shown in UTC.
 fn time(text: &str) -> Result<SystemTime, &'static str> {
     const RULE: &str = "must be a date such as 2026-11-01, or a time such as 2026-11-01T08:00:00Z";
     let text = text.to_ascii_uppercase();
@@ -235,7 +235,7 @@ fn time(text: &str) -> Result<SystemTime, &'static str> {
         Some(local) => (local, "+00:00"),
         None => text.split_at_checked(text.len().saturating_sub("+01:00".len())).ok_or(RULE)?,
     };
-    // Behind a Z of its own it would be taken whatever it is.
+    // A second Z would make any offset valid.
     let local = Some(local).filter(|local| !local.contains('Z')).ok_or(RULE)?;
     let local = humantime::parse_rfc3339(&format!("{local}Z")).map_err(|_| RULE)?;
     let (sign, hours_and_minutes) = zone.split_at(1);
@@ -260,8 +260,8 @@ fn status(text: &str) -> Result<u16, &'static str> {
 
 fn age(text: &str) -> Result<Age, &'static str> {
     let age = humantime::parse_duration(text).ok().filter(|age| *age >= Journal::YOUNGEST_TO_PURGE);
-    age.map(|duration| Age { duration, given: text.trim().to_owned() })
-        .ok_or("must be a time of at least 24h, such as 90d or 18months: a younger key may still be repeated")
+    age.map(|duration| Age { duration, text: text.trim().to_owned() })
+        .ok_or("must be at least 24h, such as 90d or 18months: a newer key may still be used again")
 }
 
 #[cfg(test)]
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_refusals_by_the_service_have_a_status_to_retry() {
+    fn only_4xx_statuses_can_be_retried() {
         assert_eq!(status("401"), Ok(401));
         for bad in ["", "200", "399", "500", "4010", "-401", "401.0"] {
             assert!(status(bad).is_err(), "{bad}");
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_says_its_zone_and_a_date_begins_in_utc() {
+    fn time_needs_a_zone_and_date_starts_in_utc() {
         let seen = |text| time(text).map(|time| humantime::format_rfc3339_millis(time).to_string());
         for (text, utc) in [
             ("2026-11-01", "2026-11-01T00:00:00.000Z"),
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn an_age_has_a_unit() {
+    fn age_needs_a_unit() {
         assert_eq!(age("30d").map(|age| age.duration), Ok(Duration::from_hours(720)));
         for bad in ["30", "", "23h 59m", "-30d"] {
             assert!(age(bad).is_err(), "{bad}");

@@ -1,4 +1,4 @@
-//! The command line of `payments sandbox`. Nothing here is a secret: its keys open nothing but the sandbox.
+//! The arguments of `payments sandbox`. None is a secret: its keys open only the sandbox.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -26,15 +26,15 @@ pub(crate) enum SandboxCommand {
 
 #[derive(Args)]
 pub(crate) struct ServeArguments {
-    /// Where to listen; port 0 takes a free one
+    /// Where to listen; port 0 picks a free port
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0", value_parser = address)]
     pub(crate) listen: SocketAddr,
 
-    /// Port of its own for the admin interface [default: the service's]
+    /// Separate address for the admin interface [default: the service's]
     #[arg(long, value_name = "ADDR:PORT", value_parser = address)]
     pub(crate) admin_listen: Option<SocketAddr>,
 
-    /// A key to accept; given again, another one with books of its own
+    /// A key to accept; repeat it for more keys, each with its own ledger
     #[arg(long = "api-key", value_name = "KEY", default_value = FakeGateway::API_KEY)]
     pub(crate) api_keys: Vec<String>,
 
@@ -46,31 +46,31 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) fixtures: Option<PathBuf>,
 
-    /// Serve over https, with a certificate of its own
+    /// Serve over https, with a generated certificate
     #[arg(long)]
     pub(crate) tls: bool,
 
-    /// Where to write the certificate authority that clients must trust, in PEM
+    /// File to write the certificate authority that clients must trust to, as PEM
     #[arg(long, value_name = "FILE", requires = "tls")]
     pub(crate) tls_ca_out: Option<PathBuf>,
 
-    /// Where identifiers come from; the same number, the same identifiers, and new ones after a reset
+    /// Seed for identifiers: the same seed gives the same identifiers, and new ones after a reset
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 
-    /// How a declined payment looks: ok-failed, ok-error, bad-request or payment-required
+    /// Response to a declined payment: ok-failed, ok-error, bad-request or payment-required
     #[arg(long, value_name = "SHAPE", default_value_t = DeclineShape::default())]
     pub(crate) decline_shape: DeclineShape,
 
-    /// What becomes of a card number outside the test values
+    /// What happens to a card number outside the test values
     #[arg(long, value_name = "WHAT", default_value = "approve")]
     pub(crate) unlisted_cards: UnlistedCards,
 
-    /// Pass over fields that the interface does not have, instead of refusing them with HTTP 400
+    /// Ignore fields that the interface does not have, instead of refusing them with HTTP 400
     #[arg(long)]
     pub(crate) allow_unknown_fields: bool,
 
-    /// Take no fault from the header Sandbox-Fault of a request
+    /// Ignore the header Sandbox-Fault of requests
     #[arg(long)]
     pub(crate) no_control_headers: bool,
 
@@ -79,19 +79,19 @@ pub(crate) struct ServeArguments {
     pub(crate) log: Option<LogShape>,
 }
 
-/// The error is the rule.
+/// The error is the rule that the text breaks.
 fn address(text: &str) -> Result<SocketAddr, &'static str> {
     text.parse().map_err(|_| "write ADDR:PORT, such as 127.0.0.1:8080")
 }
 
-/// What becomes of a card number outside the test values.
+/// What happens to a card number outside the test values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UnlistedCards {
     /// It is approved; only its last four digits are kept
     Approve,
     /// It is declined
     Decline,
-    /// It is refused with HTTP 400, for who must never type a real card in
+    /// It is refused with HTTP 400, so that no real card number can be used by mistake
     Refuse,
 }
 
@@ -112,7 +112,7 @@ pub(crate) enum LogShape {
     Off,
     /// A line each, for people
     Text,
-    /// A line each, aligned: what the service did beside what the client saw
+    /// A line each, aligned: what the service did, and what the client saw
     Pretty,
     /// A JSON object each, for programs
     Json,

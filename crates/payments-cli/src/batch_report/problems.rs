@@ -1,4 +1,4 @@
-//! What is wrong with a file of rows.
+//! The problems of a file of rows.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,8 +12,8 @@ use crate::report::exact;
 use crate::row_file::Role;
 use crate::style::{Style, Tone, for_terminal};
 
-/// What is wrong with one row. It never holds what the row says, because a token or a card number may stand anywhere; a key
-/// that the journal has holds neither.
+/// A problem with one row. It never holds the row's text, because any cell may contain a token or a card number. A key that
+/// is in the journal contains neither.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Problem {
     /// Where the row begins, from 1; the header of a CSV file is line 1.
@@ -21,18 +21,18 @@ pub(crate) struct Problem {
     /// The key of the row, where it can be shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<IntentKey>,
-    /// A name of the interface, or `Key`, `row`, `header` or `file`.
+    /// A field name of the interface, or `Key`, `row`, `header` or `file`.
     pub(crate) field: Cow<'static, str>,
-    /// The rest of a sentence that begins with the field.
+    /// The rest of a sentence that starts with the field.
     pub(crate) rule: Cow<'static, str>,
-    /// What the journal has of the row's key, where that is the problem.
+    /// The journal's intent with the row's key, if that is the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) recorded: Option<Box<Recorded>>,
+    pub(crate) recorded: Option<Box<RecordedIntent>>,
 }
 
-/// The intent that has the key of a row already.
+/// The intent that already has the key of a row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedIntent {
     pub(crate) key: String,
     pub(crate) state: &'static str,
     #[serde(serialize_with = "exact")]
@@ -49,35 +49,35 @@ impl Problem {
         Self { line, key: None, field: field.into(), rule: rule.into(), recorded: None }
     }
 
-    /// The same problem, of the row with this key.
+    /// Adds the row's key.
     pub(crate) fn of(self, key: &IntentKey) -> Self {
         Self { key: Some(key.clone()), ..self }
     }
 
-    /// The same problem, with what the journal has.
-    pub(crate) fn recorded(self, recorded: Recorded) -> Self {
+    /// Adds the journal's intent.
+    pub(crate) fn recorded(self, recorded: RecordedIntent) -> Self {
         Self { recorded: Some(Box::new(recorded)), ..self }
     }
 }
 
-/// Everything that is wrong with a file, in the memory of the first ten thousand problems.
+/// The problems of a file. Only the first ten thousand are kept in memory; all are counted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Problems {
     kept: Vec<Problem>,
     count: u64,
-    /// The file, where its name may be shown.
+    /// The file's name, if it may be shown.
     file: Option<String>,
     role: Role,
 }
 
-/// Chosen by this command: more than anybody fixes by hand, and still a document of a megabyte.
+/// Chosen by this command: more than anyone fixes by hand, in a document of about a megabyte.
 const MOST_KEPT: usize = 10_000;
 
 /// Chosen by this command: a few screens.
 const MOST_SHOWN: usize = 100;
 
 impl Problems {
-    /// None yet, of the file with this name.
+    /// No problems yet, for the file with this name.
     pub(crate) fn of(file: Option<String>, role: Role) -> Self {
         Self { file, role, ..Self::default() }
     }
@@ -96,7 +96,7 @@ impl Problems {
         }
     }
 
-    /// Takes the key away where it is a secret.
+    /// Removes each key that contains a secret.
     pub(crate) fn hide_keys(&mut self, is_secret: impl Fn(&str) -> bool) {
         for problem in &mut self.kept {
             problem.key.take_if(|key| is_secret(key.as_str()));
@@ -107,21 +107,21 @@ impl Problems {
         self.count == 0
     }
 
-    /// In the order of their lines, the first ones alone.
+    /// Sorts by line and keeps the first ones.
     pub(crate) fn sort(&mut self) {
         self.kept.sort_by_key(|problem| problem.line);
         self.kept.truncate(MOST_KEPT);
     }
 
-    #[allow(clippy::unused_self, reason = "as every report has it")]
+    #[allow(clippy::unused_self, reason = "the same signature as every other report")]
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::Invalid
     }
 
-    /// The lines for people.
+    /// The report for people.
     pub(crate) fn lines(&self, style: Style) -> String {
-        let heading = style.paint(Tone::Bad, &format!("INVALID, {}", self.role.nothing_done()));
-        let code = style.paint(Tone::Faint, &format!("(exit code {})", self.exit_code().number()));
+        let heading = style.paint(Tone::Error, &format!("INVALID, {}", self.role.nothing_done()));
+        let code = style.paint(Tone::Dim, &format!("(exit code {})", self.exit_code().number()));
         let mut text = format!("{heading} {code}\n  {}\n", for_terminal(&self.message()));
         for Problem { line, key, field, rule, recorded: _ } in self.kept.iter().take(MOST_SHOWN) {
             let article = if ["row", "header", "file"].contains(&&**field) { "the " } else { "" };
@@ -146,7 +146,7 @@ impl Problems {
     }
 }
 
-/// As every failed command, with the line of each violation, and how many there are.
+/// The document of a failed command, with the line of each violation and their number.
 impl Serialize for Problems {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_problems_are_kept_whatever_the_order_in_which_they_are_found() {
+    fn first_problems_are_kept_in_any_order_of_discovery() {
         let mut problems = Problems::default();
         for line in (1..=50_000_u64).rev() {
             problems.push(Problem::new(line, "Amount", "is required"));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_field_has_an_article() {
+    fn row_header_and_file_have_an_article() {
         let mut problems = Problems::default();
         problems.push(Problem::new(1, "file", "has no rows"));
         problems.push(Problem::new(2, "Amount", "is required"));

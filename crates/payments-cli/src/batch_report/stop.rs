@@ -1,4 +1,4 @@
-//! Why a billing run ended before every row was sent.
+//! Why a billing run stopped.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,34 +8,34 @@ use payments_core::Outcome;
 /// Why a run ended before every row was sent.
 #[derive(Clone, Debug)]
 pub(crate) enum Stop {
-    /// A signal: what was in flight has ended.
+    /// A signal. The charges in flight have ended.
     Interrupted(&'static str),
-    /// A signal after another reason: what was in flight was left behind.
+    /// A signal after another reason. The charges in flight were abandoned.
     GivenUp { signal: &'static str, after: Box<Self> },
     /// HTTP 401.
     Unauthorized,
-    /// HTTP 403, and what is known of the row that met it.
+    /// HTTP 403, with the outcome of the row that received it.
     Forbidden(Outcome),
     /// `--max-rejected`.
     TooManyRejected(u64),
-    /// An outage outlasted `--patience`; the last failure in its own words.
+    /// An outage lasted longer than `--patience`; with the message of the last failure.
     Outage(String),
-    /// HTTP 429 with a pause that is longer than `--patience`, or again and again.
+    /// HTTP 429 with a pause longer than `--patience`, or repeatedly.
     Throttled(Option<Duration>),
-    /// The journal failed, in its own words.
+    /// The journal failed; with its message.
     Journal(String),
     /// The file of `--results` could not be written.
     Results(String),
-    /// The file is no longer what was inspected.
+    /// The file changed after it was checked; with the line where this was noticed.
     Changed(Option<u64>),
     /// The file could not be read again.
     Unreadable(String),
-    /// A defect.
+    /// A bug.
     Internal,
 }
 
 impl Stop {
-    /// Whether what was counted may not be all that the file has.
+    /// Whether the file may have rows that were not counted.
     pub(crate) fn leaves_rows_uncounted(&self) -> bool {
         matches!(self.first(), Self::Changed(_) | Self::Unreadable(_) | Self::Internal)
     }
@@ -44,7 +44,7 @@ impl Stop {
         matches!(self.first(), Self::Unauthorized)
     }
 
-    /// What ended it before anybody gave it up.
+    /// The reason before a signal abandoned the run.
     fn first(&self) -> &Self {
         match self {
             Self::GivenUp { after, .. } => after,
@@ -52,7 +52,7 @@ impl Stop {
         }
     }
 
-    /// One stable word.
+    /// A stable word for programs.
     pub(crate) fn reason(&self) -> &'static str {
         match self {
             Self::GivenUp { after, .. } => after.reason(),
@@ -71,12 +71,11 @@ impl Stop {
     }
 }
 
-/// What happened, and what to do.
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Interrupted(signal) => {
-                write!(f, "interrupted by {signal}; no new charge was begun, and those in flight have ended")
+                write!(f, "interrupted by {signal}; no new charge was started, and those in flight have ended")
             }
             Self::GivenUp { signal, after } => {
                 if !matches!(**after, Self::Interrupted(_)) {
@@ -84,50 +83,50 @@ impl fmt::Display for Stop {
                 }
                 write!(
                     f,
-                    "given up at {signal}; what was in flight may have been processed, \
-                     and the journal will list it as unknown: it is not sent again"
+                    "abandoned at {signal}; the charges in flight may have been processed: \
+                     the journal will list them as unknown, and they are not sent again"
                 )
             }
             Self::Unauthorized => {
                 f.write_str("the API key was refused (HTTP 401): fix it, then reopen the rejected rows")
             }
             Self::Forbidden(Outcome::Unknown) => f.write_str(
-                "something between here and the service answered HTTP 403, before or after the service acted: find the \
-                 cause with `payments check`, and look for the payment in the service's books before anything is sent again; \
-                 `payments journal resolve --from FILE` takes what you find of many",
+                "something between here and the service returned HTTP 403, before or after the service acted: find the \
+                 cause with `payments check`, and look for the payment in the service's records before you send anything \
+                 again; `payments journal resolve --from FILE` resolves many at once",
             ),
             Self::Forbidden(_) => f.write_str(
-                "the service forbids the charge (HTTP 403): find out why, then `payments journal retry --status 403`",
+                "the service forbids the charge (HTTP 403): find out why, then run `payments journal retry --status 403`",
             ),
             Self::TooManyRejected(limit) => {
-                write!(f, "more than {limit} were rejected in this run (--max-rejected)")
+                write!(f, "more than {limit} rows were rejected in this run (--max-rejected)")
             }
             Self::Outage(why) => {
-                write!(f, "the service is out of reach or does not answer as it should: {why}")
+                write!(f, "the service is unreachable or does not respond as it should: {why}")
             }
             Self::Throttled(Some(pause)) => write!(
                 f,
-                "too many requests (HTTP 429): the service asks for a pause of {} s, longer than --patience; \
-                 run it again then, with a lower --rate, and reopen the rejected rows before it",
+                "too many requests (HTTP 429): the service asks for a pause of {} s, which is longer than --patience; \
+                 after that, reopen the rejected rows and run the same command with a lower --rate",
                 pause.as_secs()
             ),
             Self::Throttled(None) => f.write_str(
-                "too many requests (HTTP 429), again and again: run it later with a lower --rate, \
-                 and reopen the rejected rows before it",
+                "too many requests (HTTP 429), repeatedly: later, reopen the rejected rows and run the same command \
+                 with a lower --rate",
             ),
             Self::Journal(why) => write!(
                 f,
-                "the journal failed, and without it nothing is sent: {why}; a row that it did not take is not started: this \
-                 run did not send it, but an earlier run may have paid it: do not pay it another way, \
+                "the journal failed, and nothing is sent without it: {why}; a row that could not be recorded is not started: \
+                 this run did not send it, but an earlier run may have paid it: do not pay it another way, \
                  run the same command again once the journal works"
             ),
             Self::Results(why) => write!(f, "the file of --results cannot be written: {why}"),
             Self::Changed(Some(line)) => {
-                write!(f, "the file has changed since it was inspected, at line {line} or before")
+                write!(f, "the file has changed since it was checked, at line {line} or before")
             }
-            Self::Changed(None) => f.write_str("the file has changed since it was inspected"),
-            Self::Unreadable(why) => write!(f, "the file cannot be read any more: {why}"),
-            Self::Internal => f.write_str("internal error; no new charge was begun"),
+            Self::Changed(None) => f.write_str("the file has changed since it was checked"),
+            Self::Unreadable(why) => write!(f, "the file can no longer be read: {why}"),
+            Self::Internal => f.write_str("internal error; no new charge was started"),
         }
     }
 }

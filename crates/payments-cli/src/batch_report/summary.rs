@@ -1,4 +1,4 @@
-//! How a billing run stands at its end.
+//! The result of a billing run.
 
 use std::fmt::{self, Write as _};
 
@@ -10,42 +10,42 @@ use super::Stop;
 use crate::exit_code::ExitCode;
 use crate::style::{Style, Tone, for_terminal};
 
-/// How a run stands at its end: every row of the file is counted in one place, with its amount.
+/// The result of a run. Every row of the file is counted in exactly one place, with its amount.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Summary {
     pub(crate) tallies: Tallies,
-    /// What nobody knows the end of, in the order of the file: the first ones.
-    pub(crate) doubts: Vec<Doubt>,
-    /// What ended with a result that the journal could not write down. It is counted by its result.
+    /// The first rows whose outcome is unknown, or not recorded in the journal, in the order of the file.
+    pub(crate) unresolved: Vec<UnresolvedRow>,
+    /// Rows whose outcome could not be recorded in the journal. They are also counted under that outcome.
     pub(crate) not_recorded: Tally,
-    /// What the service answered with a transaction that another key has: the first ones.
-    pub(crate) repeated: Vec<Repeated>,
+    /// The first rows for which the service returned a transaction that another key already has.
+    pub(crate) same_transaction: Vec<DuplicateTransaction>,
     pub(crate) stop: Option<Stop>,
-    /// Nothing was sent, as asked.
+    /// `--dry-run`: nothing was sent.
     pub(crate) is_dry_run: bool,
-    /// Why the file of `--results` lacks some of them.
+    /// Why the file of `--results` is incomplete.
     pub(crate) incomplete_results: Option<String>,
 }
 
-/// Where every row of the file stands.
+/// Counts and sums of the rows, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tallies {
     /// Every row.
     pub(crate) total: Tally,
-    /// By earlier runs, as the journal has it.
+    /// Outcomes of earlier runs, from the journal.
     pub(crate) earlier: Earlier,
     pub(crate) processed: Tally,
     pub(crate) rejected: Tally,
     pub(crate) unknown: Tally,
     /// Another process is sending it.
     pub(crate) in_progress: Tally,
-    /// Tried, and provably never acted upon.
+    /// Tried, and provably not acted upon.
     pub(crate) not_processed: Tally,
-    /// Some of the rejected, of this run and of earlier ones.
-    pub(crate) refused: Refused,
+    /// A part of the rejected rows, of this run and of earlier ones.
+    pub(crate) rejected_by_status: RejectedByStatus,
 }
 
-/// What the journal knows of before the run.
+/// Outcomes that the journal had before the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Earlier {
     pub(crate) processed: Tally,
@@ -61,10 +61,18 @@ impl Earlier {
 }
 
 impl Tallies {
-    /// What was not begun in this run, and could be.
+    /// Rows that were not started in this run, but could be.
     pub(crate) fn not_started(&self) -> Tally {
-        let Self { total, earlier, processed, rejected, unknown, in_progress, not_processed, refused: _ } =
-            *self;
+        let Self {
+            total,
+            earlier,
+            processed,
+            rejected,
+            unknown,
+            in_progress,
+            not_processed,
+            rejected_by_status: _,
+        } = *self;
         let counted =
             earlier.all().plus(processed).plus(rejected).plus(unknown).plus(in_progress).plus(not_processed);
         total.minus(counted)
@@ -74,15 +82,23 @@ impl Tallies {
         self.unknown.plus(self.earlier.unknown)
     }
 
-    /// What the same command would try again.
+    /// Rows that the same command would process.
     fn unfinished(&self) -> Tally {
         self.not_started().plus(self.not_processed).plus(self.in_progress)
     }
 
-    /// Each with its name in the document and its name for people.
+    /// Each tally with its JSON name and its label for people.
     fn named(&self) -> [(&'static str, &'static str, Tally); 9] {
-        let Self { total: _, earlier, processed, rejected, unknown, in_progress, not_processed, refused: _ } =
-            *self;
+        let Self {
+            total: _,
+            earlier,
+            processed,
+            rejected,
+            unknown,
+            in_progress,
+            not_processed,
+            rejected_by_status: _,
+        } = *self;
         [
             ("processed", "processed", processed),
             ("processed_earlier", "processed earlier", earlier.processed),
@@ -98,7 +114,7 @@ impl Tallies {
 }
 
 impl Summary {
-    /// The first that applies.
+    /// The first code that applies.
     pub(crate) fn exit_code(&self) -> ExitCode {
         let tallies = &self.tallies;
         if self.is_dry_run {
@@ -120,12 +136,12 @@ impl Summary {
         }
     }
 
-    /// Whether somebody did not wait for what was in flight.
+    /// Whether the run ended without waiting for the charges in flight.
     pub(crate) fn is_given_up(&self) -> bool {
         matches!(self.stop, Some(Stop::GivenUp { .. }))
     }
 
-    /// One word for the whole.
+    /// The member `outcome`.
     fn outcome(&self) -> &'static str {
         match self.exit_code() {
             _ if self.is_dry_run => "dry_run",
@@ -136,29 +152,29 @@ impl Summary {
         }
     }
 
-    /// The table and what to do, for people.
+    /// The report for people: a table, then what to do.
     pub(crate) fn lines(&self, style: Style) -> String {
         let (tone, heading) = self.heading();
-        let code = style.paint(Tone::Faint, &format!("(exit code {})", self.exit_code().number()));
+        let code = style.paint(Tone::Dim, &format!("(exit code {})", self.exit_code().number()));
         let mut text = format!("{} {code}\n", style.paint(tone, &heading));
         if let Some(stop) = &self.stop {
             line(&mut text, &format!("stopped: {stop}"));
         }
         if let Some(why) = &self.incomplete_results {
-            line(&mut text, &format!("the file of --results lacks some of the results: {why}"));
+            line(&mut text, &format!("the file of --results is incomplete: {why}"));
         }
         self.write_table(&mut text);
-        for refused in self.tallies.refused.lines() {
-            line(&mut text, &refused);
+        for rejected_by_status in self.tallies.rejected_by_status.lines() {
+            line(&mut text, &rejected_by_status);
         }
-        self.write_doubts(&mut text, style);
-        if !self.repeated.is_empty() {
+        self.write_unresolved(&mut text, style);
+        if !self.same_transaction.is_empty() {
             let heading =
-                "one transaction for two keys, as the service says: compare them with its own records";
+                "the service returned one transaction for two keys: compare them with the service's records";
             line(&mut text, heading);
         }
-        for repeated in &self.repeated {
-            line(&mut text, &format!("  {repeated}"));
+        for same_transaction in &self.same_transaction {
+            line(&mut text, &format!("  {same_transaction}"));
         }
         if !self.is_dry_run {
             self.write_what_is_left(&mut text);
@@ -169,12 +185,12 @@ impl Summary {
     fn write_what_is_left(&self, text: &mut String) {
         let Tallies { in_progress, not_processed, .. } = self.tallies;
         if not_processed.plus(self.tallies.not_started()).count > 0 {
-            line(text, "the same command goes on with what is not processed and not started");
+            line(text, "run the same command again to send the rows that are not processed or not started");
         }
         if in_progress.count > 0 {
             line(
                 text,
-                "what is in progress elsewhere, another run is sending: the same command later says how it ended",
+                "another run is sending the rows in progress elsewhere: run the same command later to see how they ended",
             );
         }
     }
@@ -184,28 +200,28 @@ impl Summary {
             return (Tone::Heading, "DRY RUN, nothing was sent".to_owned());
         }
         match self.exit_code() {
-            ExitCode::Unauthorized => (Tone::Bad, "STOPPED, the API key was refused".to_owned()),
-            ExitCode::Unknown => (Tone::Doubtful, self.doubtful_heading()),
+            ExitCode::Unauthorized => (Tone::Error, "STOPPED, the API key was refused".to_owned()),
+            ExitCode::Unknown => (Tone::Warning, self.unknown_heading()),
             ExitCode::NotProcessed => {
-                (Tone::Bad, "UNFINISHED, it is safe to run the same command again".to_owned())
+                (Tone::Error, "UNFINISHED, it is safe to run the same command again".to_owned())
             }
-            ExitCode::Rejected => (Tone::Bad, "FINISHED, some were rejected".to_owned()),
-            _ => (Tone::Good, "PROCESSED".to_owned()),
+            ExitCode::Rejected => (Tone::Error, "FINISHED, some were rejected".to_owned()),
+            _ => (Tone::Success, "PROCESSED".to_owned()),
         }
     }
 
-    /// Of what nobody knows, and apart from it of what the journal alone does not know.
-    fn doubtful_heading(&self) -> String {
+    /// Reports unknown outcomes separately from outcomes that are known but not recorded in the journal.
+    fn unknown_heading(&self) -> String {
         let not_recorded = match self.not_recorded.count {
             0 => String::new(),
-            1 => "1 answer NOT WRITTEN to the journal: keep this list".to_owned(),
-            count => format!("{count} answers NOT WRITTEN to the journal: keep this list"),
+            1 => "1 outcome NOT RECORDED in the journal: keep this list".to_owned(),
+            count => format!("{count} outcomes NOT RECORDED in the journal: keep this list"),
         };
         let unknown = match self.tallies.all_unknown().count {
             0 => return not_recorded,
-            1 => "OUTCOME UNKNOWN of 1 charge, which is not sent again: reconcile it".to_owned(),
+            1 => "OUTCOME UNKNOWN for 1 charge, which is not sent again: reconcile it".to_owned(),
             count => {
-                format!("OUTCOME UNKNOWN of {count} charges, which are not sent again: reconcile them")
+                format!("OUTCOME UNKNOWN for {count} charges, which are not sent again: reconcile them")
             }
         };
         if not_recorded.is_empty() { unknown } else { format!("{unknown}; {not_recorded}") }
@@ -237,35 +253,35 @@ impl Summary {
         }
     }
 
-    fn write_doubts(&self, text: &mut String, style: Style) {
-        let (unwritten, unknown): (Vec<_>, Vec<_>) =
-            self.doubts.iter().partition(|it| it.unwritten.is_some());
+    fn write_unresolved(&self, text: &mut String, style: Style) {
+        let (unrecorded, unknown): (Vec<_>, Vec<_>) =
+            self.unresolved.iter().partition(|row| row.unrecorded.is_some());
         let all_unknown = self.tallies.all_unknown();
         if all_unknown.plus(self.not_recorded).count == 0 {
             return;
         }
-        let mut write = |heading: &str, doubts: Vec<&Doubt>, all: Tally| {
+        let mut write = |heading: &str, rows: Vec<&UnresolvedRow>, all: Tally| {
             if all.count == 0 {
                 return;
             }
-            writeln!(text, "  {}", style.paint(Tone::Doubtful, heading)).expect("a String takes every write");
-            for doubt in &doubts {
-                line(text, &format!("  {doubt}"));
+            writeln!(text, "  {}", style.paint(Tone::Warning, heading)).expect("a String takes every write");
+            for row in &rows {
+                line(text, &format!("  {row}"));
             }
-            let rest = all.count.saturating_sub(doubts.len() as u64);
+            let rest = all.count.saturating_sub(rows.len() as u64);
             if rest > 0 {
                 line(text, &format!("  and {rest} more"));
             }
         };
-        write("outcome unknown, never sent again by itself:", unknown, all_unknown);
+        write("outcome unknown, never sent again automatically:", unknown, all_unknown);
         write(
-            "answered, but not written to the journal, which has it as unknown:",
-            unwritten,
+            "outcome known, but not recorded in the journal, which lists it as unknown:",
+            unrecorded,
             self.not_recorded,
         );
         line(
             text,
-            "`payments journal list --unresolved` has them all, `payments journal resolve` ends each, with --from many at once",
+            "`payments journal list --unresolved` lists them all; `payments journal resolve` resolves one, or many with --from",
         );
     }
 }
@@ -274,7 +290,7 @@ fn line(text: &mut String, line: &str) {
     writeln!(text, "  {}", for_terminal(line)).expect("a String takes every write");
 }
 
-/// The document's member names are fixed: other programs read it.
+/// Other programs read this document: its member names are fixed.
 impl Serialize for Summary {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -282,10 +298,10 @@ impl Serialize for Summary {
             outcome: &'static str,
             stopped: Option<StopObject>,
             rows: TalliesObject<'a>,
-            rejected_by_status: &'a Refused,
+            rejected_by_status: &'a RejectedByStatus,
             not_recorded: Tally,
-            unresolved: &'a [Doubt],
-            same_transaction: &'a [Repeated],
+            unresolved: &'a [UnresolvedRow],
+            same_transaction: &'a [DuplicateTransaction],
             results_incomplete: Option<&'a str>,
         }
 
@@ -301,10 +317,10 @@ impl Serialize for Summary {
             outcome: self.outcome(),
             stopped,
             rows: TalliesObject(&self.tallies),
-            rejected_by_status: &self.tallies.refused,
+            rejected_by_status: &self.tallies.rejected_by_status,
             not_recorded: self.not_recorded,
-            unresolved: &self.doubts,
-            same_transaction: &self.repeated,
+            unresolved: &self.unresolved,
+            same_transaction: &self.same_transaction,
             results_incomplete: self.incomplete_results.as_deref(),
         }
         .serialize(serializer)
@@ -320,9 +336,9 @@ impl Serialize for TalliesObject<'_> {
     }
 }
 
-/// Some rows, and what they add up to.
+/// A number of rows and the sum of their amounts.
 ///
-/// Exact: a request has at most two decimals, and a file whose sum would be beyond 64 bits of hundredths is refused.
+/// The sum is exact: a request has at most two decimals, and a file whose sum would not fit in 64 bits of cents is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) count: u64,
@@ -330,13 +346,13 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// With one more row, or none if the sum would be too large.
+    /// The tally with one more row, or `None` if the sum would be too large.
     pub(crate) fn checked_with(self, amount: Amount) -> Option<Self> {
         let cents = self.cents.checked_add(amount.to_cents()?)?;
         Some(Self { count: self.count + 1, cents })
     }
 
-    /// One more row of a file whose sum is known to fit.
+    /// Adds a row of a file whose sum is known to fit.
     pub(crate) fn add(&mut self, amount: Amount) {
         *self = self.checked_with(amount).expect("the sum of the whole file fits");
     }
@@ -345,7 +361,7 @@ impl Tally {
         Self { count: self.count + other.count, cents: self.cents + other.cents }
     }
 
-    /// What is left of these rows without those, which are some of them.
+    /// The tally without `part`, which must be a part of it.
     pub(crate) fn minus(self, part: Self) -> Self {
         Self { count: self.count - part.count, cents: self.cents - part.cents }
     }
@@ -368,15 +384,15 @@ impl Serialize for Tally {
     }
 }
 
-/// The rejected whose HTTP status speaks of the caller and not of the payment: 401, 403 and 429. A person may let them be
-/// sent again.
+/// Rejected rows whose HTTP status is about the caller and not about the payment: 401, 403 and 429. A person may allow
+/// them to be sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Refused([Tally; STATUSES.len()]);
+pub(crate) struct RejectedByStatus([Tally; STATUSES.len()]);
 
 const STATUSES: [u16; 3] = [401, 403, 429];
 
-impl Refused {
-    /// Counts a rejected row, if it is one of these and their sum fits.
+impl RejectedByStatus {
+    /// Counts a rejected row if it has one of these statuses and the sum fits.
     pub(crate) fn add(&mut self, status: Option<u16>, amount: Amount) {
         let Some(place) = STATUSES.iter().position(|it| Some(*it) == status) else { return };
         let tally = &mut self.0[place];
@@ -387,90 +403,88 @@ impl Refused {
         STATUSES.into_iter().zip(self.0).filter(|(_, tally)| tally.count > 0)
     }
 
-    /// Which they are and what to do, for people; nothing if there are none.
+    /// What to do about them, for people. Empty if there are none.
     pub(crate) fn lines(&self) -> Vec<String> {
         let statuses: Vec<_> = self.each().map(|(status, _)| status.to_string()).collect();
         if statuses.is_empty() {
             return Vec::new();
         }
-        let mut lines =
-            vec!["of the rejected, refused for another reason than the payment itself:".to_owned()];
+        let mut lines = vec!["rejected for a reason other than the payment itself:".to_owned()];
         lines.extend(self.each().map(|(status, tally)| {
             let rows = if tally.count == 1 { "1 row".to_owned() } else { format!("{} rows", tally.count) };
             format!("  HTTP {status}: {rows}, {}", tally.sum())
         }));
         let statuses = statuses.join(",");
         lines.push(format!(
-            "mend the cause, then `payments journal retry --status {statuses}` lets the same command send them again"
+            "fix the cause, then run `payments journal retry --status {statuses}` so that the same command sends them again"
         ));
         lines
     }
 }
 
-/// By status, those that occur.
-impl Serialize for Refused {
+/// Only the statuses that occur.
+impl Serialize for RejectedByStatus {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.each())
     }
 }
 
-/// A row whose outcome is not known, or is not known to the journal.
+/// A row whose outcome is unknown, or known and not recorded in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Doubt {
+pub(crate) struct UnresolvedRow {
     pub(crate) line: u64,
     pub(crate) key: String,
     #[serde(serialize_with = "as_number")]
     pub(crate) amount: Amount,
-    /// To look up, if one is known.
+    /// The transaction to look up, if one is known.
     pub(crate) transaction_id: Option<String>,
-    /// How it ended, if that is known here and could not be written to the journal, which will call it unknown.
+    /// The outcome, if it is known and could not be recorded in the journal, which will list it as unknown.
     #[serde(rename = "outcome", serialize_with = "outcome")]
-    pub(crate) unwritten: Option<Ended>,
-    /// One word for why.
+    pub(crate) unrecorded: Option<KnownOutcome>,
+    /// The reason as one word.
     pub(crate) kind: String,
 }
 
-/// A row to which the service gave the transaction of another intent of the journal.
+/// A row for which the service returned the transaction of another intent in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Repeated {
+pub(crate) struct DuplicateTransaction {
     pub(crate) line: u64,
     pub(crate) key: String,
     pub(crate) transaction_id: String,
-    /// The key of the other one.
+    /// The key of the other intent.
     pub(crate) same_transaction_as: String,
 }
 
-/// A known end.
+/// An outcome that is not unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Ended {
+pub(crate) enum KnownOutcome {
     Processed,
     Rejected,
     NotProcessed,
 }
 
-impl Doubt {
-    /// Chosen by this command, of those with a known end and of those without;
-    /// `payments journal list --unresolved` has them all.
+impl UnresolvedRow {
+    /// Chosen by this command: how many are listed with a known outcome, and how many without one.
+    /// `payments journal list --unresolved` lists them all.
     pub(crate) const MOST_LISTED: usize = 100;
 }
 
 #[allow(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde passes a field by reference")]
-fn outcome<S: Serializer>(ended: &Option<Ended>, serializer: S) -> Result<S::Ok, S::Error> {
+fn outcome<S: Serializer>(ended: &Option<KnownOutcome>, serializer: S) -> Result<S::Ok, S::Error> {
     match ended {
         Some(ended) => ended.serialize(serializer),
         None => serializer.serialize_str("unknown"),
     }
 }
 
-/// A line for people.
-impl fmt::Display for Doubt {
+impl fmt::Display for UnresolvedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, key, amount, transaction_id, unwritten, kind } = self;
-        let word = match unwritten {
-            Some(Ended::Processed) => "PROCESSED",
-            Some(Ended::Rejected) => "rejected",
-            Some(Ended::NotProcessed) => "not processed",
+        let Self { line, key, amount, transaction_id, unrecorded, kind } = self;
+        let word = match unrecorded {
+            Some(KnownOutcome::Processed) => "PROCESSED",
+            Some(KnownOutcome::Rejected) => "rejected",
+            Some(KnownOutcome::NotProcessed) => "not processed",
             None => kind,
         };
         write!(f, "line {line}: {key}, {amount} ({word}")?;
@@ -481,7 +495,7 @@ impl fmt::Display for Doubt {
     }
 }
 
-impl fmt::Display for Repeated {
+impl fmt::Display for DuplicateTransaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { line, key, transaction_id, same_transaction_as } = self;
         write!(
@@ -498,13 +512,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_exit_code_is_the_first_that_applies() {
+    fn exit_code_is_the_first_that_applies() {
         let one = || {
             let mut tally = Tally::default();
             tally.add(Amount::from_cents(1));
             tally
         };
-        // Each set of rows and stops has everything that comes after it as well.
+        // Each summary also has everything that the summaries with a lower priority have.
         let mut summary = Summary::default();
         let mut expects = |code: u8, outcome: &str, change: &dyn Fn(&mut Summary)| {
             change(&mut summary);
@@ -529,12 +543,12 @@ mod tests {
         }
         let mut elsewhere = Summary::default();
         (elsewhere.tallies.total, elsewhere.tallies.in_progress) = (one(), one());
-        assert_eq!(elsewhere.exit_code().number(), 3, "in flight elsewhere");
+        assert_eq!(elsewhere.exit_code().number(), 3, "in progress elsewhere");
     }
 
     #[test]
-    fn what_is_left_is_told_by_what_the_same_command_does_with_it() {
-        let [sent_again, waited_for] = ["goes on with what is not processed", "another run is sending"];
+    fn unfinished_rows_are_reported_by_what_the_same_command_does_with_them() {
+        let [sent_again, waited_for] = ["to send the rows that are not processed", "another run is sending"];
         let text = |tallies: Tallies| Summary { tallies, ..Summary::default() }.lines(Style::Plain);
         let mut tallies = Tallies::default();
         tallies.total.add(Amount::from_cents(1));
@@ -554,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_is_exact_or_there_is_none() {
+    fn sum_is_exact_or_absent() {
         let mut tally = Tally::default();
         for text in ["0.1", "0.20", "1e2", "92233720368547657.77"] {
             tally = tally.checked_with(amount(text)).expect(text);

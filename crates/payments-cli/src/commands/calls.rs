@@ -1,4 +1,4 @@
-//! The requests of the service as calls of the command.
+//! The service's operations as calls of this command.
 
 use payments_core::{Client, Error, LookupError, Operation, Success, VoidReceipt};
 use payments_journal::{IntentKey, JournaledClient};
@@ -12,13 +12,13 @@ use crate::failure::{Failure, Purpose};
 use crate::journaled_call::{Attempt, Charge};
 use crate::report::Processed;
 
-/// The void of one authorisation.
+/// Builds a void.
 pub(super) fn void(id: String, reason: Option<String>) -> Result<Void, Failure> {
     let mut void = Void::new(TransactionId::new(id)?);
     if let Some(reason) = reason {
         void = void.reason(reason);
     }
-    // The size of the whole is checked where a document is read, and a reason can be of any length.
+    // `from_json` checks the size of the whole document, because a reason can have any length.
     Ok(Void::from_json(void.encode().as_ref())?)
 }
 
@@ -165,12 +165,11 @@ fn of_record(success: &Success<TransactionRecord>) -> Processed {
     Processed::moved(success, success.to_json(), &success.transaction_id)
 }
 
-/// Also of a row of a billing run.
 pub(super) fn of_receipt(success: &Success<TransactionReceipt>) -> Processed {
     Processed::moved(success, success.to_json(), &success.transaction_id)
 }
 
-/// With the response's own id, which need not be the voided one; that one the caller knows.
+/// Uses the response's own id, which may differ from the voided one, which the caller already knows.
 fn of_void(success: &Success<VoidReceipt>) -> Processed {
     let receipt = &success.receipt;
     Processed::moved(success, receipt.to_json(), &receipt.transaction_id)

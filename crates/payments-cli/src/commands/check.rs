@@ -1,4 +1,4 @@
-//! `payments check`: whether a payment would get through, found out without making one.
+//! `payments check`: whether a payment would reach the service, without making one.
 
 mod findings;
 
@@ -25,46 +25,46 @@ use crate::report::{FailedDocument, Report};
 use crate::settings::Settings;
 use crate::style::{Style, Tone, for_terminal};
 
-/// Checks one step after the other and reports them all.
+/// Checks each step and reports all of them.
 pub(super) fn run(options: GlobalOptions) -> ExitCode {
     if options.client.dry_run {
-        return call::run(options, id_that_nobody_has);
+        return call::run(options, unknown_id);
     }
     let output = Output::choose(options.output);
-    let checked = call::block_on(check(options, output)).unwrap_or_else(Checked::without_settings);
-    output::finish(output, Report::Checked(Box::new(checked)))
+    let checked = call::block_on(check(options, output)).unwrap_or_else(CheckReport::without_settings);
+    output::finish(output, Report::Check(Box::new(checked)))
 }
 
-async fn check(options: GlobalOptions, output: Output) -> Checked {
+async fn check(options: GlobalOptions, output: Output) -> CheckReport {
     let configure = |client: ClientBuilder, settings: &Settings| {
         client.connect_timeout(connect_timeout(settings.timeout())).lookup_retries(0)
     };
-    let prepared = Prepared::new(options.client, output, configure, id_that_nobody_has).await;
+    let prepared = Prepared::new(options.client, output, configure, unknown_id).await;
     let Prepared { settings, client, call: id, mut interrupt } = match prepared {
         Ok(prepared) => prepared,
-        Err(failure) => return Checked::without_settings(failure),
+        Err(failure) => return CheckReport::without_settings(failure),
     };
-    let uri: Uri = settings.base_url().parse().expect("an endpoint was made of it");
+    let uri: Uri = settings.base_url().parse().expect("it is the address of an endpoint");
     let findings = Findings { uri: &uri, settings: &settings };
-    let unproven = |failure| Stop { at: StepName::Key, is_before_proven: false, failure };
-    let stop = tokio::select! {
+    let unfinished = |failure| FailedStep { at: StepName::Key, earlier_steps_passed: false, failure };
+    let failed = tokio::select! {
         biased;
-        stop = call::contained(examine(&client, &id, &findings)) => stop.unwrap_or_else(|| {
-            Some(unproven(Failure::not_processed("internal", "internal error; a look-up moves nothing")))
+        failed = call::catch_panic(examine(&client, &id, &findings)) => failed.unwrap_or_else(|| {
+            Some(unfinished(Failure::not_processed("internal", "internal error; a lookup moves no money")))
         }),
-        signal = interrupt.arrived() => Some(unproven(Failure::not_processed(
+        signal = interrupt.arrived() => Some(unfinished(Failure::not_processed(
             "interrupted",
-            format!("interrupted by {signal}; a check moves nothing: it is safe to run it again"),
+            format!("interrupted by {signal}; a check moves no money: it is safe to run it again"),
         ))),
     };
-    Checked::new(Some(&findings), stop)
+    CheckReport::new(Some(&findings), failed)
 }
 
-/// One look-up through the real client: what it proves is what a payment would meet.
-async fn examine(client: &Client, id: &TransactionId, findings: &Findings<'_>) -> Option<Stop> {
+/// One lookup through the real client, which takes the same way as a payment.
+async fn examine(client: &Client, id: &TransactionId, findings: &Findings<'_>) -> Option<FailedStep> {
     let Findings { uri, settings } = findings;
     let result = client.transaction(id).await;
-    // What the service's address takes from here directly says nothing of the way through a proxy.
+    // A direct connection to the service says nothing about the way through a proxy.
     let probe = if settings.proxy().is_none() && ended_while_connecting(&result) {
         Some(Probe::of(uri, settings.timeout() / 2).await)
     } else {
@@ -73,7 +73,7 @@ async fn examine(client: &Client, id: &TransactionId, findings: &Findings<'_>) -
     findings.read(result, probe)
 }
 
-/// The transport has one deadline for name, TCP and TLS, so its end does not say which of them was late.
+/// The transport has one deadline for name resolution, TCP and TLS, so a timeout does not show which of them was slow.
 fn ended_while_connecting(result: &Result<Success<TransactionRecord>, LookupError>) -> bool {
     let Err(error) = result else { return false };
     error.transport_error().is_some_and(|error| {
@@ -81,55 +81,55 @@ fn ended_while_connecting(result: &Result<Success<TransactionRecord>, LookupErro
     })
 }
 
-/// Half of the time at most, so that enough is left to find out what was late.
+/// At most half of the time, so that enough is left to find out what was slow.
 fn connect_timeout(total: Duration) -> Duration {
     Deadlines::DEFAULT_CONNECT.min(total / 2)
 }
 
-/// The service gives out ids itself, and gives out none like this.
-fn id_that_nobody_has() -> Result<TransactionId, Failure> {
+/// An id that the service, which generates its ids, never generates.
+fn unknown_id() -> Result<TransactionId, Failure> {
     Ok(TransactionId::new("payments-check-of-an-id-that-nobody-has")?)
 }
 
-/// The step that failed, after which nothing is tried.
-struct Stop {
+/// The step that failed. Later steps are not tried.
+struct FailedStep {
     at: StepName,
-    /// Whether the steps before it passed, which nobody knows after an interruption.
-    is_before_proven: bool,
+    /// Whether the steps before it passed, which is not known after a signal.
+    earlier_steps_passed: bool,
     failure: Failure,
 }
 
-/// The steps of a check and how it ended.
+/// The result of a check.
 #[derive(Clone, Debug)]
-pub(crate) struct Checked {
-    /// What the settings are, if they are right.
+pub(crate) struct CheckReport {
+    /// The settings, if they are valid.
     settings: Option<SettingsFound>,
     steps: Vec<Step>,
-    /// Why the key is not proven.
+    /// Why the check failed.
     pub(crate) failure: Option<Failure>,
 }
 
-/// One step, as one line says it.
+/// A step and its result.
 #[derive(Clone, Debug, Serialize)]
 struct Step {
     #[serde(rename = "step")]
     name: StepName,
     state: State,
-    /// What was seen, and after a failure what to do.
+    /// What was found, and after a failure what to do.
     message: String,
 }
 
-/// What is checked, in this order.
+/// The steps, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum StepName {
     /// Address, key and the files that hold them.
     Settings,
-    /// The name resolves, and a TCP connection can be made.
+    /// The name resolves, and a TCP connection can be opened.
     Connection,
-    /// The certificate is good.
+    /// The certificate is valid.
     Tls,
-    /// The service takes the key.
+    /// The service accepts the key.
     Key,
 }
 
@@ -142,31 +142,31 @@ enum State {
     Skipped,
 }
 
-impl Checked {
-    /// Without `findings` the settings are to blame, or a signal came before they were read.
-    fn new(findings: Option<&Findings<'_>>, stop: Option<Stop>) -> Self {
-        let checked = |name| {
-            let (state, message) = match (&stop, findings) {
-                (Some(stop), _) if name == stop.at => (State::Failed, failed_message(stop)),
-                (Some(stop), _) if name > stop.at => (State::Skipped, "not tried".to_owned()),
-                (Some(stop), _) if !stop.is_before_proven && name != StepName::Settings => {
-                    (State::Skipped, "not found out".to_owned())
+impl CheckReport {
+    /// `findings` is `None` if the settings are invalid, or a signal arrived before they were read.
+    fn new(findings: Option<&Findings<'_>>, failed: Option<FailedStep>) -> Self {
+        let step = |name| {
+            let (state, message) = match (&failed, findings) {
+                (Some(failed), _) if name == failed.at => (State::Failed, failed_message(failed)),
+                (Some(failed), _) if name > failed.at => (State::Skipped, "not tried".to_owned()),
+                (Some(failed), _) if !failed.earlier_steps_passed && name != StepName::Settings => {
+                    (State::Skipped, "not finished".to_owned())
                 }
                 (_, Some(findings)) => findings.passed(name),
                 (_, None) => unreachable!("without settings the first step fails"),
             };
             Step { name, state, message }
         };
-        let steps = [StepName::Settings, StepName::Connection, StepName::Tls, StepName::Key].map(checked);
+        let steps = [StepName::Settings, StepName::Connection, StepName::Tls, StepName::Key].map(step);
         Self {
             settings: findings.map(|findings| SettingsFound::of(findings.settings)),
             steps: steps.into(),
-            failure: stop.map(|stop| stop.failure.of_a(Purpose::FindTransaction)),
+            failure: failed.map(|failed| failed.failure.for_purpose(Purpose::FindTransaction)),
         }
     }
 
     fn without_settings(failure: Failure) -> Self {
-        Self::new(None, Some(Stop { at: StepName::Settings, is_before_proven: true, failure }))
+        Self::new(None, Some(FailedStep { at: StepName::Settings, earlier_steps_passed: true, failure }))
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
@@ -177,9 +177,9 @@ impl Checked {
     pub(crate) fn lines(&self, style: Style) -> String {
         let line = |Step { name, state, message }: &Step| {
             let (tone, word) = match state {
-                State::Passed => (Tone::Good, "ok"),
-                State::Failed => (Tone::Bad, "FAILED"),
-                State::Skipped => (Tone::Faint, "skipped"),
+                State::Passed => (Tone::Success, "ok"),
+                State::Failed => (Tone::Error, "FAILED"),
+                State::Skipped => (Tone::Dim, "skipped"),
             };
             let name = match name {
                 StepName::Settings => "settings",
@@ -194,8 +194,9 @@ impl Checked {
     }
 }
 
-/// Of the settings with whatever helps to mend them; the other steps' messages say it themselves.
-fn failed_message(Stop { at, failure, .. }: &Stop) -> String {
+/// The message of a failed step. If it is about the settings, it includes cause and hints, which the messages of other steps
+/// already contain.
+fn failed_message(FailedStep { at, failure, .. }: &FailedStep) -> String {
     let mut message = failure.message.clone();
     if *at == StepName::Settings {
         for more in failure.cause.iter().chain(&failure.advice.hints) {
@@ -205,8 +206,8 @@ fn failed_message(Stop { at, failure, .. }: &Stop) -> String {
     message
 }
 
-/// As the other commands' documents, with `data` after a failure too.
-impl Serialize for Checked {
+/// Like the documents of other commands, but with `data` even after a failure.
+impl Serialize for CheckReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Data<'a> {
@@ -230,7 +231,7 @@ impl Serialize for Checked {
         }
 
         let data = Data { settings: self.settings.as_ref(), steps: &self.steps };
-        // The one answer that proves the key.
+        // The only response that shows that the key is valid.
         let passed = self.failure.is_none().then_some(Passed { outcome: "processed", http_status: 404 });
         let document = Document { passed, failed: self.failure.as_ref().map(FailedDocument::of), data };
         document.serialize(serializer)
@@ -268,19 +269,19 @@ impl SettingsFound {
     }
 }
 
-/// How far name resolution and TCP get, where the client's own evidence leaves it open. Nothing is sent.
+/// The result of a connection without TLS, to find out which part of a connection timed out. Nothing is sent.
 #[derive(Debug)]
 enum Probe {
     /// The name did not resolve, or not in time.
     Unresolved(Option<io::Error>),
-    /// No address took a connection, or none in time.
+    /// No address accepted a connection, or not in time.
     Unconnected(Option<io::Error>),
-    /// A connection was made, and closed again.
+    /// A connection was opened, and closed again.
     Connected,
 }
 
 impl Probe {
-    /// Tries each within half of the time.
+    /// Resolves and connects, each within half of the time.
     async fn of(uri: &Uri, within: Duration) -> Self {
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
         let usual_port = if uri.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 };

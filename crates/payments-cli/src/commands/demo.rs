@@ -1,4 +1,4 @@
-//! `payments demo`: every operation and every documented error, and the client's word beside the sandbox's ledger.
+//! `payments demo`: every operation and every documented error, and the client's results next to the sandbox's ledger.
 
 use std::error::Error as StdError;
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ use crate::report::{Effect, Processed};
 use crate::stderr;
 use crate::style::{Style, Tone, for_terminal, in_json};
 
-/// Text unless JSON is asked for by name: the lines are its point, also in a pipe.
+/// Runs the demo. Its output is text, also in a pipe, unless JSON is requested.
 pub(super) fn run(options: &GlobalOptions) -> ExitCode {
     if let Some(refused) = refuse_client_settings(options) {
         return refused;
@@ -34,82 +34,87 @@ pub(super) fn run(options: &GlobalOptions) -> ExitCode {
     let shape = options.output.unwrap_or(OutputShape::Text);
     let stdout = io::stdout();
     let style = Style::of(&stdout);
-    let played =
+    let result =
         runtime::Builder::new_current_thread().enable_all().build().map_err(Into::into).and_then(|runtime| {
-            // A fault that does not strike shows in the comparison; it must not end the demonstration with a panic.
+            // A fault that is not used shows in the comparison. It must not panic.
             let gateway = FakeGateway::builder().wall_clock(SystemTime::now).ignore_unfired_faults().build();
             runtime.block_on(async {
                 let sandbox = Sandbox::builder().gateway(gateway).start().await?;
-                play(sandbox, &mut stdout.lock(), shape, style).await
+                run_demo(sandbox, &mut stdout.lock(), shape, style).await
             })
         });
-    played.unwrap_or_else(|error: Box<dyn StdError>| {
-        // The exit code says it too.
-        stderr::write_last(format!("payments: the demonstration could not run to its end: {error}\n"));
+    result.unwrap_or_else(|error: Box<dyn StdError>| {
+        stderr::write_last(format!("payments: the demo could not finish: {error}\n"));
         ExitCode::Other
     })
 }
 
-type Played<T = ()> = Result<T, Box<dyn StdError>>;
+type DemoResult<T = ()> = Result<T, Box<dyn StdError>>;
 
-async fn play(sandbox: Sandbox, out: &mut dyn Write, shape: OutputShape, style: Style) -> Played<ExitCode> {
+async fn run_demo(
+    sandbox: Sandbox,
+    out: &mut dyn Write,
+    shape: OutputShape,
+    style: Style,
+) -> DemoResult<ExitCode> {
     let transport = HyperTransport::builder().build()?;
     let client = |key: &str| -> Result<Client, Error> {
         let endpoint = Endpoint::new(&sandbox.base_url(), ApiKey::new(key)?)?;
         Ok(Client::builder(endpoint, transport.clone(), TokioTimer::new()).build())
     };
-    let (client, stranger) = (client(&sandbox.api_key())?, client("not_the_key_of_this_sandbox")?);
+    let (client, unauthorized) = (client(&sandbox.api_key())?, client("not_the_key_of_this_sandbox")?);
     let mut demo = Demo { gateway: sandbox.gateway().clone(), steps: Vec::new(), out, shape, style };
     demo.text(&format!(
-        "A sandbox of the payment service listens on {},\n\
-         and a client sends it every operation over a real socket. No account, no network, no money.\n",
+        "A sandbox of the payment service is listening on {}.\n\
+         A client sends it every operation over a real socket. No account, no network, no money.\n",
         sandbox.base_url()
     ))?;
 
-    demo.chapter("Payments")?;
+    demo.heading("Payments")?;
     let sale = card(10_50, TransactionType::Sale, test_values::VISA, PAYER)?;
     let sold = demo.call("card sale", &client, &sale, Expected::SALE).await?;
     let auth = card(25_00, TransactionType::Auth, test_values::MASTERCARD, PAYER)?;
-    if let Some(id) = demo.call("card authorisation", &client, &auth, Expected::AUTHORISATION).await? {
-        demo.call("void of that authorisation", &client, &void(id), Expected::VOID).await?;
+    if let Some(id) = demo.call("card authorization", &client, &auth, Expected::AUTHORISATION).await? {
+        demo.call("void of that authorization", &client, &void(id), Expected::VOID).await?;
     }
     demo.call("ACH payment", &client, &ach()?, Expected::SALE).await?;
     let approved = token(test_values::TOK_APPROVED)?;
     demo.call("token payment", &client, &approved, Expected::SALE).await?;
 
-    demo.chapter("Look-ups")?;
+    demo.heading("Lookups")?;
     if let Some(id) = sold {
-        demo.call("look-up of that card sale", &client, &id, Expected::FOUND).await?;
+        demo.call("lookup of that card sale", &client, &id, Expected::FOUND).await?;
     }
     let customer = CustomerId::new(test_values::CUSTOMER)?;
-    demo.call("look-up of a customer", &client, &customer, Expected::FOUND).await?;
+    demo.call("lookup of a customer", &client, &customer, Expected::FOUND).await?;
 
-    demo.chapter("Every documented error, and a declined card")?;
-    demo.call("card sale, wrong API key", &stranger, &sale, Expected::refused(401)).await?;
-    let elsewhere = Payer { postal_code: test_values::INVALID_POSTAL_CODE, ..PAYER };
-    let elsewhere = card(10_50, TransactionType::Sale, test_values::VISA, elsewhere)?;
-    demo.call("card sale, bad postal code", &client, &elsewhere, Expected::refused(400)).await?;
+    demo.heading("Every documented error, and a declined card")?;
+    demo.call("card sale, wrong API key", &unauthorized, &sale, Expected::refused(401)).await?;
+    let payer = Payer { postal_code: test_values::INVALID_POSTAL_CODE, ..PAYER };
+    let bad_postal_code = card(10_50, TransactionType::Sale, test_values::VISA, payer)?;
+    demo.call("card sale, bad postal code", &client, &bad_postal_code, Expected::refused(400)).await?;
     let removed = token(test_values::TOK_REMOVED)?;
     demo.call("token payment, removed token", &client, &removed, Expected::refused(400)).await?;
-    let nobodys = TransactionId::new("txn_nobody_has")?;
-    demo.call("void, unknown transaction", &client, &void(nobodys.clone()), Expected::refused(400)).await?;
-    demo.call("look-up, unknown transaction", &client, &nobodys, Expected::refused(404)).await?;
-    let nobody = CustomerId::new("cus_nobody_is")?;
-    demo.call("look-up, unknown customer", &client, &nobody, Expected::refused(404)).await?;
+    let unknown_id = TransactionId::new("txn_unknown")?;
+    demo.call("void, unknown transaction", &client, &void(unknown_id.clone()), Expected::refused(400))
+        .await?;
+    demo.call("lookup, unknown transaction", &client, &unknown_id, Expected::refused(404)).await?;
+    let unknown_customer = CustomerId::new("cus_unknown")?;
+    demo.call("lookup, unknown customer", &client, &unknown_customer, Expected::refused(404)).await?;
     let declined = card(99_99, TransactionType::Sale, test_values::DECLINED, PAYER)?;
     demo.call("card sale, declined card", &client, &declined, Expected::DECLINE).await?;
 
-    demo.chapter("A charge whose answer is lost after the service made it")?;
+    demo.heading("A charge whose response is lost after the service processed it")?;
     demo.gateway.arm(Fault::response_lost(OperationName::Transaction));
     let lost = card(77_00, TransactionType::Sale, test_values::VISA, PAYER)?;
-    demo.call("card sale, answer lost", &client, &lost, Expected::LOST_SALE).await?;
+    demo.call("card sale, response lost", &client, &lost, Expected::LOST_SALE).await?;
 
     let agrees = demo.compare()?;
     sandbox.shutdown().await?;
     Ok(if agrees { ExitCode::Processed } else { ExitCode::Other })
 }
 
-/// Nobody: every part of it is reserved for examples.
+/// Not a real person: all of these values are reserved for examples.
 const PAYER: Payer<'static> = Payer {
     customer_name: "Ada Example",
     email: "ada@example.com",
@@ -152,13 +157,13 @@ fn void(id: TransactionId) -> Void {
     Void::new(id).reason("ordered twice")
 }
 
-/// How a call is meant to end; a demonstration that shows something else has failed too.
+/// The expected result of a call. The demo fails if a call has another result.
 #[derive(Clone, Copy, Debug)]
 struct Expected {
     outcome: &'static str,
-    /// Of a refusal.
+    /// If the call is rejected.
     http_status: Option<u16>,
-    /// The one entry of the ledger that the call makes or changes.
+    /// The ledger entry that the call creates or changes.
     entry: Option<(EntryKind, EntryState)>,
 }
 
@@ -181,20 +186,20 @@ impl Expected {
     }
 }
 
-/// What the SDK returned. Made from that alone, never from the sandbox.
+/// What the SDK returned, without any information from the sandbox.
 #[derive(Clone, Debug, Default)]
-struct Said {
+struct ClientResult {
     outcome: &'static str,
-    /// Of a refusal.
+    /// If the call was rejected.
     http_status: Option<u16>,
-    /// Of a payment or a void, a declined one too.
+    /// Of a payment or a void, even if it was declined.
     id: Option<TransactionId>,
     details: String,
-    /// What a person does about an unknown outcome.
+    /// What to do about an unknown outcome.
     next_step: Option<String>,
 }
 
-impl Said {
+impl ClientResult {
     fn processed(id: TransactionId) -> Self {
         Self { outcome: "processed", details: id.to_string(), id: Some(id), ..Self::default() }
     }
@@ -248,12 +253,12 @@ impl Said {
         }
     }
 
-    /// The outcome, padded and in its tone.
+    /// The outcome, padded and coloured.
     fn outcome(&self, style: Style) -> String {
         let tone = match self.outcome {
-            "processed" | "found" => Tone::Good,
-            UNKNOWN => Tone::Doubtful,
-            _ => Tone::Bad,
+            "processed" | "found" => Tone::Success,
+            UNKNOWN => Tone::Warning,
+            _ => Tone::Error,
         };
         style.paint(tone, &format!("{:OUTCOME$}", self.outcome))
     }
@@ -269,7 +274,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Every payment of the ledger, in its order.
+    /// Every payment in the ledger, in order.
     fn all(ledger: &Ledger) -> Vec<Self> {
         let payments = ledger.entries().iter().filter(|entry| entry.kind != EntryKind::Void);
         let entry = |entry: &payments_fake::LedgerEntry| Self {
@@ -282,48 +287,48 @@ impl Entry {
     }
 }
 
-/// One call of the demonstration: what the client said of it, and what it changed in the sandbox's ledger.
+/// One call of the demo: the client's result, and what changed in the sandbox's ledger.
 #[derive(Clone, Debug)]
 struct Step {
     title: &'static str,
     amount: Option<Amount>,
     moves_money: bool,
     expected: Expected,
-    said: Said,
+    client_result: ClientResult,
     /// How many requests the sandbox received.
     received: usize,
-    /// What is new in the ledger, or in another state than before.
+    /// The entries of the ledger that are new or have changed their state.
     changed: Vec<Entry>,
 }
 
 impl Step {
-    /// Whether the call ended as expected, reached the sandbox exactly once, and the ledger confirms what the client said.
+    /// Whether the call ended as expected, reached the sandbox exactly once, and the ledger confirms the client's result.
     ///
-    /// After an unknown outcome the sandbox may have done what was asked or not, but never twice.
+    /// After an unknown outcome the sandbox may have processed the payment once or not at all, but never twice.
     fn agrees(&self) -> bool {
-        let Self { amount, expected, said, received, changed, .. } = self;
+        let Self { amount, expected, client_result, received, changed, .. } = self;
         let is_confirmed = match changed.as_slice() {
-            [] => expected.entry.is_none() || said.outcome == UNKNOWN,
+            [] => expected.entry.is_none() || client_result.outcome == UNKNOWN,
             [entry] => {
                 expected.entry == Some((entry.kind, entry.state))
                     && amount.is_none_or(|amount| amount == entry.amount)
-                    && said.id.as_ref().is_none_or(|id| *id == entry.id)
+                    && client_result.id.as_ref().is_none_or(|id| *id == entry.id)
             }
             _ => false,
         };
-        (said.outcome, said.http_status) == (expected.outcome, expected.http_status)
+        (client_result.outcome, client_result.http_status) == (expected.outcome, expected.http_status)
             && is_confirmed
             && *received == 1
     }
 
-    /// What the sandbox did; `now` is its ledger at the end.
-    fn truth(&self, now: &[Entry]) -> String {
+    /// What the sandbox did. `now` is its ledger at the end.
+    fn sandbox_state(&self, now: &[Entry]) -> String {
         let change = |entry: &Entry| {
             let is_voided_now = now.iter().any(|it| it.id == entry.id && it.state == EntryState::Voided);
             match entry.state {
                 EntryState::Voided => format!("{} voided", entry.id),
-                EntryState::Approved if is_voided_now => format!("{}, voided later", entry.kind.as_str()),
-                state => format!("{} {}", entry.kind.as_str(), state.as_str()),
+                EntryState::Approved if is_voided_now => format!("{}, voided later", kind(entry.kind)),
+                state => format!("{} {}", kind(entry.kind), state.as_str()),
             }
         };
         if self.changed.is_empty() {
@@ -337,6 +342,13 @@ impl Step {
     }
 }
 
+fn kind(kind: EntryKind) -> &'static str {
+    match kind {
+        EntryKind::Authorisation => "authorization",
+        kind => kind.as_str(),
+    }
+}
+
 struct Demo<'a> {
     gateway: FakeGateway,
     steps: Vec<Step>,
@@ -346,53 +358,53 @@ struct Demo<'a> {
 }
 
 impl Demo<'_> {
-    /// Makes one call, keeps what it changed in the sandbox's ledger, and shows the line. Returns the id of what was
-    /// processed.
+    /// Makes a call, records what it changed in the sandbox's ledger, and shows a line. Returns the id if it was processed.
     async fn call<C: Call>(
         &mut self,
         title: &'static str,
         client: &Client,
         call: &C,
         expected: Expected,
-    ) -> Played<Option<TransactionId>> {
+    ) -> DemoResult<Option<TransactionId>> {
         let moves_money = C::PURPOSE == Purpose::MoveMoney;
-        // What the sandbox has on record, asked past the network.
-        let truth = if moves_money { None } else { call.send(&self.gateway.client()).await.ok() };
+        // The sandbox's own record, without the network.
+        let record = if moves_money { None } else { call.send(&self.gateway.client()).await.ok() };
         let before = Entry::all(&self.gateway.ledger());
         self.gateway.clear_requests();
-        let said = match call.send(client).await {
-            Ok(Processed { effect: Effect::Moved { transaction_id }, .. }) => Said::processed(
+        let client_result = match call.send(client).await {
+            Ok(Processed { effect: Effect::Moved { transaction_id }, .. }) => ClientResult::processed(
                 call.transaction().cloned().map_or_else(|| TransactionId::new(transaction_id), Ok)?,
             ),
-            Ok(Processed { data, .. }) if truth.is_some_and(|truth| truth.data.get() == data.get()) => {
-                Said::found(&data)?
+            Ok(Processed { data, .. }) if record.is_some_and(|record| record.data.get() == data.get()) => {
+                ClientResult::found(&data)?
             }
-            Ok(_) => Said {
-                outcome: "misled",
+            Ok(_) => ClientResult {
+                outcome: "mismatch",
                 details: "a record that the sandbox does not have".to_owned(),
-                ..Said::default()
+                ..ClientResult::default()
             },
-            Err(error) => Said::failed(&error),
+            Err(error) => ClientResult::failed(&error),
         };
         let received = self.gateway.requests().len();
         let mut changed = Entry::all(&self.gateway.ledger());
         changed.retain(|entry| !before.contains(entry));
-        let step = Step { title, amount: call.amount(), moves_money, expected, said, received, changed };
-        let (amount, outcome) = (step.amount(), step.said.outcome(self.style));
-        let details = for_terminal(&step.said.details);
+        let step =
+            Step { title, amount: call.amount(), moves_money, expected, client_result, received, changed };
+        let (amount, outcome) = (step.amount(), step.client_result.outcome(self.style));
+        let details = for_terminal(&step.client_result.details);
         self.text(&format!("  {title:TITLE$}  {amount:>AMOUNT$}  {outcome}  {details}\n"))?;
-        if let Some(next_step) = &step.said.next_step {
+        if let Some(next_step) = &step.client_result.next_step {
             for advice in ["it may have been charged: do not send it again", next_step] {
-                let advice = self.style.paint(Tone::Doubtful, advice);
+                let advice = self.style.paint(Tone::Warning, advice);
                 self.text(&format!("    {advice}\n"))?;
             }
         }
-        let id = step.said.id.clone().filter(|_| step.said.outcome == "processed");
+        let id = step.client_result.id.clone().filter(|_| step.client_result.outcome == "processed");
         self.steps.push(step);
         Ok(id)
     }
 
-    /// Shows what the client said beside the ledger, and returns whether they agree everywhere.
+    /// Shows the client's results next to the ledger, and returns whether they agree for every call.
     fn compare(&mut self) -> io::Result<bool> {
         let ledger = self.gateway.ledger();
         let now = Entry::all(&ledger);
@@ -408,9 +420,9 @@ impl Demo<'_> {
                 json!({
                     "call": step.title,
                     "amount": step.amount.map(|amount| amount.to_string()),
-                    "client_said": step.said.outcome,
-                    "details": step.said.details,
-                    "sandbox_has": step.truth(&now),
+                    "client_said": step.client_result.outcome,
+                    "details": step.client_result.details,
+                    "sandbox_has": step.sandbox_state(&now),
                     "agree": step.agrees(),
                 })
             };
@@ -424,67 +436,67 @@ impl Demo<'_> {
             self.out.flush()?;
             return Ok(agrees);
         }
-        self.chapter("What the client believed, beside what the sandbox's own ledger says")?;
+        self.heading("The client's results and the sandbox's own ledger")?;
         let heading = format!(
-            "  {:TITLE$}  {:>AMOUNT$}  {:OUTCOME$}  {:TRUTH$}  agree",
-            "call", "amount", "client said", "sandbox has"
+            "  {:TITLE$}  {:>AMOUNT$}  {:OUTCOME$}  {:SANDBOX$}  agree",
+            "call", "amount", "client", "sandbox"
         );
-        self.text(&format!("{}\n", self.style.paint(Tone::Faint, &heading)))?;
+        self.text(&format!("{}\n", self.style.paint(Tone::Dim, &heading)))?;
         for step in &steps {
-            let verdict = match (step.agrees(), step.said.outcome) {
-                (false, _) => self.style.paint(Tone::Bad, "NO"),
-                (true, UNKNOWN) => self.style.paint(Tone::Good, "yes: cannot know"),
-                (true, _) => self.style.paint(Tone::Good, "yes"),
+            let agrees = match (step.agrees(), step.client_result.outcome) {
+                (false, _) => self.style.paint(Tone::Error, "NO"),
+                (true, UNKNOWN) => self.style.paint(Tone::Success, "yes: cannot know"),
+                (true, _) => self.style.paint(Tone::Success, "yes"),
             };
-            let (title, amount, truth) = (step.title, step.amount(), step.truth(&now));
-            let outcome = step.said.outcome(self.style);
+            let (title, amount, sandbox_state) = (step.title, step.amount(), step.sandbox_state(&now));
+            let outcome = step.client_result.outcome(self.style);
             self.text(&format!(
-                "  {title:TITLE$}  {amount:>AMOUNT$}  {outcome}  {truth:TRUTH$}  {verdict}\n"
+                "  {title:TITLE$}  {amount:>AMOUNT$}  {outcome}  {sandbox_state:SANDBOX$}  {agrees}\n"
             ))?;
         }
-        for step in steps.iter().filter(|step| step.said.outcome == UNKNOWN) {
+        for step in steps.iter().filter(|step| step.client_result.outcome == UNKNOWN) {
             let ledger = match step.changed.as_slice() {
                 [] => "The ledger shows that nothing was charged.".to_owned(),
                 [Entry { kind, amount, id, .. }] => format!(
-                    "The ledger shows the {} of {amount} as {id}: a second try would have charged twice.",
-                    kind.as_str()
+                    "The ledger has the {} of {amount} as {id}: sending it again would have charged twice.",
+                    self::kind(*kind)
                 ),
-                _ => "The ledger shows it more than once.".to_owned(),
+                _ => "The ledger has it more than once.".to_owned(),
             };
             let title = step.title;
             self.text(&format!(
-                "\n{title}: without an answer the client rightly does not know.\n{ledger}\n"
+                "\n{title}: without a response the client cannot know the outcome.\n{ledger}\n"
             ))?;
         }
-        let mut complaints = Vec::new();
+        let mut disagreements = Vec::new();
         if wrong > 0 {
-            complaints.push(format!("They disagree on {wrong} of {count} calls."));
+            disagreements.push(format!("They disagree on {wrong} of {count} calls."));
         }
         if unaccounted > 0 {
             let payments = if unaccounted == 1 { "payment" } else { "payments" };
-            complaints.push(format!("The ledger holds {unaccounted} {payments} that no call accounts for."));
+            disagreements.push(format!("The ledger has {unaccounted} {payments} that no call accounts for."));
         }
         if !agrees {
-            let complaints = self.style.paint(Tone::Bad, &complaints.join("\n"));
-            self.text(&format!("\n{complaints}\n"))?;
+            let disagreements = self.style.paint(Tone::Error, &disagreements.join("\n"));
+            self.text(&format!("\n{disagreements}\n"))?;
             return Ok(false);
         }
-        let verdict = self.style.paint(Tone::Good, &format!("They agree on all {count} calls."));
+        let agreement = self.style.paint(Tone::Success, &format!("They agree on all {count} calls."));
         let (charged, total) = (ledger.charged().count(), total.as_deref().unwrap_or("too much to count"));
         self.text(&format!(
-            "\n{verdict}\n\
-             Each reached the sandbox exactly once; {charged} payments, {total} in all, are charged.\n\
-             Next: `payments sandbox` serves the same service to a program of your own.\n"
+            "\n{agreement}\n\
+             Each reached the sandbox exactly once. {charged} payments were charged, {total} in total.\n\
+             Next: `payments sandbox` runs the same service for your own programs.\n"
         ))?;
         Ok(true)
     }
 
-    fn chapter(&mut self, title: &str) -> io::Result<()> {
+    fn heading(&mut self, title: &str) -> io::Result<()> {
         let title = self.style.paint(Tone::Heading, title);
         self.text(&format!("\n{title}\n"))
     }
 
-    /// Flushed at once: somebody watches.
+    /// Flushed at once, because a person is watching.
     fn text(&mut self, text: &str) -> io::Result<()> {
         if self.shape == OutputShape::Json {
             return Ok(());
@@ -498,43 +510,43 @@ impl Demo<'_> {
 const TITLE: usize = 28;
 const AMOUNT: usize = 6;
 const OUTCOME: usize = 11;
-const TRUTH: usize = 27;
+const SANDBOX: usize = 27;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    async fn played(sandbox: Sandbox) -> (ExitCode, String) {
+    async fn demo(sandbox: Sandbox) -> (ExitCode, String) {
         let mut out = Vec::new();
-        let exit_code = play(sandbox, &mut out, OutputShape::Text, Style::Plain).await.unwrap();
+        let exit_code = run_demo(sandbox, &mut out, OutputShape::Text, Style::Plain).await.unwrap();
         (exit_code, String::from_utf8(out).unwrap())
     }
 
     #[tokio::test]
-    async fn an_undisturbed_sandbox_and_the_client_agree() {
-        let (exit_code, text) = played(Sandbox::start().await.unwrap()).await;
+    async fn client_and_sandbox_agree() {
+        let (exit_code, text) = demo(Sandbox::start().await.unwrap()).await;
         assert_eq!(exit_code, ExitCode::Processed, "{text}");
         assert!(text.contains("They agree on all 15 calls."), "{text}");
     }
 
     #[tokio::test]
-    async fn a_call_that_ends_otherwise_than_scripted_fails_the_demonstration() {
+    async fn unexpected_result_fails_the_demo() {
         let sandbox = Sandbox::start().await.unwrap();
         sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
-        let (exit_code, text) = played(sandbox).await;
+        let (exit_code, text) = demo(sandbox).await;
         assert_eq!(exit_code, ExitCode::Other, "{text}");
         assert!(text.contains("They disagree on 1 of 15 calls."), "{text}");
     }
 
     #[tokio::test]
-    async fn a_payment_that_no_call_accounts_for_fails_the_demonstration() {
+    async fn unaccounted_payment_fails_the_demo() {
         let sandbox = Sandbox::start().await.unwrap();
         let payment =
             TokenTransaction::builder("tok_approved", Amount::from_cents(1), ConvenienceFee::Inactive);
         sandbox.gateway().client().process_token(&payment.build().unwrap()).await.unwrap();
-        let (exit_code, text) = played(sandbox).await;
+        let (exit_code, text) = demo(sandbox).await;
         assert_eq!(exit_code, ExitCode::Other, "{text}");
-        assert!(text.contains("The ledger holds 1 payment that no call accounts for."), "{text}");
+        assert!(text.contains("The ledger has 1 payment that no call accounts for."), "{text}");
     }
 
     const AMOUNT: Amount = Amount::from_cents(10_50);
@@ -551,16 +563,24 @@ mod tests {
         entry(text, EntryState::Approved)
     }
 
-    fn sale(expected: Expected, said: Said, changed: Vec<Entry>) -> Step {
-        Step { title: "sale", amount: Some(AMOUNT), moves_money: true, expected, said, received: 1, changed }
+    fn sale(expected: Expected, client_result: ClientResult, changed: Vec<Entry>) -> Step {
+        Step {
+            title: "sale",
+            amount: Some(AMOUNT),
+            moves_money: true,
+            expected,
+            client_result,
+            received: 1,
+            changed,
+        }
     }
 
     fn paid(changed: Vec<Entry>) -> Step {
-        sale(Expected::SALE, Said::processed(id("txn_1")), changed)
+        sale(Expected::SALE, ClientResult::processed(id("txn_1")), changed)
     }
 
     #[test]
-    fn a_payment_agrees_with_exactly_its_own_charge() {
+    fn payment_agrees_only_with_its_own_charge() {
         assert!(paid(vec![approved("txn_1")]).agrees());
         assert!(!paid(vec![]).agrees(), "not charged at all");
         assert!(!paid(vec![approved("txn_2")]).agrees(), "another id");
@@ -568,22 +588,23 @@ mod tests {
         assert!(!paid(vec![approved("txn_1"), approved("txn_2")]).agrees(), "charged twice");
         let other_amount = Entry { amount: Amount::from_cents(10_51), ..approved("txn_1") };
         assert!(!paid(vec![other_amount]).agrees());
-        let only_held = Entry { kind: EntryKind::Authorisation, ..approved("txn_1") };
-        assert!(!paid(vec![only_held]).agrees());
+        let only_authorized = Entry { kind: EntryKind::Authorisation, ..approved("txn_1") };
+        assert!(!paid(vec![only_authorized]).agrees());
     }
 
     #[test]
-    fn a_call_that_arrives_twice_or_never_agrees_with_nothing() {
+    fn call_received_twice_or_never_does_not_agree() {
         for received in [0, 2] {
             assert!(!Step { received, ..paid(vec![approved("txn_1")]) }.agrees(), "{received}");
         }
     }
 
     #[test]
-    fn a_refusal_agrees_with_nothing_and_a_decline_with_its_own_payment() {
+    fn refusal_agrees_with_no_charge_and_decline_with_its_own_payment() {
         let refused = |expected: Expected, id, changed| {
-            let said = Said { outcome: "rejected", http_status: Some(200), id, ..Said::default() };
-            sale(expected, said, changed)
+            let client_result =
+                ClientResult { outcome: "rejected", http_status: Some(200), id, ..ClientResult::default() };
+            sale(expected, client_result, changed)
         };
         assert!(refused(Expected::refused(200), None, vec![]).agrees());
         let declined = |id, changed| refused(Expected::DECLINE, id, changed);
@@ -593,32 +614,33 @@ mod tests {
             assert!(!refused(expected, None, vec![approved("txn_1")]).agrees(), "charged after all");
         }
         let other_status = refused(Expected::refused(401), None, vec![]);
-        assert!(!other_status.agrees(), "not what the demonstration is to show");
+        assert!(!other_status.agrees(), "not the expected refusal");
     }
 
     #[test]
-    fn an_unknown_outcome_agrees_with_one_charge_or_none_and_never_with_two() {
-        let unknown =
-            |changed| sale(Expected::LOST_SALE, Said { outcome: UNKNOWN, ..Said::default() }, changed);
+    fn unknown_outcome_agrees_with_at_most_one_charge() {
+        let unknown = |changed| {
+            sale(Expected::LOST_SALE, ClientResult { outcome: UNKNOWN, ..ClientResult::default() }, changed)
+        };
         assert!(unknown(vec![]).agrees());
         assert!(unknown(vec![approved("txn_1")]).agrees());
         assert!(!unknown(vec![approved("txn_1"), approved("txn_2")]).agrees());
     }
 
     #[test]
-    fn what_was_not_processed_is_not_what_the_demonstration_is_to_show() {
-        let said = Said { outcome: "not processed", ..Said::default() };
-        assert!(!sale(Expected::LOST_SALE, said.clone(), vec![]).agrees());
-        assert!(!sale(Expected::LOST_SALE, said, vec![approved("txn_1")]).agrees());
+    fn not_processed_is_not_an_expected_result() {
+        let client_result = ClientResult { outcome: "not processed", ..ClientResult::default() };
+        assert!(!sale(Expected::LOST_SALE, client_result.clone(), vec![]).agrees());
+        assert!(!sale(Expected::LOST_SALE, client_result, vec![approved("txn_1")]).agrees());
     }
 
     #[test]
-    fn a_void_agrees_with_the_void_of_that_transaction() {
+    fn void_agrees_only_with_the_void_of_its_transaction() {
         let void = |voided: &[&str]| {
             let voided = voided
                 .iter()
                 .map(|id| Entry { kind: EntryKind::Authorisation, ..entry(id, EntryState::Voided) });
-            let void = sale(Expected::VOID, Said::processed(id("txn_1")), voided.collect());
+            let void = sale(Expected::VOID, ClientResult::processed(id("txn_1")), voided.collect());
             Step { amount: None, ..void }
         };
         assert!(void(&["txn_1"]).agrees());
@@ -627,13 +649,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lookup_agrees_with_a_ledger_that_it_left_alone() {
-        let look = |outcome, changed| {
-            let look = sale(Expected::FOUND, Said { outcome, ..Said::default() }, changed);
-            Step { amount: None, moves_money: false, ..look }
+    fn lookup_agrees_only_with_an_unchanged_ledger() {
+        let lookup = |outcome, changed| {
+            let lookup = sale(Expected::FOUND, ClientResult { outcome, ..ClientResult::default() }, changed);
+            Step { amount: None, moves_money: false, ..lookup }
         };
-        assert!(look("found", vec![]).agrees());
-        assert!(!look("misled", vec![]).agrees());
-        assert!(!look("found", vec![approved("txn_1")]).agrees());
+        assert!(lookup("found", vec![]).agrees());
+        assert!(!lookup("mismatch", vec![]).agrees());
+        assert!(!lookup("found", vec![approved("txn_1")]).agrees());
     }
 }

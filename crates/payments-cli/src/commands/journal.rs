@@ -1,4 +1,4 @@
-//! `payments journal`: what was sent with a key, and what became of it.
+//! `payments journal`: the payments that were sent with a key, and their outcomes.
 
 mod export;
 mod list;
@@ -26,14 +26,14 @@ use crate::report::Report;
 use crate::trace::Trace;
 use crate::{stderr, stdout};
 
-/// Runs one of them to its end.
+/// Runs one of the subcommands.
 pub(super) fn run(
     mut options: GlobalOptions,
     JournalArguments { journal, command }: JournalArguments,
 ) -> ExitCode {
     let talks_to_the_service = matches!(command, JournalCommand::Resolve(_));
     let purpose = Purpose::KeepJournal;
-    // Which journal it is can be told of each of them.
+    // Every subcommand takes --verbose, which shows where the journal is.
     let is_verbose = options.client.verbose;
     options.client.verbose &= talks_to_the_service;
     if !talks_to_the_service && let Some(refused) = refuse_settings(&options, "talks to no service", purpose)
@@ -41,9 +41,9 @@ pub(super) fn run(
         return refused;
     }
     let output = Output::choose(options.output);
-    let place = match JournalPlace::demand(journal.as_deref(), purpose) {
+    let place = match JournalPlace::require(journal.as_deref(), purpose) {
         Ok(place) => place,
-        Err(failure) => return output.write(&Report::from(failure.of_a(purpose))),
+        Err(failure) => return output.write(&Report::from(failure.for_purpose(purpose))),
     };
     output.warn(&place.warnings());
     if is_verbose {
@@ -61,54 +61,53 @@ pub(super) fn run(
         place.close().await;
         ended
     });
-    match ended.map_err(Ended::from).and_then(|ended| ended) {
+    match ended.map_err(CommandError::from).and_then(|ended| ended) {
         Ok(()) => ExitCode::Processed,
-        Err(Ended::Failed(failure)) => output.write(&Report::from(for_the_journal(*failure))),
-        Err(Ended::Refused(problems)) => output.write(&Report::Refused(problems)),
-        Err(Ended::Torn(failure)) => output.torn(&for_the_journal(*failure)),
-        Err(Ended::Unwritten(what, error)) => {
-            // The exit code says it too.
+        Err(CommandError::Failed(failure)) => output.write(&Report::from(for_the_journal(*failure))),
+        Err(CommandError::InvalidFile(problems)) => output.write(&Report::InvalidFile(problems)),
+        Err(CommandError::Partial(failure)) => output.write_partial(&for_the_journal(*failure)),
+        Err(CommandError::Unwritten(what, error)) => {
             stderr::write_last(format!("{what}, but the result could not be written to stdout ({error})\n"));
             ExitCode::Other
         }
     }
 }
 
-/// How a command of the journal ended, other than well.
-enum Ended {
-    /// Nothing stands on stdout.
+/// Why a subcommand did not succeed.
+enum CommandError {
+    /// Nothing was written to stdout.
     Failed(Box<Failure>),
-    /// A file of which nothing was done.
-    Refused(Box<Problems>),
-    /// A part of the result stands on stdout.
-    Torn(Box<Failure>),
-    /// Stdout did not take the result; the text says what was done.
+    /// The file has errors; nothing was changed.
+    InvalidFile(Box<Problems>),
+    /// A part of the result was written to stdout.
+    Partial(Box<Failure>),
+    /// The result could not be written to stdout; with what was done.
     Unwritten(&'static str, io::Error),
 }
 
-fn print(what: &'static str, text: &str) -> Result<(), Ended> {
-    stdout::print(text).map_err(|error| Ended::Unwritten(what, error))
+fn print(what: &'static str, text: &str) -> Result<(), CommandError> {
+    stdout::print(text).map_err(|error| CommandError::Unwritten(what, error))
 }
 
-fn print_json(what: &'static str, document: &impl Serialize) -> Result<(), Ended> {
-    stdout::print_json(document).map_err(|error| Ended::Unwritten(what, error))
+fn print_json(what: &'static str, document: &impl Serialize) -> Result<(), CommandError> {
+    stdout::print_json(document).map_err(|error| CommandError::Unwritten(what, error))
 }
 
-/// What was to be looked up says so itself.
+/// Sets the purpose, except for a failed lookup.
 fn for_the_journal(failure: Failure) -> Failure {
     match failure.advice.purpose {
         Purpose::FindTransaction => failure,
-        _ => failure.of_a(Purpose::KeepJournal),
+        _ => failure.for_purpose(Purpose::KeepJournal),
     }
 }
 
-impl From<Failure> for Ended {
+impl From<Failure> for CommandError {
     fn from(failure: Failure) -> Self {
         Self::Failed(Box::new(failure))
     }
 }
 
-impl From<StoreError> for Ended {
+impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
         store_failure(&error).into()
     }

@@ -1,4 +1,4 @@
-//! `payments sandbox`: the service on this machine.
+//! `payments sandbox`: the payment service on this machine.
 
 mod log;
 
@@ -25,7 +25,7 @@ use crate::output::Output;
 use crate::report::Report;
 use crate::{files, stderr, stdout};
 
-/// Prints one of the sandbox's documents, or serves until a signal asks it to end.
+/// Prints one of the sandbox's documents, or serves until a signal.
 pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitCode {
     if let Some(refused) = refuse_client_settings(options) {
         return refused;
@@ -42,7 +42,7 @@ pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitC
     }
 }
 
-/// A key that no client could send would make a sandbox that answers 401 to everybody.
+/// Refuses a key that no client can send: the sandbox would return 401 for every request.
 fn check_keys(arguments: &ServeArguments) -> Result<(), Failure> {
     arguments.api_keys.iter().try_for_each(|key| ApiKey::new(key).map(drop)).map_err(Failure::from)
 }
@@ -54,32 +54,32 @@ fn fixtures(arguments: &ServeArguments) -> Result<Fixtures, Failure> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(LARGEST_FIXTURES + 1).read_to_end(&mut bytes))
-        .map_err(|error| refused("cannot be read".to_owned()).because(&error))?;
+        .map_err(|error| refused("cannot be read".to_owned()).with_cause(&error))?;
     if bytes.len() as u64 > LARGEST_FIXTURES {
         return Err(refused("is larger than 64 MiB".to_owned()));
     }
     let json = std::str::from_utf8(&bytes).map_err(|_| refused("is not UTF-8".to_owned()))?;
-    Fixtures::from_json(json).map_err(|error| refused(format!("is wrong: {error}")))
+    Fixtures::from_json(json).map_err(|error| refused(format!("is invalid: {error}")))
 }
 
-/// A hundred thousand transactions.
+/// Enough for a hundred thousand transactions.
 const LARGEST_FIXTURES: u64 = 64 * 1024 * 1024;
 
 fn serve(arguments: ServeArguments, fixtures: Fixtures) -> ExitCode {
     let served = runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .and_then(|runtime| runtime.block_on(serve_until_told(arguments, fixtures)));
+        .and_then(|runtime| runtime.block_on(serve_until_signal(arguments, fixtures)));
     match served {
         Ok(()) => ExitCode::Processed,
         Err(error) => {
-            stderr::write_last(format!("payments sandbox: cannot go on: {error}\n"));
+            stderr::write_last(format!("payments sandbox: stopped: {error}\n"));
             ExitCode::Other
         }
     }
 }
 
-async fn serve_until_told(arguments: ServeArguments, fixtures: Fixtures) -> io::Result<()> {
+async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io::Result<()> {
     let ServeArguments {
         listen,
         admin_listen,
@@ -95,7 +95,7 @@ async fn serve_until_told(arguments: ServeArguments, fixtures: Fixtures) -> io::
         no_control_headers,
         log,
     } = arguments;
-    // Caught from before the ready line, so that whoever reads that line may send a signal at once.
+    // Before the ready line, so that its reader may send a signal at once.
     let mut interrupt = Interrupt::install()?;
     let mut builder = Sandbox::builder()
         .listen(listen)
@@ -130,30 +130,30 @@ async fn serve_until_told(arguments: ServeArguments, fixtures: Fixtures) -> io::
         write_authority(path, authority)?;
     }
     let warn = |address, can| {
-        if let Some(warning) = warning_of_others(address, can, tls) {
+        if let Some(warning) = exposure_warning(address, can, tls) {
             note(&warning);
         }
     };
     if admin_listen.is_some() {
         warn(sandbox.local_addr(), "reach this sandbox");
-        warn(sandbox.admin_local_addr(), "steer this sandbox");
+        warn(sandbox.admin_local_addr(), "control this sandbox");
     } else {
-        warn(sandbox.local_addr(), "reach and steer this sandbox");
+        warn(sandbox.local_addr(), "reach and control this sandbox");
     }
     announce(&sandbox)?;
-    note(&format!("ready; see what happens at {}; stop with Ctrl-C", sandbox.ui_url()));
+    note(&format!("ready; watch requests at {}; stop with Ctrl-C", sandbox.ui_url()));
     let signal = tokio::select! {
         signal = interrupt.arrived() => signal,
         failure = sandbox.failed() => return Err(failure),
     };
-    note(&format!("{signal}: finishing what is in flight; once more ends at once"));
+    note(&format!("{signal}: finishing the requests in flight; a second signal ends at once"));
     tokio::select! {
         ended = sandbox.shutdown() => ended,
         _ = interrupt.arrived() => Ok(()),
     }
 }
 
-/// A remark of the sandbox itself.
+/// Writes a message of the sandbox to stderr.
 fn note(text: &str) {
     stderr::write(format!("payments sandbox: {text}\n"));
 }
@@ -162,7 +162,7 @@ fn with_advice(error: io::Error) -> io::Error {
     match error.kind() {
         ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable => {
             let advice =
-                "give another address or port with --listen or --admin-listen; port 0 takes a free one";
+                "give another address or port with --listen or --admin-listen; port 0 picks a free port";
             io::Error::new(error.kind(), format!("{error}: {advice}"))
         }
         _ => error,
@@ -175,19 +175,19 @@ fn write_authority(path: &Path, authority: &str) -> io::Result<()> {
     })
 }
 
-/// What `address` lets others do, unless only this machine can use it.
-fn warning_of_others(address: SocketAddr, can: &str, tls: bool) -> Option<String> {
+/// A warning if other machines can use `address`.
+fn exposure_warning(address: SocketAddr, can: &str, tls: bool) -> Option<String> {
     if address.ip().is_loopback() {
         return None;
     }
-    let in_the_clear = if tls { "" } else { ", and what they send it crosses the network in the clear" };
+    let in_the_clear = if tls { "" } else { ", and their requests cross the network unencrypted" };
     Some(format!(
         "warning: listening on {address}, which is not a loopback address: \
          other machines can {can}{in_the_clear}"
     ))
 }
 
-/// The ready line, its members in the order in which the documentation shows them.
+/// Writes the ready line, with its members in the documented order.
 fn announce(sandbox: &Sandbox) -> io::Result<()> {
     #[derive(Serialize)]
     struct Ready<'a> {
@@ -214,10 +214,10 @@ fn announce(sandbox: &Sandbox) -> io::Result<()> {
     stdout::print_json(&ready)
 }
 
-/// The table of test values: lines for people, JSON for programs.
-fn test_values(asked_for: Option<OutputShape>) -> String {
+/// The table of test values: text for people, JSON for programs.
+fn test_values(requested: Option<OutputShape>) -> String {
     let default = if io::stdout().is_terminal() { OutputShape::Text } else { OutputShape::Json };
-    match asked_for.unwrap_or(default) {
+    match requested.unwrap_or(default) {
         OutputShape::Json => payments_sandbox::magic_json(),
         OutputShape::Text => table(),
     }

@@ -1,27 +1,28 @@
-//! Who may read and write a file that decides where money goes.
+//! Permissions of the files that decide where money goes.
 
 use std::fs::Metadata;
 
-/// Why the file may not be used as a key's: whoever can write it decides whose books the next charge is in.
+/// Why a key file is refused. Anyone who can write to it decides which account the next charge goes to.
 #[cfg(unix)]
 pub(super) fn refusal_of_key_file(metadata: &Metadata) -> Option<&'static str> {
     use std::os::unix::fs::FileTypeExt as _;
 
-    // A terminal is writable by its group, and keeps nothing that somebody could have put there before.
+    // A terminal is writable by its group, but stores nothing.
     if metadata.file_type().is_char_device() { None } else { refusal(metadata) }
 }
 
-/// What to say of a key's file that others may read. No refusal: where containers mount their secrets, often everybody
-/// in the container may read them.
+/// A warning about a key file that others can read. It is not refused, because in containers, mounted secrets are often
+/// readable by everyone.
 #[cfg(unix)]
 pub(super) fn warning_of_key_file(metadata: &Metadata) -> Option<&'static str> {
     use std::os::unix::fs::MetadataExt as _;
 
-    (metadata.is_file() && metadata.mode() & 0o044 != 0)
-        .then_some("can be read by others: unless they are meant to have the key, run chmod 600 on it and replace the key")
+    (metadata.is_file() && metadata.mode() & 0o044 != 0).then_some(
+        "can be read by others: unless they may have the key, run chmod 600 on it and replace the key",
+    )
 }
 
-/// Why the file may not be used whatever it holds: whoever can write it decides where the next charge goes.
+/// Why any such file is refused. Anyone who can write to it decides where the next charge goes.
 #[cfg(unix)]
 pub(super) fn refusal(metadata: &Metadata) -> Option<&'static str> {
     use std::os::unix::fs::MetadataExt as _;
@@ -30,14 +31,14 @@ pub(super) fn refusal(metadata: &Metadata) -> Option<&'static str> {
     refusal_of(metadata.uid(), user, metadata.mode())
 }
 
-/// Why the file may not hold this secret.
+/// Why the file must not contain this secret.
 #[cfg(unix)]
 pub(super) fn refusal_of_secret(metadata: &Metadata, secret: &str) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
 
     (metadata.mode() & 0o077 != 0).then(|| {
         format!(
-            "holds a {secret} and can be opened by others: run chmod 600 on it, and replace the {secret} if they may \
+            "contains a {secret} and can be opened by others: run chmod 600 on it, and replace the {secret} if they may \
              know it"
         )
     })
@@ -48,9 +49,7 @@ fn refusal_of(owner: u32, user: u32, mode: u32) -> Option<&'static str> {
     if owner != user && owner != ROOT {
         Some("belongs to another user: make it your own")
     } else if mode & 0o022 != 0 {
-        Some(
-            "can be written by others: run chmod 600 on it, and look whether what stands in it is still right",
-        )
+        Some("can be written by others: run chmod 600 on it, and check that its content is still right")
     } else {
         None
     }
@@ -59,25 +58,25 @@ fn refusal_of(owner: u32, user: u32, mode: u32) -> Option<&'static str> {
 #[cfg(unix)]
 const ROOT: u32 = 0;
 
-/// There are no permission bits to ask.
+/// There are no permission bits to check.
 #[cfg(not(unix))]
 pub(super) fn refusal_of_key_file(_: &Metadata) -> Option<&'static str> {
     None
 }
 
-/// There are no permission bits to ask.
+/// There are no permission bits to check.
 #[cfg(not(unix))]
 pub(super) fn warning_of_key_file(_: &Metadata) -> Option<&'static str> {
     None
 }
 
-/// There are no permission bits to ask.
+/// There are no permission bits to check.
 #[cfg(not(unix))]
 pub(super) fn refusal(_: &Metadata) -> Option<&'static str> {
     None
 }
 
-/// There are no permission bits to ask.
+/// There are no permission bits to check.
 #[cfg(not(unix))]
 pub(super) fn refusal_of_secret(_: &Metadata, _: &str) -> Option<String> {
     None
@@ -88,13 +87,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_the_users_own_or_roots_and_nobody_elses_to_write() {
+    fn file_must_belong_to_the_user_or_root_and_be_writable_by_no_one_else() {
         for (owner, user, mode, may_be_used) in [
             (1000, 1000, 0o100_600, true),
             (1000, 1000, 0o100_644, true),
             (0, 1000, 0o100_644, true),
             (1001, 1000, 0o100_600, false),
-            // Not even for root: the file's owner would decide where root's charges go.
+            // Also refused for root: the file's owner would decide where root's charges go.
             (1000, 0, 0o100_600, false),
             (1000, 1000, 0o100_620, false),
             (1000, 1000, 0o100_602, false),

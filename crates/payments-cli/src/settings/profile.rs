@@ -1,4 +1,4 @@
-//! One profile: settings under a name.
+//! Profiles: named settings in a file.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -16,28 +16,28 @@ use crate::args::{self, ClientOptions};
 use crate::failure::Failure;
 use crate::files;
 
-/// What a profile sets.
+/// The settings of a profile.
 pub(super) struct Profile {
     pub(super) name: ProfileName,
-    /// What its relative paths begin at: a charge must not depend on the folder that a shell happens to be in.
+    /// The folder that its relative paths start from, so that a charge does not depend on the current folder.
     pub(super) folder: PathBuf,
     pub(super) base_url: Option<String>,
     pub(super) key: Option<ProfileKey>,
     pub(super) timeout: Option<Duration>,
-    /// As it is written.
+    /// As written in the file.
     pub(super) ca_cert: Option<PathBuf>,
-    /// There may be a password in it.
+    /// May contain a password.
     pub(super) proxy: Option<Zeroizing<String>>,
 }
 
-/// The key of a profile, or where it is.
+/// The key of a profile, or its file.
 pub(super) enum ProfileKey {
     Key(Zeroizing<String>),
-    /// As it is written.
+    /// As written in the file.
     File(PathBuf),
 }
 
-/// The settings of one table, before they belong to a profile.
+/// The settings in one table.
 #[derive(Default)]
 pub(super) struct Entries {
     pub(super) base_url: Option<String>,
@@ -49,7 +49,7 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// Reads a table; `problem` is told of each entry that cannot be taken, and never of a value.
+    /// Reads a table. Calls `problem` for each invalid entry, never with its value.
     pub(super) fn read(table: &DeTable<'_>, mut problem: impl FnMut(usize, String)) -> Self {
         let mut entries = Self::default();
         for (name, value) in table {
@@ -69,12 +69,12 @@ impl Entries {
                 },
                 _ => {
                     let name = shown_name(name);
-                    problem(place, format!("{name} is no setting; a profile may hold {SETTINGS}"));
+                    problem(place, format!("{name} is not a setting; a profile may have {SETTINGS}"));
                     continue;
                 }
             }
             if text.is_none() && name != "timeout" {
-                problem(place, format!("{name} must be a text in quotes"));
+                problem(place, format!("{name} must be a string in quotes"));
             }
             if matches!(name, "api_key" | "api_key_file")
                 && entries.api_key.is_some()
@@ -86,7 +86,7 @@ impl Entries {
         entries
     }
 
-    /// What of it nobody else may read.
+    /// The secret in it, which nobody else may read.
     pub(super) fn secret(&self) -> Option<&'static str> {
         let has_credentials = |proxy: &Zeroizing<String>| proxy.contains('@');
         if self.api_key.is_some() {
@@ -99,10 +99,10 @@ impl Entries {
     }
 }
 
-/// A name that is no setting, if it is spelled as settings are: in a line that lost its beginning, a key may stand there.
+/// An unknown name, if it is spelled like a setting: on a line that lost its beginning, it may be the API key.
 fn shown_name(name: &str) -> &str {
-    let is_spelled_so = name.bytes().all(|byte| byte.is_ascii_lowercase() || b"_-".contains(&byte));
-    if is_spelled_so && (1..=20).contains(&name.len()) { name } else { "(unprintable field name)" }
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || b"_-".contains(&byte));
+    if is_plain && (1..=20).contains(&name.len()) { name } else { "(unprintable field name)" }
 }
 
 const SETTINGS: &str = "base_url, api_key, api_key_file, timeout, ca_cert and proxy";
@@ -123,8 +123,8 @@ impl fmt::Debug for Profile {
 
 /// The profile that the option or the variable names.
 ///
-/// Chosen by this command: without either there is none, not even one called `default`, and no file is read. A charge
-/// against production must have been asked for by name.
+/// Chosen by this command: without either there is no profile, not even one called `default`, and no file is read. A charge
+/// against production must be requested by name.
 pub(super) fn chosen(
     options: &ClientOptions,
     environment: Environment<'_>,
@@ -142,8 +142,10 @@ pub(super) fn chosen(
         Failure::invalid("configuration", format!("the file of profiles{path} {why}; nothing was sent"))
     };
     let cannot_be_read = |error: std::io::Error| {
-        refused("cannot be read: write it, or choose no profile (payments help settings shows one)")
-            .because(&error)
+        refused(
+            "cannot be read: create it, or do not choose a profile (payments help settings shows an example)",
+        )
+        .with_cause(&error)
     };
     let file = File::open(&path).map_err(cannot_be_read)?;
     let metadata = file.metadata().map_err(cannot_be_read)?;
@@ -157,8 +159,8 @@ pub(super) fn chosen(
     profile(text, &metadata, &name, &path).map(Some).map_err(|why| refused(&why))
 }
 
-/// `$XDG_CONFIG_HOME/payments/config.toml`, with `$HOME/.config` where that is not set or, as its standard has it, not
-/// absolute.
+/// `$XDG_CONFIG_HOME/payments/config.toml`, with `$HOME/.config` if the variable is not set or, as its standard says, not an
+/// absolute path.
 fn location(environment: Environment<'_>) -> Result<PathBuf, Failure> {
     let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
     let folder = variable("XDG_CONFIG_HOME", environment)
@@ -167,18 +169,18 @@ fn location(environment: Environment<'_>) -> Result<PathBuf, Failure> {
     folder.map(|folder| folder.join("payments").join("config.toml")).ok_or_else(|| {
         Failure::invalid(
             "configuration",
-            "a profile is chosen, but no folder for its file is known; nothing was sent: \
-             set XDG_CONFIG_HOME or HOME, or choose no profile",
+            "a profile is chosen, but the folder of its file is not known; nothing was sent: \
+             set XDG_CONFIG_HOME or HOME, or do not choose a profile",
         )
     })
 }
 
-/// The profile `name`; the whole file must be right, and every error is told at once.
+/// The profile `name`. The whole file must be valid, and all errors are reported together.
 fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<Profile, String> {
-    // Of the parser's error only the place survives: its text quotes the file.
+    // The parser's message quotes the file, so only its position is used.
     let root = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line(text, span.start));
-        format!("is no TOML at line {line}")
+        format!("is not valid TOML at line {line}")
     })?;
     let mut problems = Vec::new();
     let mut names = Vec::new();
@@ -189,8 +191,9 @@ fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<P
         let Some(profiles) = profiles else {
             let place = line(text, heading.span().start);
             let heading = printable_field_name(heading.get_ref());
-            problems
-                .push(format!("line {place}: {heading} stands alone: write [profiles.NAME] above settings"));
+            problems.push(format!(
+                "line {place}: {heading} is not in a profile: write [profiles.NAME] above settings"
+            ));
             continue;
         };
         for (own, value) in profiles {
@@ -198,14 +201,15 @@ fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<P
             let own = own.get_ref();
             if printable_field_name(own) != own {
                 problems.push(format!(
-                    "line {place}: a profile's name is of letters, digits, - and _, few of them digits"
+                    "line {place}: a profile's name must be letters, digits, - and _, with few digits"
                 ));
                 continue;
             }
             names.push(own.to_string());
             let Some(table) = value.get_ref().as_table() else {
-                problems
-                    .push(format!("line {place}: {own} is no table: write [profiles.{own}] above settings"));
+                problems.push(format!(
+                    "line {place}: {own} is not a table: write [profiles.{own}] above settings"
+                ));
                 continue;
             };
             let entries = Entries::read(table, |at, problem| {
@@ -224,8 +228,8 @@ fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<P
         return Err(format!("is refused ({})", problems.join("; ")));
     }
     let entries = found.ok_or_else(|| match &*names {
-        [] => "holds no profile: write one (payments help settings shows how)".to_owned(),
-        names => format!("has no such profile, but {}", names.join(", ")),
+        [] => "has no profile: add one (payments help settings shows how)".to_owned(),
+        names => format!("has no such profile; it has {}", names.join(", ")),
     })?;
     Ok(Profile {
         folder: path.parent().unwrap_or(path).to_owned(),
@@ -238,10 +242,10 @@ fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<P
     })
 }
 
-/// The line, from one, of a byte's place.
+/// The line number, from 1, of a byte offset.
 fn line(text: &str, place: usize) -> usize {
     1 + text.bytes().take(place).filter(|byte| *byte == b'\n').count()
 }
 
-/// As much as dozens of profiles need; a file that is larger is something else.
+/// Enough for dozens of profiles; a larger file is something else.
 const LARGEST_FILE: usize = 64 * 1024;

@@ -13,7 +13,7 @@ use super::source::{Environment, PROXY, Source, text_variable};
 use crate::args::ClientOptions;
 use crate::failure::Failure;
 
-/// A proxy that the transport takes.
+/// A proxy that the transport accepts.
 pub(super) struct Proxy {
     pub(super) address: Zeroizing<String>,
     /// Without credentials.
@@ -22,7 +22,7 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// That of the option, else of the environment, else of the profile. No other variable is read.
+    /// The proxy from the option, else the environment, else the profile. No other variable is read.
     pub(super) fn chosen(
         options: &ClientOptions,
         environment: Environment<'_>,
@@ -45,7 +45,7 @@ impl Proxy {
             let message = format!("{of} cannot be used: {why}; nothing was sent: give http://host:port");
             Failure::invalid("configuration", message)
         };
-        // The transport alone says what it takes. Its errors never hold the address.
+        // Only the transport knows what it accepts. Its errors never contain the address.
         if let Err(error) = HyperTransport::builder().proxy(&*address).build()
             && error.is_proxy()
         {
@@ -57,11 +57,11 @@ impl Proxy {
         Ok(Some(Self { address, host_and_port, source }))
     }
 
-    /// Refuses an address of the service that the transport would not use with this proxy: card data and key would cross
-    /// the network in clear.
+    /// Refuses a base address that the transport would not use with this proxy: card data and key would cross the network
+    /// unencrypted.
     pub(super) fn check(&self, base_url: &str) -> Result<(), Failure> {
         let is_plain = base_url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http:"));
-        // Plain http is taken for this machine alone.
+        // Plain http is accepted only for this machine.
         let is_elsewhere = || {
             let key = ApiKey::new("any");
             key.and_then(|key| Endpoint::new(&format!("http://{}", self.host_and_port), key)).is_err()
@@ -70,7 +70,7 @@ impl Proxy {
             return Err(Failure::invalid(
                 "configuration",
                 "a plain http base address cannot be used with a proxy on another machine, because card data and API \
-                 key would cross the network in clear; nothing was sent: use https, or no proxy",
+                 key would cross the network unencrypted; nothing was sent: use https, or no proxy",
             )
             .hint(format!("the proxy came from {}", self.source)));
         }

@@ -1,4 +1,4 @@
-//! Where a setting came from: what to look at when it is wrong.
+//! Where a setting came from, for messages about it.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use crate::failure::Failure;
 use crate::files;
 
-/// Where a setting came from, in the order in which they are asked.
+/// Where a setting came from, in order of precedence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// An option, such as `--base-url`.
@@ -20,16 +20,16 @@ pub(crate) enum Source {
     Variable(&'static str),
     /// The chosen profile.
     Profile(ProfileName),
-    /// Nobody set it.
+    /// It is not set.
     Default,
 }
 
-/// A profile's name and the file it stands in.
+/// A profile's name and its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProfileName(Arc<(String, PathBuf)>);
 
 impl ProfileName {
-    /// `name` must be harmless to print.
+    /// `name` must be safe to print.
     pub(super) fn new(name: String, file: PathBuf) -> Self {
         Self(Arc::new((name, file)))
     }
@@ -53,7 +53,7 @@ impl fmt::Display for ProfileName {
     }
 }
 
-/// Looks a variable up.
+/// Looks up a variable.
 pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 pub(super) const BASE_URL: &str = "PAYMENTS_BASE_URL";
@@ -77,12 +77,12 @@ pub(super) fn text_variable(name: &str, environment: Environment<'_>) -> Result<
     })
 }
 
-/// Where the API key came from; the first that is set wins.
+/// Where the API key came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KeySource {
-    /// The key itself stands there.
+    /// The source has the key itself.
     Key(Source),
-    /// The path of a file with the key stands there.
+    /// The source has the path of a file with the key.
     File(Source),
 }
 
@@ -103,25 +103,25 @@ impl fmt::Display for KeySource {
 }
 
 /// The key, wiped when dropped.
-pub(super) struct KeptKey(Zeroizing<String>);
+pub(super) struct SecretKey(Zeroizing<String>);
 
-impl KeptKey {
+impl SecretKey {
     pub(super) fn new(key: Zeroizing<String>) -> Self {
         Self(key)
     }
 
-    /// The text without the key and without card numbers.
+    /// The text with the key and card numbers masked.
     pub(super) fn mask(&self, text: &str) -> String {
         mask(text, &[&self.0]).into_owned()
     }
 
-    /// A shorter one is in too much else by chance.
+    /// A shorter key would occur in other texts by chance.
     pub(super) fn is_in(&self, text: &str) -> bool {
         self.0.len() >= 8 && text.contains(&**self.0)
     }
 }
 
-impl fmt::Debug for KeptKey {
+impl fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[redacted]")
     }

@@ -140,17 +140,17 @@ b,tok,,92233720368547758.07,true,,
             "3 ConvenienceFeeActive must be true or false",
             "4 Amount must have at most two decimal places",
             "4 Key is the same as in line 2",
-            "6 Key is required where there is no ReferenceNo",
+            "6 Key is required if there is no ReferenceNo",
             "6 Amount must have at most 18 digits when written without an exponent",
             "6 ConvenienceFeeActive is required",
             "7 Key must consist of visible ASCII characters, without spaces",
             "7 Amount must be a number such as 10.50",
-            "8 ReferenceNo must not contain a card number, because without a Key it is the key",
+            "8 ReferenceNo must not hold a card number, because it is the key of a row without Key",
             "9 row has 6 cells, and the header has 7",
-            "10 row has 8 cells, and the header has 7; a comma inside a value, such as 12,50, needs quotes, and in an \
-             amount a point in its place",
+            "10 row has 8 cells, and the header has 7; a value with a comma needs quotes, and an amount needs a point \
+             and not a comma",
             "11 Amount must be a number such as 10.50",
-            "12 Amount is too large to be added up exactly with those before it",
+            "12 Amount makes the sum of the file too large to be exact",
             "12 Key is the same as in line 3",
         ]
     );
@@ -158,7 +158,7 @@ b,tok,,92233720368547758.07,true,,
 
 #[test]
 fn card_number_as_token_is_refused() {
-    let rule = "must be a token of the service, and never a card number";
+    let rule = "must be a token of the service, never a card number";
     let rows =
         "a,4111111111111111,,1,true,,\nb,4111 1111 1111 1111,,1,true,,\nc,tok_4111111111111112,,1,true,,\n";
     assert_eq!(
@@ -192,7 +192,7 @@ fn json_lines_have_the_same_rules() {
             "4 Key must be a string",
             "4 CardNumber is not a field of this request: fix the name or remove the field",
             "5 Key appears more than once",
-            "6 Key is required where there is no ReferenceNo",
+            "6 Key is required if there is no ReferenceNo",
             "7 row must be a JSON object",
             "8 row must be JSON: syntax error at column 65",
             "9 Key must not be empty",
@@ -207,7 +207,7 @@ fn header_is_checked() {
     assert_eq!(
         problems("rows.csv", format!("Key,TokenId,Amount,amount,TokenId{body}")),
         [
-            "1 amount is no column of a token transaction",
+            "1 amount is not a column of a token transaction",
             "1 TokenId is a column more than once",
             "1 ConvenienceFeeActive is missing in the header",
         ]
@@ -215,30 +215,30 @@ fn header_is_checked() {
     assert_eq!(
         problems("rows.csv", format!("TokenId,Amount,ConvenienceFeeActive,4111111111111111{body}")),
         [
-            "1 (unprintable field name) is no column of a token transaction",
+            "1 (unprintable field name) is not a column of a token transaction",
             "1 Key or ReferenceNo is missing in the header",
         ]
     );
     // The rows are checked even if a column is unknown.
     assert_eq!(
         problems("rows.csv", "Key,TokenId,Amount,ConvenienceFeeActive,Note\na,t,0,false,x\n"),
-        ["1 Note is no column of a token transaction", "2 Amount must be above zero"]
+        ["1 Note is not a column of a token transaction", "2 Amount must be above zero"]
     );
     assert_eq!(
         problems("rows.csv", "Key,TokenId,Amount,ConvenienceFeeActive,\na,t,1,false,x\n"),
-        ["2 row has something in column 5, which has no name"]
+        ["2 row has a value in column 5, which has no name"]
     );
     for (separator, name) in [(";", "semicolons"), ("\t", "tabs")] {
         let content = "Key,TokenId,Amount,ConvenienceFeeActive\na,t,1,false\n".replace(',', separator);
-        let rule = format!("1 header has its columns separated by {name}; they must be by commas");
+        let rule = format!("1 header has columns separated by {name}; they must be separated by commas");
         assert_eq!(problems("rows.csv", content), [rule]);
     }
     // The cells of such a row are not checked, because their columns are unclear.
     assert_eq!(
         problems("rows.csv", "Key,TokenId,Amount,ConvenienceFeeActive\na,t,12,50,false\n"),
         [
-            "2 row has 5 cells, and the header has 4; a comma inside a value, such as 12,50, needs quotes, and in an amount \
-          a point in its place"
+            "2 row has 5 cells, and the header has 4; a value with a comma needs quotes, and an amount needs a point \
+          and not a comma"
         ]
     );
     assert_eq!(problems("rows.csv", "\n\r\n"), ["1 header is missing: the file is empty"]);
@@ -298,11 +298,11 @@ fn unclosed_quote_is_reported() {
     let content = "Key,TokenId,Amount,ConvenienceFeeActive,Description\na,t,1,false,\"tea\nb,t,1,false,\n";
     assert_eq!(
         problems("rows.csv", content),
-        ["2 row has a quotation mark that nothing closes before the end of the file"]
+        ["2 row has a quotation mark that is not closed before the end of the file"]
     );
     assert_eq!(
         problems("rows.csv", "Key,TokenId,Amount,ConvenienceFeeActive,Description\na,t,1,false,\""),
-        ["2 row has a quotation mark that nothing closes before the end of the file"]
+        ["2 row has a quotation mark that is not closed before the end of the file"]
     );
 }
 
@@ -349,7 +349,7 @@ fn batch_dry_run_has_its_own_help() {
     assert_eq!(help.code, Some(0), "{help:?}");
     assert!(help.stdout.contains("Check and count every row, and send nothing"), "{}", help.stdout);
     assert!(!help.stdout.contains("Show the request"), "{}", help.stdout);
-    assert!(help.stdout.contains("The journal is the account"), "{}", help.stdout);
+    assert!(help.stdout.contains("The journal is the complete record"), "{}", help.stdout);
     assert!(help.stdout.lines().all(|line| line.chars().count() <= 100), "{}", help.stdout);
 
     // The option may also come before the command.

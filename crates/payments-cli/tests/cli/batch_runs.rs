@@ -175,7 +175,7 @@ fn unknown_row_exits_5_and_is_never_sent_again_d03() {
     let before = billing.office.requests();
     let ended = billing.run(&["--output", "text"]);
     assert_eq!((ended.code, billing.office.requests()), (Some(5), before));
-    for part in ["OUTCOME UNKNOWN of 1 charge", "line 4: k3, 3.01", "payments journal list --unresolved"] {
+    for part in ["OUTCOME UNKNOWN for 1 charge", "line 4: k3, 3.01", "payments journal list --unresolved"] {
         assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
     }
     assert_eq!(billing.charged().len(), 5, "the unknown row was charged");
@@ -274,8 +274,8 @@ fn refusals_unrelated_to_the_payment_are_listed_by_status() {
     assert_eq!(ended.code, Some(4), "{ended:?}");
     for part in [
         "FINISHED, some were rejected (exit code 4)",
-        "  of the rejected, refused for another reason than the payment itself:\n    HTTP 429: 2 rows, 3.02\n",
-        "`payments journal retry --status 429` lets the same command send them again",
+        "  rejected for a reason other than the payment itself:\n    HTTP 429: 2 rows, 3.02\n",
+        "run `payments journal retry --status 429` so that the same command sends them again",
     ] {
         assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
     }
@@ -374,7 +374,10 @@ fn first_signal_waits_for_charges_in_flight() {
         block_on(gate.arrivals(3));
         running.signal(signal);
         let told = running.error_line();
-        assert!(told.starts_with(&format!("SIG{signal}: no new charge is begun; waiting for 3 ")), "{told}");
+        assert!(
+            told.starts_with(&format!("SIG{signal}: no new charge is started; waiting for 3 ")),
+            "{told}"
+        );
         gate.release();
         let ended = running.end();
         ends(&ended, 3, "unfinished", Some("interrupted"));
@@ -426,9 +429,9 @@ fn key_of_another_request_is_refused_before_sending_d43() {
     assert_eq!(
         rule,
         format!(
-            "k2 already stands in the journal for another request, with another token and another amount and another \
-             convenience fee; that one of 2.01 is processed as transaction {id}: do not pay it another way, and take this \
-             row out of the file; only something else to be paid gets a key of its own"
+            "k2 is already in the journal for another request, with another token and another amount and another \
+             convenience fee; that request of 2.01 is processed as transaction {id}: do not pay it another way, and remove \
+             this row from the file; use a new key only for a different payment"
         )
     );
     assert_eq!((&error["violations"][0]["line"], &error["violation_count"]), (&json!(3), &json!(1)));
@@ -450,11 +453,11 @@ fn key_of_an_unknown_request_must_not_be_paid_under_another_key_d43() {
     fs::write(billing.path("rows.csv"), text).unwrap();
     let text = billing.run(&["--output", "text"]).stderr;
     for part in [
-        "line 2: Key k1 already stands in the journal for another request, with another amount; that one of 1.01 is unknown \
-         and may have been processed: resolve it first, and never pay this under another key",
-        "line 3: Key k2 already stands in the journal for another request, with another token; that one of 2.01 is rejected \
-         and moved no money: to pay it another way, charge it by hand with the same key and --after-rejection, and take \
-         this row out of the file; only something else to be paid gets a key of its own",
+        "line 2: Key k1 is already in the journal for another request, with another amount; that request of 1.01 is unknown \
+         and may have been processed: resolve it first, and never pay this with another key",
+        "line 3: Key k2 is already in the journal for another request, with another token; that request of 2.01 is rejected \
+         and moved no money: to pay it another way, charge it by hand with the same key and --after-rejection, and remove \
+         this row from the file; use a new key only for a different payment",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -544,8 +547,8 @@ fn unwritable_results_are_refused_before_sending() {
     billing.good(1);
     let journal = billing.office.journal();
     for (path, told) in [
-        (billing.path("."), "is no regular file"),
-        ("/dev/full".to_owned(), "is no regular file"),
+        (billing.path("."), "is not a regular file"),
+        ("/dev/full".to_owned(), "is not a regular file"),
         (billing.path("none/results.jsonl"), "cannot be written"),
         (billing.path("rows.csv"), "is the file of the billing run itself"),
         (journal.to_str().unwrap().to_owned(), "is the journal"),

@@ -117,7 +117,7 @@ fn first_signal_after_a_401_exits_at_once_with_5() {
     let (base_url, received) = refusing_one();
     let mut running = billing.command_at(&base_url, &["--concurrency", "3"]).stdout(Stdio::piped()).spawn();
     let line = running.error_line();
-    assert!(line.starts_with("stopped (unauthorized): no new charge is begun; waiting for "), "{line}");
+    assert!(line.starts_with("stopped (unauthorized): no new charge is started; waiting for "), "{line}");
     running.signal("INT");
     let ended = running.end();
     ends(&ended, 5, "unknown", Some("unauthorized"));
@@ -126,7 +126,7 @@ fn first_signal_after_a_401_exits_at_once_with_5() {
     assert_eq!(seen["rejected"], 1, "{seen}");
     assert!(in_flight as u64 <= seen["unknown"].as_u64().unwrap(), "{in_flight}: {seen}");
     let message = ended.json()["stopped"]["message"].as_str().unwrap().to_owned();
-    assert!(message.contains("HTTP 401") && message.contains("then given up at SIGINT"), "{message}");
+    assert!(message.contains("HTTP 401") && message.contains("then abandoned at SIGINT"), "{message}");
 }
 
 #[test]

@@ -89,9 +89,9 @@ fn text_has_one_line_per_step() {
         ended.stdout,
         format!(
             "ok       settings    base address {} (PAYMENTS_BASE_URL), API key (PAYMENTS_API_KEY), deadline 60s (default)\n\
-             ok       connection  {authority} takes connections\n\
-             skipped  tls         not used: plain http, to this machine alone\n\
-             ok       key         accepted: HTTP 404 for an id that nobody has, as it should be\n",
+             ok       connection  {authority} accepts connections\n\
+             skipped  tls         not used: plain http, only to this machine\n\
+             ok       key         accepted: HTTP 404 for an unknown id, as expected\n",
             peer.base_url
         )
     );
@@ -99,7 +99,7 @@ fn text_has_one_line_per_step() {
     let ended = payments_at(&peer.base_url, ["check", "--output", "text"]).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(6), ""));
     let last = ended.stdout.lines().last().unwrap_or_default();
-    assert!(last.starts_with("FAILED   key         the key is refused: HTTP 401 ("), "{last}");
+    assert!(last.starts_with("FAILED   key         the key was refused: HTTP 401 ("), "{last}");
 }
 
 #[test]
@@ -114,23 +114,33 @@ fn each_inconclusive_response_has_its_own_message_and_code() {
             answer("200 OK", answers::TRANSACTION_FOUND),
             3,
             "not_processed",
-            "HTTP 200 with a record for an id that nobody has",
+            "HTTP 200 with a record for an unknown id",
         ),
         (answer("200 OK", "<html>Welcome</html>"), 3, "not_processed", "HTTP 200 with a web page"),
-        (answer("200 OK", "{}"), 3, "not_processed", "HTTP 200, but not the service's answer"),
-        (answer("200 OK", says_no), 4, "rejected", "HTTP 200, but the answer says no (closed today)"),
-        (redirect.to_vec(), 3, "not_processed", "HTTP 302, a redirect, and none is followed"),
-        (answer("401 Unauthorized", answers::UNAUTHORIZED), 6, "rejected", "the key is refused: HTTP 401"),
-        (answer("401 Unauthorized", "<html>"), 6, "rejected", "HTTP 401, but not in the service's words"),
+        (answer("200 OK", "{}"), 3, "not_processed", "HTTP 200, but not the service's response"),
+        (
+            answer("200 OK", says_no),
+            4,
+            "rejected",
+            "HTTP 200, but the response is a rejection (closed today)",
+        ),
+        (redirect.to_vec(), 3, "not_processed", "HTTP 302, a redirect, which is not followed"),
+        (answer("401 Unauthorized", answers::UNAUTHORIZED), 6, "rejected", "the key was refused: HTTP 401"),
+        (answer("401 Unauthorized", "<html>"), 6, "rejected", "HTTP 401, but not from the service"),
         (answer("403 Forbidden", forbidden), 4, "rejected", "refused: HTTP 403 (not from here)"),
-        (answer("404 Not Found", "<html>"), 7, "rejected", "HTTP 404, but not in the service's words"),
-        (answer("404 Not Found", elsewhere), 7, "rejected", "HTTP 404 (Path not found), which is not how"),
+        (answer("404 Not Found", "<html>"), 7, "rejected", "HTTP 404, but not from the service"),
+        (
+            answer("404 Not Found", elsewhere),
+            7,
+            "rejected",
+            "HTTP 404 (Path not found), which is not the service's response",
+        ),
         (answer("405 Method Not Allowed", ""), 4, "rejected", "refused: HTTP 405"),
         (
             answer("429 Too Many Requests", ""),
             4,
             "rejected",
-            "HTTP 429 (Too Many Requests): the key was not judged",
+            "HTTP 429 (Too Many Requests): the key was not checked",
         ),
         (
             answer("502 Bad Gateway", "<html>"),
@@ -138,7 +148,7 @@ fn each_inconclusive_response_has_its_own_message_and_code() {
             "not_processed",
             "HTTP 502 (Bad Gateway): the service, or something",
         ),
-        (half.to_vec(), 7, "rejected", "HTTP 404, but not in the service's words"),
+        (half.to_vec(), 7, "rejected", "HTTP 404, but not from the service"),
     ];
     let mut sentences = Vec::new();
     for (bytes, code, outcome, start) in cases {
@@ -154,7 +164,7 @@ fn each_inconclusive_response_has_its_own_message_and_code() {
     // The right message in another format proves nothing.
     let peer = Peer::answering("404 Not Found", r#"{"message":"Transaction not found"}"#);
     let sentence = failed(payments_at(&peer.base_url, ["check"]), 7, "rejected", NO_KEY);
-    assert!(sentence.starts_with("HTTP 404, but not in the service's words"), "{sentence}");
+    assert!(sentence.starts_with("HTTP 404, but not from the service"), "{sentence}");
 
     sentences.sort();
     sentences.dedup();
@@ -166,15 +176,21 @@ fn refused_key_is_reported_with_its_source() {
     let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
     let run = payments_at(&peer.base_url, ["check"]);
     let sentence = failed(run, 6, "rejected", NO_KEY);
-    assert!(sentence.ends_with("it came from PAYMENTS_API_KEY"), "{sentence}");
+    assert!(sentence.ends_with("the key came from PAYMENTS_API_KEY"), "{sentence}");
 }
 
 #[test]
 fn missing_response_does_not_prove_the_key() {
     for (then, start) in [
-        (Then::Close, "closed the connection without an answer: is it the service, or does it expect https?"),
-        (Then::Answer(b"SSH-2.0-server\r\n\r\n".to_vec()), "answers is no HTTP"),
-        (Then::Wait, "was asked and did not answer in time: raise --timeout"),
+        (
+            Then::Close,
+            "closed the connection without a response: is it the service, or does it expect https?",
+        ),
+        (
+            Then::Answer(b"SSH-2.0-server\r\n\r\n".to_vec()),
+            "is not HTTP: is it the service, or does it expect https?",
+        ),
+        (Then::Wait, "did not respond in time: raise --timeout"),
     ] {
         let peer = Peer::new(then);
         let run = payments_at(&peer.base_url, ["check", "--timeout", "4"]);
@@ -189,7 +205,7 @@ fn connection_failure_skips_the_later_steps() {
     let nobody = port.address();
     let states = ["failed", "skipped", "skipped"];
     let sentence = failed(payments_at(&format!("http://{nobody}/x"), ["check"]), 3, "not_processed", states);
-    assert!(sentence.starts_with(&format!("{nobody} takes no connection")), "{sentence}");
+    assert!(sentence.starts_with(&format!("{nobody} does not accept connections")), "{sentence}");
     assert!(sentence.contains("check the base address (PAYMENTS_BASE_URL)"), "{sentence}");
 
     // A reserved name, which never resolves.
@@ -206,7 +222,7 @@ fn valid_certificate_passes_the_tls_step() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(verdicts(&ended).0, ["passed", "passed", "passed"]);
     let document = ended.json();
-    assert_eq!(document["data"]["steps"][2]["message"], "the certificate is good for localhost");
+    assert_eq!(document["data"]["steps"][2]["message"], "the certificate is valid for localhost");
     let authority = json!({"value": file.path(), "from": "--ca-cert"});
     assert_eq!(document["data"]["settings"]["ca_cert"], authority);
 
@@ -222,7 +238,7 @@ fn invalid_certificate_fails_the_tls_step() {
     let states = ["passed", "failed", "skipped"];
     let (base_url, pem) = https(answer("404 Not Found", answers::NOT_FOUND));
     let sentence = failed(payments_at(&base_url, ["check"]), 3, "not_processed", states);
-    assert!(sentence.contains("signed by no authority that is trusted here"), "{sentence}");
+    assert!(sentence.contains("is not signed by a trusted authority"), "{sentence}");
     assert!(sentence.contains("--ca-cert"), "{sentence}");
 
     let file = TemporaryFile::new(pem);
@@ -240,7 +256,7 @@ fn invalid_certificate_fails_the_tls_step() {
         }
     });
     let sentence = failed(payments_at(&base_url, ["check"]), 3, "not_processed", states);
-    assert!(sentence.contains("does it speak TLS on that port?"), "{sentence}");
+    assert!(sentence.contains("does the server speak TLS on that port?"), "{sentence}");
 }
 
 #[test]
@@ -250,7 +266,7 @@ fn silent_server_fails_the_tls_step() {
     let base_url = format!("https://{}/x", listener.local_addr().unwrap());
     let run = payments_at(&base_url, ["check", "--timeout", "6"]);
     let sentence = failed(run, 3, "not_processed", ["passed", "failed", "skipped"]);
-    assert!(sentence.contains("the TLS handshake did not end in time"), "{sentence}");
+    assert!(sentence.contains("the TLS handshake did not finish in time"), "{sentence}");
 }
 
 #[test]

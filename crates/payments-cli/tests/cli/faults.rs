@@ -165,7 +165,7 @@ fn assert_text(ended: &Ended, operation: OperationName, told: CallResult, what: 
         }
         (Some(Outcome::NotProcessed), false) => "NOT LOOKED UP, it is safe to run it again (exit code 3)",
         (Some(Outcome::Rejected), false) if ended.stderr.starts_with("NOT FOUND") => "NOT FOUND",
-        (Some(Outcome::Rejected), false) => "LOOK-UP REJECTED",
+        (Some(Outcome::Rejected), false) => "LOOKUP REJECTED",
     };
     let text = if told == CallResult::PROCESSED { &ended.stdout } else { &ended.stderr };
     assert!(text.starts_with(heading), "{what}: {text}");

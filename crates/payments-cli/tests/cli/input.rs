@@ -157,7 +157,7 @@ fn text_hints_at_a_truncated_request() {
     for broken_off in [broken_off, "{", "{\"TokenId\":\"tok_canary"] {
         let text = run(broken_off);
         assert!(
-            text.contains("hint  the request of --file ends too early") && !text.contains("canary"),
+            text.contains("hint  the request of --file is truncated") && !text.contains("canary"),
             "{text}"
         );
     }

@@ -330,9 +330,9 @@ fn resolving_as_processed_shows_the_record() {
     let (intent, record) = text.stdout.split_once("\n\nFOUND\n").unwrap_or_else(|| panic!("{text:?}"));
     assert!(intent.starts_with("RESOLVED (PROCESSED)\n"), "{intent}");
     assert!(
-        record.starts_with("  a record, not proof of a charge: the meaning of Status is not published\n")
+        record.starts_with("  a record is not proof of a charge: the meaning of Status is not published\n")
     );
-    for part in ["Status ", "CardNumber ", "Amount ", &other, "resolve the key anew"] {
+    for part in ["Status ", "CardNumber ", "Amount ", &other, "resolve the key again"] {
         assert!(record.contains(part), "{part}: {record}");
     }
 }
@@ -415,7 +415,10 @@ fn only_rejections_with_the_status_are_reopened() {
     let sent = office.requests();
     let text = ["retry", "--status", "401", "--key", "unauthorised-1", "--output", "text"];
     assert!(
-        office.journal_command(&text).stdout.starts_with("reopened 1 intent, 45.00 in all; nothing was sent")
+        office
+            .journal_command(&text)
+            .stdout
+            .starts_with("reopened 1 intent, 45.00 in total; nothing was sent")
     );
     let all = office.journal_command(&["retry", "--status", "403", "--status", "401"]);
     assert_eq!(all.json(), json!({"reopened": {"count": 1, "sum": 45.0}}));

@@ -111,7 +111,7 @@ fn export_filters_by_state_time_and_run() {
     for (file, told) in [
         (office.write("none.csv", "Invoice,Amount\n1,2\n"), "line 1: the header has no column Key"),
         (office.write("torn.csv", format!("{BILLING}a,t,1,false,\nb,t\n")), "line 3: has 2 cells"),
-        (office.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is no JSON object"),
+        (office.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is not a JSON object"),
         (office.write("nameless.jsonl", "{\"Amount\":2}"), "line 1: must not be empty"),
         (office.path("missing.csv"), "cannot be read"),
     ] {
@@ -167,12 +167,12 @@ fn completed_export_resolves_its_rows() {
     let again = wrong_rows(&office.resolving(&filled).end());
     assert_eq!(
         again[0],
-        "2 =1+1: Key was resolved the same way before, by Grace: take this row out of the file"
+        "2 =1+1: Key was already resolved the same way, by Grace: remove this row from the file"
     );
     assert_eq!(again.len(), 3, "{again:?}");
     let other =
         wrong_rows(&office.resolving(format!("Key,TransactionId,Note\ntwo,,gone\nnot-there,{one},\n")).end());
-    assert!(other[0].starts_with("2 two: Key was resolved otherwise before, by Grace: "), "{other:?}");
+    assert!(other[0].starts_with("2 two: Key was already resolved differently, by Grace: "), "{other:?}");
     assert_eq!(other.len(), 2, "the row is wrong for its key alone: {other:?}");
 }
 
@@ -200,7 +200,7 @@ fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
     office.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
     let export = office.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
     let how =
-        "say how you know that it was not processed, or take the row out of the file if you do not know";
+        "say how you know that it was not processed, or remove the row from the file if you do not know";
     let told = format!("2 void: Note is required where there is no TransactionId: {how}");
     assert_eq!(wrong_rows(&office.resolving(export).end()), [told]);
     let found = format!("Key,TransactionId,Note\nvoid,{id},\n");
@@ -215,8 +215,7 @@ fn export_with_mixed_up_rows_is_refused() {
     let office = Office::open();
     office.lost(["one"]);
     let file = |amount: &str| format!("key,amount,transaction_id,note\none,{amount},,in no report\n");
-    let told =
-        "2 one: amount is not what the key was to pay: compare the row with `payments journal show KEY`";
+    let told = "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
     assert_eq!(wrong_rows(&office.resolving(file("46.00")).end()), [told]);
     assert_eq!(office.show("one")["state"], "unknown");
     assert_eq!(office.resolving(file("45.00")).end().code, Some(0));
@@ -234,8 +233,8 @@ fn text_shows_each_record_with_its_intent_and_the_sums() {
     assert!(first.starts_with("RESOLVED (PROCESSED)\n  key ") && first.contains("\n\nFOUND\n"), "{first}");
     assert!(
         rest.ends_with(
-            "\n\nresolved as processed: 2 intents, 90.00; as not processed, to be sent again: 1 intent, 45.00\n\
-             compare each record with its intent: if it is not what the key was to pay, resolve that key anew\n"
+            "\n\nresolved as processed: 2 intents, 90.00; as not processed, may be sent again: 1 intent, 45.00\n\
+             compare each record with its intent: if it is not the payment of the key, resolve that key again\n"
         ),
         "{rest}"
     );
@@ -264,15 +263,15 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
         "3 one: Key is the same as in line 2".to_owned(),
         "4 two: TransactionId is the same as in line 2".to_owned(),
         "5 three: TransactionId already belongs to paid".to_owned(),
-        "6 four: TransactionId cannot be this intent's: its amount is 46.00, and 45.00 was to be charged"
+        "6 four: TransactionId cannot belong to this intent: its amount is 46.00, and 45.00 was to be charged"
             .to_owned(),
         "7 five: TransactionId is not known to the service (HTTP 404)".to_owned(),
-        "8 six: Note is required where there is no TransactionId: say how you know that it was not processed, or take the row \
-         out of the file if you do not know"
+        "8 six: Note is required where there is no TransactionId: say how you know that it was not processed, or remove the row \
+         from the file if you do not know"
             .to_owned(),
         "9 nobody: Key is not in the journal".to_owned(),
-        "10 paid: Key is not unknown but processed: take this row out of the file".to_owned(),
-        "11 before: Key was resolved the same way before, by ada: take this row out of the file".to_owned(),
+        "10 paid: Key is not unknown but processed: remove this row from the file".to_owned(),
+        "11 before: Key was already resolved the same way, by ada: remove this row from the file".to_owned(),
         "12 ?: Key must consist of visible ASCII characters, without spaces".to_owned(),
         "13 seven: TransactionId must contain only ASCII letters, digits and the characters - . _ ~ : @ + = ,".to_owned(),
         "14 ?: row has 3 cells, and the header has 4".to_owned(),
@@ -305,7 +304,7 @@ fn file_without_columns_or_rows_is_refused() {
         ),
         (
             format!("Key;TransactionId;Note\none;{one};\n"),
-            vec!["1 ?: header has its columns separated by semicolons; they must be by commas"],
+            vec!["1 ?: header has columns separated by semicolons; they must be separated by commas"],
         ),
         (
             format!("Key,TransactionId,transaction_id,Note\none,,{one},\n"),
@@ -377,7 +376,7 @@ fn failed_lookup_stops_the_resolution_with_3() {
     let other = answers::TRANSACTION_FOUND.replace("10.50", "45.00");
     let content = format!("Key,TransactionId,Note\none,{one},\n");
     let run = office.resolving(content).env("PAYMENTS_BASE_URL", &Peer::answering("200 OK", &other).base_url);
-    let told = "2 one: TransactionId leads to the record of another transaction: look at it with `payments transaction get`";
+    let told = "2 one: TransactionId returns the record of another transaction: check it with `payments transaction get`";
     assert_eq!(wrong_rows(&run.end()), [told]);
     assert_eq!(office.everything(), before);
 }
@@ -405,7 +404,7 @@ fn key_resolved_by_someone_else_meanwhile_is_kept() {
         (
             "changed_meanwhile",
             "2 of 3 rows were resolved; line 3, two: the outcome of two is known: it is resolved; \
-             take the resolved rows out of the file and run it again"
+             remove the resolved rows from the file and run it again"
         )
     );
     let document = ended.json();

@@ -177,7 +177,7 @@ fn second_card_after_a_decline_needs_after_rejection_d44() {
     ] {
         let text = office.charging("order-4711", request).arguments(["--output", "text"]).end().stderr;
         assert!(text.starts_with(heading), "{text}");
-        assert!(text.contains("for a new attempt with this key, give --after-rejection"), "{text}");
+        assert!(text.contains("to make a new attempt with this key, give --after-rejection"), "{text}");
     }
     assert_eq!(office.requests(), 1);
 
@@ -228,7 +228,7 @@ fn key_and_journal_need_each_other() {
         (at_the_sandbox().env("PAYMENTS_JOURNAL", journal), "unset the variable"),
         (
             at_the_sandbox().arguments(["--journal", "mysql://db", "--key", "k"]),
-            "neither a path nor an address that begins with postgres://",
+            "neither a path nor an address that starts with postgres://",
         ),
         (at_the_sandbox().arguments(["--journal", journal, "--key", "invoice 17"]), "--key"),
         (at_the_sandbox().arguments(["--journal", "", "--key", "k"]), "--journal"),
@@ -380,11 +380,11 @@ fn unavailable_journal_is_unknown_because_an_earlier_call_may_have_paid_d43() {
     let mode = |mode| fs::set_permissions(office.journal(), fs::Permissions::from_mode(mode)).unwrap();
     mode(0o644);
     let advice = "nothing was sent now: an earlier call with this key may have paid, \
-                  so run the same command again when the journal is back";
+                  so run the same command again when the journal is available";
     let error = office.charge("invoice-17").failed(5, "unknown");
     assert_eq!((&error["kind"], error.get("sent_at")), (&"journal".into(), None), "{error}");
     assert!(error["message"].as_str().unwrap().ends_with(advice), "{error}");
-    let heading = "NOT SENT NOW, and the journal cannot say whether an earlier call has paid: run it again with the same \
+    let heading = "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same \
                    key (exit code 5)\n";
     let text = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--output", "text"]).end().stderr;
     assert!(text.starts_with(heading), "{text}");
@@ -473,14 +473,13 @@ fn outcome_that_cannot_be_recorded_is_reported_with_a_warning() {
             gate.release();
             let ended = running.end();
             assert_eq!(ended.code, Some(code), "{ended:?}");
-            let warning =
-                "WARNING: the outcome could not be written to the journal, where the key stays in doubt";
+            let warning = "WARNING: the outcome could not be recorded in the journal, which will list the key as unknown";
             assert!(ended.stderr.contains(warning), "{ended:?}");
             if shape == "json" {
                 let document = ended.json();
                 assert_eq!((&document["outcome"], document.get("recorded")), (&outcome.into(), None));
                 let why = document["journal"].as_str().unwrap();
-                assert!(why.starts_with("the outcome could not be written down: "), "{why}");
+                assert!(why.starts_with("the outcome could not be recorded: "), "{why}");
             }
         }
     }
@@ -503,7 +502,7 @@ mod interrupted {
             running.signal(signal);
             // The line on stderr comes before the response.
             let mut running = running;
-            assert!(running.error_line().starts_with(&format!("SIG{signal}: waiting for the answer")));
+            assert!(running.error_line().starts_with(&format!("SIG{signal}: waiting for the response")));
             gate.release();
             let ended = running.end();
             assert_eq!((ended.code, &ended.json()["outcome"]), (Some(0), &"processed".into()), "{ended:?}");

@@ -46,7 +46,7 @@ fn is_not_processed_in_text(case: &Case, base_url: &str, options: &[&str], hint:
     assert!(ended.stderr.contains(hint), "{}", ended.stderr);
 }
 
-const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service there?";
+const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service running there?";
 
 #[test]
 fn connection_refused_is_not_processed_d02() {
@@ -66,7 +66,7 @@ fn connect_timeout_is_not_processed_d02_d23() {
     let port = UnresponsivePort::full();
     for scheme in ["http", "https"] {
         let base_url = format!("{scheme}://{}/api", port.address());
-        let hint = "no connection stood within the whole call's 300ms: raise the deadline, which came from --timeout";
+        let hint = "no connection was established within the call's deadline of 300ms: raise the deadline, which came from --timeout";
         every_command_is_not_processed(&base_url, &["--timeout", "0.3"], "timeout", hint);
     }
     port.assert_no_request_came();
@@ -75,8 +75,7 @@ fn connect_timeout_is_not_processed_d02_d23() {
 #[test]
 fn tls_handshake_timeout_is_not_processed_d02_d23() {
     let port = UnresponsivePort::silent();
-    let hint =
-        "no connection stood within the whole call's 300ms: raise the deadline, which came from --timeout";
+    let hint = "no connection was established within the call's deadline of 300ms: raise the deadline, which came from --timeout";
     let base_url = format!("https://{}/api", port.address());
     every_command_is_not_processed(&base_url, &["--timeout", "0.3"], "timeout", hint);
     port.assert_no_request_came();
@@ -120,7 +119,7 @@ fn assert_nothing_came(sandbox: &BlockingSandbox) {
 #[test]
 fn unknown_certificate_authority_is_not_processed_d02() {
     let (sandbox, _) = https_sandbox("127.0.0.1");
-    let hint = "the certificate is signed by no authority that is trusted here";
+    let hint = "the certificate is not signed by a trusted authority";
     every_command_is_not_processed(sandbox.base_url(), &[], "tls", hint);
     assert_nothing_came(&sandbox);
 }

@@ -220,19 +220,22 @@ fn config_without_a_key_may_be_readable_but_not_writable_by_others() {
 #[test]
 fn config_errors_name_line_and_setting_but_no_value() {
     for (content, parts) in [
-        ("[profiles.p]\napi_key = \"canary\nbase_url = 'x'", &["is no TOML at line 2"][..]),
+        ("[profiles.p]\napi_key = \"canary\nbase_url = 'x'", &["is not valid TOML at line 2"][..]),
         (
             "[profiles.p]\napi-key = 'canary'",
-            &["line 2: api-key is no setting", "base_url, api_key, api_key_file, timeout, ca_cert and proxy"],
+            &[
+                "line 2: api-key is not a setting",
+                "base_url, api_key, api_key_file, timeout, ca_cert and proxy",
+            ],
         ),
-        ("[profiles.p]\n'canary 1' = 1", &["line 2: (unprintable field name) is no setting"]),
-        ("[p]\napi_key = 'canary'", &["line 1: p stands alone: write [profiles.NAME]"]),
-        ("base_url = 'canary'", &["line 1: base_url stands alone"]),
-        ("profiles = 'canary'", &["line 1: profiles stands alone"]),
-        ("[profiles]\np = 'canary'", &["line 2: p is no table: write [profiles.p]"]),
+        ("[profiles.p]\n'canary 1' = 1", &["line 2: (unprintable field name) is not a setting"]),
+        ("[p]\napi_key = 'canary'", &["line 1: p is not in a profile: write [profiles.NAME]"]),
+        ("base_url = 'canary'", &["line 1: base_url is not in a profile"]),
+        ("profiles = 'canary'", &["line 1: profiles is not in a profile"]),
+        ("[profiles]\np = 'canary'", &["line 2: p is not a table: write [profiles.p]"]),
         (
             "[profiles.p]\nbase_url = 1\ntimeout = 'canary'",
-            &["line 2: base_url must be a text", "line 3: timeout must be a number"],
+            &["line 2: base_url must be a string", "line 3: timeout must be a number"],
         ),
         ("[profiles.p]\ntimeout = 0", &["line 2: timeout must be a number of seconds above 0"]),
         ("[profiles.p]\ntimeout = -1.0", &["line 2: timeout must be a number of seconds above 0"]),
@@ -241,13 +244,13 @@ fn config_errors_name_line_and_setting_but_no_value() {
             "[profiles.p]\napi_key = 'canary'\napi_key_file = 'canary'",
             &["line 3: api_key and api_key_file exclude each other"],
         ),
-        ("[profiles.p]\n[profiles.q]\nkey = 'canary'", &["line 3: key is no setting"]),
+        ("[profiles.p]\n[profiles.q]\nkey = 'canary'", &["line 3: key is not a setting"]),
         ("[profiles.'canary 2']\n", &["line 1: a profile's name"]),
         (
             "[profiles.sandbox]\n[profiles.production]\napi_key = 'canary'",
-            &["has no such profile, but production, sandbox"],
+            &["has no such profile; it has production, sandbox"],
         ),
-        ("", &["holds no profile"]),
+        ("", &["has no profile"]),
         ("[profiles.p]\napi_key = 'canary'", &["give profile p of /", "a base_url"]),
     ] {
         let message = Configuration::new(content).refused(&["--profile", "p"]);
@@ -267,7 +270,7 @@ fn unknown_profile_name_is_not_repeated() {
     let configuration = Configuration::new("[profiles.sandbox]\n");
     for name in [KEY, ""] {
         let message = configuration.refused(&["--profile", name]);
-        assert!(message.contains("has no such profile, but sandbox"), "{message}");
+        assert!(message.contains("has no such profile; it has sandbox"), "{message}");
     }
 }
 
@@ -295,7 +298,7 @@ fn variable_that_overrides_the_profile_gets_a_warning_in_text_only() {
     let in_text = run().arguments(["--output", "text"]).end();
     for (line, variable, what) in [(0, "PAYMENTS_BASE_URL", "base address"), (1, "PAYMENTS_API_KEY", "key")] {
         let line = in_text.stderr.lines().nth(line).unwrap_or_default();
-        let start = format!("WARNING: {variable} is set and goes before the {what} of profile p of /");
+        let start = format!("WARNING: {variable} is set and overrides the {what} of profile p of /");
         assert!(line.starts_with(&start), "{line}");
     }
     run().end().processed();

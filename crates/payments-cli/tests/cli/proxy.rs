@@ -139,7 +139,10 @@ fn refusing_proxy_is_not_processed_d02() {
         let checked = run(&["check"]);
         let error = checked.failed(3, "not_processed");
         let message = error["message"].as_str().expect("a text");
-        assert!(message.starts_with(&format!("the proxy {address} opens no connection to ")), "{message}");
+        assert!(
+            message.starts_with(&format!("the proxy {address} did not open a connection to ")),
+            "{message}"
+        );
         for ended in [charged, in_text, checked] {
             assert_eq!(ended.code, Some(3), "{ended:?}");
             shows_no_credentials(&ended);
@@ -243,7 +246,7 @@ fn proxy_option_overrides_variable_overrides_profile() {
         .expect("the test owns it");
     let error = run("none").end().failed(2, "invalid");
     let message = error["message"].as_str().expect("a text");
-    assert!(message.contains("holds a password and can be opened by others"), "{message}");
+    assert!(message.contains("contains a password and can be opened by others"), "{message}");
 }
 
 #[test]

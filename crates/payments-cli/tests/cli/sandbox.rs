@@ -72,7 +72,7 @@ fn sandbox_warns_when_not_on_loopback() {
     let port = text(&ready, "base_url").trim_end_matches("/api/v1/public").rsplit(':').next().unwrap();
     let warning = format!("warning: listening on 0.0.0.0:{port}, which");
     assert!(
-        ended.stderr.contains(&warning) && ended.stderr.contains("can reach and steer"),
+        ended.stderr.contains(&warning) && ended.stderr.contains("can reach and control"),
         "{}",
         ended.stderr
     );
@@ -81,7 +81,7 @@ fn sandbox_warns_when_not_on_loopback() {
     let (running, _) = started(payments(apart));
     running.signal("TERM");
     let warned = running.end().stderr;
-    assert!(warned.contains("can reach this sandbox") && !warned.contains("steer"), "{warned}");
+    assert!(warned.contains("can reach this sandbox") && !warned.contains("control"), "{warned}");
 }
 
 #[test]

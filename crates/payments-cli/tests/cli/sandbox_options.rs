@@ -265,7 +265,7 @@ fn lost_log_lines_are_counted() {
     // The lines about the shutdown may be lost too.
     let lost: usize = log
         .lines()
-        .filter_map(|line| line.strip_prefix("payments: ")?.split_once(" lines were lost"))
+        .filter_map(|line| line.strip_prefix("payments: ")?.split_once(" lines were dropped"))
         .map(|(count, _)| count.parse::<usize>().unwrap())
         .sum();
     assert!(lost > 0 && (3000..3010).contains(&(written + lost)), "{written} written, {lost} lost");

@@ -62,7 +62,7 @@ fn found_record_is_not_presented_as_proof_of_a_charge() {
     let ended = text(answering("200 OK", answers::TRANSACTION_FOUND), &["transaction", "get", "txn_1"]);
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
     let lines: Vec<_> = ended.stdout.lines().take(2).collect();
-    let note = "  a record, not proof of a charge: the meaning of Status is not published";
+    let note = "  a record is not proof of a charge: the meaning of Status is not published";
     assert_eq!(lines, ["FOUND (HTTP 200)", note]);
 
     let ended = text(answering("200 OK", answers::CUSTOMER_FOUND), &["customer", "get", "cus_1"]);
@@ -74,7 +74,10 @@ fn found_record_is_not_presented_as_proof_of_a_charge() {
 fn record_of_another_transaction_gets_a_warning_in_text_only() {
     let ended = text(answering("200 OK", answers::TRANSACTION_FOUND), &["transaction", "get", "txn_2"]);
     assert_eq!(ended.code, Some(0));
-    assert_eq!(ended.stderr, "WARNING: the record is of another transaction: asked for txn_2, given txn_1\n");
+    assert_eq!(
+        ended.stderr,
+        "WARNING: the record belongs to another transaction: requested txn_2, received txn_1\n"
+    );
     let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
     payments_at(&peer.base_url, ["transaction", "get", "txn_2"]).end().processed();
 }
@@ -92,15 +95,15 @@ fn failed_lookup_says_nothing_about_the_payment() {
         (
             answering("404 Not Found", answers::NOT_FOUND),
             &get,
-            "NOT FOUND, which is no proof that nothing was or will be charged (exit code 7)",
+            "NOT FOUND, which does not prove that nothing was or will be charged (exit code 7)",
         ),
         // Not in the service's format, so from a proxy.
         (
             answering("404 Not Found", "<html>"),
             &get,
-            "LOOK-UP REJECTED, which says nothing about the payment (",
+            "LOOKUP REJECTED, which says nothing about the payment (",
         ),
-        (answering("401 Unauthorized", answers::UNAUTHORIZED), &get, "LOOK-UP REJECTED, which says nothing"),
+        (answering("401 Unauthorized", answers::UNAUTHORIZED), &get, "LOOKUP REJECTED, which says nothing"),
         (Then::Close, &["customer", "get", "cus_1"], "NOT LOOKED UP, it is safe to run it again ("),
         (
             answering("404 Not Found", answers::NOT_FOUND),
@@ -156,9 +159,12 @@ fn failed_connection_hints_at_the_setting() {
         }
     });
     let cases = [
-        (format!("http://{free}"), "hint     check --base-url or PAYMENTS_BASE_URL: is the service there?"),
-        (nowhere, "hint     check --base-url or PAYMENTS_BASE_URL"),
-        (plain_as_https, "hint     does the server speak TLS there?"),
+        (
+            format!("http://{free}"),
+            "hint   check --base-url or PAYMENTS_BASE_URL: is the service running there?",
+        ),
+        (nowhere, "hint   check --base-url or PAYMENTS_BASE_URL"),
+        (plain_as_https, "hint   does the server speak TLS there?"),
     ];
     for (base_url, hint) in cases {
         let arguments = ["transaction", "create", "--file", "-", "--output", "text"];
@@ -205,7 +211,7 @@ fn http_404_for_a_payment_or_void_hints_at_the_base_path() {
 fn rejected_void_hints_at_what_can_be_voided() {
     let refused =
         r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid transaction id"}"#;
-    let hint = "only an authorisation that is not voided yet can be voided";
+    let hint = "only an authorization that is not yet voided can be voided";
     let ended = text(answering("400 Bad Request", refused), &["void", "txn_1"]);
     assert!(ended.code == Some(4) && ended.stderr.contains(hint), "{}", ended.stderr);
     let ended = text(answering("400 Bad Request", answers::POSTAL_CODE), &["void", "txn_1"]);
@@ -219,7 +225,9 @@ fn deadline_too_short_to_connect_is_reported() {
     let ended = payments_at(&peer.base_url, arguments).end();
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
     assert!(
-        ended.stderr.contains("within the whole call's 1µs: raise the deadline, which came from --timeout"),
+        ended
+            .stderr
+            .contains("within the call's deadline of 1µs: raise the deadline, which came from --timeout"),
         "{}",
         ended.stderr
     );

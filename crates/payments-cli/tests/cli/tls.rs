@@ -67,6 +67,6 @@ fn unknown_authority_is_not_processed_with_a_reason() {
     assert!(error["cause"].as_str().is_some_and(|cause| cause.contains("UnknownIssuer")), "{error}");
 
     let ended = payments_at(&base_url, ["transaction", "get", "txn_1", "--output", "text"]).end();
-    let hint = "the certificate is signed by no authority that is trusted here: if it is your own, give its";
+    let hint = "the certificate is not signed by a trusted authority: if the authority is your own, give its";
     assert!(ended.stderr.contains(hint), "{}", ended.stderr);
 }

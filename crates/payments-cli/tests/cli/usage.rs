@@ -144,9 +144,9 @@ fn missing_or_unknown_command_lists_the_commands() {
         "demo, sandbox, transaction, token-transaction, void, batch, journal, customer, check, completions";
     for (arguments, commands) in [
         (&[][..], format!("a command is missing after payments: one of {top};")),
-        (&["pay"], format!("there is no such command, but {top}")),
+        (&["pay"], format!("there is no such command; the commands are {top}")),
         (&["transaction"], "a command is missing after payments transaction: one of create, get;".to_owned()),
-        (&["transaction", "list"], "there is no such command, but create, get;".to_owned()),
+        (&["transaction", "list"], "there is no such command; the commands are create, get;".to_owned()),
     ] {
         let message = refused(arguments);
         assert!(message.starts_with(&commands), "{arguments:?}: {message}");
@@ -163,7 +163,7 @@ fn key_as_an_argument_gets_a_warning_and_is_not_repeated() {
         &["--api-key", KEY, "check"],
     ] {
         let message = refused(arguments);
-        for part in ["a key is never an argument", "in this shell's history now", "--api-key-file"] {
+        for part in ["a key is never an argument", "in this shell's history", "--api-key-file"] {
             assert!(message.contains(part) && !message.contains(KEY), "{part}: {message}");
         }
     }

@@ -1,4 +1,4 @@
-//! Rows of CSV (RFC 4180): a header with the interface's names and `Key`, then a row for each charge.
+//! The rows of a CSV file: a header with the interface's names and `Key`, then a row for each charge.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead};
@@ -9,28 +9,28 @@ use super::rows::{Draft, KEY, REFERENCE, RowRead};
 use crate::batch_report::Problem;
 use crate::csv_file::Table;
 
-/// Reads the rows one by one, in the memory of one row.
+/// Reads one row at a time into memory.
 pub(super) struct CsvRows<R> {
     table: Table<R>,
     columns: Vec<Column>,
 }
 
-/// What stands in a column.
+/// The content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     Key,
     Text(&'static str),
-    /// A JSON number as it stands.
+    /// A JSON number.
     Amount,
     /// `true` or `false`, as a spreadsheet may write them.
     Flag,
-    /// Without a name, as a spreadsheet leaves them: nothing may stand in it.
-    Nameless,
-    /// Complained of already.
-    Refused,
+    /// A column without a name, as spreadsheets leave them. It must be empty.
+    Unnamed,
+    /// A column whose problem is already reported.
+    Invalid,
 }
 
-/// The interface's columns; a test compares them with what the model takes.
+/// The interface's columns; a test compares them with the model.
 const COLUMNS: [(&str, Column); 7] = [
     (KEY, Column::Key),
     ("TokenId", Column::Text("TokenId")),
@@ -41,9 +41,9 @@ const COLUMNS: [(&str, Column); 7] = [
     (REFERENCE, Column::Text(REFERENCE)),
 ];
 
-/// A header, judged.
+/// A header, checked.
 pub(super) struct Header<R> {
-    /// The rows after it, unless a column is missing that every row needs.
+    /// The rows after it, unless a required column is missing.
     pub(super) rows: Option<CsvRows<R>>,
     pub(super) problems: Vec<Problem>,
 }
@@ -62,14 +62,14 @@ impl<R: BufRead> CsvRows<R> {
             let column = match COLUMNS.iter().find(|(known, _)| known == name) {
                 Some((_, column)) if columns.contains(column) => {
                     problems.push(Problem::new(line, name.clone(), "is a column more than once"));
-                    Column::Refused
+                    Column::Invalid
                 }
                 Some((_, column)) => *column,
-                None if name.is_empty() => Column::Nameless,
+                None if name.is_empty() => Column::Unnamed,
                 None => {
-                    let rule = "is no column of a token transaction".to_owned();
+                    let rule = "is not a column of a token transaction".to_owned();
                     problems.push(Problem::new(line, printable_field_name(name).to_owned(), rule));
-                    Column::Refused
+                    Column::Invalid
                 }
             };
             columns.push(column);
@@ -80,7 +80,7 @@ impl<R: BufRead> CsvRows<R> {
         Ok(Header { rows: is_complete.then_some(Self { table, columns }), problems })
     }
 
-    /// The next row, `None` at the end.
+    /// The next row; `None` at the end.
     pub(super) fn next(&mut self) -> io::Result<Option<RowRead>> {
         let Some(read) = self.table.next()? else { return Ok(None) };
         let (line, digest) = (self.table.line(), self.table.digest());
@@ -93,7 +93,7 @@ impl<R: BufRead> CsvRows<R> {
     fn row(&self, line: u64, digest: u64) -> RowRead {
         let mut draft = Draft::default();
         let mut amount_rule = None;
-        let mut complain = |field: &'static str, rule: String| {
+        let mut report = |field: &'static str, rule: String| {
             draft.problems.push(Problem::new(line, field, rule));
         };
         let mut document = String::from("{");
@@ -111,14 +111,14 @@ impl<R: BufRead> CsvRows<R> {
                 Ok("") => continue,
                 Ok(cell) => cell,
                 Err(rule) => {
-                    complain(column.name(), rule.to_owned());
+                    report(column.name(), rule.to_owned());
                     continue;
                 }
             };
             match *column {
-                Column::Refused => {}
-                Column::Nameless => {
-                    complain("row", format!("has something in column {}, which has no name", index + 1));
+                Column::Invalid => {}
+                Column::Unnamed => {
+                    report("row", format!("has a value in column {}, which has no name", index + 1));
                 }
                 Column::Key => draft.key = Some(Ok(Cow::Borrowed(cell))),
                 Column::Text(name) => {
@@ -152,17 +152,17 @@ impl Column {
             Self::Text(name) => name,
             Self::Amount => "Amount",
             Self::Flag => "ConvenienceFeeActive",
-            Self::Nameless | Self::Refused => "row",
+            Self::Unnamed | Self::Invalid => "row",
         }
     }
 }
 
-/// What the model demands of every request and no column gives, and the key.
+/// The required fields of a request, and the key, for which there is no column.
 fn missing(columns: &[Column]) -> Vec<String> {
     let has = |name: &str| columns.iter().any(|column| column.name() == name);
-    let demanded = TokenTransaction::from_json(b"{}").err();
-    let demanded = demanded.iter().flat_map(ValidationError::violations);
-    let mut missing: Vec<_> = demanded.map(|it| it.field().to_owned()).filter(|name| !has(name)).collect();
+    let error = TokenTransaction::from_json(b"{}").err();
+    let required = error.iter().flat_map(ValidationError::violations);
+    let mut missing: Vec<_> = required.map(|it| it.field().to_owned()).filter(|name| !has(name)).collect();
     if !has(KEY) && !has(REFERENCE) {
         missing.push(format!("{KEY} or {REFERENCE}"));
     }
@@ -170,7 +170,7 @@ fn missing(columns: &[Column]) -> Vec<String> {
 }
 
 fn text(cell: &str) -> String {
-    serde_json::to_string(cell).expect("a text is JSON")
+    serde_json::to_string(cell).expect("a string is valid JSON")
 }
 
 #[cfg(test)]
@@ -179,16 +179,15 @@ mod tests {
 
     use super::*;
 
-    /// The columns are the fields of the model, each of the type that the model takes.
     #[test]
-    fn every_column_but_the_key_is_a_field_of_the_request() {
+    fn columns_are_the_fields_of_the_request_and_the_key() {
         let members: Vec<_> = COLUMNS
             .iter()
             .filter_map(|(name, column)| match column {
                 Column::Text(_) => Some(format!(r#""{name}":"x""#)),
                 Column::Amount => Some(format!(r#""{name}":1.5"#)),
                 Column::Flag => Some(format!(r#""{name}":true"#)),
-                Column::Key | Column::Nameless | Column::Refused => None,
+                Column::Key | Column::Unnamed | Column::Invalid => None,
             })
             .collect();
         let document = format!("{{{}}}", members.join(","));
@@ -198,9 +197,8 @@ mod tests {
         assert_eq!(written.iter().count(), COLUMNS.len() - 1);
     }
 
-    /// A file that comes in pieces of any size is read the same.
     #[test]
-    fn rows_do_not_depend_on_how_the_file_is_read() {
+    fn rows_do_not_depend_on_the_size_of_the_buffer() {
         let text = "\u{feff}\r\n\r\nKey,TokenId,Amount,ConvenienceFeeActive,Description\r\n\r\n\r\n\
                     a,t,1,false,\"x\r\n\"\"y\"\"\n\"\r\n\n\nb,t,2.5,true,\nc,t,3,false,z";
         let expected = [(6, "a", Some("x\r\n\"y\"\n")), (11, "b", None), (12, "c", Some("z"))];

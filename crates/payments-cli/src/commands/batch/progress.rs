@@ -1,18 +1,18 @@
-//! How far the run is, on stderr: a bar on a terminal, else a line every few seconds.
+//! The progress of the run on stderr: a bar on a terminal, else a line every few seconds.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::batch_report::Tallies;
-use crate::stderr::{self, Standing};
+use crate::stderr::{self, BarState};
 
-/// Shows it.
+/// Shows the progress.
 #[derive(Debug)]
 pub(super) struct Progress {
     shape: Shape,
     begun: Instant,
-    /// How many rows had ended before the run.
+    /// The number of rows that had ended before the run.
     before: u64,
     last: Instant,
     pause: Duration,
@@ -22,25 +22,26 @@ pub(super) struct Progress {
 enum Shape {
     Bar,
     Lines,
-    /// In tests of other things.
+    /// In other tests.
     #[cfg(test)]
     Nothing,
 }
 
-/// What may keep the run from going on.
+/// What the run may be waiting for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HeldUp {
-    /// By the service, or by what is known of it.
+pub(super) struct WaitState {
+    /// The end of the current pause.
     pub(super) paused_until: Option<Instant>,
     pub(super) in_flight: usize,
-    /// When one of those in flight last ended.
+    /// When a charge last ended.
     pub(super) quiet_since: Instant,
 }
 
-/// From then on somebody wonders. Each charge waits for the journal before and after it waits for the service.
+/// After this time without an outcome, the message says so. Each charge waits for the journal, then for the service, then
+/// for the journal.
 const QUIET: Duration = Duration::from_secs(5);
 
-/// From one line to the next.
+/// The time between two lines.
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
 impl Progress {
@@ -55,15 +56,15 @@ impl Progress {
         Self { shape: Shape::Nothing, begun: now, before: 0, last: now, pause: Duration::ZERO }
     }
 
-    /// Shows where the run stands, not more often than anybody reads it.
-    pub(super) fn show(&mut self, tallies: &Tallies, now: Instant, held_up: HeldUp) {
+    /// Shows the progress, but not too often.
+    pub(super) fn show(&mut self, tallies: &Tallies, now: Instant, wait_state: WaitState) {
         if now < self.last + self.pause {
             return;
         }
         let (ended, total) = (ended(tallies), tallies.total.count);
-        let message = self.message(tallies, now, held_up);
+        let message = self.message(tallies, now, wait_state);
         match self.shape {
-            Shape::Bar => stderr::draw(Standing { ended, total, message }),
+            Shape::Bar => stderr::draw(BarState { ended, total, message }),
             Shape::Lines => stderr::write(format!("{ended} of {total}: {message}\n")),
             #[cfg(test)]
             Shape::Nothing => {}
@@ -71,21 +72,21 @@ impl Progress {
         self.last = now;
     }
 
-    /// A line that stays.
-    pub(super) fn tell(&self, text: &str) {
+    /// Prints a line that is not replaced.
+    pub(super) fn print_line(&self, text: &str) {
         if matches!(self.shape, Shape::Bar | Shape::Lines) {
             stderr::write(format!("{text}\n"));
         }
     }
 
-    /// Takes the bar away, so that the summary stands alone.
+    /// Removes the bar before the summary is shown.
     pub(super) fn end(self) {
         if self.shape == Shape::Bar {
             stderr::end_bar();
         }
     }
 
-    fn message(&self, tallies: &Tallies, now: Instant, held_up: HeldUp) -> String {
+    fn message(&self, tallies: &Tallies, now: Instant, wait_state: WaitState) -> String {
         let ended = ended(tallies);
         let (done, left) = (u128::from(ended - self.before), tallies.total.count - ended);
         let millis = (now - self.begun).as_millis();
@@ -98,22 +99,24 @@ impl Progress {
             format!(", {} left", humantime::format_duration(seconds))
         });
         let time_left = time_left.unwrap_or_default();
-        let held_up = held_up.message(now);
+        let wait_state = wait_state.message(now);
         let processed = tallies.processed.plus(tallies.earlier.processed).count;
         let rejected = tallies.rejected.plus(tallies.earlier.rejected).count;
         let unknown = tallies.unknown.plus(tallies.earlier.unknown).count;
-        format!("{processed} processed, {rejected} rejected, {unknown} unknown, {rate}/s{time_left}{held_up}")
+        format!(
+            "{processed} processed, {rejected} rejected, {unknown} unknown, {rate}/s{time_left}{wait_state}"
+        )
     }
 }
 
-impl HeldUp {
+impl WaitState {
     fn message(self, now: Instant) -> String {
         let Self { paused_until, in_flight, quiet_since } = self;
         let quiet = now.saturating_duration_since(quiet_since);
         match paused_until.filter(|until| *until > now) {
             Some(until) => format!(", pausing for {} s", (until - now).as_secs() + 1),
             None if in_flight > 0 && quiet >= QUIET => format!(
-                ", {in_flight} in flight have waited for the journal or the service for {} s",
+                ", {in_flight} in flight have been waiting for the journal or the service for {} s",
                 quiet.as_secs()
             ),
             None => String::new(),
@@ -132,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_has_counts_rate_and_time_left() {
+    fn message_has_counts_rate_and_time_left() {
         let mut tallies = Tallies::default();
         (0..100).for_each(|_| tallies.total.add(Amount::from_cents(1)));
         (0..10).for_each(|_| tallies.earlier.processed.add(Amount::from_cents(1)));
@@ -141,18 +144,18 @@ mod tests {
         (0..20).for_each(|_| tallies.processed.add(Amount::from_cents(1)));
         tallies.unknown.add(Amount::from_cents(1));
         let now = begun + Duration::from_secs(3);
-        let busy = HeldUp { paused_until: None, in_flight: 8, quiet_since: now };
+        let busy = WaitState { paused_until: None, in_flight: 8, quiet_since: now };
         assert_eq!(
             progress.message(&tallies, now, busy),
             "30 processed, 0 rejected, 1 unknown, 7.0/s, 10s left"
         );
         let second = begun + Duration::from_secs(1);
-        let paused = progress.message(&tallies, second, HeldUp { paused_until: Some(now), ..busy });
+        let paused = progress.message(&tallies, second, WaitState { paused_until: Some(now), ..busy });
         assert_eq!(paused, "30 processed, 0 rejected, 1 unknown, 21/s, 4s left, pausing for 3 s");
     }
 
     #[test]
-    fn a_rate_is_of_the_time_that_passed_and_not_of_whole_seconds() {
+    fn rate_is_exact_below_a_second() {
         for (millis, ended, expected) in [
             (1800, 108, "60/s, 15s left"),
             (500, 30, "60/s, 17s left"),
@@ -168,21 +171,24 @@ mod tests {
             (0..ended).for_each(|_| tallies.processed.add(Amount::from_cents(1)));
             let begun = Instant::now();
             let now = begun + Duration::from_millis(millis);
-            let busy = HeldUp { paused_until: None, in_flight: 8, quiet_since: now };
+            let busy = WaitState { paused_until: None, in_flight: 8, quiet_since: now };
             let message = Progress::hidden(begun).message(&tallies, now, busy);
             assert_eq!(message, format!("{ended} processed, 0 rejected, 0 unknown, {expected}"));
         }
     }
 
     #[test]
-    fn a_journal_that_does_not_answer_is_told_as_soon_as_anybody_wonders() {
+    fn long_wait_for_the_journal_is_shown() {
         let now = Instant::now();
-        let quiet = HeldUp { paused_until: None, in_flight: 2, quiet_since: now };
+        let quiet = WaitState { paused_until: None, in_flight: 2, quiet_since: now };
         assert_eq!(quiet.message(now + QUIET / 2), "");
         let later = now + Duration::from_secs(7);
-        assert_eq!(quiet.message(later), ", 2 in flight have waited for the journal or the service for 7 s");
-        assert_eq!(HeldUp { in_flight: 0, ..quiet }.message(later), "");
-        let paused = HeldUp { paused_until: Some(later + Duration::from_millis(500)), ..quiet };
+        assert_eq!(
+            quiet.message(later),
+            ", 2 in flight have been waiting for the journal or the service for 7 s"
+        );
+        assert_eq!(WaitState { in_flight: 0, ..quiet }.message(later), "");
+        let paused = WaitState { paused_until: Some(later + Duration::from_millis(500)), ..quiet };
         assert_eq!(paused.message(later), ", pausing for 1 s");
     }
 }

@@ -1,4 +1,4 @@
-//! The file of `--results`: each result as it ends, appended.
+//! The file of `--results`, to which each result is appended.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
@@ -25,15 +25,15 @@ const COLUMNS: [&str; 9] =
     ["line", "key", "outcome", "amount", "reference", "transaction_id", "http_status", "kind", "message"];
 
 impl Results {
-    /// Opens the file that the arguments name, and makes it if it is not there.
+    /// Opens the file that the arguments name, and creates it if it does not exist.
     pub(super) fn open(arguments: &BatchArguments, journal: &JournalPlace) -> Result<Option<Self>, Failure> {
         let Some(path) = &arguments.results else { return Ok(None) };
         let file = format!("the file of --results{}", files::name_in_brackets(path));
         let refused = |why: &str| Failure::invalid("results", format!("{file} {why}; nothing was sent"));
-        let cannot_be_written = |error: io::Error| refused("cannot be written").because(&error);
-        // Before it is opened: a named pipe would wait for somebody to read it.
+        let cannot_be_written = |error: io::Error| refused("cannot be written").with_cause(&error);
+        // Before it is opened: opening a named pipe would wait for a reader.
         match path.metadata() {
-            Ok(metadata) if !metadata.is_file() => return Err(refused("is there and is no regular file")),
+            Ok(metadata) if !metadata.is_file() => return Err(refused("exists and is not a regular file")),
             _ => {}
         }
         if journal.has(path) {
@@ -53,11 +53,11 @@ impl Results {
 
     #[cfg(test)]
     pub(super) fn for_tests(path: &Path) -> Self {
-        let file = open(path).expect("it can be made");
+        let file = open(path).expect("it can be created");
         Self::begin(file, Format::JsonLines).expect("it can be written")
     }
 
-    /// Ends what a killed run has left of a line. A quotation mark that it has left open would swallow all that follows.
+    /// Ends a line that a killed run left incomplete. An open quotation mark would swallow everything that follows.
     fn begin(mut file: File, format: Format) -> io::Result<Self> {
         let length = file.seek(SeekFrom::End(0))?;
         let mut last = [b'\n'];
@@ -65,13 +65,13 @@ impl Results {
             file.seek(SeekFrom::End(-1))?;
             file.read_exact(&mut last)?;
         }
-        let is_torn = last != [b'\n'];
-        let is_quoted = is_torn && format == Format::Csv && has_an_open_quotation_mark(&mut file)?;
+        let is_incomplete = last != [b'\n'];
+        let is_quoted = is_incomplete && format == Format::Csv && has_an_open_quotation_mark(&mut file)?;
         let mut this = Self { out: BufWriter::new(file), format };
         if is_quoted {
             this.out.write_all(b"\"")?;
         }
-        if is_torn {
+        if is_incomplete {
             this.out.write_all(b"\n")?;
         }
         if length == 0 && format == Format::Csv {
@@ -81,8 +81,8 @@ impl Results {
         Ok(this)
     }
 
-    /// Writes how the row ended, as `payments token-transaction create --key … --output json` would print it, with its line,
-    /// and with what a payment is found by in the books.
+    /// Writes the result as `payments token-transaction create --key … --output json` would print it, with the row's line, and
+    /// with what the payment can be found by in the service's records.
     pub(super) fn write(&mut self, row: &Row, reference: Option<&str>, report: &Report) -> io::Result<()> {
         match self.format {
             Format::JsonLines => {
@@ -111,12 +111,12 @@ impl Results {
         }
     }
 
-    /// Hands everything to the operating system.
+    /// Writes everything to the operating system.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
-    /// Has everything on the disk.
+    /// Syncs everything to the disk.
     pub(super) fn finish(mut self) -> io::Result<()> {
         self.out.flush()?;
         self.out.get_ref().sync_all()
@@ -140,13 +140,13 @@ fn cells(report: &Report) -> (&'static str, String, String, String, String) {
             )
         }
         Report::Failed(failure) => {
-            let answer = failure.answer.as_ref();
-            let answered = answer.and_then(|answer| answer.transaction_id.clone());
+            let response = failure.response.as_ref();
+            let responded = response.and_then(|response| response.transaction_id.clone());
             let to_look_up = || failure.advice.to_look_up.as_ref().map(ToString::to_string);
             (
                 failure.outcome.as_str(),
-                answered.or_else(to_look_up).unwrap_or_default(),
-                answer.map(|answer| answer.http_status.to_string()).unwrap_or_default(),
+                responded.or_else(to_look_up).unwrap_or_default(),
+                response.map(|response| response.http_status.to_string()).unwrap_or_default(),
                 failure.kind.to_string(),
                 failure.message.clone(),
             )
@@ -166,7 +166,7 @@ fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Every quotation mark opens or closes, those within a cell twice.
+/// Whether the number of quotation marks is odd. A quotation mark inside a cell is doubled.
 fn has_an_open_quotation_mark(file: &mut File) -> io::Result<bool> {
     file.rewind()?;
     let (mut reader, mut is_open) = (BufReader::new(file), false);

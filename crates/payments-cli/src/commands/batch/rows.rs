@@ -1,4 +1,4 @@
-//! The rows of a file, of either format, one after the other.
+//! The rows of a file in either format.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -21,7 +21,7 @@ pub(super) enum Rows {
 }
 
 impl Rows {
-    /// From the first one. No rows if what is wrong with the header leaves none to be read; its problems in any case.
+    /// Starts at the first row. Returns the problems of the header, and no rows if they make the rows unreadable.
     pub(super) fn begin(file: &mut RowFile) -> io::Result<(Option<Self>, Vec<Problem>)> {
         let source = file.rewound()?;
         Ok(match file.format() {
@@ -41,46 +41,46 @@ impl Rows {
     }
 }
 
-/// The name of the key, beside the names of the interface.
+/// The name of the key, in addition to the names of the interface.
 pub(super) const KEY: &str = "Key";
 
-/// What names a row that has no key of its own.
+/// The field that is the key of a row without `Key`.
 pub(super) const REFERENCE: &str = "ReferenceNo";
 
 /// A row that can be charged.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// Where it begins in the file, from 1.
+    /// The line where it starts, from 1.
     pub(super) line: u64,
     pub(super) key: IntentKey,
     pub(super) payment: TokenTransaction,
 }
 
-/// A row as it was read.
+/// The result of reading a row.
 #[derive(Debug)]
 pub(super) struct RowRead {
     pub(super) line: u64,
-    /// Of everything that the row says, to notice that it says something else when it is read again.
+    /// A digest of the row, to notice if it has changed when it is read again.
     pub(super) digest: u64,
-    /// As far as it could be read, whatever else is wrong with the row: two rows may share it.
+    /// The key, if it could be read, even if the row has other problems. It may be a duplicate.
     pub(super) key: Option<IntentKey>,
     pub(super) content: Result<Row, Vec<Problem>>,
 }
 
-/// What a row says, on its way to being checked.
+/// A row that is not checked yet.
 #[derive(Debug, Default)]
 pub(super) struct Draft<'a> {
-    /// The text of `Key`, or the rule that it breaks by not being a text.
+    /// The text of `Key`, or the rule that it breaks if it is not a string.
     pub(super) key: Option<Result<Cow<'a, str>, &'static str>>,
     pub(super) reference: Option<Cow<'a, str>>,
     /// The request as a JSON object, without the key.
     pub(super) document: String,
-    /// What is wrong beside what the model finds.
+    /// Problems in addition to those that the model finds.
     pub(super) problems: Vec<Problem>,
 }
 
 impl Draft<'_> {
-    /// Lets the model judge. `words` may put a violation's rule in the words of the file's format.
+    /// Validates the row. `words` may replace the text of a violation's rule.
     pub(super) fn check(
         self,
         line: u64,
@@ -97,10 +97,11 @@ impl Draft<'_> {
         };
         let payment = match TokenTransaction::from_json(document.as_bytes()) {
             Ok(payment) => {
-                // The service would be sent it, and the journal could not tell it from others with the same last four.
+                // It would be sent to the service, and the journal could not distinguish it from card numbers with the
+                // same last four digits.
                 let token = payment.token_id().as_str();
                 if mask(token, &[]) != token {
-                    let rule = "must be a token of the service, and never a card number";
+                    let rule = "must be a token of the service, never a card number";
                     problems.push(Problem::new(line, "TokenId", rule));
                 }
                 Some(payment)
@@ -122,7 +123,7 @@ impl Draft<'_> {
     }
 }
 
-/// The key of the row, or the field to blame and the rule that it breaks.
+/// The key of the row, or the invalid field and the rule that it breaks.
 fn key_of(
     key: Option<Result<Cow<'_, str>, &'static str>>,
     reference: Option<Cow<'_, str>>,
@@ -130,16 +131,17 @@ fn key_of(
     match (key, reference) {
         (Some(Ok(key)), _) => IntentKey::new(&*key).map_err(|error| (KEY, error.rule().to_owned())),
         (Some(Err(rule)), _) => Err((KEY, rule.to_owned())),
-        (None, Some(reference)) => IntentKey::new(&*reference)
-            .map_err(|error| (REFERENCE, format!("{}, because without a Key it is the key", error.rule()))),
-        (None, None) => Err((KEY, "is required where there is no ReferenceNo".to_owned())),
+        (None, Some(reference)) => IntentKey::new(&*reference).map_err(|error| {
+            (REFERENCE, format!("{}, because it is the key of a row without Key", error.rule()))
+        }),
+        (None, None) => Err((KEY, "is required if there is no ReferenceNo".to_owned())),
     }
 }
 
-/// Reads the rows one by one, in the memory of one row.
+/// Reads one row at a time into memory.
 pub(super) struct JsonRows<R> {
     source: R,
-    /// The line that comes next.
+    /// The number of the next line.
     line: u64,
     text: Vec<u8>,
 }
@@ -149,7 +151,7 @@ impl<R: BufRead> JsonRows<R> {
         Self { source, line: 1, text: Vec::new() }
     }
 
-    /// The next row, `None` at the end. Blank lines are no rows.
+    /// The next row; `None` at the end. Skips blank lines.
     pub(super) fn next(&mut self) -> io::Result<Option<RowRead>> {
         loop {
             let line = self.line;
@@ -167,7 +169,7 @@ impl<R: BufRead> JsonRows<R> {
         }
     }
 
-    /// Reads a line, and says whether all of it was kept; `None` at the end of the file.
+    /// Reads a line, and returns whether it was short enough to keep; `None` at the end of the file.
     fn next_line(&mut self) -> io::Result<Option<bool>> {
         self.text.clear();
         let (mut is_whole, mut has_begun) = (true, false);
@@ -204,7 +206,7 @@ fn read(text: &[u8], line: u64, digest: u64) -> RowRead {
         Ok(members) => members,
         Err(error) => {
             let problem = |violation: &payments_model::Violation| {
-                // The place within the row, whose line is told already.
+                // The position within the row, whose line is already shown.
                 let rule = violation.rule().replace("at line 1, column", "at column");
                 Problem::new(line, "row", rule)
             };
@@ -222,13 +224,13 @@ fn read(text: &[u8], line: u64, digest: u64) -> RowRead {
             continue;
         }
         if name == REFERENCE {
-            // What is no text the model refuses.
+            // The model refuses a value that is not a string.
             draft.reference = serde_json::from_str(value).ok().map(Cow::Owned);
         }
         if draft.document.len() > 1 {
             draft.document.push(',');
         }
-        draft.document.push_str(&serde_json::to_string(name).expect("a text is JSON"));
+        draft.document.push_str(&serde_json::to_string(name).expect("a string is valid JSON"));
         draft.document.push(':');
         draft.document.push_str(value);
     }

@@ -1,4 +1,4 @@
-//! The run: rows become charges, a few at a time, until none is left or something says stop.
+//! Sends the rows of a billing run, a few at a time, until none is left or the run must stop.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -13,81 +13,82 @@ use tokio::sync::mpsc::error::TryRecvError;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
-use super::feed::Fed;
-use super::pace::{OutOfPatience, Pace, Start, Ticket};
-use super::progress::{HeldUp, Progress};
+use super::feed::FeedItem;
+use super::progress::{Progress, WaitState};
 use super::results::Results;
 use super::rows::Row;
-use crate::batch_report::{self, Doubt, Repeated, Stop, Summary, Tally};
+use super::throttle::{PatienceExceeded, Start, Throttle, Ticket};
+use crate::batch_report::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
 use crate::journaled_call;
 use crate::report::{Processed, Report};
 use crate::settings::Settings;
 
-/// What a charge ended with.
-pub(super) type Charged = Result<Journaled<TransactionReceipt>, Error>;
+/// The result of a charge.
+pub(super) type ChargeResult = Result<Journaled<TransactionReceipt>, Error>;
 
-/// What a run needs of the world.
-pub(super) trait World: Clone + Send + Sync + 'static {
-    /// Sends the charge of the row, unless the journal is against it.
-    fn charge(&self, row: &Row) -> impl Future<Output = Charged> + Send;
+/// What a run needs from the service and the journal.
+pub(super) trait ChargeService: Clone + Send + Sync + 'static {
+    /// Charges the row, if the journal allows it.
+    fn charge(&self, row: &Row) -> impl Future<Output = ChargeResult> + Send;
 
-    /// Has the journal write down what it could not take before.
+    /// Lets the journal record what it could not record before.
     fn settle(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// What the journal has of the key.
+    /// The journal's intent with this key.
     fn find(&self, key: &IntentKey) -> impl Future<Output = Result<Option<Intent>, StoreError>> + Send;
 
-    /// How it ended, as the file of `--results` has it.
-    fn report(&self, row: &Row, charged: &Charged, at: SystemTime) -> Report;
+    /// The result for the file of `--results`.
+    fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report;
 
-    /// The row's own reference, as it may be shown.
+    /// The row's own reference, masked.
     fn reference(&self, row: &Row) -> Option<String>;
 }
 
-/// A run under way.
+/// A run, ready to start.
 pub(super) struct Run<W> {
-    pub(super) world: W,
-    pub(super) rows: mpsc::Receiver<Fed>,
-    pub(super) pace: Pace,
+    pub(super) service: W,
+    pub(super) rows: mpsc::Receiver<FeedItem>,
+    pub(super) throttle: Throttle,
     pub(super) max_rejected: Option<u64>,
     pub(super) results: Option<Results>,
     pub(super) progress: Progress,
     pub(super) summary: Summary,
 }
 
-/// Chosen by this command: how often a row is tried in one run where nothing of it has reached the service.
+/// Chosen by this command: how often a row that does not reach the service is tried in one run.
 const MOST_TRIES: u32 = 10;
 
-/// Chosen by this command: how long the end of a run waits for a journal that did not take how a charge ended. What it
-/// has not taken then is listed.
+/// Chosen by this command: how long a run waits at its end for a journal that could not record an outcome. Outcomes that
+/// are still not recorded are listed.
 const LAST_WRITES: Duration = Duration::from_secs(5);
 
-/// Chosen by this command: how often the journal is asked for what other processes have in flight, once nothing else is left.
-const ASK_OTHERS_EVERY: Duration = Duration::from_millis(500);
+/// Chosen by this command: how often the journal is asked about the rows that other processes are sending, once no other rows
+/// are left.
+const POLL_OTHERS_EVERY: Duration = Duration::from_millis(500);
 
-/// How often the progress is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How often the progress is updated.
+const SHOW_EVERY: Duration = Duration::from_millis(200);
 
-impl<W: World> Run<W> {
-    /// Runs to the end; `interrupted` names each signal as it arrives.
+impl<W: ChargeService> Run<W> {
+    /// Runs to the end. `interrupted` waits for a signal and returns its name.
     pub(super) async fn complete(self, mut interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
         let mut state = State {
             run: self,
             in_flight: JoinSet::new(),
-            flying: HashMap::new(),
+            in_flight_rows: HashMap::new(),
             ready: VecDeque::new(),
             waiting: VecDeque::new(),
             elsewhere: Vec::new(),
-            nothing_left_since: None,
-            ask_others_at: None,
-            unwritten: Vec::new(),
-            is_fed: false,
+            waiting_for_others_since: None,
+            poll_others_at: None,
+            unrecorded: Vec::new(),
+            all_rows_read: false,
             quiet_since: Instant::now(),
         };
-        let mut look = interval(LOOK_EVERY);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut show = interval(SHOW_EVERY);
+        show.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let next = state.start_what_may();
+            let next = state.start_ready();
             if state.is_over() {
                 break;
             }
@@ -101,12 +102,12 @@ impl<W: World> Run<W> {
                     }
                     state.flush();
                 }
-                fed = state.run.rows.recv(), if next == Next::Row => state.fed(fed),
+                item = state.run.rows.recv(), if next == Next::Row => state.received(item),
                 () = sleep_until(next.instant()), if matches!(next, Next::Instant(_)) => {}
-                _ = look.tick() => state.show(),
+                _ = show.tick() => state.show(),
             }
         }
-        state.count_what_waits();
+        state.count_waiting();
         if !state.run.summary.is_given_up() {
             tokio::select! {
                 biased;
@@ -120,51 +121,51 @@ impl<W: World> Run<W> {
 
 struct State<W> {
     run: Run<W>,
-    in_flight: JoinSet<Ended>,
-    /// The rows in flight, by their lines: what is left behind if the run is given up.
-    flying: HashMap<u64, Arc<Row>>,
-    /// Rows that were read.
+    in_flight: JoinSet<FinishedCharge>,
+    /// The rows in flight, by line: they are unknown if the run is abandoned.
+    in_flight_rows: HashMap<u64, Arc<Row>>,
+    /// Rows that were read and not started.
     ready: VecDeque<Row>,
-    /// Rows of which nothing has reached the service, to be tried again.
-    waiting: VecDeque<Waiting>,
+    /// Rows that did not reach the service, to be tried again.
+    waiting: VecDeque<PendingRow>,
     /// Rows that another process is sending.
-    elsewhere: Vec<Waiting>,
-    /// Since when only those are left.
-    nothing_left_since: Option<Instant>,
-    ask_others_at: Option<Instant>,
-    /// Rows whose known end the journal could not take.
-    unwritten: Vec<Unwritten>,
-    is_fed: bool,
-    /// When a charge last ended, or the first of those in flight began.
+    elsewhere: Vec<PendingRow>,
+    /// Since when only those rows are left.
+    waiting_for_others_since: Option<Instant>,
+    poll_others_at: Option<Instant>,
+    /// Rows whose known outcome the journal could not record.
+    unrecorded: Vec<UnrecordedRow>,
+    all_rows_read: bool,
+    /// When a charge last ended, or the first of those in flight started.
     quiet_since: Instant,
 }
 
-/// A row, and how it went last.
-struct Waiting {
+/// A row, and the result of its last attempt.
+struct PendingRow {
     row: Arc<Row>,
     tries: u32,
-    last: Charged,
+    last: ChargeResult,
     at: SystemTime,
 }
 
-/// A row whose known end the journal could not take.
-struct Unwritten {
+/// A row whose known outcome the journal could not record.
+struct UnrecordedRow {
     line: u64,
     key: IntentKey,
     amount: Amount,
-    ended: batch_report::Ended,
+    outcome: KnownOutcome,
 }
 
 /// A charge that ended.
-struct Ended {
+struct FinishedCharge {
     row: Arc<Row>,
     tries: u32,
     ticket: Ticket,
-    charged: Charged,
+    charged: ChargeResult,
     at: SystemTime,
 }
 
-/// What the run waits for, beside the end of what is in flight.
+/// What the run waits for, in addition to the charges in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     Row,
@@ -181,20 +182,21 @@ impl Next {
     }
 }
 
-impl<W: World> State<W> {
+impl<W: ChargeService> State<W> {
     fn is_over(&self) -> bool {
         let is_stopped = self.run.summary.stop.is_some();
         self.in_flight.is_empty() && (is_stopped || !self.has_more())
     }
 
-    fn start_what_may(&mut self) -> Next {
+    /// Starts as many rows as the throttle allows.
+    fn start_ready(&mut self) -> Next {
         while self.run.summary.stop.is_none() {
-            match self.run.pace.may_start(Instant::now(), self.in_flight.len()) {
+            match self.run.throttle.may_start(Instant::now(), self.in_flight.len()) {
                 Start::At(instant) if self.has_more() => return Next::Instant(instant),
                 Start::At(_) | Start::WhenOneEnds => return Next::Nothing,
                 Start::Now => {}
             }
-            if let Some(Waiting { row, tries, .. }) = self.waiting.pop_front() {
+            if let Some(PendingRow { row, tries, .. }) = self.waiting.pop_front() {
                 self.start(row, tries + 1);
                 continue;
             }
@@ -203,10 +205,10 @@ impl<W: World> State<W> {
                 continue;
             }
             match self.run.rows.try_recv() {
-                Ok(fed) => self.fed(Some(fed)),
+                Ok(item) => self.received(Some(item)),
                 Err(TryRecvError::Empty) => return Next::Row,
                 Err(TryRecvError::Disconnected) => {
-                    self.is_fed = true;
+                    self.all_rows_read = true;
                     if let Some(next) = self.wait_for_others() {
                         return next;
                     }
@@ -216,42 +218,42 @@ impl<W: World> State<W> {
         Next::Nothing
     }
 
-    /// What to wait for once every row has been started here or elsewhere; `None` if those of others are to be asked for now.
+    /// What to wait for once every row is started here or elsewhere. `None` if the rows elsewhere must be polled now.
     fn wait_for_others(&mut self) -> Option<Next> {
         if !self.in_flight.is_empty() || self.elsewhere.is_empty() {
             return Some(Next::Nothing);
         }
         let now = Instant::now();
-        if self.nothing_left_since.is_none() {
+        if self.waiting_for_others_since.is_none() {
             let count = self.elsewhere.len();
             self.run
                 .progress
-                .tell(&format!("asking how {count} rows have ended that other processes were sending"));
+                .print_line(&format!("waiting for {count} rows that other processes are sending"));
         }
-        let since = *self.nothing_left_since.get_or_insert(now);
-        if now >= since + self.run.pace.patience() {
-            self.count_what_waits();
+        let since = *self.waiting_for_others_since.get_or_insert(now);
+        if now >= since + self.run.throttle.patience() {
+            self.count_waiting();
             return Some(Next::Nothing);
         }
-        let ask_at = *self.ask_others_at.get_or_insert(now + ASK_OTHERS_EVERY);
-        if ask_at > now {
-            return Some(Next::Instant(ask_at));
+        let poll_at = *self.poll_others_at.get_or_insert(now + POLL_OTHERS_EVERY);
+        if poll_at > now {
+            return Some(Next::Instant(poll_at));
         }
-        self.ask_others_at = None;
+        self.poll_others_at = None;
         self.waiting.extend(self.elsewhere.drain(..));
         None
     }
 
     fn has_more(&self) -> bool {
-        let is_all_started = self.is_fed && self.ready.is_empty() && self.waiting.is_empty();
-        !is_all_started || !self.elsewhere.is_empty()
+        let all_started = self.all_rows_read && self.ready.is_empty() && self.waiting.is_empty();
+        !all_started || !self.elsewhere.is_empty()
     }
 
-    fn fed(&mut self, fed: Option<Fed>) {
-        match fed {
-            Some(Fed::Rows(rows)) => self.ready.extend(rows),
-            Some(Fed::Stop(stop)) => self.stop(stop),
-            None => self.is_fed = true,
+    fn received(&mut self, item: Option<FeedItem>) {
+        match item {
+            Some(FeedItem::Rows(rows)) => self.ready.extend(rows),
+            Some(FeedItem::Stop(stop)) => self.stop(stop),
+            None => self.all_rows_read = true,
         }
     }
 
@@ -260,45 +262,45 @@ impl<W: World> State<W> {
         if self.in_flight.is_empty() {
             self.quiet_since = now;
         }
-        let ticket = self.run.pace.start(now);
-        let world = self.run.world.clone();
-        self.flying.insert(row.line, row.clone());
+        let ticket = self.run.throttle.start(now);
+        let service = self.run.service.clone();
+        self.in_flight_rows.insert(row.line, row.clone());
         self.in_flight.spawn(async move {
             let at = SystemTime::now();
-            let charged = world.charge(&row).await;
-            Ended { row, tries, ticket, charged, at }
+            let charged = service.charge(&row).await;
+            FinishedCharge { row, tries, ticket, charged, at }
         });
     }
 
-    fn ended(&mut self, ended: Result<Ended, JoinError>) {
-        let Ok(Ended { row, tries, ticket, charged, at }) = ended else {
-            // Its row stays among those in flight.
+    fn ended(&mut self, ended: Result<FinishedCharge, JoinError>) {
+        let Ok(FinishedCharge { row, tries, ticket, charged, at }) = ended else {
+            // Its row stays in `in_flight_rows`.
             return self.stop(Stop::Internal);
         };
         self.quiet_since = Instant::now();
-        self.flying.remove(&row.line);
+        self.in_flight_rows.remove(&row.line);
         if charged.as_ref().is_err_and(Error::is_in_progress) {
-            // It was not sent here, so it is not a try.
-            return self.elsewhere.push(Waiting { row, tries: tries - 1, last: charged, at });
+            // It was not sent here, so this was not an attempt.
+            return self.elsewhere.push(PendingRow { row, tries: tries - 1, last: charged, at });
         }
-        self.nothing_left_since = None;
-        let is_to_be_tried_again = self.pace(&charged, ticket);
-        if is_to_be_tried_again && tries < MOST_TRIES {
-            self.waiting.push_back(Waiting { row, tries, last: charged, at });
+        self.waiting_for_others_since = None;
+        let may_try_again = self.update_throttle(&charged, ticket);
+        if may_try_again && tries < MOST_TRIES {
+            self.waiting.push_back(PendingRow { row, tries, last: charged, at });
         } else {
             self.count(&row, &charged, at);
         }
     }
 
-    /// Lets the pace know, and says whether the row may be tried again in this run: only if it provably did not leave this
-    /// machine, and only because of the network.
-    fn pace(&mut self, charged: &Charged, ticket: Ticket) -> bool {
+    /// Updates the throttle. Returns whether the row may be tried again in this run: only if the request provably did not
+    /// leave this machine, because of the network.
+    fn update_throttle(&mut self, charged: &ChargeResult, ticket: Ticket) -> bool {
         let now = Instant::now();
-        let pace = &mut self.run.pace;
+        let throttle = &mut self.run.throttle;
         let error = match charged {
             Ok(journaled) => {
                 if !journaled.is_from_the_journal() {
-                    pace.answered(ticket);
+                    throttle.responded(ticket);
                 }
                 return false;
             }
@@ -311,19 +313,22 @@ impl<W: World> State<W> {
             (outcome, Some(403)) => self.stop(Stop::Forbidden(outcome)),
             (Outcome::Rejected, Some(429)) => {
                 let asked = call.retry_after().and_then(pause_asked_for);
-                if let Err(OutOfPatience { .. }) = pace.throttled(ticket, now, asked) {
+                if let Err(PatienceExceeded { .. }) = throttle.throttled(ticket, now, asked) {
                     self.stop(Stop::Throttled(asked));
                 }
             }
-            (Outcome::Rejected, _) => pace.answered(ticket),
+            (Outcome::Rejected, _) => throttle.responded(ticket),
             (Outcome::Unknown, _) => {
-                if pace.unknown(ticket, now).is_err() {
-                    self.stop(Stop::Outage(format!("the last outcomes are unknown ({})", call.code())));
+                if throttle.unknown(ticket, now).is_err() {
+                    self.stop(Stop::Outage(format!(
+                        "the most recent outcomes are unknown ({})",
+                        call.code()
+                    )));
                 }
             }
             (Outcome::NotProcessed, _) if call.is_validation() || call.is_configuration() => {}
             (Outcome::NotProcessed, _) => {
-                if pace.not_reached(ticket, now).is_err() {
+                if throttle.not_reached(ticket, now).is_err() {
                     self.stop(Stop::Outage(call.to_string()));
                 }
                 return true;
@@ -332,11 +337,11 @@ impl<W: World> State<W> {
         false
     }
 
-    /// Counts the row where it belongs, and writes its result down.
-    fn count(&mut self, row: &Row, charged: &Charged, at: SystemTime) {
-        let Summary { tallies, not_recorded, repeated, .. } = &mut self.run.summary;
+    /// Counts the row, and writes its result.
+    fn count(&mut self, row: &Row, charged: &ChargeResult, at: SystemTime) {
+        let Summary { tallies, not_recorded, same_transaction, .. } = &mut self.run.summary;
         let amount = row.payment.amount();
-        let mut doubt = None;
+        let mut unresolved_kind = None;
         let mut is_of_this_run = true;
         match charged {
             Ok(journaled) if journaled.is_from_the_journal() => {
@@ -346,9 +351,9 @@ impl<W: World> State<W> {
             Ok(journaled) => {
                 tallies.processed.add(amount);
                 if let Some(other) = journaled.same_transaction_as.as_ref()
-                    && repeated.len() < Doubt::MOST_LISTED
+                    && same_transaction.len() < UnresolvedRow::MOST_LISTED
                 {
-                    repeated.push(Repeated {
+                    same_transaction.push(DuplicateTransaction {
                         line: row.line,
                         key: row.key.to_string(),
                         transaction_id: journaled.transaction_id.to_string(),
@@ -364,56 +369,56 @@ impl<W: World> State<W> {
                 is_of_this_run = false;
                 match error.intent().map(|intent| &intent.state) {
                     Some(IntentState::Rejected(failure)) => {
-                        tallies.refused.add(failure.http_status, amount);
+                        tallies.rejected_by_status.add(failure.http_status, amount);
                         tallies.earlier.rejected.add(amount);
                     }
                     Some(IntentState::NotProcessed(_)) => tallies.not_processed.add(amount),
                     _ => {
                         tallies.earlier.unknown.add(amount);
-                        doubt = Some(error.kind().to_owned());
+                        unresolved_kind = Some(error.kind().to_owned());
                     }
                 }
             }
-            // The row stays among those that were not started: an earlier run may have sent it.
+            // The row counts as not started, because an earlier run may have sent it.
             Err(error) if error.is_journal() => is_of_this_run = false,
             Err(error) => match error.outcome() {
                 Outcome::NotProcessed => tallies.not_processed.add(amount),
                 Outcome::Rejected => {
                     let status = error.call_error().and_then(payments_core::Error::http_status);
-                    tallies.refused.add(status.map(|status| status.as_u16()), amount);
+                    tallies.rejected_by_status.add(status.map(|status| status.as_u16()), amount);
                     tallies.rejected.add(amount);
                 }
                 Outcome::Unknown => {
                     tallies.unknown.add(amount);
-                    doubt = Some(error.kind().to_owned());
+                    unresolved_kind = Some(error.kind().to_owned());
                 }
             },
         }
-        let unwritten = match charged {
+        let not_recorded_because = match charged {
             Ok(journaled) => journaled.not_recorded.as_ref(),
             Err(error) => error.not_recorded(),
         };
-        let not_begun = || charged.as_ref().err().filter(|error| error.is_journal());
-        let stop = match unwritten.or_else(|| not_begun()?.store_error()) {
+        let not_started = || charged.as_ref().err().filter(|error| error.is_journal());
+        let stop = match not_recorded_because.or_else(|| not_started()?.store_error()) {
             Some(error) => Some(format!("{error:#}")),
-            None => not_begun().map(|error| format!("{error:#}")),
+            None => not_started().map(|error| format!("{error:#}")),
         };
-        let ended = unwritten.filter(|_| doubt.is_none()).map(|_| match charged {
-            Ok(_) => batch_report::Ended::Processed,
-            Err(error) if error.outcome() == Outcome::Rejected => batch_report::Ended::Rejected,
-            Err(_) => batch_report::Ended::NotProcessed,
+        let unrecorded = not_recorded_because.filter(|_| unresolved_kind.is_none()).map(|_| match charged {
+            Ok(_) => KnownOutcome::Processed,
+            Err(error) if error.outcome() == Outcome::Rejected => KnownOutcome::Rejected,
+            Err(_) => KnownOutcome::NotProcessed,
         });
-        if let Some(ended) = ended {
+        if let Some(outcome) = unrecorded {
             not_recorded.add(amount);
-            self.unwritten.push(Unwritten { line: row.line, key: row.key.clone(), amount, ended });
-            doubt = Some("not_recorded".to_owned());
+            self.unrecorded.push(UnrecordedRow { line: row.line, key: row.key.clone(), amount, outcome });
+            unresolved_kind = Some("not_recorded".to_owned());
         }
-        if let Some(kind) = doubt {
+        if let Some(kind) = unresolved_kind {
             let transaction_id = match charged {
                 Ok(journaled) => Some(&journaled.transaction_id),
                 Err(error) => error.transaction_id(),
             };
-            self.doubt(row, transaction_id.map(ToString::to_string), ended, kind);
+            self.list_unresolved(row, transaction_id.map(ToString::to_string), unrecorded, kind);
         }
         if let Some(why) = stop {
             self.stop(Stop::Journal(why));
@@ -427,30 +432,30 @@ impl<W: World> State<W> {
         }
     }
 
-    fn doubt(
+    fn list_unresolved(
         &mut self,
         row: &Row,
         transaction_id: Option<String>,
-        unwritten: Option<batch_report::Ended>,
+        unrecorded: Option<KnownOutcome>,
         kind: String,
     ) {
-        let doubts = &mut self.run.summary.doubts;
-        let is_alike = |doubt: &&Doubt| doubt.unwritten.is_some() == unwritten.is_some();
-        if doubts.iter().filter(is_alike).count() < Doubt::MOST_LISTED {
+        let unresolved = &mut self.run.summary.unresolved;
+        let is_same_list = |listed: &&UnresolvedRow| listed.unrecorded.is_some() == unrecorded.is_some();
+        if unresolved.iter().filter(is_same_list).count() < UnresolvedRow::MOST_LISTED {
             let (line, key, amount) = (row.line, row.key.to_string(), row.payment.amount());
-            doubts.push(Doubt { line, key, amount, transaction_id, unwritten, kind });
+            unresolved.push(UnresolvedRow { line, key, amount, transaction_id, unrecorded, kind });
         }
     }
 
-    fn write(&mut self, row: &Row, charged: &Charged, at: SystemTime) {
-        let Run { world, results, .. } = &mut self.run;
+    fn write(&mut self, row: &Row, charged: &ChargeResult, at: SystemTime) {
+        let Run { service, results, .. } = &mut self.run;
         let Some(results) = results else { return };
-        let (report, reference) = (world.report(row, charged, at), world.reference(row));
+        let (report, reference) = (service.report(row, charged, at), service.reference(row));
         let written = results.write(row, reference.as_deref(), &report);
         self.check_results(written);
     }
 
-    /// So that little is missing there if the process is killed; the journal has it all.
+    /// Flushes the results, so that few are missing if the process is killed. The journal has all of them.
     fn flush(&mut self) {
         if let Some(results) = &mut self.run.results {
             let flushed = results.flush();
@@ -466,7 +471,7 @@ impl<W: World> State<W> {
         }
     }
 
-    /// The first reason counts, but for what decides how the process ends.
+    /// Keeps the first reason, except that a refused API key replaces it, because it decides the exit code.
     fn stop(&mut self, stop: Stop) {
         let Self { run: Run { summary, progress, .. }, in_flight, .. } = self;
         match &summary.stop {
@@ -474,12 +479,12 @@ impl<W: World> State<W> {
                 let in_flight = in_flight.len();
                 if in_flight > 0 {
                     let (why, signal) = match &stop {
-                        Stop::Interrupted(signal) => ((*signal).to_owned(), "Once more"),
+                        Stop::Interrupted(signal) => ((*signal).to_owned(), "A second signal"),
                         stop => (format!("stopped ({})", stop.reason()), "Ctrl-C"),
                     };
-                    progress.tell(&format!(
-                        "{why}: no new charge is begun; waiting for {in_flight} in flight. \
-                         {signal} ends at once, and what is in flight is unknown then"
+                    progress.print_line(&format!(
+                        "{why}: no new charge is started; waiting for {in_flight} in flight. \
+                         {signal} ends at once and leaves them unknown"
                     ));
                 }
                 summary.stop = Some(stop);
@@ -489,7 +494,7 @@ impl<W: World> State<W> {
         }
     }
 
-    /// Says whether the run is given up: whatever has stopped it, nobody waits any longer.
+    /// Returns whether the run is abandoned: it had already stopped, for whatever reason.
     fn interrupted(&mut self, signal: &'static str) -> bool {
         if let Some(stop) = self.run.summary.stop.take() {
             self.run.summary.stop = Some(Stop::GivenUp { signal, after: Box::new(stop) });
@@ -500,56 +505,57 @@ impl<W: World> State<W> {
     }
 
     fn show(&mut self) {
-        let Run { progress, summary, pace, .. } = &mut self.run;
-        let held_up = HeldUp {
-            paused_until: pace.paused_until(),
+        let Run { progress, summary, throttle, .. } = &mut self.run;
+        let wait_state = WaitState {
+            paused_until: throttle.paused_until(),
             in_flight: self.in_flight.len(),
             quiet_since: self.quiet_since,
         };
-        progress.show(&summary.tallies, Instant::now(), held_up);
+        progress.show(&summary.tallies, Instant::now(), wait_state);
     }
 
-    fn count_what_waits(&mut self) {
+    fn count_waiting(&mut self) {
         let elsewhere = std::mem::take(&mut self.elsewhere);
-        for Waiting { row, last, at, .. } in std::mem::take(&mut self.waiting).into_iter().chain(elsewhere) {
+        for PendingRow { row, last, at, .. } in std::mem::take(&mut self.waiting).into_iter().chain(elsewhere)
+        {
             self.count(&row, &last, at);
         }
     }
 
-    /// Has the journal take what it could not take at first, and tells no more of what it has then.
+    /// Lets the journal record outcomes that it could not record at first, and removes them from the report.
     async fn settle(&mut self) {
-        if self.run.world.settle().await.is_err() {
+        if self.run.service.settle().await.is_err() {
             return;
         }
-        for Unwritten { line, key, amount, ended } in std::mem::take(&mut self.unwritten) {
-            let Ok(Some(intent)) = self.run.world.find(&key).await else { continue };
-            let is_written = matches!(
-                (ended, intent.state),
-                (batch_report::Ended::Processed, IntentState::Processed { .. })
-                    | (batch_report::Ended::Rejected, IntentState::Rejected(_))
-                    | (batch_report::Ended::NotProcessed, IntentState::NotProcessed(_))
+        for UnrecordedRow { line, key, amount, outcome } in std::mem::take(&mut self.unrecorded) {
+            let Ok(Some(intent)) = self.run.service.find(&key).await else { continue };
+            let is_recorded = matches!(
+                (outcome, intent.state),
+                (KnownOutcome::Processed, IntentState::Processed { .. })
+                    | (KnownOutcome::Rejected, IntentState::Rejected(_))
+                    | (KnownOutcome::NotProcessed, IntentState::NotProcessed(_))
             );
-            if is_written {
+            if is_recorded {
                 let summary = &mut self.run.summary;
                 let mut one = Tally::default();
                 one.add(amount);
                 summary.not_recorded = summary.not_recorded.minus(one);
-                summary.doubts.retain(|doubt| doubt.line != line);
+                summary.unresolved.retain(|row| row.line != line);
             }
         }
     }
 
     fn end(mut self) -> Summary {
-        for row in std::mem::take(&mut self.flying).into_values() {
+        for row in std::mem::take(&mut self.in_flight_rows).into_values() {
             self.run.summary.tallies.unknown.add(row.payment.amount());
-            self.doubt(&row, None, None, "in_flight".to_owned());
+            self.list_unresolved(&row, None, None, "in_flight".to_owned());
         }
         if let Some(results) = self.run.results.take() {
             let finished = results.finish();
             self.check_results(finished);
         }
         let Run { mut summary, progress, .. } = self.run;
-        summary.doubts.sort_by_key(|doubt| doubt.line);
+        summary.unresolved.sort_by_key(|row| row.line);
         progress.end();
         summary
     }
@@ -563,15 +569,15 @@ fn pause_asked_for(retry_after: RetryAfter) -> Option<Duration> {
     }
 }
 
-/// Sends charges.
+/// Charges through a client with a journal.
 #[derive(Clone, Debug)]
-pub(super) struct Service {
+pub(super) struct LiveService {
     pub(super) client: JournaledClient,
     pub(super) settings: Arc<Settings>,
 }
 
-impl World for Service {
-    async fn charge(&self, row: &Row) -> Charged {
+impl ChargeService for LiveService {
+    async fn charge(&self, row: &Row) -> ChargeResult {
         self.client.process_token(&row.key, &row.payment).await
     }
 
@@ -583,7 +589,7 @@ impl World for Service {
         self.client.journal().find(key).await
     }
 
-    fn report(&self, row: &Row, charged: &Charged, at: SystemTime) -> Report {
+    fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report {
         let Self { settings, .. } = self;
         match charged {
             Ok(journaled) => {
@@ -626,41 +632,41 @@ mod tests {
 
     const TOKENS: OperationName = OperationName::TokenTransaction;
 
-    /// The fake behind a network that is down at times.
-    struct Weather {
-        fair: FakeTransport,
-        down: Box<dyn Fn(Instant) -> bool + Send + Sync>,
-        lost: Arc<AtomicU32>,
+    /// The fake behind a network that is sometimes down.
+    struct UnreliableTransport {
+        transport: FakeTransport,
+        is_down: Box<dyn Fn(Instant) -> bool + Send + Sync>,
+        failures: Arc<AtomicU32>,
     }
 
-    impl Transport for Weather {
+    impl Transport for UnreliableTransport {
         async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-            if (self.down)(Instant::now()) {
-                self.lost.fetch_add(1, Ordering::Relaxed);
+            if (self.is_down)(Instant::now()) {
+                self.failures.fetch_add(1, Ordering::Relaxed);
                 return Err(TransportError::not_processed(TransportErrorKind::Connect));
             }
-            self.fair.send(request).await
+            self.transport.send(request).await
         }
     }
 
-    /// The fake, after a while.
-    struct Slow {
+    /// The fake with a delay.
+    struct SlowTransport {
         transport: FakeTransport,
-        by: Duration,
+        delay: Duration,
     }
 
-    impl Transport for Slow {
+    impl Transport for SlowTransport {
         async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-            tokio::time::sleep(self.by).await;
+            tokio::time::sleep(self.delay).await;
             self.transport.send(request).await
         }
     }
 
     #[derive(Clone)]
-    struct Shop(JournaledClient);
+    struct FakeService(JournaledClient);
 
-    impl World for Shop {
-        async fn charge(&self, row: &Row) -> Charged {
+    impl ChargeService for FakeService {
+        async fn charge(&self, row: &Row) -> ChargeResult {
             self.0.process_token(&row.key, &row.payment).await
         }
 
@@ -672,7 +678,7 @@ mod tests {
             self.0.journal().find(key).await
         }
 
-        fn report(&self, _row: &Row, _charged: &Charged, _at: SystemTime) -> Report {
+        fn report(&self, _row: &Row, _charged: &ChargeResult, _at: SystemTime) -> Report {
             Failure::invalid("test", "no results are written").into()
         }
 
@@ -681,35 +687,39 @@ mod tests {
         }
     }
 
-    struct Scene {
+    struct TestRun {
         gateway: FakeGateway,
-        lost: Arc<AtomicU32>,
-        shop: Shop,
+        failures: Arc<AtomicU32>,
+        service: FakeService,
     }
 
-    impl Scene {
+    impl TestRun {
         async fn new(
-            down: impl Fn(Instant) -> bool + Send + Sync + 'static,
+            is_down: impl Fn(Instant) -> bool + Send + Sync + 'static,
             store: impl IntentStore,
         ) -> Self {
             let gateway = FakeGateway::new();
-            let lost = Arc::new(AtomicU32::new(0));
-            let weather = Weather { fair: gateway.transport(), down: Box::new(down), lost: lost.clone() };
-            let client = Client::builder(gateway.endpoint(), weather, TokioTimer::new()).build();
+            let failures = Arc::new(AtomicU32::new(0));
+            let transport = UnreliableTransport {
+                transport: gateway.transport(),
+                is_down: Box::new(is_down),
+                failures: failures.clone(),
+            };
+            let client = Client::builder(gateway.endpoint(), transport, TokioTimer::new()).build();
             let journal = Journal::open(store).await.expect("it opens");
-            Self { gateway, lost, shop: Shop(JournaledClient::new(client, journal)) }
+            Self { gateway, failures, service: FakeService(JournaledClient::new(client, journal)) }
         }
 
-        async fn fair() -> Self {
+        async fn reliable() -> Self {
             Self::new(|_| false, MemoryStore::new()).await
         }
 
-        fn run(&self, rows: u64) -> Run<Shop> {
+        fn run(&self, rows: u64) -> Run<FakeService> {
             self.run_of("tok_approved", rows)
         }
 
-        fn run_of(&self, token: &str, rows: u64) -> Run<Shop> {
-            let (to, fed) = mpsc::channel(usize::try_from(rows).expect("a few"));
+        fn run_of(&self, token: &str, rows: u64) -> Run<FakeService> {
+            let (to, receiver) = mpsc::channel(usize::try_from(rows).expect("a few"));
             let mut tallies = Tallies::default();
             let amount = Amount::from_cents(1_00);
             for line in 2..rows + 2 {
@@ -717,12 +727,12 @@ mod tests {
                 let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive);
                 let key = IntentKey::new(format!("k{line}")).expect("a key");
                 let payment = payment.reference_no(key.to_string()).build().expect("a payment");
-                to.try_send(Fed::Rows(vec![Row { line, key, payment }])).expect("there is room");
+                to.try_send(FeedItem::Rows(vec![Row { line, key, payment }])).expect("there is room");
             }
             Run {
-                world: self.shop.clone(),
-                rows: fed,
-                pace: Pace::new(8, None, Duration::from_mins(5)),
+                service: self.service.clone(),
+                rows: receiver,
+                throttle: Throttle::new(8, None, Duration::from_mins(5)),
                 max_rejected: None,
                 results: None,
                 progress: Progress::hidden(Instant::now()),
@@ -730,29 +740,29 @@ mod tests {
             }
         }
 
-        /// Has the payment with this key in flight elsewhere for so long.
-        async fn hold(&self, key: &str, time: Duration) -> JoinHandle<Charged> {
-            let slow = Slow { transport: self.gateway.transport(), by: time };
+        /// Keeps the payment with this key in flight elsewhere for this time.
+        async fn hold(&self, key: &str, time: Duration) -> JoinHandle<ChargeResult> {
+            let slow = SlowTransport { transport: self.gateway.transport(), delay: time };
             let client = Client::builder(self.gateway.endpoint(), slow, TokioTimer::new()).build();
-            let shop = Shop(JournaledClient::new(client, self.shop.0.journal().clone()));
+            let service = FakeService(JournaledClient::new(client, self.service.0.journal().clone()));
             let payment =
                 TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
             let payment = payment.reference_no(key).build().expect("a payment");
             let row = Row { line: 4, key: IntentKey::new(key).expect("a key"), payment };
             let elsewhere = row.clone();
-            let held = tokio::spawn(async move { shop.charge(&elsewhere).await });
-            while self.shop.find(&row.key).await.expect("it can be asked").is_none() {
+            let held = tokio::spawn(async move { service.charge(&elsewhere).await });
+            while self.service.find(&row.key).await.expect("it can be read").is_none() {
                 tokio::task::yield_now().await;
             }
             held
         }
 
-        fn lost(&self) -> u32 {
-            self.lost.load(Ordering::Relaxed)
+        fn failures(&self) -> u32 {
+            self.failures.load(Ordering::Relaxed)
         }
 
         #[track_caller]
-        fn has_charged(&self, count: u64) {
+        fn assert_charged(&self, count: u64) {
             let cents = i64::try_from(count * 100).expect("a few");
             self.gateway.ledger().assert_charged_total(Amount::from_cents(cents));
             let requests = self.gateway.requests();
@@ -760,7 +770,7 @@ mod tests {
         }
     }
 
-    /// In flight when the trouble begins, and one after each pause of five minutes.
+    /// The charges in flight when an outage starts, and one after each pause in five minutes.
     const FEW: u64 = 8 + 18;
 
     async fn never() -> &'static str {
@@ -768,22 +778,22 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_outage_is_waited_out_and_its_rows_are_sent_in_the_same_run() {
+    async fn rows_of_a_short_outage_are_sent_in_the_same_run() {
         let (from, to) = (Instant::now(), Instant::now() + Duration::from_secs(100));
-        let scene = Scene::new(move |now| now < to, MemoryStore::new()).await;
-        let summary = scene.run(200).complete(never).await;
+        let setup = TestRun::new(move |now| now < to, MemoryStore::new()).await;
+        let summary = setup.run(200).complete(never).await;
         assert_eq!((summary.exit_code(), summary.tallies.processed.count), (ExitCode::Processed, 200));
         assert!(summary.stop.is_none());
         assert!(from.elapsed() < Duration::from_secs(200), "{:?}", from.elapsed());
-        assert!(u64::from(scene.lost()) <= FEW, "{}", scene.lost());
-        scene.has_charged(200);
+        assert!(u64::from(setup.failures()) <= FEW, "{}", setup.failures());
+        setup.assert_charged(200);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_outage_that_outlasts_the_patience_ends_the_run_and_not_the_file() {
+    async fn outage_longer_than_patience_ends_the_run_unfinished() {
         let begun = Instant::now();
-        let scene = Scene::new(|_| true, MemoryStore::new()).await;
-        let summary = scene.run(200).complete(never).await;
+        let setup = TestRun::new(|_| true, MemoryStore::new()).await;
+        let summary = setup.run(200).complete(never).await;
         assert_eq!(summary.exit_code(), ExitCode::NotProcessed);
         assert!(matches!(summary.stop, Some(Stop::Outage(_))), "{:?}", summary.stop);
         let tallies = summary.tallies;
@@ -791,29 +801,29 @@ mod tests {
         assert_eq!(tallies.not_processed.plus(tallies.not_started()).count, 200);
         assert!(begun.elapsed() <= Duration::from_mins(5), "{:?}", begun.elapsed());
         assert!(begun.elapsed() >= Duration::from_mins(3), "{:?}", begun.elapsed());
-        scene.gateway.ledger().assert_nothing_charged();
+        setup.gateway.ledger().assert_nothing_charged();
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_others_are_sending_is_waited_for() {
-        let scene = Scene::fair().await;
-        let run = scene.run(3);
-        let held = scene.hold("k4", Duration::from_secs(20)).await;
+    async fn run_waits_for_rows_of_other_processes() {
+        let setup = TestRun::reliable().await;
+        let run = setup.run(3);
+        let held = setup.hold("k4", Duration::from_secs(20)).await;
         let summary = run.complete(never).await;
         held.await.expect("it ends").expect("it is processed");
         let Tallies { processed, earlier, in_progress, .. } = summary.tallies;
         assert_eq!((processed.count, earlier.processed.count, in_progress.count), (2, 1, 0));
         assert_eq!(summary.exit_code(), ExitCode::Processed);
-        scene.has_charged(3);
+        setup.assert_charged(3);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_others_are_sending_is_waited_for_no_longer_than_the_patience() {
+    async fn run_waits_for_other_processes_at_most_for_patience() {
         let begun = Instant::now();
-        let scene = Scene::fair().await;
-        let mut run = scene.run(3);
-        run.pace = Pace::new(8, None, Duration::from_secs(7));
-        let held = scene.hold("k4", Duration::from_secs(40)).await;
+        let setup = TestRun::reliable().await;
+        let mut run = setup.run(3);
+        run.throttle = Throttle::new(8, None, Duration::from_secs(7));
+        let held = setup.hold("k4", Duration::from_secs(40)).await;
         let summary = run.complete(never).await;
         assert_eq!(
             (summary.tallies.processed.count, summary.tallies.in_progress.count),
@@ -826,79 +836,79 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_row_is_not_tried_for_ever() {
-        let scene = Scene::new(|_| true, MemoryStore::new()).await;
-        let mut run = scene.run(1);
-        run.pace = Pace::new(1, None, Duration::from_hours(24));
+    async fn row_is_tried_a_limited_number_of_times() {
+        let setup = TestRun::new(|_| true, MemoryStore::new()).await;
+        let mut run = setup.run(1);
+        run.throttle = Throttle::new(1, None, Duration::from_hours(24));
         let summary = run.complete(never).await;
         assert!(summary.stop.is_none(), "{:?}", summary.stop);
         assert_eq!(summary.tallies.not_processed.count, 1);
-        assert_eq!(scene.lost(), MOST_TRIES);
+        assert_eq!(setup.failures(), MOST_TRIES);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_pause_that_a_busy_service_asks_for_is_kept() {
+    async fn retry_after_of_429_is_kept() {
         let begun = Instant::now();
-        let scene = Scene::fair().await;
+        let setup = TestRun::reliable().await;
         let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
-        scene.gateway.arm(busy.retry_after("7").skip(20));
-        let summary = scene.run(50).complete(never).await;
+        setup.gateway.arm(busy.retry_after("7").skip(20));
+        let summary = setup.run(50).complete(never).await;
         assert_eq!((summary.tallies.processed.count, summary.tallies.rejected.count), (49, 1));
         assert_eq!(begun.elapsed().as_secs(), 7);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_service_that_is_always_busy_is_not_given_the_whole_file() {
-        let scene = Scene::fair().await;
+    async fn repeated_429_stops_the_run_early() {
+        let setup = TestRun::reliable().await;
         let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
-        scene.gateway.arm(busy.times(1000));
-        let summary = scene.run(200).complete(never).await;
+        setup.gateway.arm(busy.times(1000));
+        let summary = setup.run(200).complete(never).await;
         assert!(matches!(summary.stop, Some(Stop::Throttled(None))), "{:?}", summary.stop);
         assert_eq!(summary.exit_code(), ExitCode::NotProcessed);
         assert!(summary.tallies.rejected.count <= FEW, "{:?}", summary.tallies);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_service_that_never_says_what_it_did_is_not_given_the_whole_file() {
-        let scene = Scene::fair().await;
-        scene.gateway.arm(Fault::on(TOKENS).after_commit().status(StatusCode::BAD_GATEWAY).times(1000));
-        let summary = scene.run(200).complete(never).await;
+    async fn repeated_unknown_outcomes_stop_the_run_early() {
+        let setup = TestRun::reliable().await;
+        setup.gateway.arm(Fault::on(TOKENS).after_commit().status(StatusCode::BAD_GATEWAY).times(1000));
+        let summary = setup.run(200).complete(never).await;
         assert!(matches!(summary.stop, Some(Stop::Outage(_))), "{:?}", summary.stop);
         assert_eq!(summary.exit_code(), ExitCode::Unknown);
         assert!(summary.tallies.unknown.count <= FEW, "{:?}", summary.tallies);
-        scene.has_charged(summary.tallies.unknown.count);
+        setup.assert_charged(summary.tallies.unknown.count);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_lost_answer_holds_nothing_up() {
+    async fn single_lost_responses_do_not_pause_the_run() {
         let begun = Instant::now();
-        let scene = Scene::fair().await;
+        let setup = TestRun::reliable().await;
         for number in 1..=10 {
-            scene.gateway.arm(Fault::response_lost(TOKENS).skip(number * 17));
+            setup.gateway.arm(Fault::response_lost(TOKENS).skip(number * 17));
         }
-        let summary = scene.run(200).complete(never).await;
+        let summary = setup.run(200).complete(never).await;
         assert_eq!((summary.tallies.unknown.count, summary.tallies.processed.count), (10, 190));
         assert_eq!(begun.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_run_that_waits_hears_a_signal_at_once() {
-        let scene = Scene::new(|_| true, MemoryStore::new()).await;
+    async fn signal_ends_a_pause_at_once() {
+        let setup = TestRun::new(|_| true, MemoryStore::new()).await;
         let begun = Instant::now();
         let signal = async || {
             sleep_until(begun + Duration::from_secs(1)).await;
             "SIGINT"
         };
-        let summary = scene.run(200).complete(signal).await;
+        let summary = setup.run(200).complete(signal).await;
         assert!(matches!(summary.stop, Some(Stop::Interrupted("SIGINT"))), "{:?}", summary.stop);
         assert!(begun.elapsed() < Duration::from_millis(1100), "{:?}", begun.elapsed());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_refused_key_decides_the_end_even_after_a_signal() {
-        let scene = Scene::fair().await;
-        scene.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).times(8));
-        let gate = scene.gateway.gate(TOKENS);
+    async fn refused_key_decides_the_exit_code_even_after_a_signal() {
+        let setup = TestRun::reliable().await;
+        setup.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).times(8));
+        let gate = setup.gateway.gate(TOKENS);
         let mut gate = Some(gate);
         let signal = async || match gate.take() {
             Some(gate) => {
@@ -907,81 +917,81 @@ mod tests {
             }
             None => never().await,
         };
-        let summary = scene.run(200).complete(signal).await;
+        let summary = setup.run(200).complete(signal).await;
         assert!(matches!(summary.stop, Some(Stop::Unauthorized)), "{:?}", summary.stop);
         assert_eq!(summary.exit_code(), ExitCode::Unauthorized);
         assert_eq!((summary.tallies.rejected.count, summary.tallies.not_started().count), (8, 192));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_unknown_charge_is_told_by_the_exit_code_also_where_the_key_was_refused() {
-        let scene = Scene::fair().await;
-        scene.gateway.arm(Fault::response_lost(TOKENS).skip(2));
-        scene.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).skip(4));
-        let mut run = scene.run(50);
-        run.pace = Pace::new(1, None, Duration::from_mins(5));
+    async fn unknown_charge_decides_the_exit_code_even_if_the_key_was_refused() {
+        let setup = TestRun::reliable().await;
+        setup.gateway.arm(Fault::response_lost(TOKENS).skip(2));
+        setup.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).skip(4));
+        let mut run = setup.run(50);
+        run.throttle = Throttle::new(1, None, Duration::from_mins(5));
         let summary = run.complete(never).await;
         assert!(matches!(summary.stop, Some(Stop::Unauthorized)), "{:?}", summary.stop);
         assert_eq!((summary.tallies.unknown.count, summary.tallies.rejected.count), (1, 1));
         assert_eq!(summary.exit_code(), ExitCode::Unknown);
         let text = summary.lines(Style::Plain);
-        assert!(text.starts_with("OUTCOME UNKNOWN of 1 charge") && text.contains("HTTP 401"), "{text}");
+        assert!(text.starts_with("OUTCOME UNKNOWN for 1 charge") && text.contains("HTTP 401"), "{text}");
     }
 
-    /// A world in which some charges never end, or nothing more is written down.
+    /// A service whose charges or journal may never respond.
     #[derive(Clone)]
-    struct Stuck {
-        shop: Shop,
+    struct StuckService {
+        service: FakeService,
         /// The last row whose charge ends.
         last_line: u64,
         settles: bool,
     }
 
-    impl World for Stuck {
-        async fn charge(&self, row: &Row) -> Charged {
+    impl ChargeService for StuckService {
+        async fn charge(&self, row: &Row) -> ChargeResult {
             if row.line > self.last_line {
                 std::future::pending::<()>().await;
             }
-            self.shop.charge(row).await
+            self.service.charge(row).await
         }
 
         async fn settle(&self) -> Result<(), StoreError> {
-            if self.settles { self.shop.settle().await } else { std::future::pending().await }
+            if self.settles { self.service.settle().await } else { std::future::pending().await }
         }
 
         async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-            self.shop.find(key).await
+            self.service.find(key).await
         }
 
-        fn report(&self, row: &Row, charged: &Charged, at: SystemTime) -> Report {
-            self.shop.report(row, charged, at)
+        fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report {
+            self.service.report(row, charged, at)
         }
 
         fn reference(&self, row: &Row) -> Option<String> {
-            self.shop.reference(row)
+            self.service.reference(row)
         }
     }
 
-    impl Stuck {
-        fn run(self, scene: &Scene, pace: Pace) -> Run<Self> {
-            let Run { rows, max_rejected, results, progress, summary, .. } = scene.run(50);
-            Run { world: self, rows, pace, max_rejected, results, progress, summary }
+    impl StuckService {
+        fn run(self, setup: &TestRun, throttle: Throttle) -> Run<Self> {
+            let Run { rows, max_rejected, results, progress, summary, .. } = setup.run(50);
+            Run { service: self, rows, throttle, max_rejected, results, progress, summary }
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_signal_after_any_stop_ends_at_once_and_what_was_in_flight_is_unknown() {
+    async fn signal_after_any_stop_ends_at_once_and_leaves_charges_in_flight_unknown() {
         for (status, patience, reason) in [
             (Some(StatusCode::UNAUTHORIZED), 300, "unauthorized"),
             (Some(StatusCode::TOO_MANY_REQUESTS), 0, "throttled"),
             (None, 0, "outage"),
         ] {
-            let scene = Scene::new(move |_| status.is_none(), MemoryStore::new()).await;
+            let setup = TestRun::new(move |_| status.is_none(), MemoryStore::new()).await;
             if let Some(status) = status {
-                scene.gateway.arm(Fault::on(TOKENS).before_commit().status(status));
+                setup.gateway.arm(Fault::on(TOKENS).before_commit().status(status));
             }
-            let world = Stuck { shop: scene.shop.clone(), last_line: 2, settles: true };
-            let run = world.run(&scene, Pace::new(4, None, Duration::from_secs(patience)));
+            let service = StuckService { service: setup.service.clone(), last_line: 2, settles: true };
+            let run = service.run(&setup, Throttle::new(4, None, Duration::from_secs(patience)));
             let begun = Instant::now();
             let mut is_signalled = false;
             let signal = async || {
@@ -997,19 +1007,20 @@ mod tests {
             assert!(begun.elapsed() < Duration::from_millis(1100), "{:?}", begun.elapsed());
             let stop = summary.stop.as_ref().expect("it was stopped");
             assert_eq!((stop.reason(), summary.exit_code()), (reason, ExitCode::Unknown));
-            assert!(summary.is_given_up() && stop.to_string().contains("given up at SIGINT"), "{stop}");
+            assert!(summary.is_given_up() && stop.to_string().contains("abandoned at SIGINT"), "{stop}");
             assert!((1..=4).contains(&summary.tallies.unknown.count), "{:?}", summary.tallies);
-            assert!(summary.doubts.iter().all(|doubt| doubt.kind == "in_flight"), "{:?}", summary.doubts);
+            assert!(summary.unresolved.iter().all(|row| row.kind == "in_flight"), "{:?}", summary.unresolved);
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_end_of_a_run_waits_for_no_dead_journal() {
+    async fn end_of_a_run_does_not_wait_for_a_dead_journal() {
         for signal_after in [None, Some(Duration::from_secs(1))] {
-            // The third end cannot be written.
-            let scene = Scene::new(|_| false, FailingStore::after(5)).await;
-            let world = Stuck { shop: scene.shop.clone(), last_line: u64::MAX, settles: false };
-            let run = world.run(&scene, Pace::new(1, None, Duration::from_mins(5)));
+            // The third outcome cannot be recorded.
+            let setup = TestRun::new(|_| false, FailingStore::after(5)).await;
+            let service =
+                StuckService { service: setup.service.clone(), last_line: u64::MAX, settles: false };
+            let run = service.run(&setup, Throttle::new(1, None, Duration::from_mins(5)));
             let begun = Instant::now();
             let signal = async || match signal_after {
                 Some(after) => {
@@ -1026,13 +1037,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_row_that_the_journal_did_not_take_is_not_started_and_has_no_outcome_d43() {
+    async fn row_that_the_journal_cannot_record_is_not_started_d43() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("results.jsonl");
-        // The third charge cannot begin.
-        let scene = Scene::new(|_| false, FailingStore::after(4)).await;
-        let mut run = scene.run(50);
-        run.pace = Pace::new(1, None, Duration::from_mins(5));
+        // The third charge cannot be started.
+        let setup = TestRun::new(|_| false, FailingStore::after(4)).await;
+        let mut run = setup.run(50);
+        run.throttle = Throttle::new(1, None, Duration::from_mins(5));
         run.results = Some(Results::for_tests(&path));
         let summary = run.complete(never).await;
         assert!(matches!(&summary.stop, Some(Stop::Journal(why)) if why.contains("the disk is full")));
@@ -1042,40 +1053,43 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).expect("results").lines().count(), 2);
         let text = summary.lines(Style::Plain);
         assert!(text.contains("an earlier run may have paid"), "{text}");
-        scene.has_charged(2);
+        setup.assert_charged(2);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_that_another_request_takes_during_the_run_is_told_by_what_became_of_that_d43() {
+    async fn key_taken_by_another_request_during_the_run_is_reported_by_its_outcome_d43() {
         for (token, unknown, not_processed) in [("tok_approved", 1, 0), ("tok_declined", 0, 1)] {
-            let scene = Scene::fair().await;
-            let run = scene.run(4);
+            let setup = TestRun::reliable().await;
+            let run = setup.run(4);
             let other = TokenTransaction::builder(token, Amount::from_cents(7_00), ConvenienceFee::Inactive);
             let (key, other) = (IntentKey::new("k4").expect("a key"), other.build().expect("a payment"));
-            let paid = scene.shop.0.process_token(&key, &other).await;
+            let paid = setup.service.0.process_token(&key, &other).await;
             let summary = run.complete(never).await;
             assert_eq!(summary.tallies.processed.count, 3);
             assert_eq!(
                 (summary.tallies.unknown.count, summary.tallies.not_processed.count),
                 (unknown, not_processed)
             );
-            let doubts: Vec<_> =
-                summary.doubts.iter().map(|it| (&*it.key, &*it.kind, it.transaction_id.clone())).collect();
+            let unresolved: Vec<_> = summary
+                .unresolved
+                .iter()
+                .map(|it| (&*it.key, &*it.kind, it.transaction_id.clone()))
+                .collect();
             let paid = paid.ok().map(|paid| ("k4", "key_reused", Some(paid.transaction_id.to_string())));
-            assert_eq!(doubts, Vec::from_iter(paid));
+            assert_eq!(unresolved, Vec::from_iter(paid));
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_transaction_that_the_service_gives_twice_is_told_with_both_keys() {
-        let scene = Scene::fair().await;
+    async fn transaction_returned_twice_is_reported_with_both_keys() {
+        let setup = TestRun::reliable().await;
         let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_same"}}"#;
         let script = ScriptedTransport::new().answer(200, processed).answer(200, processed);
-        let client = Client::builder(scene.gateway.endpoint(), script, TokioTimer::new()).build();
+        let client = Client::builder(setup.gateway.endpoint(), script, TokioTimer::new()).build();
         let journal = Journal::open(MemoryStore::new()).await.expect("it opens");
-        let mut run = scene.run(2);
-        run.world = Shop(JournaledClient::new(client, journal));
-        run.pace = Pace::new(1, None, Duration::from_mins(5));
+        let mut run = setup.run(2);
+        run.service = FakeService(JournaledClient::new(client, journal));
+        run.throttle = Throttle::new(1, None, Duration::from_mins(5));
         let summary = run.complete(never).await;
         assert_eq!((summary.exit_code(), summary.tallies.processed.count), (ExitCode::Processed, 2));
         let text = summary.lines(Style::Plain);
@@ -1085,11 +1099,11 @@ mod tests {
         assert_eq!(document["same_transaction"][0]["same_transaction_as"], "k2", "{document}");
     }
 
-    /// A disk that fails after some writes, and for some.
+    /// A store that fails after some writes, a number of times.
     struct FailingStore {
-        kept: MemoryStore,
-        left: AtomicU32,
-        failures: AtomicU32,
+        store: MemoryStore,
+        writes_left: AtomicU32,
+        failures_left: AtomicU32,
     }
 
     impl FailingStore {
@@ -1098,28 +1112,27 @@ mod tests {
         }
 
         fn once(writes: u32, failures: u32) -> Self {
-            Self { kept: MemoryStore::new(), left: writes.into(), failures: failures.into() }
+            Self { store: MemoryStore::new(), writes_left: writes.into(), failures_left: failures.into() }
         }
     }
 
     impl IntentStore for FailingStore {
         fn owner(&self) -> &OwnerId {
-            self.kept.owner()
+            self.store.owner()
         }
 
         async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-            let has_room = |left: u32| left.checked_sub(1);
             let count_down = |count: &AtomicU32| {
-                count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, has_room).is_ok()
+                count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
             };
-            if !count_down(&self.left) && count_down(&self.failures) {
+            if !count_down(&self.writes_left) && count_down(&self.failures_left) {
                 return Err(StoreError::poisoned("the disk is full"));
             }
-            self.kept.apply(change).await
+            self.store.apply(change).await
         }
 
         async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-            self.kept.find(key).await
+            self.store.find(key).await
         }
 
         async fn list(
@@ -1128,59 +1141,59 @@ mod tests {
             after: Option<Cursor>,
             limit: usize,
         ) -> Result<Page, StoreError> {
-            self.kept.list(states, after, limit).await
+            self.store.list(states, after, limit).await
         }
 
         async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
-            self.kept.is_live(owner).await
+            self.store.is_live(owner).await
         }
 
         async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
-            self.kept.purge(age).await
+            self.store.purge(age).await
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_journal_that_fails_stops_the_run_and_what_it_does_not_know_is_in_doubt() {
-        // The third charge cannot begin; or it has begun, and its end cannot be written.
+    async fn failing_journal_stops_the_run_and_lists_unrecorded_outcomes() {
+        // The third charge cannot be started; or it is started, and its outcome cannot be recorded.
         for (writes, charged, code) in [(4, 2, ExitCode::NotProcessed), (5, 3, ExitCode::Unknown)] {
             let store = FailingStore::after(writes);
-            let scene = Scene::new(|_| false, store).await;
-            let mut run = scene.run(50);
-            run.pace = Pace::new(1, None, Duration::from_mins(5));
+            let setup = TestRun::new(|_| false, store).await;
+            let mut run = setup.run(50);
+            run.throttle = Throttle::new(1, None, Duration::from_mins(5));
             let summary = run.complete(never).await;
             assert!(matches!(&summary.stop, Some(Stop::Journal(why)) if why.contains("the disk is full")));
             assert_eq!((summary.exit_code(), summary.tallies.processed.count), (code, charged));
-            assert_eq!(summary.doubts.len() as u64, charged - 2);
-            assert!(summary.doubts.iter().all(|doubt| doubt.transaction_id.is_some()));
-            scene.has_charged(charged);
+            assert_eq!(summary.unresolved.len() as u64, charged - 2);
+            assert!(summary.unresolved.iter().all(|row| row.transaction_id.is_some()));
+            setup.assert_charged(charged);
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_answered_and_could_not_be_written_is_told_by_its_answer() {
+    async fn outcome_that_cannot_be_recorded_is_reported() {
         for (token, word) in [("tok_approved", "PROCESSED"), ("tok_declined", "rejected")] {
-            // The third end cannot be written.
+            // The third outcome cannot be recorded.
             let store = FailingStore::after(5);
-            let scene = Scene::new(|_| false, store).await;
-            let mut run = scene.run_of(token, 4);
-            run.pace = Pace::new(1, None, Duration::from_mins(5));
-            // As many as are listed were unknown before.
-            let doubt = Doubt {
+            let setup = TestRun::new(|_| false, store).await;
+            let mut run = setup.run_of(token, 4);
+            run.throttle = Throttle::new(1, None, Duration::from_mins(5));
+            // The list of earlier unknown rows is full.
+            let earlier = UnresolvedRow {
                 line: 9,
                 key: "before".to_owned(),
                 amount: Amount::from_cents(1),
                 transaction_id: None,
-                unwritten: None,
+                unrecorded: None,
                 kind: "crash".to_owned(),
             };
-            run.summary.doubts = vec![doubt; Doubt::MOST_LISTED];
+            run.summary.unresolved = vec![earlier; UnresolvedRow::MOST_LISTED];
             let summary = run.complete(never).await;
             assert_eq!(summary.exit_code(), ExitCode::Unknown);
             let text = summary.lines(Style::Plain);
             for part in [
-                "1 answer NOT WRITTEN to the journal: keep this list (exit code 5)",
-                "answered, but not written to the journal, which has it as unknown:\n",
+                "1 outcome NOT RECORDED in the journal: keep this list (exit code 5)",
+                "outcome known, but not recorded in the journal, which lists it as unknown:\n",
                 &format!("line 4: k4, 1.00 ({word}, TransactionId "),
             ] {
                 assert!(text.contains(part), "{part}: {text}");
@@ -1194,21 +1207,21 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_the_journal_takes_at_the_last_moment_is_in_no_doubt() {
+    async fn outcome_recorded_at_the_last_moment_is_not_unresolved() {
         for token in ["tok_approved", "tok_declined"] {
-            // The third end cannot be written when it comes, and can a moment later.
-            let scene = Scene::new(|_| false, FailingStore::once(5, 1)).await;
-            let mut run = scene.run_of(token, 4);
-            run.pace = Pace::new(1, None, Duration::from_mins(5));
+            // The third outcome cannot be recorded at first, and can be a moment later.
+            let setup = TestRun::new(|_| false, FailingStore::once(5, 1)).await;
+            let mut run = setup.run_of(token, 4);
+            run.throttle = Throttle::new(1, None, Duration::from_mins(5));
             let summary = run.complete(never).await;
             assert!(matches!(summary.stop, Some(Stop::Journal(_))), "{:?}", summary.stop);
             assert_eq!(
                 (summary.exit_code(), summary.not_recorded),
                 (ExitCode::NotProcessed, Tally::default())
             );
-            assert_eq!((summary.doubts, summary.tallies.not_started().count), (vec![], 1));
+            assert_eq!((summary.unresolved, summary.tallies.not_started().count), (vec![], 1));
             let third = IntentKey::new("k4").expect("a key");
-            let kept = scene.shop.find(&third).await.expect("it is readable").expect("it is there");
+            let kept = setup.service.find(&third).await.expect("it is readable").expect("it is there");
             assert!(
                 matches!(kept.state, IntentState::Processed { .. } | IntentState::Rejected(_)),
                 "{kept:?}"

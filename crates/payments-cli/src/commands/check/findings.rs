@@ -1,4 +1,4 @@
-//! What the one look-up of a check proves of each step, in sentences that say what to do.
+//! What the lookup of a check shows about each step, as messages that say what to do.
 
 use std::error::Error as StdError;
 use std::io;
@@ -9,51 +9,51 @@ use payments_core::{Delivery, ErrorKind, LookupError, Success, TransportError, T
 use payments_model::TransactionRecord;
 use rustls::CertificateError;
 
-use super::{Probe, State, StepName, Stop};
+use super::{FailedStep, Probe, State, StepName};
 use crate::failure::Failure;
 use crate::settings::Settings;
 
-/// What the sentences speak of.
+/// The context of the messages.
 pub(super) struct Findings<'a> {
     pub(super) uri: &'a Uri,
     pub(super) settings: &'a Settings,
 }
 
 impl Findings<'_> {
-    /// What a step says that went well.
+    /// The message of a step that passed.
     pub(super) fn passed(&self, name: StepName) -> (State, String) {
         let message = match name {
             StepName::Settings => {
                 let warnings = self.settings.warnings().iter().map(|warning| format!("; WARNING: {warning}"));
                 self.settings.described().join(", ") + &warnings.collect::<String>()
             }
-            StepName::Connection => format!("{} takes connections", self.authority()),
-            StepName::Tls if self.is_secure() => format!("the certificate is good for {}", self.host()),
+            StepName::Connection => format!("{} accepts connections", self.authority()),
+            StepName::Tls if self.is_secure() => format!("the certificate is valid for {}", self.host()),
             StepName::Tls => {
-                return (State::Skipped, "not used: plain http, to this machine alone".to_owned());
+                return (State::Skipped, "not used: plain http, only to this machine".to_owned());
             }
-            StepName::Key => "accepted: HTTP 404 for an id that nobody has, as it should be".to_owned(),
+            StepName::Key => "accepted: HTTP 404 for an unknown id, as expected".to_owned(),
         };
         (State::Passed, message)
     }
 
-    /// The step that the look-up stopped at; none if it proves them all.
+    /// The step at which the lookup failed; `None` if every step passed.
     pub(super) fn read(
         &self,
         result: Result<Success<TransactionRecord>, LookupError>,
         probe: Option<Probe>,
-    ) -> Option<Stop> {
+    ) -> Option<FailedStep> {
         let error = match result {
             Err(error) => error,
-            // A service knows no transaction by this id, so it was none that answered.
+            // No service has a transaction with this id, so something else responded.
             Ok(found) => {
                 let message = format!(
-                    "HTTP {} with a record for an id that nobody has: it is not the service that answers there, \
-                     or it answers everybody alike, and the key is not proven; check the base address",
+                    "HTTP {} with a record for an unknown id: the server is not the service, or it gives everyone the same \
+                     response, so the key could not be checked; check the base address",
                     found.http_status().as_u16()
                 );
-                let failure = Failure::not_processed("unclear_answer", message).answered(&found);
-                return Some(Stop { at: StepName::Key, is_before_proven: true, failure });
+                let failure = Failure::not_processed("unclear_answer", message).with_response(&found);
+                return Some(FailedStep { at: StepName::Key, earlier_steps_passed: true, failure });
             }
         };
         let is_unknown =
@@ -64,18 +64,17 @@ impl Findings<'_> {
         let unsent = error.transport_error().filter(|error| error.delivery() == Delivery::NotProcessed);
         let (at, message) = match unsent {
             Some(evidence) => self.unsent(evidence, probe),
-            None => (StepName::Key, self.answered(&error)),
+            None => (StepName::Key, self.responded(&error)),
         };
-        // Without an error of its own the handshake was not begun, and no connection was tried.
-        let is_before_proven = !unsent.is_some_and(|evidence| {
+        // Without a handshake error the handshake was not started, and no connection was tried.
+        let earlier_steps_passed = !unsent.is_some_and(|evidence| {
             evidence.kind() == TransportErrorKind::Tls && handshake_error(evidence).is_none()
         });
-        // The message is the step's; the rest is as for every call.
         let failure = Failure { message, ..Failure::from(error) };
-        Some(Stop { at, is_before_proven, failure })
+        Some(FailedStep { at, earlier_steps_passed, failure })
     }
 
-    /// The step at which no request could be sent, and its sentence.
+    /// The step that failed before the request was sent, and its message.
     fn unsent(&self, evidence: &TransportError, probe: Option<Probe>) -> (StepName, String) {
         use TransportErrorKind as Kind;
 
@@ -89,7 +88,7 @@ impl Findings<'_> {
         };
         let unconnected = |why: &str| {
             let message = format!(
-                "{authority} takes no connection{why}: is the service there, and no firewall between? \
+                "{authority} does not accept connections{why}: is the service running, and no firewall in between? \
                  check the base address ({at})"
             );
             (StepName::Connection, message)
@@ -102,7 +101,7 @@ impl Findings<'_> {
             && matches!(evidence.kind(), Kind::Resolve | Kind::Connect | Kind::Timeout)
         {
             let message = format!(
-                "the proxy {proxy} opens no connection to {authority}{}: is the proxy there, does it accept the \
+                "the proxy {proxy} did not open a connection to {authority}{}: is the proxy running, does it accept the \
                  credentials, and does it allow that address? check the proxy ({from}) and the base address ({at})",
                 innermost(evidence)
             );
@@ -116,8 +115,8 @@ impl Findings<'_> {
             (Kind::Timeout, Some(Probe::Connected)) if self.is_secure() => (
                 StepName::Tls,
                 format!(
-                    "{authority} takes connections, but the TLS handshake did not end in time: \
-                     does it speak TLS on that port? check the base address ({at})"
+                    "{authority} accepts connections, but the TLS handshake did not finish in time: \
+                     does the server speak TLS on that port? check the base address ({at})"
                 ),
             ),
             (Kind::Tls, _) => (
@@ -134,7 +133,7 @@ impl Findings<'_> {
             (Kind::Timeout, _) => (
                 StepName::Connection,
                 format!(
-                    "no connection to {authority} stood in time: raise --timeout, or check the base address ({at})"
+                    "no connection to {authority} was established in time: raise --timeout, or check the base address ({at})"
                 ),
             ),
             (kind, _) => (
@@ -144,25 +143,26 @@ impl Findings<'_> {
         }
     }
 
-    /// The server was reached, and no TLS came about.
+    /// The message for a failed TLS handshake.
     fn bad_tls(&self, error: &io::Error) -> String {
         let (host, at) = (self.host(), self.settings.base_url_source());
         let refused = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         let Some(rustls::Error::InvalidCertificate(refused)) = refused else {
             return format!(
-                "no TLS came about with {} ({error}): does it speak TLS on that port? check the base address ({at})",
+                "the TLS handshake with {} failed ({error}): does the server speak TLS on that port? \
+                 check the base address ({at})",
                 self.authority()
             );
         };
         let why = match refused {
             CertificateError::UnknownIssuer => format!(
-                "is signed by no authority that is trusted here: \
-                 if it is your own, give its certificate with --ca-cert or ca_cert ({refused:?})"
+                "is not signed by a trusted authority: \
+                 if the authority is your own, give its certificate with --ca-cert or ca_cert ({refused:?})"
             ),
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 return format!(
                     "the certificate is for another name than {host}: \
-                     use the name that it was issued for in the base address"
+                     in the base address, use the name that it was issued for"
                 );
             }
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
@@ -171,58 +171,58 @@ impl Findings<'_> {
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
                 "is not valid yet: check this machine's clock, then ask the server's owner".to_owned()
             }
-            other => format!("is not good ({other}): ask the server's owner"),
+            other => format!("is not valid ({other}): ask the server's owner"),
         };
         format!("the certificate of {host} {why}")
     }
 
-    /// The request was sent, and its answer is not the one that proves the key.
-    fn answered(&self, error: &LookupError) -> String {
+    /// The message for a request that was sent and did not get the expected response.
+    fn responded(&self, error: &LookupError) -> String {
         let Some(status) = error.http_status().map(|status| status.as_u16()) else {
-            return self.not_answered(error);
+            return self.no_response(error);
         };
         let address = format!("check the base address ({})", self.settings.base_url_source());
         let reason = error.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
         let key = self.settings.key_source();
         let mut message = match status {
             401 if error.is_intermediary() => format!(
-                "HTTP 401, but not in the service's words: something in front of it, or another server, \
+                "HTTP 401, but not from the service: something in front of it, or another server, \
                  wants other credentials; {address}, and the key, which came from {key}"
             ),
             401 => format!(
-                "the key is refused: HTTP 401{reason}; give the key of this environment: it came from {key}"
+                "the key was refused: HTTP 401{reason}; give the key of this environment: the key came from {key}"
             ),
             403 => format!(
-                "refused: HTTP 403{reason}; this key, or this machine, may not ask: \
-                 ask whoever issued the key, which came from {key}"
+                "refused: HTTP 403{reason}; this key, or this machine, is not allowed to look up transactions: \
+                 ask the issuer of the key, which came from {key}"
             ),
             404 if error.is_intermediary() => format!(
-                "HTTP 404, but not in the service's words: it is not at this path; {}",
+                "HTTP 404, but not from the service, which is not at this path; {}",
                 self.settings.path_hint()
             ),
             404 => format!(
-                "HTTP 404{reason}, which is not how the service says that a transaction is unknown; {}",
+                "HTTP 404{reason}, which is not the service's response to an unknown transaction; {}",
                 self.settings.path_hint()
             ),
-            429 => format!("HTTP 429{reason}: the key was not judged; try again later"),
+            429 => format!("HTTP 429{reason}: the key was not checked; try again later"),
             300..=399 => format!(
-                "HTTP {status}, a redirect, and none is followed, because the key would go along; \
-                 set the base address to where the service itself answers: {address}"
+                "HTTP {status}, a redirect, which is not followed, because it would send the key elsewhere; \
+                 set the base address to the address of the service itself: {address}"
             ),
             500..=599 => format!(
-                "HTTP {status}{reason}: the service, or something in front of it, is out of order, \
-                 and the key was not judged; try again later"
+                "HTTP {status}{reason}: the service, or something in front of it, has failed, \
+                 and the key was not checked; try again later"
             ),
             200..=299 if error.is_rejected() => {
-                format!("HTTP {status}, but the answer says no{reason}; ask the service's support")
+                format!("HTTP {status}, but the response is a rejection{reason}; ask the service's support")
             }
             200..=299 if is_a_page(error) => format!(
-                "HTTP {status} with a web page in place of the service's answer: a proxy's login, or another site; \
+                "HTTP {status} with a web page instead of the service's response: a proxy's login, or another site; \
                  {address}"
             ),
-            200..=299 => format!("HTTP {status}, but not the service's answer to a look-up; {address}"),
+            200..=299 => format!("HTTP {status}, but not the service's response to a lookup; {address}"),
             400..=499 => format!("refused: HTTP {status}{reason}; {address}"),
-            _ => format!("HTTP {status}, which no service answers a look-up with; {address}"),
+            _ => format!("HTTP {status}, which is not a valid response to a lookup; {address}"),
         };
         if let Some(evidence) = error.transport_error() {
             message = format!("{message} ({})", evidence.kind().description());
@@ -230,26 +230,26 @@ impl Findings<'_> {
         message
     }
 
-    /// The request may have been read, and nothing that can be read came back.
-    fn not_answered(&self, error: &LookupError) -> String {
+    /// The message for a request that was sent and got no readable response.
+    fn no_response(&self, error: &LookupError) -> String {
         use TransportErrorKind as Kind;
 
         let authority = self.authority();
         let at = self.settings.base_url_source();
-        let else_tls = if self.is_secure() { "" } else { ", or does it expect https" };
+        let or_https = if self.is_secure() { "" } else { ", or does it expect https" };
         match error.transport_error().map(TransportError::kind) {
             Some(Kind::Timeout) => format!(
-                "{authority} was asked and did not answer in time: raise --timeout, or ask whether the service is up"
+                "{authority} did not respond in time: raise --timeout, or find out whether the service is up"
             ),
             Some(Kind::Closed) => format!(
-                "{authority} closed the connection without an answer: is it the service{else_tls}? \
+                "{authority} closed the connection without a response: is it the service{or_https}? \
                  check the base address ({at})"
             ),
             Some(Kind::Protocol) => format!(
-                "what {authority} answers is no HTTP: is it the service{else_tls}? check the base address ({at})"
+                "the response of {authority} is not HTTP: is it the service{or_https}? check the base address ({at})"
             ),
             Some(kind) => format!("{}: try again, and check the base address ({at})", kind.description()),
-            None => format!("no answer: check the base address ({at})"),
+            None => format!("no response: check the base address ({at})"),
         }
     }
 
@@ -266,8 +266,8 @@ impl Findings<'_> {
     }
 }
 
-/// The words that the interface shows for an unknown transaction. They decide nothing about money: a check that took any
-/// 404 for the service's would pass at a wrong path.
+/// The interface's message for an unknown transaction. It decides nothing about money, but without it a check would pass at a
+/// wrong path.
 fn is_the_services(reason: Option<&str>) -> bool {
     let reason = reason.unwrap_or_default().trim().trim_end_matches('.');
     reason.eq_ignore_ascii_case("Transaction not found")
@@ -277,19 +277,19 @@ fn is_a_page(error: &LookupError) -> bool {
     error.body_snippet().is_some_and(|body| body.trim_start().starts_with('<'))
 }
 
-/// What the handshake itself failed with; none where it was not begun.
+/// The error of the handshake; `None` if it was not started.
 fn handshake_error(evidence: &TransportError) -> Option<&io::Error> {
     let mut causes = std::iter::successors(evidence.source(), |&error| error.source());
     let error: &io::Error = causes.find_map(|error| error.downcast_ref())?;
-    // hyper-rustls wraps the error of the handshake in another of its kind, which does not name it as its source.
+    // hyper-rustls wraps the handshake's error in another `io::Error`, whose `source` does not return it.
     error.get_ref().and_then(|inner| inner.downcast_ref())
 }
 
-/// The last cause in brackets, such as the operating system's own words.
+/// The last cause in brackets, such as the operating system's message.
 fn innermost(evidence: &TransportError) -> String {
     let mut innermost: Option<&dyn StdError> = evidence.source();
-    while let Some(beneath) = innermost.and_then(StdError::source) {
-        innermost = Some(beneath);
+    while let Some(source) = innermost.and_then(StdError::source) {
+        innermost = Some(source);
     }
     innermost.map(|error| format!(" ({error})")).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use payments_journal::{Intent, IntentKey, IntentState, Subject};
 use serde::Deserialize;
 
-use super::Ended;
+use super::CommandError;
 use super::list::for_each_page;
 use crate::args::journal::{ExportArguments, ExportFormat};
 use crate::csv_file::{self, Table};
@@ -17,23 +17,23 @@ use crate::journal_place::JournalPlace;
 use crate::row_file::{Format, Role, RowFile};
 use crate::stdout;
 
-/// Writes every intent that is asked for as it is read.
-pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result<(), Ended> {
+/// Writes every selected intent as it is read.
+pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result<(), CommandError> {
     let keys = asked.run.as_deref().map(|path| keys_of(path, place)).transpose()?;
-    let is_asked_for = |intent: &&Intent| {
+    let is_selected = |intent: &&Intent| {
         asked.since.is_none_or(|since| intent.begun_at >= since)
             && keys.as_ref().is_none_or(|keys| keys.contains(&intent.key))
     };
-    let journal = place.open_what_is_there().await?;
+    let journal = place.open_existing().await?;
     let mut out = stdout::buffered();
     let mut heading = (asked.format == ExportFormat::Csv).then(|| MEMBERS.map(str::to_owned));
     for_each_page(&journal, asked.states.asked(), |page| {
         if let Some(names) = heading.take() {
             out.write_all(&csv_file::record(&names)?)?;
         }
-        page.intents.iter().filter(is_asked_for).try_for_each(|intent| match asked.format {
+        page.intents.iter().filter(is_selected).try_for_each(|intent| match asked.format {
             ExportFormat::Csv => {
-                // `resolve --from` takes the file back, and the id that a void sent itself does not show that it was processed.
+                // `resolve --from` reads this file, and the id in a void's own request does not show that it was processed.
                 let is_own = matches!(&intent.state, IntentState::Unknown(_))
                     && matches!(&intent.request.subject, Subject::Transaction(id) if intent.transaction_id() == Some(id));
                 let cells = MEMBERS.iter().zip(intent_object::values(intent));
@@ -47,10 +47,10 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
         })
     })
     .await?;
-    out.flush().map_err(|error| Ended::Unwritten("read", error))
+    out.flush().map_err(|error| CommandError::Unwritten("read", error))
 }
 
-/// The keys of a billing run, out of its file or out of that of its results.
+/// The keys of a billing run, from its file or from the file of its results.
 fn keys_of(path: &Path, place: &JournalPlace) -> Result<HashSet<IntentKey>, Failure> {
     if place.has(path) {
         return Err(Role::Run.refused(" is the journal or belongs to it"));
@@ -61,7 +61,7 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<HashSet<IntentKey>, Fail
         let text = key.filter(|text| !text.is_empty()).or(reference).unwrap_or_default();
         IntentKey::new(text).map_err(|error| refused(line, error.rule()))
     };
-    let cannot_be_read = |error: io::Error| Role::Run.refused(" cannot be read").because(&error);
+    let cannot_be_read = |error: io::Error| Role::Run.refused(" cannot be read").with_cause(&error);
     let source = file.rewound().map_err(cannot_be_read)?;
     let mut keys = HashSet::new();
     match file.format() {
@@ -72,7 +72,7 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<HashSet<IntentKey>, Fail
                     continue;
                 }
                 let row: Keyed = serde_json::from_slice(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line))
-                    .map_err(|_| refused(number, "it is no JSON object with a Key or ReferenceNo"))?;
+                    .map_err(|_| refused(number, "it is not a JSON object with a Key or ReferenceNo"))?;
                 keys.insert(key(number, row.key.as_deref(), row.reference.as_deref())?);
             }
         }
@@ -80,7 +80,7 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<HashSet<IntentKey>, Fail
             let wrong = |problem: crate::batch_report::Problem| refused(problem.line, &problem.rule);
             let mut table = Table::begin(source).map_err(cannot_be_read)?.map_err(wrong)?;
             let column = |name| table.headings().iter().position(|heading| heading == name);
-            // Only what this command wrote was defused, and its heading is in lower case.
+            // Only a file that this command wrote has escaped formulas, and its heading is in lower case.
             let (named, reference, ours) = (column("Key"), column("ReferenceNo"), column("key"));
             if named.or(reference).or(ours).is_none() {
                 return Err(refused(table.line(), "the header has no column Key, ReferenceNo or key"));
@@ -92,7 +92,7 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<HashSet<IntentKey>, Fail
                         .map(|index| table.cell(index).map_err(|rule| refused(table.line(), rule)))
                         .transpose()
                 };
-                let ours = cell(ours)?.map(csv_file::undone);
+                let ours = cell(ours)?.map(csv_file::unescape_formulas);
                 keys.insert(key(table.line(), cell(named)?.or(ours.as_deref()), cell(reference)?)?);
             }
         }
@@ -100,7 +100,7 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<HashSet<IntentKey>, Fail
     Ok(keys)
 }
 
-/// A row of a billing run, or what came of one.
+/// A row of a billing run or of its results.
 #[derive(Deserialize)]
 struct Keyed {
     #[serde(rename = "Key", alias = "key")]

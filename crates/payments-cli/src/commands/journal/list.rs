@@ -7,7 +7,7 @@ use payments_journal::{Cursor, Intent, IntentState, Journal, Page, StateName, Ve
 use payments_model::Amount;
 use serde::{Serialize, Serializer};
 
-use super::Ended;
+use super::CommandError;
 use crate::args::journal::ListArguments;
 use crate::intent_object::IntentObject;
 use crate::journal_place::{JournalPlace, store_failure};
@@ -17,15 +17,19 @@ use crate::stdout;
 use crate::style::{Style, Tone, for_terminal};
 use crate::text::timestamp;
 
-/// Rows that are held in memory together.
+/// How many rows are in memory at once.
 const PAGE: usize = 1000;
 
-/// Writes the intents as they are read, so that any number of them needs the same memory.
-pub(super) async fn run(place: &JournalPlace, output: Output, asked: &ListArguments) -> Result<(), Ended> {
-    let journal = place.open_what_is_there().await?;
+/// Writes the intents as they are read, so that memory does not depend on their number.
+pub(super) async fn run(
+    place: &JournalPlace,
+    output: Output,
+    asked: &ListArguments,
+) -> Result<(), CommandError> {
+    let journal = place.open_existing().await?;
     let states = if asked.unresolved { StateName::UNRESOLVED } else { asked.states.asked() };
     let mut out = stdout::buffered();
-    let unwritten = |error: io::Error| Ended::Unwritten("listed", error);
+    let unwritten = |error: io::Error| CommandError::Unwritten("listed", error);
     if output.is_text() {
         let mut table = Table::new(output.style());
         for_each_page(&journal, states, |page| {
@@ -50,20 +54,20 @@ pub(super) async fn run(place: &JournalPlace, output: Output, asked: &ListArgume
     }
 }
 
-/// Reads the pages one after the other. What cannot be read after the first of them leaves a torn result.
+/// Reads one page after another. A failure after the first page leaves a partial result.
 pub(super) async fn for_each_page(
     journal: &Journal,
     states: &[StateName],
     mut write: impl FnMut(&Page) -> io::Result<()>,
-) -> Result<(), Ended> {
+) -> Result<(), CommandError> {
     let mut after: Option<Cursor> = None;
     loop {
         let page = match journal.list(states, after, PAGE).await {
             Ok(page) => page,
             Err(error) if after.is_none() => return Err(error.into()),
-            Err(error) => return Err(Ended::Torn(Box::new(store_failure(&error)))),
+            Err(error) => return Err(CommandError::Partial(Box::new(store_failure(&error)))),
         };
-        write(&page).map_err(|error| Ended::Unwritten("read", error))?;
+        write(&page).map_err(|error| CommandError::Unwritten("read", error))?;
         after = page.next;
         if after.is_none() {
             return Ok(());
@@ -71,10 +75,10 @@ pub(super) async fn for_each_page(
     }
 }
 
-/// The lines of some intents after the others, and at the end what they come to.
+/// A table of intents, written page by page, with sums at the end.
 pub(super) struct Table {
     style: Style,
-    /// Of the columns so far: each page is as wide as the widest before it.
+    /// The widths of the columns so far, which never shrink.
     widths: [usize; COLUMNS.len()],
     has_heading: bool,
     tallies: [(&'static str, Tally); SUMS.len()],
@@ -82,7 +86,7 @@ pub(super) struct Table {
 
 const COLUMNS: [&str; 6] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "TRANSACTION", "REFERENCE"];
 
-/// What is summed apart: the states, and of what a person has resolved whether the money moved.
+/// The sums: one for each state, and two for resolved intents.
 const SUMS: [&str; 7] = [
     "sending",
     "processed",
@@ -93,7 +97,7 @@ const SUMS: [&str; 7] = [
     "resolved (not processed)",
 ];
 
-/// The one that is aligned at its end.
+/// The column that is aligned to the right.
 const AMOUNT: usize = 2;
 
 impl Table {
@@ -102,7 +106,7 @@ impl Table {
         Self { style, widths: COLUMNS.map(str::len), has_heading: false, tallies }
     }
 
-    /// The lines of these, which are counted.
+    /// The lines of a page, which are added to the sums.
     pub(super) fn page(&mut self, intents: &[Intent]) -> String {
         let rows: Vec<_> = intents.iter().map(|intent| (cells(intent), tone(&intent.state))).collect();
         for intent in intents {
@@ -130,11 +134,11 @@ impl Table {
         text
     }
 
-    /// What all of them come to, by state.
+    /// The sums.
     pub(super) fn summary(&self) -> String {
         let rows: Vec<_> = self.tallies.iter().filter(|(_, tally)| tally.count > 0).collect();
         if rows.is_empty() {
-            return format!("{}\n", self.style.paint(Tone::Faint, "none"));
+            return format!("{}\n", self.style.paint(Tone::Dim, "none"));
         }
         let mut text = "\n".to_owned();
         for (name, tally) in rows {
@@ -177,10 +181,10 @@ fn cells(intent: &Intent) -> [String; COLUMNS.len()] {
     ]
 }
 
-/// The state's name with what says the most about it, such as `unknown (crash)`.
+/// The state's name with its most important detail, such as `unknown (crash)`.
 pub(super) fn state(state: &IntentState) -> String {
     let name = state.name().as_str();
-    let more = match state {
+    let detail = match state {
         IntentState::Rejected(failure) => match failure.http_status {
             Some(status) => format!("HTTP {status}"),
             None => failure.kind.to_string(),
@@ -192,24 +196,24 @@ pub(super) fn state(state: &IntentState) -> String {
         },
         _ => return name.to_owned(),
     };
-    format!("{name} ({more})")
+    format!("{name} ({detail})")
 }
 
-/// How the state looks.
+/// The colour of the state.
 pub(super) fn tone(state: &IntentState) -> Tone {
     match state {
-        IntentState::Processed { .. } => Tone::Good,
-        IntentState::Rejected(_) => Tone::Bad,
-        IntentState::Sending | IntentState::Unknown(_) => Tone::Doubtful,
-        _ => Tone::Faint,
+        IntentState::Processed { .. } => Tone::Success,
+        IntentState::Rejected(_) => Tone::Error,
+        IntentState::Sending | IntentState::Unknown(_) => Tone::Warning,
+        _ => Tone::Dim,
     }
 }
 
-/// A count and an exact sum. A void adds to the count alone: it has no amount.
+/// A count and an exact sum. A void has no amount and only adds to the count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tally {
     pub(super) count: u64,
-    /// None if it is too long to be kept exactly.
+    /// `None` if it is too large to be exact.
     sum: Option<Amount>,
 }
 
@@ -223,7 +227,7 @@ impl Tally {
 
     /// The sum for people.
     pub(super) fn sum(&self) -> String {
-        self.sum.map_or_else(|| "a sum too long to be exact".to_owned(), |sum| sum.to_string())
+        self.sum.map_or_else(|| "a sum too large to be exact".to_owned(), |sum| sum.to_string())
     }
 
     /// `1 intent`, `2 intents`.
@@ -238,7 +242,7 @@ impl Default for Tally {
     }
 }
 
-/// `sum` is null if it cannot be given exactly.
+/// `sum` is null if it is too large to be exact.
 impl Serialize for Tally {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

@@ -5,21 +5,21 @@ use std::fmt::Write as _;
 use payments_journal::Purged;
 use serde_json::json;
 
-use super::Ended;
+use super::CommandError;
 use crate::args::journal::Age;
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
 use crate::text::timestamp;
 
-pub(super) async fn run(place: &JournalPlace, output: Output, age: &Age) -> Result<(), Ended> {
-    let journal = place.open_what_is_there().await?;
+pub(super) async fn run(place: &JournalPlace, output: Output, age: &Age) -> Result<(), CommandError> {
+    let journal = place.open_existing().await?;
     let Purged { intents: purged, newest } = journal.purge_older_than(age.duration).await?;
     let newest = newest.map(timestamp);
-    let warning = "a purged key is new again: whoever uses it once more charges once more";
+    let warning = "a purged key is new again: using it again charges again";
     output.warn(&[warning.to_owned()]);
     if output.is_text() {
         let noun = if purged == 1 { "intent" } else { "intents" };
-        let age = &age.given;
+        let age = &age.text;
         let mut text = format!("purged {purged} {noun} that ended more than {age} ago\n");
         if let Some(newest) = newest {
             let _ = writeln!(text, "the newest of them last changed at {newest}, by the journal's own time");

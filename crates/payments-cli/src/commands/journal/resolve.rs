@@ -7,10 +7,10 @@ use payments_journal::{Intent, IntentKey, JournaledClient, Resolution, ResolveEr
 use payments_model::TransactionId;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::Ended;
+use super::CommandError;
 use super::{resolve_file, show};
 use crate::args::ClientOptions;
-use crate::args::journal::{ResolveArguments, VerdictOptions};
+use crate::args::journal::{ResolutionOptions, ResolveArguments};
 use crate::call::{self, Prepared};
 use crate::failure::{Failure, Purpose};
 use crate::intent_object::IntentObject;
@@ -21,37 +21,36 @@ use crate::settings::Settings;
 use crate::style::Style;
 use crate::text;
 
-/// Writes down what a person found out; a transaction that is named is looked up first.
+/// Records what a person found out. A transaction is looked up first.
 pub(super) async fn run(
     options: ClientOptions,
     place: &JournalPlace,
     output: Output,
     asked: ResolveArguments,
-) -> Result<(), Ended> {
-    let ResolveArguments { key, verdict: VerdictOptions { processed, not_processed: _, from }, note, by } =
-        asked;
+) -> Result<(), CommandError> {
+    let ResolveArguments { key, resolution, note, by } = asked;
+    let ResolutionOptions { processed, not_processed: _, from } = resolution;
     if options.dry_run {
-        let message =
-            "this command takes no --dry-run; nothing was changed: see it with payments journal show";
+        let message = "this command takes no --dry-run; nothing was changed: to see the intent, run payments journal show";
         return Err(Failure::invalid("usage", message).into());
     }
     let by = by.or_else(login_name).filter(|name| !name.trim().is_empty()).ok_or_else(|| {
-        Failure::invalid("usage", "nobody says who resolves it; nothing was changed: give --by NAME")
+        Failure::invalid("usage", "the login name is not known; nothing was changed: give --by NAME")
     })?;
     if let Some(path) = from {
         return resolve_file::run(options, place, output, &path, &by).await;
     }
-    let key = key.expect("the command line has a key where it has no file");
+    let key = key.expect("a key is required without a file");
     let note = note.filter(|text| !text.trim().is_empty());
     match (processed, note) {
         (Some(id), note) => {
             resolve_processed(options, place, output, (&key, id), (&by, note.as_deref())).await?.write(output)
         }
         (None, Some(note)) => {
-            // None are needed, and a key that is set all the same may be in the note.
+            // The settings are not needed, but if an API key is set, the note may contain it.
             let settings = Settings::resolve(&options).ok();
             let [by, note] = [by, note].map(|text| without_key(settings.as_ref(), &text));
-            let journal = place.open_what_is_there().await?;
+            let journal = place.open_existing().await?;
             let resolved = journal.resolve(&key, Resolution::not_processed(by).note(note)).await;
             let intent = resolved.map_err(|error| failure(&error))?;
             if is_too_early(&intent) {
@@ -66,44 +65,44 @@ pub(super) async fn run(
     }
 }
 
-/// The text as the journal may keep it. Without settings no API key is known.
+/// Masks a text for the journal. Without settings no API key is known.
 pub(super) fn without_key(settings: Option<&Settings>, text: &str) -> String {
     settings.map_or_else(|| text.to_owned(), |settings| settings.without_key(text))
 }
 
-/// What was done, where stdout does not take the result.
+/// What was done, for the message that the result could not be written to stdout.
 pub(super) const RESOLVED: &str = "resolved";
 
-/// Nobody publishes how long a request can be on its way; a day is what every report of the service covers.
+/// How long a request can be on its way is not published. Every report of the service covers a day.
 pub(super) fn is_too_early(intent: &Intent) -> bool {
     const SOON: Duration = Duration::from_hours(24);
 
     intent.begun_at.elapsed().is_ok_and(|elapsed| elapsed < SOON)
 }
 
-/// What a warning says of such an intent.
+/// The warning about such an intent.
 pub(super) const TOO_EARLY: &str =
-    "was sent less than 24 hours ago, and a request that is stuck on its way may still be processed: wait";
+    "was sent less than 24 hours ago, and a request that is delayed on its way may still be processed: wait";
 
-/// Looks the transaction up and writes down that the key was processed as it.
+/// Looks up the transaction and records that the key was processed as it.
 async fn resolve_processed(
     options: ClientOptions,
     place: &JournalPlace,
     output: Output,
     (key, id): (&IntentKey, String),
     (by, note): (&str, Option<&str>),
-) -> Result<Matched, Failure> {
+) -> Result<ResolvedIntent, Failure> {
     let read = move || Ok(TransactionId::new(id)?);
     let prepared = Prepared::new(options, output, |client, _| client, read).await?;
     let Prepared { settings, client, call: id, mut interrupt } = prepared;
     let (by, note) = (settings.without_key(by), note.map(|note| settings.without_key(note)));
     let resolving = async {
-        let client = JournaledClient::new(client, place.open_what_is_there().await?);
+        let client = JournaledClient::new(client, place.open_existing().await?);
         match client.resolve_processed(key, &id, &by, note.as_deref()).await {
             Ok((intent, record)) => {
-                Ok(Matched { intent, record: Some(Processed::found_on_the_way(&record)) })
+                Ok(ResolvedIntent { intent, record: Some(Processed::found_record(&record)) })
             }
-            Err(error) => Err(with_the_setting_to_blame(&error, &settings)),
+            Err(error) => Err(failure_with_hints(&error, &settings)),
         }
     };
     tokio::select! {
@@ -116,20 +115,21 @@ async fn resolve_processed(
     }
 }
 
-/// An intent, and the transaction that a person says it is. Nothing but a person can compare them, so both are shown.
-pub(super) struct Matched {
+/// A resolved intent, and the record of the transaction that it was resolved as. Only a person can compare them, so both are
+/// shown.
+pub(super) struct ResolvedIntent {
     pub(super) intent: Intent,
     pub(super) record: Option<Processed>,
 }
 
-impl Matched {
-    fn write(&self, output: Output) -> Result<(), Ended> {
+impl ResolvedIntent {
+    fn write(&self, output: Output) -> Result<(), CommandError> {
         if !output.is_text() {
             return super::print_json(RESOLVED, self);
         }
         let key = &self.intent.key;
         let lines = self.lines(output.style());
-        let advice = format!("compare them: if it is not what {key} was to pay, resolve the key anew\n");
+        let advice = format!("compare them: if this is not the payment of {key}, resolve the key again\n");
         super::print(RESOLVED, &(lines + &advice))
     }
 
@@ -141,8 +141,8 @@ impl Matched {
     }
 }
 
-/// The intent as every command shows it, and `record` as `transaction get` shows it.
-impl Serialize for Matched {
+/// The members of the intent, and `record` as `transaction get` shows it.
+impl Serialize for ResolvedIntent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { intent, record } = self;
         let mut object = serializer.serialize_map(None)?;
@@ -154,10 +154,10 @@ impl Serialize for Matched {
     }
 }
 
-fn with_the_setting_to_blame(error: &ResolveError, settings: &Settings) -> Failure {
+fn failure_with_hints(error: &ResolveError, settings: &Settings) -> Failure {
     match error.look_up_error() {
         Some(look_up) => {
-            let failure = call::refused(look_up, settings).of_a(Purpose::FindTransaction);
+            let failure = call::failure_of(look_up, settings).for_purpose(Purpose::FindTransaction);
             Failure { message: error.to_string(), ..failure }
         }
         None => failure(error),
@@ -178,7 +178,7 @@ fn failure(error: &ResolveError) -> Failure {
     Failure::invalid(kind, error.to_string())
 }
 
-/// Who is at the keyboard, as the shell has it.
+/// The login name, from the environment.
 fn login_name() -> Option<String> {
     ["USER", "LOGNAME", "USERNAME"]
         .iter()

@@ -1,4 +1,4 @@
-//! `payments journal resolve --from`: every row is checked and every transaction looked up before one row is written.
+//! `payments journal resolve --from`: every row is checked and every transaction looked up before anything is written.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -12,9 +12,9 @@ use payments_model::{Amount, TransactionId, TransactionRecord};
 use serde::{Serialize, Serializer};
 use tokio::task::JoinSet;
 
-use super::Ended;
+use super::CommandError;
 use super::list::{Tally, for_each_page};
-use super::resolve::{self, Matched, RESOLVED, TOO_EARLY};
+use super::resolve::{self, RESOLVED, ResolvedIntent, TOO_EARLY};
 use crate::args::ClientOptions;
 use crate::batch_report::{Problem, Problems};
 use crate::call::{self, Prepared};
@@ -27,19 +27,19 @@ use crate::report::{FailedDocument, Processed};
 use crate::row_file::{Role, RowFile};
 use crate::settings::Settings;
 
-/// One row of the file: what a person found out.
+/// A row of the file: what a person found out.
 struct Row {
     line: u64,
     key: IntentKey,
-    /// The transaction, or none if it was not processed.
+    /// The transaction, or `None` if the key was not processed.
     id: Option<TransactionId>,
     note: Option<String>,
-    /// In an exported file that still has it.
+    /// From an exported file, if the column is still there.
     amount: Option<Amount>,
 }
 
-/// A row and the intent of unknown outcome that it speaks of.
-struct Finding {
+/// A row and its intent, whose outcome is unknown.
+struct CheckedRow {
     row: Row,
     intent: Intent,
     record: Option<TransactionRecord>,
@@ -51,19 +51,19 @@ pub(super) async fn run(
     output: Output,
     path: &Path,
     by: &str,
-) -> Result<(), Ended> {
+) -> Result<(), CommandError> {
     if place.has(path) {
         return Err(Role::Resolutions.refused(" is the journal or belongs to it").into());
     }
     let file = RowFile::open(path, Role::Resolutions)?;
     let mut problems = Problems::of(file.name.clone(), Role::Resolutions);
     let mut rows = read(file, &mut problems)
-        .map_err(|error| Role::Resolutions.refused(" cannot be read").because(&error))?;
+        .map_err(|error| Role::Resolutions.refused(" cannot be read").with_cause(&error))?;
     let (client, settings, mut interrupt) = if rows.iter().any(|row| row.id.is_some()) {
         let prepared = Prepared::new(options, output, |client, _| client, || Ok(())).await?;
         (Some(prepared.client), Some(prepared.settings), prepared.interrupt)
     } else {
-        // None are needed, and a key that is set all the same may be in any cell.
+        // The settings are not needed, but if an API key is set, any cell may contain it.
         let settings = Settings::resolve(&options).ok();
         (None, settings, Interrupt::install().map_err(|error| call::cannot_start(&error))?)
     };
@@ -74,16 +74,16 @@ pub(super) async fn run(
         *note = resolve::without_key(settings, note);
     }
     let by = &resolve::without_key(settings, by);
-    let journal = place.open_what_is_there().await?;
+    let journal = place.open_existing().await?;
     let checking = async {
-        let mut findings = unknown(&journal, rows, is_secret, &mut problems).await?;
-        find_taken(&journal, &findings, &mut problems).await?;
+        let mut rows = check(&journal, rows, is_secret, &mut problems).await?;
+        check_transactions(&journal, &rows, &mut problems).await?;
         if let (Some(client), Some(settings)) = (&client, settings) {
-            look_up(client, settings, &mut findings, &mut problems).await?;
+            look_up(client, settings, &mut rows, &mut problems).await?;
         }
-        Ok::<_, Ended>(findings)
+        Ok::<_, CommandError>(rows)
     };
-    let findings = tokio::select! {
+    let rows = tokio::select! {
         biased;
         checked = checking => checked?,
         signal = interrupt.arrived() => return Err(Failure::not_processed(
@@ -93,13 +93,13 @@ pub(super) async fn run(
     };
     if !problems.is_empty() {
         problems.sort();
-        return Err(Ended::Refused(Box::new(problems)));
+        return Err(CommandError::InvalidFile(Box::new(problems)));
     }
-    write(&journal, findings, by, &mut interrupt).await.show(output)
+    write(&journal, rows, by, &mut interrupt).await.show(output)
 }
 
-/// The rows that can be read. A heading may be in any case and have underscores. Other columns are not looked at, but for the
-/// amount of an exported file: it shows that the cells of several rows were mixed up.
+/// The valid rows. A heading may be in any case and have underscores. Other columns are ignored, except for the amount in an
+/// exported file, which shows if the cells of several rows were mixed up.
 fn read(mut file: RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
     let mut table = match Table::begin(file.rewound()?)? {
         Ok(table) => table,
@@ -120,7 +120,7 @@ fn read(mut file: RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
         None
     });
     let [Some(key), Some(id), Some(note)] = columns else { return Ok(Vec::new()) };
-    // An apostrophe in a file that a person wrote is part of the cell.
+    // In a file that a person wrote, an apostrophe is part of the cell.
     let is_exported =
         ["key", "transaction_id", "note"].iter().all(|name| table.headings().iter().any(|it| it == name));
     let amount = table.headings().iter().position(|heading| is_exported && heading == "amount");
@@ -134,7 +134,9 @@ fn read(mut file: RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
             continue;
         }
         let cell = |index| {
-            table.cell(index).map(|cell| if is_exported { csv_file::undone(cell) } else { cell.to_owned() })
+            table
+                .cell(index)
+                .map(|cell| if is_exported { csv_file::unescape_formulas(cell) } else { cell.to_owned() })
         };
         let key = cell(key).map_err(str::to_owned);
         let key = match key.and_then(|key| IntentKey::new(key).map_err(|error| error.rule().to_owned())) {
@@ -144,10 +146,10 @@ fn read(mut file: RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
                 continue;
             }
         };
-        let mut complain = |field, rule: String| problems.push(Problem::new(line, field, rule).of(&key));
+        let mut report = |field, rule: String| problems.push(Problem::new(line, field, rule).of(&key));
         let first = *lines.entry(key.clone()).or_insert(line);
         if first != line {
-            complain("Key", format!("is the same as in line {first}"));
+            report("Key", format!("is the same as in line {first}"));
         }
         let id = match cell(id) {
             Ok(text) if text.is_empty() => Ok(None),
@@ -161,12 +163,12 @@ fn read(mut file: RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
         let note = cell(note).map(|text| Some(text).filter(|text| !text.trim().is_empty()));
         let amount = amount.and_then(|index| cell(index).ok()?.trim().parse().ok());
         match (id, note) {
-            (Err(rule), _) => complain("TransactionId", rule),
-            (_, Err(rule)) => complain("Note", rule.to_owned()),
+            (Err(rule), _) => report("TransactionId", rule),
+            (_, Err(rule)) => report("Note", rule.to_owned()),
             (Ok(None), Ok(None)) => {
                 let rule = "is required where there is no TransactionId: say how you know that it was not processed, \
-                            or take the row out of the file if you do not know";
-                complain("Note", rule.to_owned());
+                            or remove the row from the file if you do not know";
+                report("Note", rule.to_owned());
             }
             (Ok(id), Ok(note)) => rows.push(Row { line, key, id, note, amount }),
         }
@@ -177,14 +179,14 @@ fn read(mut file: RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The rows whose keys are unknown now.
-async fn unknown(
+/// Checks that each row's key is unknown now and that the row can resolve it.
+async fn check(
     journal: &Journal,
     rows: Vec<Row>,
     is_secret: impl Fn(&str) -> bool,
     problems: &mut Problems,
-) -> Result<Vec<Finding>, Failure> {
-    let mut findings = Vec::new();
+) -> Result<Vec<CheckedRow>, Failure> {
+    let mut checked = Vec::new();
     for row in rows {
         if is_secret(row.key.as_str()) {
             problems.push(Problem::new(row.line, "Key", "must not hold the API key"));
@@ -198,47 +200,50 @@ async fn unknown(
                     problems.push(Problem::new(row.line, "Note", rule).of(&row.key));
                 }
                 if row.amount.is_some() && row.amount != intent.request.amount {
-                    let rule =
-                        "is not what the key was to pay: compare the row with `payments journal show KEY`";
+                    let rule = "is not the amount of the key's payment: compare the row with `payments journal show KEY`";
                     problems.push(Problem::new(row.line, "amount", rule).of(&row.key));
                 }
-                findings.push(Finding { row, intent, record: None });
+                checked.push(CheckedRow { row, intent, record: None });
                 continue;
             }
             Some(Intent { state: IntentState::Resolved { resolution, .. }, .. }) => {
-                let says_the_same = match &resolution.verdict {
+                let is_the_same = match &resolution.verdict {
                     Verdict::Processed(id) => row.id.as_ref() == Some(id),
                     Verdict::NotProcessed => row.id.is_none(),
                 };
                 let by = &resolution.by;
-                if says_the_same {
-                    format!("was resolved the same way before, by {by}: take this row out of the file")
+                if is_the_same {
+                    format!("was already resolved the same way, by {by}: remove this row from the file")
                 } else {
                     format!(
-                        "was resolved otherwise before, by {by}: take this row out of the file, and correct the key alone with \
-                         `payments journal resolve KEY`"
+                        "was already resolved differently, by {by}: remove this row from the file, and correct the key alone \
+                         with `payments journal resolve KEY`"
                     )
                 }
             }
             Some(Intent { state: IntentState::Sending, .. }) => {
-                "is being sent at this moment: wait until it has ended".to_owned()
+                "is being sent now: wait until it has ended".to_owned()
             }
             Some(intent) => {
                 let state = super::list::state(&intent.state);
-                format!("is not unknown but {state}: take this row out of the file")
+                format!("is not unknown but {state}: remove this row from the file")
             }
             None => "is not in the journal".to_owned(),
         };
         problems.push(Problem::new(row.line, "Key", rule).of(&row.key));
     }
-    Ok(findings)
+    Ok(checked)
 }
 
-/// Finds the transactions that are in the file twice, or that another key has. As in the journal, a payment is compared with
-/// payments and a void with voids.
-async fn find_taken(journal: &Journal, findings: &[Finding], problems: &mut Problems) -> Result<(), Ended> {
+/// Reports transactions that are in the file twice, or that belong to another key. As in the journal, payments are compared
+/// with payments and voids with voids.
+async fn check_transactions(
+    journal: &Journal,
+    rows: &[CheckedRow],
+    problems: &mut Problems,
+) -> Result<(), CommandError> {
     let mut named: HashMap<(bool, &TransactionId), &Row> = HashMap::new();
-    for Finding { row, intent, .. } in findings {
+    for CheckedRow { row, intent, .. } in rows {
         let Some(id) = &row.id else { continue };
         match named.entry((intent.is_void(), id)) {
             Entry::Vacant(entry) => {
@@ -264,42 +269,42 @@ async fn find_taken(journal: &Journal, findings: &[Finding], problems: &mut Prob
         Ok(())
     });
     found.await.map_err(|ended| match ended {
-        // Nothing stands on stdout.
-        Ended::Torn(failure) => Ended::Failed(failure),
+        // Nothing was written to stdout.
+        CommandError::Partial(failure) => CommandError::Failed(failure),
         other => other,
     })
 }
 
-/// Chosen by this command: a handful of look-ups is quick enough for a person, and no load for the service.
+/// Chosen by this command: fast enough for a person, and little load for the service.
 const LOOKED_UP_AT_ONCE: usize = 4;
 
-/// Looks every transaction up. One that cannot be looked up for another reason than that there is none ends all.
+/// Looks up every transaction. A lookup that fails for any reason other than a missing transaction ends the command.
 async fn look_up(
     client: &Client,
     settings: &Settings,
-    findings: &mut [Finding],
+    rows: &mut [CheckedRow],
     problems: &mut Problems,
 ) -> Result<(), Failure> {
-    let ids: Vec<_> = findings.iter().map(|finding| finding.row.id.clone()).collect();
-    let mut waiting = ids.into_iter().enumerate().filter_map(|(place, id)| Some((place, id?)));
-    let mut asked = JoinSet::new();
+    let ids: Vec<_> = rows.iter().map(|checked| checked.row.id.clone()).collect();
+    let mut waiting = ids.into_iter().enumerate().filter_map(|(index, id)| Some((index, id?)));
+    let mut lookups = JoinSet::new();
     loop {
-        for (place, id) in waiting.by_ref().take(LOOKED_UP_AT_ONCE - asked.len()) {
+        for (index, id) in waiting.by_ref().take(LOOKED_UP_AT_ONCE - lookups.len()) {
             let client = client.clone();
-            asked.spawn(async move { (place, client.transaction(&id).await) });
+            lookups.spawn(async move { (index, client.transaction(&id).await) });
         }
-        let Some(ended) = asked.join_next().await else { return Ok(()) };
-        let (place, found) =
+        let Some(ended) = lookups.join_next().await else { return Ok(()) };
+        let (index, found) =
             ended.map_err(|_| Failure::not_processed("internal", "internal error; nothing was changed"))?;
-        let Finding { row, intent, record } = &mut findings[place];
+        let CheckedRow { row, intent, record } = &mut rows[index];
         let rule = match found {
-            // Another server's 404 says nothing of the transaction.
+            // Another server's 404 says nothing about the transaction.
             Err(error) if error.is_not_found() && !error.is_intermediary() => {
                 "is not known to the service (HTTP 404)".to_owned()
             }
-            Err(error) => return Err(unclear(row, &error, settings)),
+            Err(error) => return Err(lookup_failure(row, &error, settings)),
             Ok(found) if row.id.as_ref() != Some(&found.transaction_id) => {
-                "leads to the record of another transaction: look at it with `payments transaction get`"
+                "returns the record of another transaction: check it with `payments transaction get`"
                     .to_owned()
             }
             Ok(found) => {
@@ -308,34 +313,34 @@ async fn look_up(
                 if contradictions.is_empty() {
                     continue;
                 }
-                format!("cannot be this intent's: {}", contradictions.join("; "))
+                format!("cannot belong to this intent: {}", contradictions.join("; "))
             }
         };
         problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
     }
 }
 
-/// Whatever the service said, the file is not to blame, and running it again is safe.
-fn unclear(row: &Row, error: &LookupError, settings: &Settings) -> Failure {
+/// Whatever the response, the file is not the cause, and running it again is safe.
+fn lookup_failure(row: &Row, error: &LookupError, settings: &Settings) -> Failure {
     let Row { line, key, .. } = row;
-    let failure = call::refused(error, settings).of_a(Purpose::FindTransaction);
+    let failure = call::failure_of(error, settings).for_purpose(Purpose::FindTransaction);
     let message =
         format!("line {line}, {key}: the transaction could not be looked up: {error}; nothing was changed");
     Failure { outcome: FailedOutcome::NotProcessed, message, ..failure }
 }
 
-/// What was written, and why not all of it, if so.
-struct Written {
-    resolved: Vec<Matched>,
+/// The intents that were resolved, and the failure if not all of them were.
+struct FileResult {
+    resolved: Vec<ResolvedIntent>,
     failure: Option<Failure>,
 }
 
-/// Writes the rows one after the other. One whose key somebody else has changed since it was checked stays as it is, and the
-/// others are written; where the journal fails, those after it are not.
-async fn write(journal: &Journal, findings: Vec<Finding>, by: &str, interrupt: &mut Interrupt) -> Written {
-    let (count, mut resolved, mut left) = (findings.len(), Vec::new(), Vec::new());
+/// Resolves one row after another. A key that has changed since it was checked stays unchanged, and the other rows are
+/// resolved. If the journal fails, the rows after that are not resolved.
+async fn write(journal: &Journal, rows: Vec<CheckedRow>, by: &str, interrupt: &mut Interrupt) -> FileResult {
+    let (count, mut resolved, mut left) = (rows.len(), Vec::new(), Vec::new());
     let mut stop = None;
-    for Finding { row, intent, record } in findings {
+    for CheckedRow { row, intent, record } in rows {
         if let Some(signal) = interrupt.has_arrived().await {
             stop = Some(Failure::not_processed("interrupted", format!("interrupted by {signal}")));
             break;
@@ -348,13 +353,13 @@ async fn write(journal: &Journal, findings: Vec<Finding>, by: &str, interrupt: &
         let resolution = note.into_iter().fold(resolution, Resolution::note);
         match journal.resolve_unknown(&intent, resolution).await {
             Ok(intent) => {
-                let record = record.as_ref().map(Processed::found_on_the_way);
-                resolved.push(Matched { intent, record });
+                let record = record.as_ref().map(Processed::found_record);
+                resolved.push(ResolvedIntent { intent, record });
             }
             Err(error) => {
-                let error_text = error.to_string();
-                // Of this row alone.
-                let why = error_text.strip_suffix("; nothing was changed").unwrap_or(&error_text);
+                let message = error.to_string();
+                // True of this row only.
+                let why = message.strip_suffix("; nothing was changed").unwrap_or(&message);
                 left.push(format!("line {line}, {key}: {why}"));
                 if let Some(error) = error.store_error() {
                     stop = Some(store_failure(error));
@@ -369,24 +374,24 @@ async fn write(journal: &Journal, findings: Vec<Finding>, by: &str, interrupt: &
         stopped.advice.is_partly_done = !resolved.is_empty();
         let why = if left.is_empty() { stopped.message } else { left.join("; ") };
         let message = format!(
-            "{} of {count} rows were resolved; {why}; take the resolved rows out of the file and run it again",
+            "{} of {count} rows were resolved; {why}; remove the resolved rows from the file and run it again",
             resolved.len()
         );
         Failure { outcome: FailedOutcome::NotProcessed, message, ..stopped }
     });
-    Written { resolved, failure }
+    FileResult { resolved, failure }
 }
 
-impl Written {
+impl FileResult {
     fn tallies(&self) -> [Tally; 2] {
         let mut tallies = [Tally::default(), Tally::default()];
-        for Matched { intent, record } in &self.resolved {
+        for ResolvedIntent { intent, record } in &self.resolved {
             tallies[usize::from(record.is_none())].add(intent);
         }
         tallies
     }
 
-    fn show(self, output: Output) -> Result<(), Ended> {
+    fn show(self, output: Output) -> Result<(), CommandError> {
         let written = if output.is_text() {
             let early =
                 self.resolved.iter().filter(|it| it.record.is_none() && resolve::is_too_early(&it.intent));
@@ -397,29 +402,28 @@ impl Written {
                 self.tallies().map(|it| format!("{}, {}", it.intents(), it.sum()));
             writeln!(
                 text,
-                "resolved as processed: {processed}; as not processed, to be sent again: {not_processed}\n\
-                 compare each record with its intent: if it is not what the key was to pay, resolve that key anew"
+                "resolved as processed: {processed}; as not processed, may be sent again: {not_processed}\n\
+                 compare each record with its intent: if it is not the payment of the key, resolve that key again"
             )
             .expect("a String takes every write");
             super::print(RESOLVED, &text)
         } else {
             super::print_json(RESOLVED, &self)
         };
-        // What was not resolved matters more than that nobody reads stdout.
-        self.failure.map_or(written, |failure| Err(Ended::Torn(Box::new(failure))))
+        // The rows that were not resolved matter more than a failed write to stdout.
+        self.failure.map_or(written, |failure| Err(CommandError::Partial(Box::new(failure))))
     }
 }
 
-/// The members of every failed command, if not all was written; then counts and sums, and each intent as the single
-/// `resolve` shows it.
-impl Serialize for Written {
+/// The members of a failed command, if not all rows were resolved; then counts and sums, and each intent as in `resolve KEY`.
+impl Serialize for FileResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Document<'a> {
             #[serde(flatten)]
             failed: Option<FailedDocument<'a>>,
             resolved: BTreeMap<&'static str, Tally>,
-            intents: &'a [Matched],
+            intents: &'a [ResolvedIntent],
         }
 
         let [processed, not_processed] = self.tallies();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use payments_journal::{Cursor, IntentState, Journal, StateName};
 
-use super::Ended;
+use super::CommandError;
 use super::list::Tally;
 use super::show::no_such_key;
 use crate::args::journal::RetryArguments;
@@ -12,13 +12,17 @@ use crate::failure::Failure;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 
-/// Rows that are looked at together.
+/// How many rows are in memory at once.
 const PAGE: usize = 1000;
 
-/// Reopens what was rejected with these statuses; sends nothing.
-pub(super) async fn run(place: &JournalPlace, output: Output, asked: &RetryArguments) -> Result<(), Ended> {
+/// Reopens intents that were rejected with these statuses. Sends nothing.
+pub(super) async fn run(
+    place: &JournalPlace,
+    output: Output,
+    asked: &RetryArguments,
+) -> Result<(), CommandError> {
     let RetryArguments { statuses, key } = asked;
-    let journal = place.open_what_is_there().await?;
+    let journal = place.open_existing().await?;
     let mut reopened = Tally::default();
     if let Some(key) = key {
         let found = journal.find(key).await?.ok_or_else(|| no_such_key(key))?;
@@ -26,20 +30,21 @@ pub(super) async fn run(place: &JournalPlace, output: Output, asked: &RetryArgum
             let state = super::list::state(&found.state);
             Failure::invalid(
                 "not_rejected_so",
-                format!("{key} is {state}, and not rejected with such a status; nothing was changed"),
+                format!("{key} is {state}, not rejected with one of these statuses; nothing was changed"),
             )
         })?;
         reopened.add(&intent);
     } else {
         reopen_all(&journal, statuses, &mut reopened).await.map_err(|failure| {
-            // They stay so, and running it again does the rest.
-            let done = format!("{} were reopened before: {}", reopened.intents(), failure.message);
+            // They stay reopened, and running it again reopens the rest.
+            let done =
+                format!("{} were reopened before this failure: {}", reopened.intents(), failure.message);
             Failure { message: done, ..failure }
         })?;
     }
     let next = "nothing was sent: the next call or run with these keys sends them";
     if output.is_text() {
-        let text = format!("reopened {}, {} in all; {next}\n", reopened.intents(), reopened.sum());
+        let text = format!("reopened {}, {} in total; {next}\n", reopened.intents(), reopened.sum());
         super::print("reopened", &text)
     } else {
         super::print_json("reopened", &BTreeMap::from([("reopened", reopened)]))

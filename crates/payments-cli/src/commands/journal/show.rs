@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 
-use super::Ended;
+use super::CommandError;
 use super::list;
 use crate::failure::{self, Failure};
 use crate::intent_object::{self, IntentObject, MEMBERS};
@@ -13,19 +13,19 @@ use crate::output::Output;
 use crate::style::Style;
 use crate::text;
 
-pub(super) async fn run(place: &JournalPlace, output: Output, key: &IntentKey) -> Result<(), Ended> {
-    let journal = place.open_what_is_there().await?;
+pub(super) async fn run(place: &JournalPlace, output: Output, key: &IntentKey) -> Result<(), CommandError> {
+    let journal = place.open_existing().await?;
     let intent = journal.find(key).await?.ok_or_else(|| no_such_key(key))?;
     write(&intent, "found", output)
 }
 
-/// Nothing was ever sent with this key through this journal, or it was purged.
+/// The failure for a key that was never sent through this journal, or was purged.
 pub(super) fn no_such_key(key: &IntentKey) -> Failure {
     Failure::invalid("no_such_key", format!("the journal has no intent {key}; nothing was changed"))
 }
 
 /// Shows one intent.
-pub(super) fn write(intent: &Intent, what: &'static str, output: Output) -> Result<(), Ended> {
+pub(super) fn write(intent: &Intent, what: &'static str, output: Output) -> Result<(), CommandError> {
     if output.is_text() {
         super::print(what, &lines(intent, output.style()))
     } else {
@@ -33,7 +33,7 @@ pub(super) fn write(intent: &Intent, what: &'static str, output: Output) -> Resu
     }
 }
 
-/// The state first, then what is known, then what to do.
+/// The state, then the known values, then the next step.
 pub(super) fn lines(intent: &Intent, style: Style) -> String {
     let heading = crate::style::for_terminal(&list::state(&intent.state).to_uppercase());
     let mut text = format!("{}\n", style.paint(list::tone(&intent.state), &heading));
@@ -45,7 +45,7 @@ pub(super) fn lines(intent: &Intent, style: Style) -> String {
     text
 }
 
-/// What the heading does not say, with the times last.
+/// The values that are not in the heading, with the times last.
 const SHOWN: [&str; 20] = [
     "key",
     "operation",
@@ -69,18 +69,20 @@ const SHOWN: [&str; 20] = [
     "attempts",
 ];
 
-/// What to do about it, or what may happen to it.
+/// What to do about it, or what may happen next.
 fn next(intent: &Intent) -> Option<String> {
     match &intent.state {
-        IntentState::Sending => Some("wait until it ends: its sender is alive".to_owned()),
+        IntentState::Sending => {
+            Some("wait until it ends: the process that is sending it is alive".to_owned())
+        }
         IntentState::Unknown(_) => {
             let id = intent.transaction_id().filter(|id| id.path_segment().is_ok());
             Some(format!("{}, then resolve the key", failure::after_unknown(id, intent.request.search_by())))
         }
         IntentState::NotProcessed(_) => Some("the key may be sent again".to_owned()),
-        IntentState::Resolved { resolution, .. } if resolution.verdict == Verdict::NotProcessed => Some(
-            "the key may be sent again: if it was processed after all, somebody then pays twice".to_owned(),
-        ),
+        IntentState::Resolved { resolution, .. } if resolution.verdict == Verdict::NotProcessed => {
+            Some("the key may be sent again: if it was processed after all, somebody pays twice".to_owned())
+        }
         _ => None,
     }
 }

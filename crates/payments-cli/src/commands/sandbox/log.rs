@@ -1,4 +1,4 @@
-//! The log of the sandbox: a line to stderr for each request.
+//! The log of the sandbox: a line on stderr for each request.
 
 use std::time::SystemTime;
 
@@ -10,10 +10,10 @@ use crate::args::sandbox::LogShape;
 use crate::stderr;
 use crate::style::{self, Style, Tone};
 
-/// Writes a line to stderr for each request, in the shape that was asked for.
-pub(super) fn writer(asked_for: Option<LogShape>) -> Option<impl Fn(&Exchange)> {
+/// Writes a line to stderr for each request, in the requested format.
+pub(super) fn writer(requested: Option<LogShape>) -> Option<impl Fn(&Exchange)> {
     let default = if stderr::is_terminal() { LogShape::Text } else { LogShape::Off };
-    let line: fn(&Exchange) -> String = match asked_for.unwrap_or(default) {
+    let line: fn(&Exchange) -> String = match requested.unwrap_or(default) {
         LogShape::Off => return None,
         LogShape::Text => |exchange| style::for_terminal(&exchange.to_string()),
         LogShape::Pretty => |exchange| pretty(exchange, SystemTime::now(), stderr::style()),
@@ -25,7 +25,7 @@ pub(super) fn writer(asked_for: Option<LogShape>) -> Option<impl Fn(&Exchange)> 
 /// `05:29:57  token-transaction        99.00  charged     saw nothing             0.4 ms  after_commit close`.
 fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
     let time = humantime::format_rfc3339_seconds(now).to_string();
-    let time = style.paint(Tone::Faint, &time[11..19]);
+    let time = style.paint(Tone::Dim, &time[11..19]);
     let request = match exchange.operation {
         Some(operation) => operation.to_string(),
         None => style::for_terminal(&format!("{} {}", exchange.method, exchange.path)),
@@ -33,9 +33,9 @@ fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
     let amount = exchange.amount.map(|amount| amount.to_string()).unwrap_or_default();
     let did = format!("{:10}", exchange.effect.as_str().replace('_', " "));
     let did = match exchange.effect {
-        RequestEffect::Charged | RequestEffect::Voided => style.paint(Tone::Good, &did),
-        RequestEffect::Declined | RequestEffect::Refused => style.paint(Tone::Bad, &did),
-        _ => style.paint(Tone::Faint, &did),
+        RequestEffect::Charged | RequestEffect::Voided => style.paint(Tone::Success, &did),
+        RequestEffect::Declined | RequestEffect::Refused => style.paint(Tone::Error, &did),
+        _ => style.paint(Tone::Dim, &did),
     };
     let saw = match exchange.shown {
         Shown::Answer(status) => format!("saw HTTP {status}"),
@@ -45,12 +45,12 @@ fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
         _ => "saw nothing".to_owned(),
     };
     let saw = format!("{saw:19}");
-    let saw = if exchange.is_untold() { style.paint(Tone::Doubtful, &saw) } else { saw };
+    let saw = if exchange.is_untold() { style.paint(Tone::Warning, &saw) } else { saw };
     let took = format!("{:>9}", format!("{:.1} ms", exchange.took.as_secs_f64() * 1000.0));
-    let took = style.paint(Tone::Faint, &took);
+    let took = style.paint(Tone::Dim, &took);
     let fault = exchange.fault.as_ref().map(|fault| {
         let fault = format!("{} {}", fault.phase().as_str(), fault.kind().as_str());
-        format!("  {}", style.paint(Tone::Doubtful, &fault))
+        format!("  {}", style.paint(Tone::Warning, &fault))
     });
     format!("{time}  {request:17}  {amount:>11}  {did}  {saw}  {took}{}", fault.unwrap_or_default())
 }
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// What is logged of these requests, each struck by its fault, if it has one; it took 1.5 ms.
+    /// The log lines of these requests, each with its fault, as if each took 1.5 ms.
     fn logged(
         line: impl Fn(&Exchange) -> String + Send + Sync + 'static,
         requests: &[(Option<&str>, &str, &str)],
@@ -123,7 +123,7 @@ mod tests {
     const PAY: &str = "POST /api/v1/public/token-transaction";
 
     #[test]
-    fn lines_stand_under_each_other_and_say_what_was_done_beside_what_was_seen() {
+    fn pretty_lines_are_aligned() {
         let payment = |token: &str, amount: &str| {
             format!(r#"{{"TokenId":"{token}","Amount":{amount},"ConvenienceFeeActive":false}}"#)
         };
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_show_a_client_that_was_not_told() {
+    fn colour_marks_a_client_without_the_outcome() {
         let approved = r#"{"TokenId":"tok_approved","Amount":5.00,"ConvenienceFeeActive":false}"#;
         let lines = logged(
             in_style(Style::Coloured),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_nothing_that_a_terminal_could_obey() {
+    fn json_escapes_control_characters() {
         let lines = logged(as_json, &[(None, "GET /\u{9b}2J", "")]);
         assert!(lines[0].contains(r#""path":"/\u009b2J""#), "{lines:?}");
     }

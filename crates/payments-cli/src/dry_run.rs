@@ -17,28 +17,28 @@ use crate::call::Call;
 use crate::failure::Failure;
 use crate::settings::Settings;
 
-/// A request as it would be sent, but for `Host` and `Content-Length`, which belong to the connection.
+/// A request as it would be sent, except for `Host` and `Content-Length`, which belong to the connection.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Rehearsal {
+pub(crate) struct DryRun {
     pub(crate) method: String,
     pub(crate) url: String,
-    pub(crate) headers: Members<String>,
-    /// Of a POST.
-    pub(crate) body: Option<Members<Box<RawValue>>>,
+    pub(crate) headers: Fields<String>,
+    /// `None` for a GET.
+    pub(crate) body: Option<Fields<Box<RawValue>>>,
 }
 
 /// Names and values in their order.
 #[derive(Clone, Debug)]
-pub(crate) struct Members<T>(pub(crate) Vec<(String, T)>);
+pub(crate) struct Fields<T>(pub(crate) Vec<(String, T)>);
 
-impl Rehearsal {
-    /// Lets the client make the request, as it would, for a transport that keeps it.
+impl DryRun {
+    /// Lets the client send the request to a transport that only records it.
     pub(crate) async fn of<C: Call>(call: &C, settings: &Settings) -> Result<Self, Failure> {
-        let kept = Kept::default();
-        let client = settings.client_over(kept.clone()).lookup_retries(0).build();
-        let ended = call.send(&client).await;
-        let kept = kept.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match (kept, ended) {
+        let transport = RecordingTransport::default();
+        let client = settings.client_over(transport.clone()).lookup_retries(0).build();
+        let result = call.send(&client).await;
+        let recorded = transport.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match (recorded, result) {
             (Some(request), _) => Ok(Self::redacted(&request)),
             (None, Err(error)) => Err(Failure::of(&error)),
             (None, Ok(_)) => Err(Failure::not_processed("internal", "internal error; nothing was sent")),
@@ -46,7 +46,7 @@ impl Rehearsal {
     }
 
     fn redacted(request: &Request<Bytes>) -> Self {
-        // The key is known here, and may stand where it does not belong: in the address, or in a free text.
+        // The key may be where it does not belong: in the address, or in a text field.
         let key = request.headers().get(AUTHORIZATION).and_then(|key| key.to_str().ok()).unwrap_or_default();
         let shown = |text: &str| mask(text, &[key]).into_owned();
         let headers = request.headers().iter().map(|(name, value)| {
@@ -60,17 +60,17 @@ impl Rehearsal {
         let body = RequestMembers::read(request.body()).ok();
         Self {
             method: request.method().to_string(),
-            // An id in its path may be a card number in the wrong place.
+            // An id in the path may be a card number in the wrong place.
             url: shown(&request.uri().to_string()),
-            headers: Members(headers.collect()),
+            headers: Fields(headers.collect()),
             body: body.map(|members| redacted_members(&members, key)),
         }
     }
 }
 
-/// The members as they may be shown: the card number masked, and every other value redacted that is the card's or that of no
-/// field of the interface. A redacted text is redacted where it stands in another field as well, and so is the API key.
-fn redacted_members(members: &RequestMembers<'_>, key: &str) -> Members<Box<RawValue>> {
+/// The members as they may be shown. The card number is masked. The values of other card fields, and of fields that the
+/// interface does not have, are redacted. A redacted text, and the API key, is also redacted inside other fields.
+fn redacted_members(members: &RequestMembers<'_>, key: &str) -> Fields<Box<RawValue>> {
     let text_of = |value: &str| serde_json::from_str::<String>(value).ok();
     let is_hidden = |name| FieldName::find(name).is_none_or(FieldName::is_of_card);
     let hidden = members.iter().filter(|(name, _)| is_hidden(name));
@@ -82,40 +82,40 @@ fn redacted_members(members: &RequestMembers<'_>, key: &str) -> Members<Box<RawV
             ("CardNumber", Some(number)) => to_raw_value(MaskedCard::new(number).as_str()),
             _ if is_hidden(name) => to_raw_value("[redacted]"),
             (_, text) => match mask(text.unwrap_or(value), &secrets) {
-                // As it would be sent: an amount with its digits, and a text with its lines.
+                // Exactly as it would be sent: an amount keeps its digits, and a string its escapes.
                 Cow::Borrowed(_) => RawValue::from_string(value.to_owned()),
                 Cow::Owned(masked) => to_raw_value(&masked),
             },
         };
         (printable_field_name(name).to_owned(), shown.unwrap_or_else(|_| RawValue::NULL.to_owned()))
     });
-    Members(with_unlike_names(redacted))
+    Fields(with_distinct_names(redacted))
 }
 
-/// Two names that cannot be shown would be alike, and one of them lost to most readers of JSON. A name that can be shown
-/// has no space, so that a number behind one makes no third alike.
-fn with_unlike_names<T>(members: impl Iterator<Item = (String, T)>) -> Vec<(String, T)> {
+/// Names that cannot be shown have the same replacement, and most JSON parsers would drop all but one. A number after a
+/// space makes them distinct, because a name that can be shown has no space.
+fn with_distinct_names<T>(members: impl Iterator<Item = (String, T)>) -> Vec<(String, T)> {
     let mut seen: HashMap<String, usize> = HashMap::new();
-    let unlike = members.map(|(name, value)| {
+    let distinct = members.map(|(name, value)| {
         let count = seen.entry(name.clone()).or_default();
         *count += 1;
         if *count == 1 { (name, value) } else { (format!("{name} {count}"), value) }
     });
-    unlike.collect()
+    distinct.collect()
 }
 
-/// A transport that keeps what it is to send.
+/// A transport that records the request and does not send it.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Option<Request<Bytes>>>>);
+struct RecordingTransport(Arc<Mutex<Option<Request<Bytes>>>>);
 
-impl Transport for Kept {
+impl Transport for RecordingTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.into_http());
         Err(TransportError::not_processed(TransportErrorKind::Cancelled))
     }
 }
 
-impl<T: Serialize> Serialize for Members<T> {
+impl<T: Serialize> Serialize for Fields<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
@@ -126,10 +126,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_shown_as_it_would_be_sent_unless_it_holds_a_secret() {
+    fn value_is_shown_as_sent_unless_it_has_a_secret() {
         let body = br#"{"Description":"a\n4242424242424242","Reason":"a\n\u202eb","Amount":10.50,"Pin":"x\"y","ReferenceNo":"x\"y key"}"#;
         let members = RequestMembers::read(body).expect("an object");
-        let Members(members) = redacted_members(&members, "key");
+        let Fields(members) = redacted_members(&members, "key");
         let members: Vec<_> = members.iter().map(|(name, value)| format!("{name}={}", value.get())).collect();
         assert_eq!(
             members,
@@ -144,10 +144,10 @@ mod tests {
     }
 
     #[test]
-    fn names_that_cannot_be_shown_stay_apart() {
+    fn unprintable_names_stay_distinct() {
         let members = ["a", "b", "a", "a"].map(|name| (name.to_owned(), ()));
         let names: Vec<_> =
-            with_unlike_names(members.into_iter()).into_iter().map(|(name, ())| name).collect();
+            with_distinct_names(members.into_iter()).into_iter().map(|(name, ())| name).collect();
         assert_eq!(names, ["a", "b", "a 2", "a 3"]);
     }
 }
