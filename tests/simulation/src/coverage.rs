@@ -32,7 +32,7 @@ impl Coverage {
             OperationName::ALL.iter().flat_map(|operation| Cause::all().map(|cause| (*operation, cause)));
         rows.flat_map(move |(operation, cause)| {
             let must = cause.endings(operation).must;
-            // A call that ends at once cannot be abandoned.
+            // A call that never occurs or that ends at once cannot be abandoned.
             let ends_at_once = matches!(cause, Cause::Local | Cause::Gateway(Symptom::Refuse, _));
             let is_abandonable = !must.is_empty() && !ends_at_once;
             let abandoned = is_abandonable.then_some(&Ending::Abandoned);

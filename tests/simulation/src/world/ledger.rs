@@ -44,7 +44,7 @@ impl World {
             self.known.authorisations.retain(|(_, own)| own.as_str() != id);
             match entry.voided_by {
                 Some(number) if before.voided_by.is_none() => {
-                    self.check_effect(number, tenant, Event::Voided)
+                    self.check_effect(number, tenant, Event::Voided);
                 }
                 _ => {}
             }
