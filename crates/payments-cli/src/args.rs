@@ -49,7 +49,7 @@ pub(crate) struct ClientOptions {
         long,
         global = true,
         value_name = "URL",
-        help = "Base address of the service [env: PAYMENTS_BASE_URL]"
+        help = "Base URL of the service [env: PAYMENTS_BASE_URL]"
     )]
     pub(crate) base_url: Option<String>,
 

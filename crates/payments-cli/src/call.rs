@@ -200,7 +200,7 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
             ));
         }
         if let source @ Source::Profile(_) = settings.base_url_source() {
-            hints.push(format!("the base address came from {source}"));
+            hints.push(format!("the base URL came from {source}"));
         }
     }
     hints

@@ -1,4 +1,4 @@
-//! Base address, API key, deadline, certificate authority and proxy: each from its option, else from the environment, else
+//! Base URL, API key, deadline, certificate authority and proxy: each from its option, else from the environment, else
 //! from the chosen profile.
 
 mod access;
@@ -29,7 +29,7 @@ use crate::files;
 pub(crate) struct Settings {
     endpoint: Endpoint,
     key: SecretKey,
-    /// The base address with the key masked, in case the user put it there.
+    /// The base URL with the key masked, in case the user put it there.
     shown_base_url: String,
     base_url_source: Source,
     key_source: KeySource,
@@ -89,7 +89,7 @@ impl Settings {
         self.endpoint.base_url()
     }
 
-    /// The base address for messages.
+    /// The base URL for messages.
     pub(crate) fn shown_base_url(&self) -> &str {
         &self.shown_base_url
     }
@@ -110,7 +110,7 @@ impl Settings {
     /// The hint for a 404 that is not about the id.
     pub(crate) fn path_hint(&self) -> String {
         format!(
-            "check the base address ({}), which must end in the service's path prefix, such as /api/v1/public",
+            "check the base URL ({}), which must end in the service's path prefix, such as /api/v1/public",
             self.base_url_source
         )
     }
@@ -141,7 +141,7 @@ impl Settings {
     /// A line for each setting with its source.
     pub(crate) fn described(&self) -> Vec<String> {
         let mut lines = vec![
-            format!("base address {} ({})", self.shown_base_url, self.base_url_source),
+            format!("base URL {} ({})", self.shown_base_url, self.base_url_source),
             format!("API key ({})", self.key_source),
             format!("deadline {:?} ({})", self.timeout(), self.timeout_source),
         ];
@@ -219,7 +219,7 @@ fn base_url(
                 return Err(Failure::invalid(
                     "configuration",
                     format!(
-                        "no base address is set; nothing was sent: give {name} a base_url, \
+                        "no base URL is set; nothing was sent: give {name} a base_url, \
                          or give --base-url or set PAYMENTS_BASE_URL"
                     ),
                 ));
@@ -227,7 +227,7 @@ fn base_url(
             None => {
                 return Err(Failure::invalid(
                     "configuration",
-                    "no base address is set; nothing was sent: choose a --profile, \
+                    "no base URL is set; nothing was sent: choose a --profile, \
                      give --base-url or set PAYMENTS_BASE_URL",
                 ));
             }
@@ -235,7 +235,7 @@ fn base_url(
     };
     // With a placeholder key, so that a wrong address and a missing key are reported together.
     if let Err(error) = Endpoint::new(&base_url, ApiKey::new("any")?) {
-        return Err(Failure::from(error).hint(format!("the base address came from {source}")));
+        return Err(Failure::from(error).hint(format!("the base URL came from {source}")));
     }
     Ok((base_url, source))
 }
@@ -364,7 +364,7 @@ fn warnings(profile: Option<&Profile>, base_url: &Source, key: &KeySource) -> Ve
     let Some(Profile { name, base_url: own_url, key: own_key, .. }) = profile else { return Vec::new() };
     let mut warnings = Vec::new();
     if let (Some(_), Source::Variable(variable)) = (own_url, base_url) {
-        warnings.push(format!("{variable} is set and overrides the base address of {name}"));
+        warnings.push(format!("{variable} is set and overrides the base URL of {name}"));
     }
     if let (
         Some(_),

@@ -120,7 +120,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// The path prefix of the interface version. Every base address ends with it.
+/// The path prefix of the interface version. Every base URL ends with it.
 const PATH_PREFIX: &str = "/api/v1/public";
 
 /// The target of a request line.

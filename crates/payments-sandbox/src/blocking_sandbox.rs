@@ -56,7 +56,7 @@ impl BlockingSandbox {
         Ok(Self { info, thread: Some(thread) })
     }
 
-    /// The base address for clients, such as `http://127.0.0.1:40123/api/v1/public`.
+    /// The base URL for clients, such as `http://127.0.0.1:40123/api/v1/public`.
     pub fn base_url(&self) -> &str {
         &self.info.base_url
     }

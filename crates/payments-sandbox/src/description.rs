@@ -8,7 +8,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 ///
 /// It has the five operations with every field, both envelopes and every error. It says for each fact whether the interface
 /// states it or this SDK chose it. Its server is the relative address `/api/v1/public`: pass the
-/// [base address](crate::Sandbox::base_url) of a running sandbox to a tool. The responses of armed faults are not in it.
+/// [base URL](crate::Sandbox::base_url) of a running sandbox to a tool. The responses of armed faults are not in it.
 pub const OPENAPI: &str = include_str!("../openapi.json");
 
 /// The table of [test values](payments_fake::test_values) as JSON: `{"values": [{"field", "value", "effect", "result"}]}`.

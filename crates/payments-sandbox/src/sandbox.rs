@@ -62,7 +62,7 @@ impl Sandbox {
         SandboxBuilder::new()
     }
 
-    /// The base address for clients, such as `http://127.0.0.1:40123/api/v1/public`.
+    /// The base URL for clients, such as `http://127.0.0.1:40123/api/v1/public`.
     ///
     /// If the sandbox listens on every address, this is the loopback address.
     pub fn base_url(&self) -> String {

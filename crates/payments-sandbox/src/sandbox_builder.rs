@@ -137,7 +137,7 @@ impl SandboxBuilder {
     }
 
     /// Serves over https with this certificate chain and private key, both in PEM. The certificate must be for the address
-    /// that the sandbox listens on, or clients do not accept its base address.
+    /// that the sandbox listens on, or clients do not accept its base URL.
     pub fn tls_pem(mut self, certificate_chain: impl Into<String>, private_key: impl Into<String>) -> Self {
         self.encryption = Encryption::Provided(Certificate {
             chain: certificate_chain.into(),

@@ -22,7 +22,7 @@ use crate::{BuildError, UreqTransport};
 /// let client = payments_ureq::client(endpoint)?;
 ///
 /// let error = client.transaction(&"txn_1".parse()?).unwrap_err();
-/// assert!(error.to_string().contains("no connection could be made"));
+/// assert!(error.to_string().contains("could not connect"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn client(endpoint: Endpoint) -> Result<Client, BuildError> {

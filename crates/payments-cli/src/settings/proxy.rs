@@ -57,7 +57,7 @@ impl Proxy {
         Ok(Some(Self { address, host_and_port, source }))
     }
 
-    /// Refuses a base address that the transport would not use with this proxy: card data and key would cross the network
+    /// Refuses a base URL that the transport would not use with this proxy: card data and key would cross the network
     /// unencrypted.
     pub(super) fn check(&self, base_url: &str) -> Result<(), Failure> {
         let is_plain = base_url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http:"));
@@ -69,7 +69,7 @@ impl Proxy {
         if is_plain && is_elsewhere() {
             return Err(Failure::invalid(
                 "configuration",
-                "a plain http base address cannot be used with a proxy on another machine, because card data and API \
+                "a plain http base URL cannot be used with a proxy on another machine, because card data and API \
                  key would cross the network unencrypted; nothing was sent: use https, or no proxy",
             )
             .hint(format!("the proxy came from {}", self.source)));

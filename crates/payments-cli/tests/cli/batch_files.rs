@@ -145,7 +145,7 @@ b,tok,,92233720368547758.07,true,,
             "6 ConvenienceFeeActive is required",
             "7 Key must consist of visible ASCII characters, without spaces",
             "7 Amount must be a number such as 10.50",
-            "8 ReferenceNo must not hold a card number, because it is the key of a row without Key",
+            "8 ReferenceNo must not contain a card number, because it is the key of a row without Key",
             "9 row has 6 cells, and the header has 7",
             "10 row has 8 cells, and the header has 7; a value with a comma needs quotes, and an amount needs a point \
              and not a comma",
@@ -312,7 +312,7 @@ fn only_a_nonempty_regular_file_is_read() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     std::fs::write(path("empty.csv"), "").unwrap();
     assert!(Command::new("mkfifo").arg(path("fifo")).status().unwrap().success());
-    for (path, told) in [
+    for (path, expected) in [
         (path("."), "is a directory"),
         (path("none"), "cannot be read"),
         (path("empty.csv"), "is empty"),
@@ -322,7 +322,7 @@ fn only_a_nonempty_regular_file_is_read() {
     ] {
         let error = dry_run_of(&path).failed(2, "invalid");
         let message = error["message"].as_str().unwrap();
-        assert!(message.contains(told) && message.contains("nothing was sent"), "{message}");
+        assert!(message.contains(expected) && message.contains("nothing was sent"), "{message}");
     }
 }
 

@@ -20,14 +20,14 @@ fn fleet(billing: &Billing, server: &Server) -> Vec<Running> {
     let run = || {
         let options = ["--concurrency", "4", "--journal", &server.url()];
         let arguments = ["batch", "run", &billing.path("rows.csv")];
-        billing.office.run(arguments).arguments(options).stdout(Stdio::piped()).spawn()
+        billing.workspace.run(arguments).arguments(options).stdout(Stdio::piped()).spawn()
     };
     (0..PROCESSES).map(|_| run()).collect()
 }
 
 /// The number of requests at the service. Checks that no row was sent twice.
 fn sent(billing: &Billing) -> usize {
-    let requests = billing.office.sandbox.gateway().requests();
+    let requests = billing.workspace.sandbox.gateway().requests();
     let references: Vec<_> = requests.iter().filter_map(|request| request.field("ReferenceNo")).collect();
     let distinct: HashSet<_> = references.iter().collect();
     assert_eq!((references.len(), distinct.len()), (requests.len(), requests.len()), "a row was sent twice");
@@ -57,7 +57,7 @@ fn rows_in_flight_in_a_killed_process_are_unknown_and_never_sent_again() {
     let Some(server) = Server::start() else { return };
     let billing = Billing::open();
     billing.good(60);
-    let gate = billing.office.sandbox.gateway().gate(OperationName::TokenTransaction);
+    let gate = billing.workspace.sandbox.gateway().gate(OperationName::TokenTransaction);
     let mut fleet = fleet(&billing, &server);
     while gate.held() < PROCESSES * IN_FLIGHT {
         thread::yield_now();

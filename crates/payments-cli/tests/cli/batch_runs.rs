@@ -14,14 +14,14 @@ use payments_fake::{Fault, block_on};
 use payments_tests::UnresponsivePort;
 use serde_json::{Value, json};
 
-use crate::journaled_charges::Office;
-use crate::support::{Ended, KEY, Peer, Run, answers, payments_at};
+use crate::journaled_charges::Workspace;
+use crate::support::{Ended, KEY, Peer, Run, payments_at, responses};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
 /// A sandbox with a journal, and a folder for the files of billing runs.
 pub(crate) struct Billing {
-    pub(crate) office: Office,
+    pub(crate) workspace: Workspace,
     folder: tempfile::TempDir,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn ends(ended: &Ended, code: i32, outcome: &str, stopped: Option<&str
 
 impl Billing {
     pub(crate) fn open() -> Self {
-        Self { office: Office::open(), folder: tempfile::tempdir().unwrap() }
+        Self { workspace: Workspace::open(), folder: tempfile::tempdir().unwrap() }
     }
 
     pub(crate) fn path(&self, name: &str) -> String {
@@ -71,11 +71,11 @@ impl Billing {
     }
 
     pub(crate) fn command(&self, options: &[&str]) -> Run {
-        self.command_at(self.office.sandbox.base_url(), options)
+        self.command_at(self.workspace.sandbox.base_url(), options)
     }
 
     pub(crate) fn command_at(&self, base_url: &str, options: &[&str]) -> Run {
-        let journal = self.office.journal();
+        let journal = self.workspace.journal();
         let arguments = ["batch", "run", &self.path("rows.csv"), "--journal", journal.to_str().unwrap()];
         payments_at(base_url, arguments).arguments(options.iter().copied())
     }
@@ -87,7 +87,7 @@ impl Billing {
     /// The references and amounts of all charges. Checks that none is there twice.
     #[track_caller]
     pub(crate) fn charged(&self) -> BTreeSet<(String, String)> {
-        let ledger = self.office.sandbox.gateway().ledger();
+        let ledger = self.workspace.sandbox.gateway().ledger();
         let charged: Vec<_> = ledger
             .charged()
             .map(|entry| (entry.reference_no.clone().unwrap_or_default(), entry.amount.to_string()))
@@ -103,7 +103,7 @@ impl Billing {
     }
 
     fn arm(&self, fault: Fault) {
-        self.office.sandbox.gateway().arm(fault);
+        self.workspace.sandbox.gateway().arm(fault);
     }
 }
 
@@ -128,11 +128,11 @@ fn every_row_is_charged_once_over_repeated_runs() {
         assert!(result["data"]["TransactionId"].is_string());
     }
 
-    let before = billing.office.requests();
+    let before = billing.workspace.requests();
     let ended = billing.run(&["--results", &billing.path("results.jsonl")]);
     ends(&ended, 0, "processed", None);
     assert_eq!(counts(&ended), json!({"processed_earlier": 70, "total": 70}));
-    assert_eq!((billing.office.requests(), billing.results("results.jsonl").len()), (before, 70));
+    assert_eq!((billing.workspace.requests(), billing.results("results.jsonl").len()), (before, 70));
 }
 
 #[test]
@@ -143,11 +143,11 @@ fn rejected_row_exits_4_and_stays_rejected() {
     ends(&ended, 4, "rejected", None);
     assert_eq!(counts(&ended), json!({"processed": 2, "rejected": 1, "total": 3}));
     assert!(ended.stdout.contains(r#""rejected":{"count":1,"sum":2.01}"#), "{}", ended.stdout);
-    let before = billing.office.requests();
+    let before = billing.workspace.requests();
     let ended = billing.run(&[]);
     ends(&ended, 4, "rejected", None);
     assert_eq!(counts(&ended), json!({"processed_earlier": 2, "rejected_earlier": 1, "total": 3}));
-    assert_eq!(billing.office.requests(), before);
+    assert_eq!(billing.workspace.requests(), before);
 }
 
 #[test]
@@ -172,9 +172,9 @@ fn unknown_row_exits_5_and_is_never_sent_again_d03() {
     assert_eq!((&error["reference"], &error["amount"]), (&json!("order 3"), &json!(3.01)), "{error}");
     assert!(error["sent_at"].is_string(), "{error}");
 
-    let before = billing.office.requests();
+    let before = billing.workspace.requests();
     let ended = billing.run(&["--output", "text"]);
-    assert_eq!((ended.code, billing.office.requests()), (Some(5), before));
+    assert_eq!((ended.code, billing.workspace.requests()), (Some(5), before));
     for part in ["OUTCOME UNKNOWN for 1 charge", "line 4: k3, 3.01", "payments journal list --unresolved"] {
         assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
     }
@@ -182,9 +182,9 @@ fn unknown_row_exits_5_and_is_never_sent_again_d03() {
 
     // A person resolves it.
     let note = ["journal", "resolve", "k3", "--not-processed", "--note", "not in the books"];
-    assert_eq!(billing.office.run(note).end().code, Some(0));
+    assert_eq!(billing.workspace.run(note).end().code, Some(0));
     assert_eq!(billing.run(&[]).code, Some(0));
-    assert_eq!(billing.office.requests(), before + 1, "the resolved row was not sent");
+    assert_eq!(billing.workspace.requests(), before + 1, "the resolved row was not sent");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn http_401_stops_the_run_with_6_until_a_person_reopens_the_row() {
     let ended = billing.run(&[]);
     ends(&ended, 4, "rejected", None);
     assert_eq!(counts(&ended), json!({"processed": 49, "rejected_earlier": 1, "total": 50}));
-    assert_eq!(billing.office.run(["journal", "retry", "--status", "401"]).end().code, Some(0));
+    assert_eq!(billing.workspace.run(["journal", "retry", "--status", "401"]).end().code, Some(0));
     ends(&billing.run(&[]), 0, "processed", None);
     assert_eq!(billing.charged().len(), 50);
 }
@@ -218,7 +218,7 @@ fn ambiguous_403_stops_the_run_with_advice_d10() {
     let billing = Billing::open();
     billing.good(20);
     // The status and the body contradict each other, as a proxy's response after the service acted may.
-    let peer = Peer::answering("403 Forbidden", answers::RECEIPT);
+    let peer = Peer::responding("403 Forbidden", responses::RECEIPT);
     let ended = billing.command_at(&peer.base_url, &["--concurrency", "1"]).end();
     ends(&ended, 5, "unknown", Some("forbidden"));
     assert_eq!(counts(&ended), json!({"unknown": 1, "not_started": 19, "total": 20}));
@@ -231,7 +231,7 @@ fn ambiguous_403_stops_the_run_with_advice_d10() {
     // In the service's own format it is a rejection, which a person may reopen.
     billing.good(21);
     let refusal = r#"{"status":"failed","status_code":403,"msg":"not from here"}"#;
-    let peer = Peer::answering("403 Forbidden", refusal);
+    let peer = Peer::responding("403 Forbidden", refusal);
     let ended = billing.command_at(&peer.base_url, &["--concurrency", "1"]).end();
     ends(&ended, 5, "unknown", Some("forbidden"));
     assert_eq!(counts(&ended), json!({"unknown_earlier": 1, "rejected": 1, "not_started": 19, "total": 21}));
@@ -302,7 +302,7 @@ fn refusals_unrelated_to_the_payment_are_listed_by_status() {
     let by_status = r#""rejected_by_status":{"401":{"count":1,"sum":6.01},"429":{"count":2,"sum":3.02}}"#;
     assert!(ended.stdout.contains(by_status), "{}", ended.stdout);
 
-    assert_eq!(billing.office.run(["journal", "retry", "--status", "401,429"]).end().code, Some(0));
+    assert_eq!(billing.workspace.run(["journal", "retry", "--status", "401,429"]).end().code, Some(0));
     let ended = run();
     assert_eq!(ended.code, Some(4), "one is declined: {ended:?}");
     assert!(!ended.stdout.contains("HTTP"), "{}", ended.stdout);
@@ -314,10 +314,10 @@ fn outage_leaves_the_rows_to_the_next_run_d02() {
     let billing = Billing::open();
     billing.good(100);
     let port = UnresponsivePort::refusing();
-    let nobody = format!("http://{}/api/v1/public", port.address());
+    let unreachable = format!("http://{}/api/v1/public", port.address());
     let ended = billing
         .command_at(
-            &nobody,
+            &unreachable,
             &["--patience", "0", "--concurrency", "4", "--results", &billing.path("r.jsonl")],
         )
         .end();
@@ -331,7 +331,7 @@ fn outage_leaves_the_rows_to_the_next_run_d02() {
     assert!(results.iter().all(|result| result["outcome"] == "not_processed"), "{results:?}");
 
     // With patience, the same rows are tried again in the same run.
-    let ended = billing.command_at(&nobody, &["--patience", "2", "--concurrency", "2"]).end();
+    let ended = billing.command_at(&unreachable, &["--patience", "2", "--concurrency", "2"]).end();
     ends(&ended, 3, "unfinished", Some("outage"));
     assert!(counts(&ended)["not_processed"].as_u64().unwrap() <= 2, "{ended:?}");
 
@@ -369,20 +369,20 @@ fn first_signal_waits_for_charges_in_flight() {
     for signal in ["INT", "TERM"] {
         let billing = Billing::open();
         billing.good(20);
-        let gate = billing.office.sandbox.gateway().gate(TOKENS);
+        let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
         let mut running = billing.command(&["--concurrency", "3"]).stdout(Stdio::piped()).spawn();
         block_on(gate.arrivals(3));
         running.signal(signal);
-        let told = running.error_line();
+        let expected = running.error_line();
         assert!(
-            told.starts_with(&format!("SIG{signal}: no new charge is started; waiting for 3 ")),
-            "{told}"
+            expected.starts_with(&format!("SIG{signal}: no new charge is started; waiting for 3 ")),
+            "{expected}"
         );
         gate.release();
         let ended = running.end();
         ends(&ended, 3, "unfinished", Some("interrupted"));
         assert_eq!(counts(&ended), json!({"processed": 3, "not_started": 17, "total": 20}));
-        assert_eq!(billing.office.requests(), 3);
+        assert_eq!(billing.workspace.requests(), 3);
         ends(&billing.run(&[]), 0, "processed", None);
         assert_eq!(billing.charged().len(), 20);
     }
@@ -392,7 +392,7 @@ fn first_signal_waits_for_charges_in_flight() {
 fn second_signal_exits_at_once_with_charges_in_flight_unknown_d22() {
     let billing = Billing::open();
     billing.good(20);
-    let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
+    let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
     let mut running = billing.command(&["--concurrency", "3"]).stdout(Stdio::piped()).spawn();
     block_on(gate.arrivals(3));
     running.signal("INT");
@@ -409,7 +409,7 @@ fn second_signal_exits_at_once_with_charges_in_flight_unknown_d22() {
     let ended = billing.run(&[]);
     ends(&ended, 5, "unknown", None);
     assert_eq!(counts(&ended), json!({"processed": 17, "unknown_earlier": 3, "total": 20}));
-    assert_eq!(billing.office.requests(), 20);
+    assert_eq!(billing.workspace.requests(), 20);
     assert_eq!(billing.charged().len(), 20);
 }
 
@@ -418,12 +418,12 @@ fn key_of_another_request_is_refused_before_sending_d43() {
     let billing = Billing::open();
     billing.good(2);
     ends(&billing.run(&[]), 0, "processed", None);
-    let before = billing.office.requests();
+    let before = billing.workspace.requests();
     let text = "Key,TokenId,Amount,ConvenienceFeeActive\nk9,tok_approved,1,false\nk2,tok_declined,3,true\n";
     fs::write(billing.path("rows.csv"), text).unwrap();
     let error = billing.run(&[]).failed(2, "invalid");
     let rule = error["violations"][0]["rule"].as_str().unwrap();
-    let ledger = billing.office.sandbox.gateway().ledger();
+    let ledger = billing.workspace.sandbox.gateway().ledger();
     let second = ledger.charged().find(|entry| entry.reference_no.as_deref() == Some("order 2")).unwrap();
     let id = &second.record.transaction_id;
     assert_eq!(
@@ -438,7 +438,7 @@ fn key_of_another_request_is_refused_before_sending_d43() {
     let recorded =
         json!({"key": "k2", "state": "processed", "amount": 2.01, "transaction_id": id.to_string()});
     assert_eq!(error["violations"][0]["recorded"], recorded);
-    assert_eq!(billing.office.requests(), before);
+    assert_eq!(billing.workspace.requests(), before);
 }
 
 #[test]
@@ -447,7 +447,7 @@ fn key_of_an_unknown_request_must_not_be_paid_under_another_key_d43() {
     billing.write(&["tok_approved", "tok_declined"]);
     billing.arm(Fault::response_lost(TOKENS));
     ends(&billing.run(&["--concurrency", "1"]), 5, "unknown", None);
-    let before = billing.office.requests();
+    let before = billing.workspace.requests();
     let text =
         "Key,TokenId,Amount,ConvenienceFeeActive\nk1,tok_approved,7,false\nk2,tok_approved,2.01,false\n";
     fs::write(billing.path("rows.csv"), text).unwrap();
@@ -461,7 +461,7 @@ fn key_of_an_unknown_request_must_not_be_paid_under_another_key_d43() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    assert_eq!(billing.office.requests(), before);
+    assert_eq!(billing.workspace.requests(), before);
 }
 
 #[test]
@@ -470,14 +470,14 @@ fn dry_run_counts_the_rows_left() {
     billing.good(3);
     ends(&billing.run(&[]), 0, "processed", None);
     billing.good(5);
-    let before = billing.office.requests();
+    let before = billing.workspace.requests();
     let ended = billing.run(&["--dry-run"]);
     ends(&ended, 0, "dry_run", None);
     assert_eq!(counts(&ended), json!({"processed_earlier": 3, "not_started": 2, "total": 5}));
     let text = billing.run(&["--dry-run", "--output", "text"]).stdout;
     assert!(text.starts_with("DRY RUN, nothing was sent"), "{text}");
     assert!(text.contains("would be sent         2   9.02"), "{text}");
-    assert_eq!(billing.office.requests(), before);
+    assert_eq!(billing.workspace.requests(), before);
 }
 
 #[test]
@@ -486,9 +486,9 @@ fn invalid_file_creates_no_journal_and_no_results() {
     billing.write(&["tok_approved", ""]);
     let error = billing.run(&["--results", &billing.path("results.jsonl")]).failed(2, "invalid");
     assert_eq!(error["violations"], json!([{"line": 3, "field": "TokenId", "rule": "is required"}]));
-    assert!(!billing.office.journal().exists());
+    assert!(!billing.workspace.journal().exists());
     assert!(!fs::exists(billing.path("results.jsonl")).unwrap());
-    assert_eq!(billing.office.requests(), 0);
+    assert_eq!(billing.workspace.requests(), 0);
 }
 
 #[test]
@@ -545,8 +545,8 @@ fn results_may_be_csv() {
 fn unwritable_results_are_refused_before_sending() {
     let billing = Billing::open();
     billing.good(1);
-    let journal = billing.office.journal();
-    for (path, told) in [
+    let journal = billing.workspace.journal();
+    for (path, expected) in [
         (billing.path("."), "is not a regular file"),
         ("/dev/full".to_owned(), "is not a regular file"),
         (billing.path("none/results.jsonl"), "cannot be written"),
@@ -555,9 +555,9 @@ fn unwritable_results_are_refused_before_sending() {
     ] {
         let error = billing.run(&["--results", &path]).failed(2, "invalid");
         let message = error["message"].as_str().unwrap();
-        assert!(message.contains(told) && message.ends_with("nothing was sent"), "{message}");
+        assert!(message.contains(expected) && message.ends_with("nothing was sent"), "{message}");
     }
-    assert_eq!(billing.office.requests(), 0);
+    assert_eq!(billing.workspace.requests(), 0);
     assert!(!journal.exists());
 }
 
@@ -565,7 +565,7 @@ fn unwritable_results_are_refused_before_sending() {
 fn file_change_stops_the_run() {
     let billing = Billing::open();
     billing.good(300);
-    let gate = billing.office.sandbox.gateway().gate(TOKENS);
+    let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
     let running = billing.command(&["--concurrency", "1"]).stdout(Stdio::piped()).spawn();
     block_on(gate.arrived());
     // The file is overwritten in place with other amounts.
@@ -591,7 +591,7 @@ fn concurrent_runs_charge_nobody_twice() {
         assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");
         counts(ended);
     }
-    assert_eq!(billing.office.requests(), 60);
+    assert_eq!(billing.workspace.requests(), 60);
     assert_eq!(billing.charged().len(), 60);
     ends(&billing.run(&[]), 0, "processed", None);
 }
@@ -609,7 +609,7 @@ fn rate_is_not_exceeded() {
 fn terminal_gets_a_table() {
     let billing = Billing::open();
     billing.good(40);
-    let shown = billing.command(&[]).on_a_terminal();
+    let shown = billing.command(&[]).on_terminal();
     for part in ["PROCESSED", "rows", "sum", "total", "820.40"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
@@ -622,11 +622,11 @@ fn no_journal_no_charge() {
     billing.good(1);
     let path = billing.path("rows.csv");
     let error =
-        payments_at(billing.office.sandbox.base_url(), ["batch", "run", &path]).end().failed(2, "invalid");
+        payments_at(billing.workspace.sandbox.base_url(), ["batch", "run", &path]).end().failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("--journal"), "{error}");
     // Not a journal.
-    fs::write(billing.office.journal(), "something else entirely").unwrap();
+    fs::write(billing.workspace.journal(), "something else entirely").unwrap();
     let ended = billing.run(&[]);
     assert_eq!(ended.failed(2, "invalid")["kind"], "journal", "{ended:?}");
-    assert_eq!(billing.office.requests(), 0);
+    assert_eq!(billing.workspace.requests(), 0);
 }

@@ -14,7 +14,7 @@ use payments_fake::block_on;
 use serde_json::json;
 
 use crate::batch_runs::{Billing, counts, ends};
-use crate::support::{TOKEN_PAYMENT, answer, answers, full_pipe, payments_at, read_request};
+use crate::support::{TOKEN_PAYMENT, full_pipe, payments_at, read_request, response, responses};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
@@ -22,9 +22,9 @@ const TOKENS: OperationName = OperationName::TokenTransaction;
 fn unread_stderr_blocks_neither_the_run_nor_a_signal() {
     let billing = Billing::open();
     billing.good(20);
-    let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
+    let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
     let (_reader, stderr) = full_pipe();
-    let running = billing.command(&["--concurrency", "3"]).stdout(Stdio::piped()).spawn_telling(stderr);
+    let running = billing.command(&["--concurrency", "3"]).stdout(Stdio::piped()).spawn_with_stderr(stderr);
     block_on(gate.arrivals(3));
     // Two different signals, because two equal ones may be merged.
     running.signal("INT");
@@ -35,7 +35,7 @@ fn unread_stderr_blocks_neither_the_run_nor_a_signal() {
     gate.release();
 
     let (_reader, stderr) = full_pipe();
-    let ended = billing.command(&[]).stdout(Stdio::piped()).spawn_telling(stderr).end();
+    let ended = billing.command(&[]).stdout(Stdio::piped()).spawn_with_stderr(stderr).end();
     ends(&ended, 5, "unknown", None);
     assert_eq!(counts(&ended), json!({"processed": 17, "unknown_earlier": 3, "total": 20}));
 }
@@ -46,11 +46,11 @@ fn unread_trace_blocks_neither_charges_nor_records() {
     let billing = Billing::open();
     billing.good(700);
     let (mut reader, stderr) = io::pipe().unwrap();
-    let running = billing.command(&["--verbose"]).stdout(Stdio::piped()).spawn_telling(stderr);
-    let (code, stdout) = running.ends_with_stdout_read();
+    let running = billing.command(&["--verbose"]).stdout(Stdio::piped()).spawn_with_stderr(stderr);
+    let (code, stdout) = running.wait_reading_stdout();
     assert_eq!(code, Some(0), "{stdout}");
     assert_eq!(billing.charged().len(), 700);
-    let recorded = billing.office.run(["journal", "export"]).end().stdout;
+    let recorded = billing.workspace.run(["journal", "export"]).end().stdout;
     assert_eq!(recorded.lines().filter(|line| line.contains(r#""state":"processed""#)).count(), 700);
     let mut trace = String::new();
     reader.read_to_string(&mut trace).unwrap();
@@ -61,14 +61,14 @@ fn unread_trace_blocks_neither_charges_nor_records() {
 fn signal_works_with_an_unread_trace() {
     let billing = Billing::open();
     billing.good(20);
-    let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
+    let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
     let (_reader, stderr) = full_pipe();
     let command = billing.command(&["--verbose", "--concurrency", "3"]);
-    let running = command.stdout(Stdio::piped()).spawn_telling(stderr);
+    let running = command.stdout(Stdio::piped()).spawn_with_stderr(stderr);
     wait_until(|| gate.held() == 3);
     running.signal("INT");
     running.signal("TERM");
-    let (code, stdout) = running.ends_with_stdout_read();
+    let (code, stdout) = running.wait_reading_stdout();
     assert_eq!(code, Some(5), "{stdout}");
     assert!(stdout.contains(r#""unknown":{"count":3,"#), "{stdout}");
     gate.release();
@@ -79,12 +79,13 @@ fn unread_trace_delays_a_single_charge_by_a_second_at_most() {
     let billing = Billing::open();
     for key in ["invoice-17", "invoice-18"] {
         let (_reader, stderr) = full_pipe();
-        let charge = billing.office.charging(key, TOKEN_PAYMENT).arguments(["--verbose", "--output", "json"]);
+        let charge =
+            billing.workspace.charging(key, TOKEN_PAYMENT).arguments(["--verbose", "--output", "json"]);
         let begun = Instant::now();
-        let (code, stdout) = charge.stdout(Stdio::piped()).spawn_telling(stderr).ends_with_stdout_read();
+        let (code, stdout) = charge.stdout(Stdio::piped()).spawn_with_stderr(stderr).wait_reading_stdout();
         assert_eq!(code, Some(0), "{stdout}");
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
-        assert_eq!(billing.office.show(key)["state"], "processed");
+        assert_eq!(billing.workspace.show(key)["state"], "processed");
     }
 }
 
@@ -101,7 +102,7 @@ fn refusing_one() -> (String, Receiver<()>) {
                 while read_request(&mut stream).is_some() {
                     sender.send(()).unwrap();
                     if !std::mem::replace(&mut refused, true) {
-                        stream.write_all(&answer("401 Unauthorized", answers::UNAUTHORIZED)).unwrap();
+                        stream.write_all(&response("401 Unauthorized", responses::UNAUTHORIZED)).unwrap();
                     }
                 }
             });
@@ -133,10 +134,10 @@ fn first_signal_after_a_401_exits_at_once_with_5() {
 fn locked_journal_does_not_delay_the_second_signal() {
     let billing = Billing::open();
     billing.good(20);
-    let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
+    let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
     let running = billing.command(&["--concurrency", "2"]).stdout(Stdio::piped()).spawn();
     block_on(gate.arrivals(2));
-    let other = rusqlite::Connection::open(billing.office.journal()).unwrap();
+    let other = rusqlite::Connection::open(billing.workspace.journal()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     gate.release();
     let begun = Instant::now();
@@ -151,11 +152,11 @@ fn locked_journal_does_not_delay_the_second_signal() {
 fn journal_that_cannot_be_closed_does_not_block_the_exit() {
     let billing = Billing::open();
     billing.good(3);
-    let gate = billing.office.sandbox.gateway().gate(TOKENS);
+    let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
     let running = billing.command(&[]).stdout(Stdio::piped()).spawn();
     block_on(gate.arrivals(3));
     // As if another process were opening or closing the journal and hung.
-    let journal = billing.office.journal();
+    let journal = billing.workspace.journal();
     let owners = File::open(journal.with_file_name("billing.db-owners")).unwrap();
     owners.lock().unwrap();
     let begun = Instant::now();
@@ -171,19 +172,19 @@ fn journal_that_cannot_be_closed_does_not_block_the_exit() {
 #[test]
 fn second_signal_ends_a_charge_with_unread_stderr() {
     let billing = Billing::open();
-    let gate = billing.office.sandbox.gateway().gate_after_commit(TOKENS);
+    let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
     let (_reader, stderr) = full_pipe();
     let running = billing
-        .office
+        .workspace
         .charging("invoice-17", TOKEN_PAYMENT)
         .arguments(["--output", "json"])
         .stdout(Stdio::piped())
-        .spawn_telling(stderr);
+        .spawn_with_stderr(stderr);
     block_on(gate.arrived());
     running.signal("INT");
     running.signal("TERM");
     // Writing to stderr blocks until a signal ends the wait.
-    assert_eq!(running.ends_signalled("TERM"), Some(5));
+    assert_eq!(running.signal_until_ended("TERM"), Some(5));
     gate.release();
 }
 
@@ -196,17 +197,17 @@ fn unread_stdout_blocks_the_exit_until_a_signal() {
     let running = billing.command(&["--results", &results]).stdout(stdout).spawn();
     wait_until(|| fs::read_to_string(&results).is_ok_and(|text| text.ends_with('\n')));
     // The summary was not written, so the run must not exit with 0.
-    assert_eq!(running.ends_signalled("INT"), Some(1));
+    assert_eq!(running.signal_until_ended("INT"), Some(1));
 
     // After two signals, a run does not wait for a reader.
     billing.good(4);
-    let gate = billing.office.sandbox.gateway().gate(TOKENS);
+    let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
     let (_reader, stdout) = full_pipe();
     let running = billing.command(&["--concurrency", "3"]).stdout(stdout).spawn();
     block_on(gate.arrivals(3));
     running.signal("INT");
     running.signal("TERM");
-    assert_eq!(running.ends_unread(), Some(5));
+    assert_eq!(running.wait_without_reading(), Some(5));
     gate.release();
 }
 
@@ -218,12 +219,12 @@ fn unresponsive_journal_does_not_block_a_signal() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = format!("postgres://{}/books", silent.local_addr().unwrap());
     let arguments = ["batch", "run", &billing.path("rows.csv"), "--journal", &place];
-    let running = payments_at(billing.office.sandbox.base_url(), arguments).stdout(Stdio::piped()).spawn();
+    let running = payments_at(billing.workspace.sandbox.base_url(), arguments).stdout(Stdio::piped()).spawn();
     let _connection = silent.accept().unwrap();
     running.signal("INT");
     let ended = running.end();
     assert_eq!(ended.failed(3, "not_processed")["kind"], "interrupted", "{ended:?}");
-    assert_eq!(billing.office.requests(), 0);
+    assert_eq!(billing.workspace.requests(), 0);
 }
 
 #[test]
@@ -232,7 +233,7 @@ fn rows_added_during_a_run_never_exit_0() {
     for rows in [60, 1] {
         let billing = Billing::open();
         billing.good(rows);
-        let gate = billing.office.sandbox.gateway().gate(TOKENS);
+        let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
         let running = billing.command(&["--concurrency", "1"]).stdout(Stdio::piped()).spawn();
         block_on(gate.arrived());
         let mut file = OpenOptions::new().append(true).open(billing.path("rows.csv")).unwrap();
@@ -251,13 +252,13 @@ fn rows_added_during_a_run_never_exit_0() {
 fn journal_under_another_name_is_refused_as_input_or_results() {
     let billing = Billing::open();
     billing.good(1);
-    let journal = billing.office.journal();
+    let journal = billing.workspace.journal();
     let folder = journal.parent().unwrap().to_owned();
     let at = |name: &str| folder.join(name).to_str().unwrap().to_owned();
     fs::create_dir(at("x")).unwrap();
     std::os::unix::fs::symlink(&folder, billing.path("link")).unwrap();
     let run = |file: &str, results: &str| {
-        let run = billing.office.run(["batch", "run", file, "--results", results]);
+        let run = billing.workspace.run(["batch", "run", file, "--results", results]);
         run.in_folder(&folder).end()
     };
     let (round, link) = (at("x/../billing.db"), billing.path("link/billing.db-wal"));
@@ -280,7 +281,7 @@ fn journal_under_another_name_is_refused_as_input_or_results() {
     let error = run("x/../billing.db", "results.jsonl").failed(2, "invalid");
     assert_eq!(error["kind"], "batch_file", "{error}");
     assert!(error["message"].as_str().unwrap().contains("is the journal"), "{error}");
-    assert_eq!(billing.office.requests(), 1);
+    assert_eq!(billing.workspace.requests(), 1);
 }
 
 #[test]
@@ -295,7 +296,7 @@ fn unclosed_quote_of_a_killed_run_hides_no_results() {
     {
         fs::write(&results, format!("{whole}{torn}")).unwrap();
         // A new journal each time, so that the row is sent and written again.
-        fs::remove_file(billing.office.journal()).unwrap();
+        fs::remove_file(billing.workspace.journal()).unwrap();
         ends(&billing.run(&["--results", &results]), 0, "processed", None);
         let text = fs::read_to_string(&results).unwrap();
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());

@@ -7,11 +7,13 @@ use std::thread;
 use payments_tests::UnresponsivePort;
 use serde_json::{Value, json};
 
-use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, answer, answers, payments, payments_at};
+use crate::support::{
+    Ended, KEY, Peer, Run, TemporaryFile, Then, payments, payments_at, response, responses,
+};
 use crate::tls::https;
 
 /// The states of the steps connection, TLS and key, and the message of the failed step.
-fn verdicts(ended: &Ended) -> ([String; 3], String) {
+fn step_states(ended: &Ended) -> ([String; 3], String) {
     let document = ended.json();
     let steps = document["data"]["steps"].as_array().expect("a list").clone();
     let names: Vec<_> = steps.iter().map(|step| &step["step"]).collect();
@@ -32,7 +34,7 @@ fn verdicts(ended: &Ended) -> ([String; 3], String) {
 fn failed(run: Run, code: i32, outcome: &str, states: [&str; 3]) -> String {
     let ended = run.end();
     let error = ended.failed(code, outcome);
-    let (actual, sentence) = verdicts(&ended);
+    let (actual, sentence) = step_states(&ended);
     assert_eq!(actual, states, "{ended:?}");
     assert_eq!(error["message"], sentence, "not the message of the failed step");
     assert_eq!(ended.stderr, "");
@@ -43,12 +45,12 @@ const NO_KEY: [&str; 3] = ["passed", "skipped", "failed"];
 
 #[test]
 fn service_404_proves_the_key_with_one_lookup() {
-    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+    let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
     let ended = payments_at(&peer.base_url, ["check"]).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
     let document = ended.json();
     assert_eq!((&document["outcome"], &document["http_status"]), (&json!("processed"), &json!(404)));
-    assert_eq!(verdicts(&ended).0, ["passed", "skipped", "passed"]);
+    assert_eq!(step_states(&ended).0, ["passed", "skipped", "passed"]);
     let request = peer.request();
     assert!(request.starts_with("GET /api/v1/public/transaction/payments-check-"), "{request}");
     assert!(request.contains(&format!("authorization: {KEY}\r\n")), "{request}");
@@ -57,7 +59,7 @@ fn service_404_proves_the_key_with_one_lookup() {
 
 #[test]
 fn settings_are_shown_with_their_sources_without_the_key() {
-    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+    let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
     let key = TemporaryFile::new(KEY);
     let ended = payments(["check", "--timeout", "2.5", "--base-url", &peer.base_url])
         .env("PAYMENTS_API_KEY_FILE", key.path())
@@ -81,21 +83,21 @@ fn settings_are_shown_with_their_sources_without_the_key() {
 
 #[test]
 fn text_has_one_line_per_step() {
-    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+    let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
     let ended = payments_at(&peer.base_url, ["check", "--output", "text"]).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
     let authority = peer.base_url.strip_prefix("http://").and_then(|rest| rest.split('/').next()).unwrap();
     assert_eq!(
         ended.stdout,
         format!(
-            "ok       settings    base address {} (PAYMENTS_BASE_URL), API key (PAYMENTS_API_KEY), deadline 60s (default)\n\
+            "ok       settings    base URL {} (PAYMENTS_BASE_URL), API key (PAYMENTS_API_KEY), deadline 60s (default)\n\
              ok       connection  {authority} accepts connections\n\
              skipped  tls         not used: plain http, only to this machine\n\
              ok       key         accepted: HTTP 404 for an unknown id, as expected\n",
             peer.base_url
         )
     );
-    let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
+    let peer = Peer::responding("401 Unauthorized", responses::UNAUTHORIZED);
     let ended = payments_at(&peer.base_url, ["check", "--output", "text"]).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(6), ""));
     let last = ended.stdout.lines().last().unwrap_or_default();
@@ -107,43 +109,48 @@ fn each_inconclusive_response_has_its_own_message_and_code() {
     let redirect = b"HTTP/1.1 302 Found\r\nlocation: https://elsewhere.invalid/\r\ncontent-length: 0\r\n\r\n";
     let elsewhere = r#"{"status":"failed","status_code":404,"msg":"Path not found"}"#;
     let forbidden = r#"{"status":"failed","status_code":403,"msg":"not from here"}"#;
-    let says_no = r#"{"status":"failed","status_code":200,"msg":"closed today"}"#;
+    let refusal_with_200 = r#"{"status":"failed","status_code":200,"msg":"closed today"}"#;
     let half = b"HTTP/1.1 404 Not Found\r\ncontent-length: 500\r\nconnection: close\r\n\r\n{\"status\":\"fa";
     let cases = [
         (
-            answer("200 OK", answers::TRANSACTION_FOUND),
+            response("200 OK", responses::TRANSACTION_FOUND),
             3,
             "not_processed",
             "HTTP 200 with a record for an unknown id",
         ),
-        (answer("200 OK", "<html>Welcome</html>"), 3, "not_processed", "HTTP 200 with a web page"),
-        (answer("200 OK", "{}"), 3, "not_processed", "HTTP 200, but not the service's response"),
+        (response("200 OK", "<html>Welcome</html>"), 3, "not_processed", "HTTP 200 with a web page"),
+        (response("200 OK", "{}"), 3, "not_processed", "HTTP 200, but not the service's response"),
         (
-            answer("200 OK", says_no),
+            response("200 OK", refusal_with_200),
             4,
             "rejected",
             "HTTP 200, but the response is a rejection (closed today)",
         ),
         (redirect.to_vec(), 3, "not_processed", "HTTP 302, a redirect, which is not followed"),
-        (answer("401 Unauthorized", answers::UNAUTHORIZED), 6, "rejected", "the key was refused: HTTP 401"),
-        (answer("401 Unauthorized", "<html>"), 6, "rejected", "HTTP 401, but not from the service"),
-        (answer("403 Forbidden", forbidden), 4, "rejected", "refused: HTTP 403 (not from here)"),
-        (answer("404 Not Found", "<html>"), 7, "rejected", "HTTP 404, but not from the service"),
         (
-            answer("404 Not Found", elsewhere),
+            response("401 Unauthorized", responses::UNAUTHORIZED),
+            6,
+            "rejected",
+            "the key was refused: HTTP 401",
+        ),
+        (response("401 Unauthorized", "<html>"), 6, "rejected", "HTTP 401, but not from the service"),
+        (response("403 Forbidden", forbidden), 4, "rejected", "refused: HTTP 403 (not from here)"),
+        (response("404 Not Found", "<html>"), 7, "rejected", "HTTP 404, but not from the service"),
+        (
+            response("404 Not Found", elsewhere),
             7,
             "rejected",
             "HTTP 404 (Path not found), which is not the service's response",
         ),
-        (answer("405 Method Not Allowed", ""), 4, "rejected", "refused: HTTP 405"),
+        (response("405 Method Not Allowed", ""), 4, "rejected", "refused: HTTP 405"),
         (
-            answer("429 Too Many Requests", ""),
+            response("429 Too Many Requests", ""),
             4,
             "rejected",
             "HTTP 429 (Too Many Requests): the key was not checked",
         ),
         (
-            answer("502 Bad Gateway", "<html>"),
+            response("502 Bad Gateway", "<html>"),
             3,
             "not_processed",
             "HTTP 502 (Bad Gateway): the service, or something",
@@ -152,7 +159,7 @@ fn each_inconclusive_response_has_its_own_message_and_code() {
     ];
     let mut sentences = Vec::new();
     for (bytes, code, outcome, start) in cases {
-        let peer = Peer::new(Then::AnswerAndClose(bytes));
+        let peer = Peer::new(Then::RespondAndClose(bytes));
         let sentence = failed(payments_at(&peer.base_url, ["check"]), code, outcome, NO_KEY);
         assert!(sentence.starts_with(start), "{start}: {sentence}");
         let advice = ["check ", "give ", "ask ", "try again", "set "];
@@ -162,7 +169,7 @@ fn each_inconclusive_response_has_its_own_message_and_code() {
         assert_eq!(peer.requests_left(), 0, "sent again");
     }
     // The right message in another format proves nothing.
-    let peer = Peer::answering("404 Not Found", r#"{"message":"Transaction not found"}"#);
+    let peer = Peer::responding("404 Not Found", r#"{"message":"Transaction not found"}"#);
     let sentence = failed(payments_at(&peer.base_url, ["check"]), 7, "rejected", NO_KEY);
     assert!(sentence.starts_with("HTTP 404, but not from the service"), "{sentence}");
 
@@ -173,7 +180,7 @@ fn each_inconclusive_response_has_its_own_message_and_code() {
 
 #[test]
 fn refused_key_is_reported_with_its_source() {
-    let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
+    let peer = Peer::responding("401 Unauthorized", responses::UNAUTHORIZED);
     let run = payments_at(&peer.base_url, ["check"]);
     let sentence = failed(run, 6, "rejected", NO_KEY);
     assert!(sentence.ends_with("the key came from PAYMENTS_API_KEY"), "{sentence}");
@@ -187,7 +194,7 @@ fn missing_response_does_not_prove_the_key() {
             "closed the connection without a response: is it the service, or does it expect https?",
         ),
         (
-            Then::Answer(b"SSH-2.0-server\r\n\r\n".to_vec()),
+            Then::Respond(b"SSH-2.0-server\r\n\r\n".to_vec()),
             "is not HTTP: is it the service, or does it expect https?",
         ),
         (Then::Wait, "did not respond in time: raise --timeout"),
@@ -202,11 +209,11 @@ fn missing_response_does_not_prove_the_key() {
 #[test]
 fn connection_failure_skips_the_later_steps() {
     let port = UnresponsivePort::refusing();
-    let nobody = port.address();
+    let address = port.address();
     let states = ["failed", "skipped", "skipped"];
-    let sentence = failed(payments_at(&format!("http://{nobody}/x"), ["check"]), 3, "not_processed", states);
-    assert!(sentence.starts_with(&format!("{nobody} does not accept connections")), "{sentence}");
-    assert!(sentence.contains("check the base address (PAYMENTS_BASE_URL)"), "{sentence}");
+    let sentence = failed(payments_at(&format!("http://{address}/x"), ["check"]), 3, "not_processed", states);
+    assert!(sentence.starts_with(&format!("{address} does not accept connections")), "{sentence}");
+    assert!(sentence.contains("check the base URL (PAYMENTS_BASE_URL)"), "{sentence}");
 
     // A reserved name, which never resolves.
     let run = payments_at("https://pay.invalid", ["check", "--timeout", "4"]);
@@ -216,18 +223,18 @@ fn connection_failure_skips_the_later_steps() {
 
 #[test]
 fn valid_certificate_passes_the_tls_step() {
-    let (base_url, pem) = https(answer("404 Not Found", answers::NOT_FOUND));
+    let (base_url, pem) = https(response("404 Not Found", responses::NOT_FOUND));
     let file = TemporaryFile::new(&pem);
     let ended = payments_at(&base_url, ["check", "--ca-cert", file.path()]).end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(verdicts(&ended).0, ["passed", "passed", "passed"]);
+    assert_eq!(step_states(&ended).0, ["passed", "passed", "passed"]);
     let document = ended.json();
     assert_eq!(document["data"]["steps"][2]["message"], "the certificate is valid for localhost");
     let authority = json!({"value": file.path(), "from": "--ca-cert"});
     assert_eq!(document["data"]["settings"]["ca_cert"], authority);
 
     // A refused key does not affect the TLS step.
-    let (base_url, pem) = https(answer("401 Unauthorized", answers::UNAUTHORIZED));
+    let (base_url, pem) = https(response("401 Unauthorized", responses::UNAUTHORIZED));
     let file = TemporaryFile::new(&pem);
     let run = payments_at(&base_url, ["check", "--ca-cert", file.path()]);
     failed(run, 6, "rejected", ["passed", "passed", "failed"]);
@@ -236,7 +243,7 @@ fn valid_certificate_passes_the_tls_step() {
 #[test]
 fn invalid_certificate_fails_the_tls_step() {
     let states = ["passed", "failed", "skipped"];
-    let (base_url, pem) = https(answer("404 Not Found", answers::NOT_FOUND));
+    let (base_url, pem) = https(response("404 Not Found", responses::NOT_FOUND));
     let sentence = failed(payments_at(&base_url, ["check"]), 3, "not_processed", states);
     assert!(sentence.contains("is not signed by a trusted authority"), "{sentence}");
     assert!(sentence.contains("--ca-cert"), "{sentence}");
@@ -252,7 +259,7 @@ fn invalid_certificate_fails_the_tls_step() {
     thread::spawn(move || {
         for stream in plain.incoming() {
             // As servers respond to what is not HTTP.
-            let _ = stream.and_then(|mut stream| stream.write_all(&answer("400 Bad Request", "")));
+            let _ = stream.and_then(|mut stream| stream.write_all(&response("400 Bad Request", "")));
         }
     });
     let sentence = failed(payments_at(&base_url, ["check"]), 3, "not_processed", states);
@@ -272,7 +279,7 @@ fn silent_server_fails_the_tls_step() {
 #[test]
 fn wrong_settings_skip_the_later_steps() {
     for (run, part) in [
-        (payments(["check"]), "no base address is set"),
+        (payments(["check"]), "no base URL is set"),
         (payments_at("http://192.0.2.1", ["check"]), "is not https"),
         (
             payments_at("https://127.0.0.1:1", ["check", "--ca-cert", "/nonexistent"]),
@@ -296,12 +303,12 @@ fn wrong_settings_skip_the_later_steps() {
 fn check_with_closed_stdout_exits_1_or_keeps_its_code() {
     use crate::support::broken_pipe;
 
-    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
-    let ended = payments_at(&peer.base_url, ["check"]).stdout(broken_pipe()).end_unheard();
+    let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
+    let ended = payments_at(&peer.base_url, ["check"]).stdout(broken_pipe()).end_with_given_stdout();
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stderr.contains("could not be written"), "{}", ended.stderr);
-    let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
-    let ended = payments_at(&peer.base_url, ["check"]).stdout(broken_pipe()).end_unheard();
+    let peer = Peer::responding("401 Unauthorized", responses::UNAUTHORIZED);
+    let ended = payments_at(&peer.base_url, ["check"]).stdout(broken_pipe()).end_with_given_stdout();
     assert_eq!(ended.code, Some(6), "{ended:?}");
 }
 
@@ -316,7 +323,7 @@ fn signal_interrupts_a_check() {
     running.signal("INT");
     let ended = running.end();
     assert_eq!(ended.failed(3, "not_processed")["kind"], "interrupted");
-    let (states, sentence) = verdicts(&ended);
+    let (states, sentence) = step_states(&ended);
     assert_eq!(states, ["skipped", "skipped", "failed"]);
     assert!(sentence.contains("interrupted by SIGINT"), "{sentence}");
 }
@@ -339,7 +346,7 @@ fn settings_step_checks_the_key_files_permissions() {
     use std::fs::{Permissions, set_permissions};
     use std::os::unix::fs::PermissionsExt as _;
 
-    let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+    let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
     let file = TemporaryFile::new(KEY);
     let step = |mode, code| {
         set_permissions(file.path(), Permissions::from_mode(mode)).unwrap();
@@ -350,8 +357,8 @@ fn settings_step_checks_the_key_files_permissions() {
         (steps[0]["state"].clone(), steps[0]["message"].as_str().unwrap().to_owned())
     };
     let (state, message) = step(0o444, 0);
-    let warned = format!("; WARNING: the file of --api-key-file ({}) can be read by others", file.path());
-    assert!(state == "passed" && message.contains(&warned), "{state}: {message}");
+    let warning = format!("; WARNING: the file of --api-key-file ({}) can be read by others", file.path());
+    assert!(state == "passed" && message.contains(&warning), "{state}: {message}");
     let (state, message) = step(0o600, 0);
     assert!(state == "passed" && !message.contains("WARNING"), "{state}: {message}");
     let (state, message) = step(0o602, 2);

@@ -1,7 +1,7 @@
 //! Terminals get colours, unless `NO_COLOR` or `TERM=dumb` is set.
 #![cfg(unix)]
 
-use crate::support::{CARD_PAYMENT, KEY, Peer, Run, answers, payments, payments_at};
+use crate::support::{CARD_PAYMENT, KEY, Peer, Run, payments, payments_at, responses};
 
 const ESCAPE: char = '\u{1b}';
 
@@ -27,22 +27,22 @@ fn runs(peer: &Peer) -> Vec<Run> {
 
 #[test]
 fn terminal_gets_colours() {
-    let peer = Peer::answering("200 OK", answers::RECORD);
-    let coloured = |run: Run| run.env("TERM", "xterm").on_a_terminal().contains(ESCAPE);
+    let peer = Peer::responding("200 OK", responses::RECORD);
+    let coloured = |run: Run| run.env("TERM", "xterm").on_terminal().contains(ESCAPE);
     let colours: Vec<_> = runs(&peer).into_iter().map(coloured).collect();
     let expected = [false, false, false, true, true, true, true, true, true, true, false, true];
     assert_eq!(colours, expected);
     // The standard for `NO_COLOR` ignores an empty value.
     let run = payments_at(&peer.base_url, ["check"]).env("TERM", "xterm").env("NO_COLOR", "");
-    assert!(run.on_a_terminal().contains(ESCAPE));
+    assert!(run.on_terminal().contains(ESCAPE));
 }
 
 #[test]
 fn no_color_and_dumb_terminals_are_respected() {
-    let peer = Peer::answering("200 OK", answers::RECORD);
+    let peer = Peer::responding("200 OK", responses::RECORD);
     for (name, value) in [("NO_COLOR", "1"), ("NO_COLOR", "0"), ("TERM", "dumb")] {
         for run in runs(&peer) {
-            let shown = run.env("TERM", "xterm").env("CLICOLOR_FORCE", "1").env(name, value).on_a_terminal();
+            let shown = run.env("TERM", "xterm").env("CLICOLOR_FORCE", "1").env(name, value).on_terminal();
             assert!(!shown.is_empty() && !shown.contains(ESCAPE), "{name}={value}: {shown}");
             assert!(!shown.contains(KEY), "{shown}");
         }
@@ -51,7 +51,7 @@ fn no_color_and_dumb_terminals_are_respected() {
 
 #[test]
 fn pipes_get_no_colours() {
-    let peer = Peer::answering("200 OK", answers::RECORD);
+    let peer = Peer::responding("200 OK", responses::RECORD);
     for run in runs(&peer) {
         let ended = run.env("TERM", "xterm").env("CLICOLOR_FORCE", "1").env("FORCE_COLOR", "1").end();
         assert!(!ended.stdout.contains(ESCAPE) && !ended.stderr.contains(ESCAPE), "{ended:?}");

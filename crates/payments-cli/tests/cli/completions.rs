@@ -51,7 +51,7 @@ fn unknown_shell_is_refused_with_the_known_names() {
 
 #[test]
 fn closed_pipe_does_not_panic() {
-    let ended = payments(["completions", "bash"]).stdout(broken_pipe()).end_unheard();
+    let ended = payments(["completions", "bash"]).stdout(broken_pipe()).end_with_given_stdout();
     assert_eq!((ended.code, &*ended.stderr), (Some(1), ""));
 }
 

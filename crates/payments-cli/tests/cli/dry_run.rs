@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::support::{
-    CARD_PAYMENT, CVV, Ended, KEY, Peer, TOKEN_PAYMENT, Then, ach_payment, answers, broken_pipe, payments,
-    payments_at,
+    CARD_PAYMENT, CVV, Ended, KEY, Peer, TOKEN_PAYMENT, Then, ach_payment, broken_pipe, payments,
+    payments_at, responses,
 };
 
 const CARD_NUMBER: &str = "378282246310005";
 
 /// Returns the request that a dry run shows, and checks that it contacts nobody.
 #[track_caller]
-fn rehearsed(arguments: &[&str], stdin: &str) -> Value {
+fn dry_run(arguments: &[&str], stdin: &str) -> Value {
     let peer = Peer::new(Then::Close);
     let run = payments_at(&peer.base_url, arguments.iter().copied()).arguments(["--dry-run"]);
     let ended = run.stdin(stdin).end();
@@ -27,7 +27,7 @@ fn rehearsed(arguments: &[&str], stdin: &str) -> Value {
 
 /// The request that arrives without `--dry-run`.
 fn sent(arguments: &[&str], stdin: &str) -> String {
-    let peer = Peer::answering("200 OK", answers::RECORD);
+    let peer = Peer::responding("200 OK", responses::RECORD);
     payments_at(&peer.base_url, arguments.iter().copied()).stdin(stdin).end();
     peer.request()
 }
@@ -35,7 +35,7 @@ fn sent(arguments: &[&str], stdin: &str) -> String {
 #[test]
 fn card_payment_is_shown_without_its_secrets() {
     let create = ["transaction", "create", "--file", "-"];
-    let request = rehearsed(&create, CARD_PAYMENT);
+    let request = dry_run(&create, CARD_PAYMENT);
     assert_eq!(request["method"], "POST");
     assert!(request["url"].as_str().unwrap().ends_with("/api/v1/public/transaction"));
     assert_eq!(request["headers"]["authorization"], "[redacted]");
@@ -64,7 +64,7 @@ fn amounts_are_shown_as_they_would_be_sent() {
 #[test]
 fn every_header_that_would_be_sent_is_shown() {
     let create = ["token-transaction", "create", "--file", "-"];
-    let request = rehearsed(&create, TOKEN_PAYMENT);
+    let request = dry_run(&create, TOKEN_PAYMENT);
     let mut shown: Vec<_> = request["headers"].as_object().unwrap().keys().cloned().collect();
     let sent = sent(&create, TOKEN_PAYMENT);
     let head = sent.split_once("\r\n\r\n").expect("a head").0;
@@ -78,15 +78,15 @@ fn every_header_that_would_be_sent_is_shown() {
 
 #[test]
 fn lookups_voids_and_check_have_a_dry_run() {
-    let get = rehearsed(&["transaction", "get", "txn_1"], "");
+    let get = dry_run(&["transaction", "get", "txn_1"], "");
     assert_eq!((&get["method"], &get["body"]), (&json!("GET"), &Value::Null));
     assert!(get["url"].as_str().unwrap().ends_with("/transaction/txn_1"));
-    let get = rehearsed(&["customer", "get", "cus_1"], "");
+    let get = dry_run(&["customer", "get", "cus_1"], "");
     assert!(get["url"].as_str().unwrap().ends_with("/customer/cus_1"));
-    let void = rehearsed(&["void", "txn_1", "--reason", "ordered twice"], "");
+    let void = dry_run(&["void", "txn_1", "--reason", "ordered twice"], "");
     let body = json!({"TransactionId": "txn_1", "TransactionFor": "Void", "Reason": "ordered twice"});
     assert_eq!(void["body"], body);
-    let check = rehearsed(&["check"], "");
+    let check = dry_run(&["check"], "");
     assert!(check["url"].as_str().unwrap().contains("/transaction/payments-check-"));
 }
 
@@ -96,7 +96,7 @@ fn account_number_is_redacted_in_any_field_d39() {
         r#""AccountNumber":"000123456789","#,
         r#""Konto":"000123456789","Pin":"4711","21098765 a":"x","21098765 b":"y","Description":"000123456789","#,
     );
-    let request = rehearsed(&["transaction", "create", "--file", "-"], &payment);
+    let request = dry_run(&["transaction", "create", "--file", "-"], &payment);
     let body = &request["body"];
     for name in ["Konto", "Pin", "(unprintable field name)", "(unprintable field name) 2"] {
         assert_eq!(body[name], "[redacted]", "{name}: {body}");
@@ -108,7 +108,7 @@ fn account_number_is_redacted_in_any_field_d39() {
 #[test]
 fn misplaced_secrets_are_not_shown() {
     let reason = format!("card {CARD_NUMBER} key {KEY}");
-    let void = rehearsed(&["void", "txn_1", "--reason", &reason], "");
+    let void = dry_run(&["void", "txn_1", "--reason", &reason], "");
     assert_eq!(void["body"]["Reason"], "card ***********0005 key [redacted]");
     // The key in a URL. A key of one letter is only hidden in its header.
     let url = format!("http://127.0.0.1:1/{KEY}/x");
@@ -120,7 +120,7 @@ fn misplaced_secrets_are_not_shown() {
         let is_shown = ended.stdout.contains(KEY) || ended.stderr.contains(KEY);
         assert_eq!(is_shown, key != KEY, "{ended:?}");
     }
-    let get = rehearsed(&["transaction", "get", CARD_NUMBER], "");
+    let get = dry_run(&["transaction", "get", CARD_NUMBER], "");
     assert!(get["url"].as_str().unwrap().ends_with("/transaction/***********0005"), "{get}");
 }
 
@@ -166,7 +166,7 @@ fn dry_run_refuses_what_the_run_would_refuse() {
 #[test]
 fn dry_run_with_closed_stdout_says_nothing_was_sent() {
     let run = payments_at("http://127.0.0.1:1", ["void", "txn_1", "--dry-run"]);
-    let ended = run.stdout(broken_pipe()).end_unheard();
+    let ended = run.stdout(broken_pipe()).end_with_given_stdout();
     assert_eq!(ended.code, Some(1));
     assert!(ended.stderr.starts_with("nothing was sent"), "{}", ended.stderr);
 }

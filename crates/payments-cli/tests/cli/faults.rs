@@ -98,7 +98,7 @@ fn one_fault(
         assert_text(&ended, case.operation, fact.result, &what);
         Value::Null
     } else {
-        checked_document(&ended, case.operation, kind, fact.result, &what)
+        check_document(&ended, case.operation, kind, fact.result, &what)
     }
 }
 
@@ -108,7 +108,7 @@ fn fixtures() -> Fixtures {
 }
 
 /// Checks the JSON output.
-fn checked_document(
+fn check_document(
     ended: &Ended,
     operation: OperationName,
     kind: FaultKind,
@@ -122,15 +122,19 @@ fn checked_document(
     }
     let error = &document["error"];
     let message = error["message"].as_str().expect("a message");
+    let nothing_moved =
+        if operation == OperationName::Void { "nothing was voided" } else { "nothing was charged" };
     let advice = match (told.outcome, operation.moves_money()) {
-        (Some(Outcome::NotProcessed), true) => "; nothing was processed: it is safe to send it again",
-        (Some(Outcome::Rejected), true) => "; it was refused: correct the cause, then send a new request",
+        (Some(Outcome::NotProcessed), true) => &*format!("; {nothing_moved}: it is safe to send it again"),
+        (Some(Outcome::Rejected), true) => {
+            &*format!("; {nothing_moved}: fix the cause, then send a new request")
+        }
         (Some(Outcome::Unknown), _) if message.contains("HTTP 403") => {
             "; it may have been processed: find the cause with `payments check`, and look for the payment before \
-             anything is sent again: "
+             you send anything again: "
         }
         (Some(Outcome::Unknown), _) => "; it may have been processed: do not send it again, ",
-        _ => "; a look-up moves nothing: ",
+        _ => "; a lookup moves no money: ",
     };
     assert!(message.contains(advice), "{what}: {message}");
     let has_status = matches!(kind, FaultKind::Status { .. } | FaultKind::Html { .. });
@@ -153,14 +157,14 @@ fn checked_document(
 
 /// Checks the text output.
 fn assert_text(ended: &Ended, operation: OperationName, told: CallResult, what: &str) {
-    let is_look_up_of_a_transaction = operation == OperationName::GetTransaction;
+    let is_transaction_lookup = operation == OperationName::GetTransaction;
     let heading = match (told.outcome, operation.moves_money()) {
         (None, true) => "PROCESSED (HTTP 200)",
         (None, false) => "FOUND (HTTP 200)",
         (Some(Outcome::NotProcessed), true) => "NOT PROCESSED, it is safe to run it again (exit code 3)",
         (Some(Outcome::Rejected), true) => "REJECTED (exit code ",
         (Some(Outcome::Unknown), _) => "OUTCOME UNKNOWN, do not run it again: ",
-        (Some(Outcome::NotProcessed), false) if is_look_up_of_a_transaction => {
+        (Some(Outcome::NotProcessed), false) if is_transaction_lookup => {
             "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again (exit code 3)"
         }
         (Some(Outcome::NotProcessed), false) => "NOT LOOKED UP, it is safe to run it again (exit code 3)",

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::{
-    CARD, CARD_PAYMENT, CVV, Peer, TOKEN_PAYMENT, TemporaryFile, Then, answers, payments_at,
+    CARD, CARD_PAYMENT, CVV, Peer, TOKEN_PAYMENT, TemporaryFile, Then, payments_at, responses,
 };
 
 /// The fields of the violations, in order.
@@ -169,11 +169,11 @@ fn text_hints_at_a_truncated_request() {
 #[cfg(unix)]
 #[test]
 fn reading_from_a_terminal_is_announced() {
-    let peer = Peer::answering("200 OK", answers::RECEIPT);
+    let peer = Peer::responding("200 OK", responses::RECEIPT);
     let run = || payments_at(&peer.base_url, ["token-transaction", "create", "--file", "-"]);
     let aloud = "reading the request from the terminal; end it with Ctrl-D";
-    let shown = run().typed(TOKEN_PAYMENT).on_a_terminal();
+    let shown = run().typed(TOKEN_PAYMENT).on_terminal();
     assert!(shown.contains(aloud) && shown.contains("PROCESSED"), "{shown}");
-    let shown = run().stdin(TOKEN_PAYMENT).on_a_terminal();
+    let shown = run().stdin(TOKEN_PAYMENT).on_terminal();
     assert!(!shown.contains(aloud) && shown.contains("PROCESSED"), "{shown}");
 }

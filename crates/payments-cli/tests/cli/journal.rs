@@ -8,12 +8,12 @@ use payments_model::TransactionId;
 use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
 
-use crate::journaled_charges::Office;
+use crate::journaled_charges::Workspace;
 use crate::support::{
-    CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, answers, broken_pipe, payments, payments_at,
+    CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, broken_pipe, payments, payments_at, responses,
 };
 
-impl Office {
+impl Workspace {
     pub(crate) fn journal_command(&self, arguments: &[&str]) -> Ended {
         self.run(["journal"]).arguments(arguments.iter().copied()).end()
     }
@@ -25,19 +25,19 @@ impl Office {
     }
 
     /// With one intent in each state except sending.
-    fn of_every_state() -> Self {
-        let office = Self::open();
-        office.charge("paid").processed();
+    fn with_every_state() -> Self {
+        let workspace = Self::open();
+        workspace.charge("paid").processed();
         let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined").replace("45.00", "7.25");
-        office.charging("declined", &declined).end().failed(4, "rejected");
-        let run = office.charging("refused", TOKEN_PAYMENT);
+        workspace.charging("declined", &declined).end().failed(4, "rejected");
+        let run = workspace.charging("refused", TOKEN_PAYMENT);
         run.env("PAYMENTS_BASE_URL", "http://127.0.0.1:1").end().failed(3, "not_processed");
-        office.lose_the_answer("lost");
-        office.lose_the_answer("found");
+        workspace.lose_response("lost");
+        workspace.lose_response("found");
         let ended =
-            office.journal_command(&["resolve", "found", "--not-processed", "--note", "not in the books"]);
+            workspace.journal_command(&["resolve", "found", "--not-processed", "--note", "not in the books"]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        office
+        workspace
     }
 
     pub(crate) fn last_id(&self) -> String {
@@ -54,14 +54,14 @@ fn keys(list: &Value) -> Vec<&str> {
 
 #[test]
 fn list_has_every_intent_in_order_or_those_in_some_states() {
-    let office = Office::of_every_state();
-    assert_eq!(keys(&office.list(&[])), STATES);
-    assert_eq!(keys(&office.list(&["--unresolved"])), ["lost"]);
-    assert_eq!(keys(&office.list(&["--state", "processed,resolved"])), ["paid", "found"]);
-    assert_eq!(keys(&office.list(&["--state", "sending"])), [""; 0]);
-    assert_eq!(office.journal_command(&["list", "--state", "sending"]).stdout, "[]\n");
+    let workspace = Workspace::with_every_state();
+    assert_eq!(keys(&workspace.list(&[])), STATES);
+    assert_eq!(keys(&workspace.list(&["--unresolved"])), ["lost"]);
+    assert_eq!(keys(&workspace.list(&["--state", "processed,resolved"])), ["paid", "found"]);
+    assert_eq!(keys(&workspace.list(&["--state", "sending"])), [""; 0]);
+    assert_eq!(workspace.journal_command(&["list", "--state", "sending"]).stdout, "[]\n");
 
-    let list = office.list(&[]);
+    let list = workspace.list(&[]);
     for intent in list.as_array().unwrap() {
         for member in [
             "key",
@@ -81,7 +81,7 @@ fn list_has_every_intent_in_order_or_those_in_some_states() {
     }
     let states: Vec<_> = list.as_array().unwrap().iter().map(|it| it["state"].as_str().unwrap()).collect();
     assert_eq!(states, ["processed", "rejected", "not_processed", "unknown", "resolved"]);
-    let ended = office.journal_command(&["list"]);
+    let ended = workspace.journal_command(&["list"]);
     assert!(ended.stdout.contains("\"amount\":45.00,"), "exact amounts: {}", ended.stdout);
     assert!(!ended.stdout.contains(KEY));
     let resolved = &list[4];
@@ -90,14 +90,14 @@ fn list_has_every_intent_in_order_or_those_in_some_states() {
         (&"not_processed".into(), &"ada".into(), &"not in the books".into())
     );
     for arguments in [&["list", "--unresolved", "--state", "unknown"][..], &["list", "--state", "lost"]] {
-        office.journal_command(arguments).failed(2, "invalid");
+        workspace.journal_command(arguments).failed(2, "invalid");
     }
 }
 
 #[test]
 fn text_list_is_a_table_with_sums_and_without_tokens() {
-    let office = Office::of_every_state();
-    let text = office.journal_command(&["list", "--output", "text"]).stdout;
+    let workspace = Workspace::with_every_state();
+    let text = workspace.journal_command(&["list", "--output", "text"]).stdout;
     let first = text.lines().next().unwrap();
     for column in ["KEY", "STATE", "AMOUNT", "BEGUN AT", "TRANSACTION", "REFERENCE"] {
         assert!(first.contains(column), "{text}");
@@ -111,10 +111,10 @@ fn text_list_is_a_table_with_sums_and_without_tokens() {
     for (state, sum) in sums.iter().zip(["45.00", "7.25", "45.00", "45.00", "45.00"]) {
         assert!(state.contains(" 1 intent ") && state.ends_with(&format!(" {sum}")), "{state}");
     }
-    let text = office.journal_command(&["list", "--state", "sending", "--output", "text"]).stdout;
+    let text = workspace.journal_command(&["list", "--state", "sending", "--output", "text"]).stdout;
     assert_eq!(text, "none\n");
 
-    let text = office.journal_command(&["show", "lost", "--output", "text"]).stdout;
+    let text = workspace.journal_command(&["show", "lost", "--output", "text"]).stdout;
     assert!(text.starts_with("UNKNOWN ("), "{text}");
     for part in ["key ", "begun_at ", "next ", "reconcile by token, amount and time"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -125,10 +125,10 @@ fn text_list_is_a_table_with_sums_and_without_tokens() {
 fn list_of_several_pages_is_one_array() {
     use payments_journal::{AttemptId, Change, Ending, Failure, IntentKey, IntentStore as _, SqliteStore};
 
-    let office = Office::open();
-    office.charge("first").processed();
+    let workspace = Workspace::open();
+    workspace.charge("first").processed();
     let payment = payments_model::TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).unwrap();
-    let store = SqliteStore::open(office.journal()).unwrap();
+    let store = SqliteStore::open(workspace.journal()).unwrap();
     let count = 1100;
     let numbers: Vec<_> = (0..count).collect();
     // Many threads, because a store commits changes together that wait together.
@@ -149,26 +149,26 @@ fn list_of_several_pages_is_one_array() {
         }
     });
     drop(store);
-    let list = office.list(&[]);
+    let list = workspace.list(&[]);
     let keys: BTreeSet<_> = keys(&list).into_iter().collect();
     assert_eq!((keys.len(), list.as_array().unwrap().len()), (count + 1, count + 1));
-    let text = office.journal_command(&["list", "--output", "text"]).stdout;
+    let text = workspace.journal_command(&["list", "--output", "text"]).stdout;
     assert!(text.contains("  1100 intents        49500.00"), "{}", &text[text.len() - 300..]);
-    let csv = office.journal_command(&["export", "--format", "csv"]).stdout;
+    let csv = workspace.journal_command(&["export", "--format", "csv"]).stdout;
     assert_eq!(csv.lines().count(), count + 2);
     assert_eq!(csv.lines().filter(|line| line.starts_with("key,")).count(), 1);
 }
 
 #[test]
 fn export_has_everything_in_both_formats() {
-    let office = Office::of_every_state();
-    let lines = office.journal_command(&["export"]);
+    let workspace = Workspace::with_every_state();
+    let lines = workspace.journal_command(&["export"]);
     assert_eq!(lines.code, Some(0), "{lines:?}");
     let exported: Vec<Value> =
         lines.stdout.lines().map(|line| serde_json::from_str(line).expect("one object")).collect();
-    assert_eq!(Value::from(exported.clone()), office.list(&[]));
+    assert_eq!(Value::from(exported.clone()), workspace.list(&[]));
 
-    let csv = office.journal_command(&["export", "--format", "csv"]).stdout;
+    let csv = workspace.journal_command(&["export", "--format", "csv"]).stdout;
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let names = reader.headers().unwrap().clone();
     let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
@@ -187,13 +187,13 @@ fn export_has_everything_in_both_formats() {
         }
     }
     assert!(csv.contains(",45.00,") && csv.contains(",7.25,"), "{csv}");
-    let error = office.journal_command(&["export", "--format", "xml"]).failed(2, "invalid");
+    let error = workspace.journal_command(&["export", "--format", "xml"]).failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("jsonl, csv"), "{error}");
 }
 
 #[test]
 fn reading_commands_do_not_create_a_journal() {
-    let office = Office::open();
+    let workspace = Workspace::open();
     for arguments in [
         &["list"][..],
         &["show", "k"],
@@ -203,11 +203,11 @@ fn reading_commands_do_not_create_a_journal() {
         &["resolve", "k", "--not-processed", "--note", "n"],
         &["resolve", "k", "--processed", "txn_1"],
     ] {
-        let error = office.journal_command(arguments).failed(2, "invalid");
+        let error = workspace.journal_command(arguments).failed(2, "invalid");
         assert_eq!(error["kind"], "no_journal", "{arguments:?}: {error}");
         let message = error["message"].as_str().unwrap();
         assert!(message.contains("there is no journal at "), "{message}");
-        assert!(!office.journal().exists(), "{arguments:?}");
+        assert!(!workspace.journal().exists(), "{arguments:?}");
         let error = payments(["journal"]).arguments(arguments.iter().copied()).end().failed(2, "invalid");
         assert!(error["message"].as_str().unwrap().contains("give --journal PLACE"), "{error}");
     }
@@ -224,7 +224,7 @@ fn local_commands_refuse_service_settings() {
 
 #[test]
 fn refused_journal_commands_say_nothing_was_changed() {
-    let office = Office::of_every_state();
+    let workspace = Workspace::with_every_state();
     let nowhere = ["list", "--journal", ""];
     for arguments in [
         &["purge"][..],
@@ -237,7 +237,7 @@ fn refused_journal_commands_say_nothing_was_changed() {
         &["forget"],
         &nowhere,
     ] {
-        let run = || office.run(["journal"]).arguments(arguments.iter().copied());
+        let run = || workspace.run(["journal"]).arguments(arguments.iter().copied());
         let message = run().end().failed(2, "invalid")["message"].as_str().unwrap().to_owned();
         assert!(message.contains("; nothing was changed") && !message.contains("sent"), "{message}");
         let text = run().arguments(["--output", "text"]).end().stderr;
@@ -249,26 +249,26 @@ fn refused_journal_commands_say_nothing_was_changed() {
 
 #[test]
 fn unused_key_is_not_found() {
-    let office = Office::of_every_state();
+    let workspace = Workspace::with_every_state();
     for arguments in [
         &["show", "nobody"][..],
         &["resolve", "nobody", "--not-processed", "--note", "n"],
         &["resolve", "nobody", "--processed", "txn_1"],
         &["retry", "--status", "401", "--key", "nobody"],
     ] {
-        let error = office.journal_command(arguments).failed(2, "invalid");
+        let error = workspace.journal_command(arguments).failed(2, "invalid");
         assert_eq!(error["kind"], "no_such_key", "{arguments:?}: {error}");
     }
 }
 
 #[test]
 fn resolving_as_processed_needs_a_matching_lookup() {
-    let office = Office::open();
-    office.lose_the_answer("lost");
-    let id = office.last_id();
-    let other = office.charging("other", &TOKEN_PAYMENT.replace("45.00", "46.00")).end().processed();
+    let workspace = Workspace::open();
+    workspace.lose_response("lost");
+    let id = workspace.last_id();
+    let other = workspace.charging("other", &TOKEN_PAYMENT.replace("45.00", "46.00")).end().processed();
     let (other, resolve) = (other["TransactionId"].as_str().unwrap(), |id: &str| {
-        office.journal_command(&["resolve", "lost", "--processed", id, "--by", "Grace", "--note", "found"])
+        workspace.journal_command(&["resolve", "lost", "--processed", id, "--by", "Grace", "--note", "found"])
     });
 
     let error = resolve(other).failed(2, "invalid");
@@ -278,19 +278,19 @@ fn resolving_as_processed_needs_a_matching_lookup() {
     assert!(message.contains("nothing was changed"), "{message}");
     let error = resolve("txn_of_nobody").failed(7, "rejected");
     assert!(error["message"].as_str().unwrap().contains("nothing was changed"), "{error}");
-    let run = office.run(["journal", "resolve", "lost", "--processed", &id]);
+    let run = workspace.run(["journal", "resolve", "lost", "--processed", &id]);
     run.env("PAYMENTS_API_KEY", "wrong").end().failed(6, "rejected");
-    let peer = Peer::answering("200 OK", &answers::TRANSACTION_FOUND.replace("10.50", "45.00"));
-    let error = office
+    let peer = Peer::responding("200 OK", &responses::TRANSACTION_FOUND.replace("10.50", "45.00"));
+    let error = workspace
         .run(["journal", "resolve", "lost", "--processed", &id])
         .env("PAYMENTS_BASE_URL", &peer.base_url);
     let error = error.end().failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("its record is of another transaction"), "{error}");
-    assert_eq!(office.show("lost")["state"], "unknown");
+    assert_eq!(workspace.show("lost")["state"], "unknown");
 
     let resolved = resolve(&id);
     assert_eq!(resolved.code, Some(0), "{resolved:?}");
-    let shown = office.show("lost");
+    let shown = workspace.show("lost");
     let mut document = resolved.json();
     document.as_object_mut().unwrap().remove("record").expect("what was looked up");
     assert_eq!(document, shown);
@@ -302,26 +302,26 @@ fn resolving_as_processed_needs_a_matching_lookup() {
     ] {
         assert_eq!(shown[member], value, "{shown}");
     }
-    let again = office.charge("lost").json();
+    let again = workspace.charge("lost").json();
     assert_eq!((&again["outcome"], &again["recorded"]), (&"processed".into(), &true.into()));
     assert_eq!(again["data"]["TransactionId"], id);
 
     // A transaction belongs to one intent only.
-    office.lose_the_answer("lost-too");
-    let error = office.journal_command(&["resolve", "lost-too", "--processed", &id]).failed(2, "invalid");
+    workspace.lose_response("lost-too");
+    let error = workspace.journal_command(&["resolve", "lost-too", "--processed", &id]).failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("already belongs to lost"), "{error}");
 }
 
 #[test]
 fn resolving_as_processed_shows_the_record() {
-    let office = Office::open();
+    let workspace = Workspace::open();
     // Another invoice's payment of the same amount, unknown to this journal, so nothing contradicts it.
-    let other = office.charge("other").processed()["TransactionId"].as_str().unwrap().to_owned();
-    let looked_up = office.run(["transaction", "get", &other]).end().json()["data"].clone();
-    std::fs::remove_file(office.journal()).unwrap();
-    office.lose_the_answer("lost");
+    let other = workspace.charge("other").processed()["TransactionId"].as_str().unwrap().to_owned();
+    let looked_up = workspace.run(["transaction", "get", &other]).end().json()["data"].clone();
+    std::fs::remove_file(workspace.journal()).unwrap();
+    workspace.lose_response("lost");
     let resolve =
-        |shape| office.journal_command(&["resolve", "lost", "--processed", &other, "--output", shape]);
+        |shape| workspace.journal_command(&["resolve", "lost", "--processed", &other, "--output", shape]);
     let resolved = resolve("json").json();
     assert_eq!((&resolved["key"], &resolved["record"]), (&"lost".into(), &looked_up), "{resolved}");
     assert!(looked_up["Status"].is_string(), "{looked_up}");
@@ -339,39 +339,40 @@ fn resolving_as_processed_shows_the_record() {
 
 #[test]
 fn key_resolved_as_not_processed_is_sent_again() {
-    let office = Office::open();
-    office.lose_the_answer("lost");
-    office.journal_command(&["resolve", "lost", "--not-processed"]).failed(2, "invalid");
-    office.journal_command(&["resolve", "lost", "--not-processed", "--note", " "]).failed(2, "invalid");
-    office.journal_command(&["resolve", "lost"]).failed(2, "invalid");
+    let workspace = Workspace::open();
+    workspace.lose_response("lost");
+    workspace.journal_command(&["resolve", "lost", "--not-processed"]).failed(2, "invalid");
+    workspace.journal_command(&["resolve", "lost", "--not-processed", "--note", " "]).failed(2, "invalid");
+    workspace.journal_command(&["resolve", "lost"]).failed(2, "invalid");
     let both = ["resolve", "lost", "--not-processed", "--note", "n", "--processed", "txn_1"];
-    office.journal_command(&both).failed(2, "invalid");
-    assert_eq!(office.show("lost")["state"], "unknown");
+    workspace.journal_command(&both).failed(2, "invalid");
+    assert_eq!(workspace.show("lost")["state"], "unknown");
 
     let resolve = ["resolve", "lost", "--not-processed", "--note", "the books say so"];
-    let nobody = office.run(["journal"]).arguments(resolve);
-    let nobody = ["USER", "LOGNAME", "USERNAME"].iter().fold(nobody, |run, name| run.env(name, ""));
-    let error = nobody.end().failed(2, "invalid");
+    let without_user = workspace.run(["journal"]).arguments(resolve);
+    let without_user =
+        ["USER", "LOGNAME", "USERNAME"].iter().fold(without_user, |run, name| run.env(name, ""));
+    let error = without_user.end().failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("--by NAME"), "{error}");
 
-    let resolved = office.run(["journal"]).arguments(resolve).arguments(["--output", "text"]).end();
+    let resolved = workspace.run(["journal"]).arguments(resolve).arguments(["--output", "text"]).end();
     assert!(resolved.stdout.starts_with("RESOLVED (NOT PROCESSED)\n"), "{resolved:?}");
     assert!(resolved.stdout.contains("the key may be sent again"), "{resolved:?}");
     assert!(resolved.stderr.contains("WARNING: it was sent less than 24 hours ago"), "{resolved:?}");
-    office.charge("lost").processed();
-    assert_eq!(office.requests(), 2);
-    let error = office.journal_command(&resolve).failed(2, "invalid");
+    workspace.charge("lost").processed();
+    assert_eq!(workspace.requests(), 2);
+    let error = workspace.journal_command(&resolve).failed(2, "invalid");
     assert_eq!(error["kind"], "not_unknown", "a known outcome was resolved: {error}");
 }
 
 #[test]
 fn note_keeps_no_card_number_and_no_api_key() {
-    let office = Office::open();
-    office.lose_the_answer("lost");
+    let workspace = Workspace::open();
+    workspace.lose_response("lost");
     let note = format!("the card was 4111 1111 1111 1111, I think, and {KEY}");
-    for verdict in [&["--not-processed"][..], &["--processed", &office.last_id()]] {
+    for resolution in [&["--not-processed"][..], &["--processed", &workspace.last_id()]] {
         let resolve = ["resolve", "lost", "--note", &note, "--by", KEY];
-        let resolved = office.journal_command(&[&resolve, verdict].concat());
+        let resolved = workspace.journal_command(&[&resolve, resolution].concat());
         assert_eq!(resolved.code, Some(0), "{resolved:?}");
         let digits: String = resolved.stdout.chars().filter(char::is_ascii_digit).collect();
         assert!(!digits.contains("4111111111111111"), "{}", resolved.stdout);
@@ -384,55 +385,56 @@ fn unknown_void_is_resolved_with_the_transaction_it_voids() {
     use payments_core::OperationName;
     use payments_fake::Fault;
 
-    let office = Office::open();
+    let workspace = Workspace::open();
     let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
     let create = ["transaction", "create", "--file", "-", "--key", "auth"];
-    let authorised = office.run(create).stdin(authorisation).end();
+    let authorised = workspace.run(create).stdin(authorisation).end();
     let id = authorised.processed()["TransactionId"].as_str().unwrap().to_owned();
-    office.sandbox.gateway().arm(Fault::response_lost(OperationName::Void));
-    let error = office.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
+    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::Void));
+    let error = workspace.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
     assert_eq!(error["transaction_id"], *id);
-    let resolved = office.journal_command(&["resolve", "void", "--processed", &id]);
+    let resolved = workspace.journal_command(&["resolve", "void", "--processed", &id]);
     assert_eq!(resolved.code, Some(0), "the payment's id counts as another charge's: {resolved:?}");
-    office.sandbox.gateway().ledger().assert_voided(&TransactionId::new(&*id).unwrap());
+    workspace.sandbox.gateway().ledger().assert_voided(&TransactionId::new(&*id).unwrap());
 }
 
 #[test]
 fn only_rejections_with_the_status_are_reopened() {
-    let office = Office::of_every_state();
+    let workspace = Workspace::with_every_state();
     for key in ["unauthorised-1", "unauthorised-2"] {
-        let run = office.charging(key, TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong");
+        let run = workspace.charging(key, TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong");
         run.end().failed(6, "rejected");
     }
     for bad in ["500", "200", "408x", ""] {
-        let error = office.journal_command(&["retry", "--status", bad]).failed(2, "invalid");
+        let error = workspace.journal_command(&["retry", "--status", bad]).failed(2, "invalid");
         assert!(error["message"].as_str().unwrap().contains("--status"), "{error}");
     }
-    office.journal_command(&["retry"]).failed(2, "invalid");
-    let error = office.journal_command(&["retry", "--status", "401", "--key", "lost"]).failed(2, "invalid");
+    workspace.journal_command(&["retry"]).failed(2, "invalid");
+    let error =
+        workspace.journal_command(&["retry", "--status", "401", "--key", "lost"]).failed(2, "invalid");
     assert_eq!(error["kind"], "not_rejected_so");
 
-    let sent = office.requests();
+    let sent = workspace.requests();
     let text = ["retry", "--status", "401", "--key", "unauthorised-1", "--output", "text"];
     assert!(
-        office
+        workspace
             .journal_command(&text)
             .stdout
             .starts_with("reopened 1 intent, 45.00 in total; nothing was sent")
     );
-    let all = office.journal_command(&["retry", "--status", "403", "--status", "401"]);
+    let all = workspace.journal_command(&["retry", "--status", "403", "--status", "401"]);
     assert_eq!(all.json(), json!({"reopened": {"count": 1, "sum": 45.0}}));
-    assert_eq!(office.journal_command(&["retry", "--status", "401"]).json()["reopened"]["count"], 0);
-    assert_eq!(office.requests(), sent);
-    let states: Vec<_> = STATES.map(|key| office.show(key)["state"].as_str().unwrap().to_owned()).into();
+    assert_eq!(workspace.journal_command(&["retry", "--status", "401"]).json()["reopened"]["count"], 0);
+    assert_eq!(workspace.requests(), sent);
+    let states: Vec<_> = STATES.map(|key| workspace.show(key)["state"].as_str().unwrap().to_owned()).into();
     assert_eq!(states, ["processed", "rejected", "not_processed", "unknown", "resolved"]);
-    assert_eq!(office.show("unauthorised-2")["state"], "not_processed");
+    assert_eq!(workspace.show("unauthorised-2")["state"], "not_processed");
 }
 
 #[test]
 fn verbose_names_the_journal_and_its_source() {
-    let office = Office::of_every_state();
-    let (journal, from_an_option) = (office.journal(), office.journal().with_file_name("billing.db"));
+    let workspace = Workspace::with_every_state();
+    let (journal, from_an_option) = (workspace.journal(), workspace.journal().with_file_name("billing.db"));
     let journal = journal.display();
     let by_option = ["--journal", from_an_option.to_str().unwrap()];
     for arguments in [
@@ -443,8 +445,8 @@ fn verbose_names_the_journal_and_its_source() {
         &["retry", "--status", "401"],
         &["purge", "--older-than", "30d"],
     ] {
-        let run = || office.run(["--verbose", "journal"]).arguments(arguments.iter().copied());
-        let silent = office.journal_command(arguments);
+        let run = || workspace.run(["--verbose", "journal"]).arguments(arguments.iter().copied());
+        let silent = workspace.journal_command(arguments);
         for (ended, source) in [(run(), "PAYMENTS_JOURNAL"), (run().arguments(by_option), "--journal")]
             .map(|(run, source)| (run.end(), source))
         {
@@ -457,43 +459,43 @@ fn verbose_names_the_journal_and_its_source() {
 
 #[test]
 fn purge_keeps_recent_intents_and_warns() {
-    let office = Office::of_every_state();
+    let workspace = Workspace::with_every_state();
     for bad in ["23h", "0s", "30", "soon", ""] {
-        let error = office.journal_command(&["purge", "--older-than", bad]).failed(2, "invalid");
+        let error = workspace.journal_command(&["purge", "--older-than", bad]).failed(2, "invalid");
         assert!(error["message"].as_str().unwrap().contains("--older-than"), "{error}");
     }
-    let purged = office.journal_command(&["purge", "--older-than", "30d"]).json();
+    let purged = workspace.journal_command(&["purge", "--older-than", "30d"]).json();
     assert_eq!(purged["purged"], 0);
     assert!(purged["warning"].as_str().unwrap().contains("new again"), "{purged}");
     // The output repeats the age as the user wrote it.
     for age in ["24h", "400d", "1year 5days"] {
-        let text = office.journal_command(&["purge", "--older-than", age, "--output", "text"]);
+        let text = workspace.journal_command(&["purge", "--older-than", age, "--output", "text"]);
         assert_eq!(text.stdout, format!("purged 0 intents that ended more than {age} ago\n"));
     }
-    let text = office.journal_command(&["purge", "--older-than", "24h", "--output", "text"]);
+    let text = workspace.journal_command(&["purge", "--older-than", "24h", "--output", "text"]);
     assert!(text.stderr.contains("new again"), "{text:?}");
-    assert_eq!(keys(&office.list(&[])), STATES);
+    assert_eq!(keys(&workspace.list(&[])), STATES);
 }
 
 #[test]
 fn purge_reports_the_newest_removed_time_d45() {
-    let office = Office::of_every_state();
+    let workspace = Workspace::with_every_state();
     let age = |key: &str, days: u32| {
-        let journal = rusqlite::Connection::open(office.journal()).unwrap();
+        let journal = rusqlite::Connection::open(workspace.journal()).unwrap();
         let sql =
             "UPDATE intent SET stored_at = stored_at - ?2 * 86400000 WHERE key = ?1 RETURNING stored_at";
         journal.query_row(sql, (key, days), |row| row.get::<_, i64>(0)).unwrap().unsigned_abs()
     };
     age("paid", 40);
     let newest = UNIX_EPOCH + Duration::from_millis(age("refused", 35));
-    let nothing = office.journal_command(&["purge", "--older-than", "50d"]).json();
+    let nothing = workspace.journal_command(&["purge", "--older-than", "50d"]).json();
     assert_eq!((&nothing["purged"], &nothing["newest_purged_at"]), (&json!(0), &Value::Null));
-    let purged = office.journal_command(&["purge", "--older-than", "30d"]).json();
+    let purged = workspace.journal_command(&["purge", "--older-than", "30d"]).json();
     let newest = humantime::format_rfc3339_millis(newest).to_string();
     assert_eq!((&purged["purged"], &purged["newest_purged_at"]), (&json!(2), &json!(newest)));
 
     age("found", 60);
-    let text = office.journal_command(&["purge", "--older-than", "45d", "--output", "text"]);
+    let text = workspace.journal_command(&["purge", "--older-than", "45d", "--output", "text"]);
     let lines: Vec<_> = text.stdout.lines().collect();
     assert_eq!(lines[0], "purged 1 intent that ended more than 45d ago");
     assert!(lines[1].starts_with("the newest of them last changed at 2"), "{lines:?}");
@@ -501,10 +503,10 @@ fn purge_reports_the_newest_removed_time_d45() {
 
 #[test]
 fn closed_pipe_does_not_panic() {
-    let office = Office::of_every_state();
+    let workspace = Workspace::with_every_state();
     for arguments in [&["list"][..], &["list", "--output", "text"], &["show", "paid"], &["export"]] {
-        let run = office.run(["journal"]).arguments(arguments.iter().copied());
-        let ended = run.stdout(broken_pipe()).end_unheard();
+        let run = workspace.run(["journal"]).arguments(arguments.iter().copied());
+        let ended = run.stdout(broken_pipe()).end_with_given_stdout();
         assert_eq!(ended.code, Some(1), "{ended:?}");
         assert!(ended.stderr.contains("could not be written to stdout"), "{ended:?}");
     }
@@ -512,16 +514,16 @@ fn closed_pipe_does_not_panic() {
 
 #[test]
 fn control_characters_of_a_reference_are_escaped() {
-    let office = Office::open();
+    let workspace = Workspace::open();
     let request = TOKEN_PAYMENT.replace('}', ",\"ReferenceNo\":\"\\u001b[2J\\u202epaid\"}");
-    office.charging("k", &request).end().processed();
+    workspace.charging("k", &request).end().processed();
     for arguments in [
         &["list"][..],
         &["list", "--output", "text"],
         &["show", "k", "--output", "text"],
         &["export", "--format", "csv"],
     ] {
-        let ended = office.journal_command(arguments);
+        let ended = workspace.journal_command(arguments);
         assert!(!ended.stdout.contains(['\u{1b}', '\u{202e}']), "{ended:?}");
         assert!(ended.stdout.contains("paid"), "{ended:?}");
     }
@@ -554,12 +556,12 @@ fn duplicate_transaction_id_is_reported_with_both_keys() {
 /// So a backup of that file after a command has the whole journal.
 #[test]
 fn journal_is_one_file_after_each_command() {
-    let office = Office::of_every_state();
-    let log = office.journal().with_extension("db-wal");
+    let workspace = Workspace::with_every_state();
+    let log = workspace.journal().with_extension("db-wal");
     for arguments in [&["list"][..], &["show", "paid"], &["purge", "--older-than", "30d"]] {
-        assert_eq!(office.journal_command(arguments).code, Some(0), "{arguments:?}");
+        assert_eq!(workspace.journal_command(arguments).code, Some(0), "{arguments:?}");
         assert!(!log.exists(), "{arguments:?}");
     }
-    office.charge("one-more").processed();
-    assert!(office.journal().exists() && !log.exists());
+    workspace.charge("one-more").processed();
+    assert!(workspace.journal().exists() && !log.exists());
 }

@@ -9,10 +9,12 @@ use payments_core::OperationName;
 use payments_fake::{Fault, block_on};
 use serde_json::{Value, json};
 
-use crate::journaled_charges::Office;
-use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, Run, TOKEN_PAYMENT, answers, broken_pipe, payments_at};
+use crate::journaled_charges::Workspace;
+use crate::support::{
+    CARD_PAYMENT, Ended, KEY, Peer, Run, TOKEN_PAYMENT, broken_pipe, payments_at, responses,
+};
 
-impl Office {
+impl Workspace {
     fn path(&self, name: &str) -> String {
         self.journal().with_file_name(name).to_str().unwrap().to_owned()
     }
@@ -24,9 +26,9 @@ impl Office {
     }
 
     /// Makes one charge with a lost response for each key. Returns their transaction ids.
-    fn lost<const N: usize>(&self, keys: [&str; N]) -> [String; N] {
+    fn lose_responses<const N: usize>(&self, keys: [&str; N]) -> [String; N] {
         keys.map(|key| {
-            self.lose_the_answer(key);
+            self.lose_response(key);
             self.last_id()
         })
     }
@@ -37,7 +39,7 @@ impl Office {
     }
 
     /// An export of the whole journal.
-    fn everything(&self) -> String {
+    fn export_all(&self) -> String {
         self.journal_command(&["export"]).stdout
     }
 
@@ -72,63 +74,63 @@ const BILLING: &str = "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n";
 
 #[test]
 fn export_filters_by_state_time_and_run() {
-    let office = Office::open();
-    office.charge("by-hand").processed();
+    let workspace = Workspace::open();
+    workspace.charge("by-hand").processed();
     let first = format!(
         "{BILLING}=1+1,tok_approved,1,false,\n,tok_declined,2,false,order-2\nlost,tok_approved,3,false,\n"
     );
-    let first = office.write("first.csv", first);
+    let first = workspace.write("first.csv", first);
     let second = r#"{"Key":"second","TokenId":"tok_approved","Amount":4,"ConvenienceFeeActive":false}"#;
-    let second = office.write("second.jsonl", format!("\u{feff}{second}\n\n"));
-    let results = [office.path("results.csv"), office.path("results.jsonl")];
-    office.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(3));
+    let second = workspace.write("second.jsonl", format!("\u{feff}{second}\n\n"));
+    let results = [workspace.path("results.csv"), workspace.path("results.jsonl")];
+    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(3));
     let run = |file, results: &str| {
-        office.run(["batch", "run", file, "--concurrency", "1", "--results", results]).end().code
+        workspace.run(["batch", "run", file, "--concurrency", "1", "--results", results]).end().code
     };
     assert_eq!([run(&first, &results[0]), run(&second, &results[1])], [Some(5), Some(0)]);
 
-    assert_eq!(office.exported(&[]), ["by-hand", "=1+1", "order-2", "lost", "second"]);
+    assert_eq!(workspace.exported(&[]), ["by-hand", "=1+1", "order-2", "lost", "second"]);
     for file in [&first, &results[0]] {
-        assert_eq!(office.exported(&["--run", file]), ["=1+1", "order-2", "lost"]);
+        assert_eq!(workspace.exported(&["--run", file]), ["=1+1", "order-2", "lost"]);
     }
     for file in [&second, &results[1]] {
-        assert_eq!(office.exported(&["--run", file]), ["second"]);
+        assert_eq!(workspace.exported(&["--run", file]), ["second"]);
     }
-    assert_eq!(office.exported(&["--run", &first, "--state", "unknown,rejected"]), ["order-2", "lost"]);
-    assert_eq!(office.exported(&["--state", "unknown", "--state", "rejected"]), ["order-2", "lost"]);
+    assert_eq!(workspace.exported(&["--run", &first, "--state", "unknown,rejected"]), ["order-2", "lost"]);
+    assert_eq!(workspace.exported(&["--state", "unknown", "--state", "rejected"]), ["order-2", "lost"]);
 
-    let last = office.show("second")["begun_at"].as_str().unwrap().to_owned();
-    assert_eq!(office.exported(&["--since", &last]), ["second"]);
-    assert_eq!(office.exported(&["--since", &last[..10]]).len(), 5);
-    assert_eq!(office.exported(&["--since", "2999-01-01T00:00:00+01:00"]), [""; 0]);
-    assert_eq!(office.journal_command(&["export", "--since", "2999-01-01"]).stdout, "");
+    let last = workspace.show("second")["begun_at"].as_str().unwrap().to_owned();
+    assert_eq!(workspace.exported(&["--since", &last]), ["second"]);
+    assert_eq!(workspace.exported(&["--since", &last[..10]]).len(), 5);
+    assert_eq!(workspace.exported(&["--since", "2999-01-01T00:00:00+01:00"]), [""; 0]);
+    assert_eq!(workspace.journal_command(&["export", "--since", "2999-01-01"]).stdout, "");
 
     // Results and exports both keep a spreadsheet from reading a key as a formula.
-    let csv = office.journal_command(&["export", "--run", &first, "--format", "csv"]).stdout;
+    let csv = workspace.journal_command(&["export", "--run", &first, "--format", "csv"]).stdout;
     assert!(csv.starts_with("key,state,") && csv.contains("\n'=1+1,processed,"), "{csv}");
     assert!(fs::read_to_string(&results[0]).unwrap().contains(",'=1+1,processed,"));
 
-    for (file, told) in [
-        (office.write("none.csv", "Invoice,Amount\n1,2\n"), "line 1: the header has no column Key"),
-        (office.write("torn.csv", format!("{BILLING}a,t,1,false,\nb,t\n")), "line 3: has 2 cells"),
-        (office.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is not a JSON object"),
-        (office.write("nameless.jsonl", "{\"Amount\":2}"), "line 1: must not be empty"),
-        (office.path("missing.csv"), "cannot be read"),
+    for (file, expected) in [
+        (workspace.write("none.csv", "Invoice,Amount\n1,2\n"), "line 1: the header has no column Key"),
+        (workspace.write("torn.csv", format!("{BILLING}a,t,1,false,\nb,t\n")), "line 3: has 2 cells"),
+        (workspace.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is not a JSON object"),
+        (workspace.write("nameless.jsonl", "{\"Amount\":2}"), "line 1: must not be empty"),
+        (workspace.path("missing.csv"), "cannot be read"),
     ] {
-        let error = office.journal_command(&["export", "--run", &file]).failed(2, "invalid");
+        let error = workspace.journal_command(&["export", "--run", &file]).failed(2, "invalid");
         assert_eq!(error["kind"], "run_file");
-        assert!(error["message"].as_str().unwrap().contains(told), "{error}");
+        assert!(error["message"].as_str().unwrap().contains(expected), "{error}");
     }
-    let error = office.journal_command(&["export", "--since", "yesterday"]).failed(2, "invalid");
+    let error = workspace.journal_command(&["export", "--since", "yesterday"]).failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("must be a date such as"), "{error}");
 }
 
 #[test]
 fn completed_export_resolves_its_rows() {
-    let office = Office::open();
-    let [one, two, _] = office.lost(["=1+1", "two", "not-there"]);
-    office.charge("paid").processed();
-    let export = office.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    let workspace = Workspace::open();
+    let [one, two, _] = workspace.lose_responses(["=1+1", "two", "not-there"]);
+    workspace.charge("paid").processed();
+    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
     // As a spreadsheet saves it: with CRLF, a byte order mark and an empty last line.
     let mut rows: Vec<Vec<_>> =
         export.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
@@ -142,7 +144,7 @@ fn completed_export_resolves_its_rows() {
     let filled = format!("\u{feff}{filled}\r\n,,\r\n");
     let filled = filled.replace("\r\n,,\r\n", &format!("\r\n{}\r\n", ",".repeat(rows[0].len() - 1)));
 
-    let ended = office.resolving(&filled).end();
+    let ended = workspace.resolving(&filled).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
     let document = ended.json();
     assert!(ended.stdout.starts_with(
@@ -157,76 +159,77 @@ fn completed_export_resolves_its_rows() {
     ]) {
         let mut intent = intent.clone();
         let record = intent.as_object_mut().unwrap().remove("record");
-        assert_eq!(intent, office.show(key));
+        assert_eq!(intent, workspace.show(key));
         assert_eq!((&intent["state"], &intent["resolved_by"]), (&json!("resolved"), &json!("Grace")));
         assert_eq!(intent.get("note").unwrap_or(&Value::Null), &note);
         assert_eq!(record.map(|record| record["TransactionId"].clone()), id.map(|id| json!(id)));
     }
 
     // With the same file again, for example after a crash, each row that is done is named.
-    let again = wrong_rows(&office.resolving(&filled).end());
+    let again = wrong_rows(&workspace.resolving(&filled).end());
     assert_eq!(
         again[0],
         "2 =1+1: Key was already resolved the same way, by Grace: remove this row from the file"
     );
     assert_eq!(again.len(), 3, "{again:?}");
-    let other =
-        wrong_rows(&office.resolving(format!("Key,TransactionId,Note\ntwo,,gone\nnot-there,{one},\n")).end());
+    let other = wrong_rows(
+        &workspace.resolving(format!("Key,TransactionId,Note\ntwo,,gone\nnot-there,{one},\n")).end(),
+    );
     assert!(other[0].starts_with("2 two: Key was already resolved differently, by Grace: "), "{other:?}");
     assert_eq!(other.len(), 2, "the row is wrong for its key alone: {other:?}");
 }
 
 #[test]
 fn apostrophes_are_stripped_from_exports_only() {
-    let office = Office::open();
-    office.lost(["=1", "'=1"]);
-    assert_eq!(office.resolving("Key,TransactionId,Note\n'=1,,'- not there\n").end().code, Some(0));
-    assert_eq!([&office.show("=1")["state"], &office.show("'=1")["note"]], ["unknown", "'- not there"]);
-    assert_eq!(office.resolving("key,transaction_id,note\n'=1,,'- not there\n").end().code, Some(0));
-    assert_eq!(office.show("=1")["note"], "- not there");
+    let workspace = Workspace::open();
+    workspace.lose_responses(["=1", "'=1"]);
+    assert_eq!(workspace.resolving("Key,TransactionId,Note\n'=1,,'- not there\n").end().code, Some(0));
+    assert_eq!([&workspace.show("=1")["state"], &workspace.show("'=1")["note"]], ["unknown", "'- not there"]);
+    assert_eq!(workspace.resolving("key,transaction_id,note\n'=1,,'- not there\n").end().code, Some(0));
+    assert_eq!(workspace.show("=1")["note"], "- not there");
 }
 
 /// The id in the void's own request is not evidence.
 #[test]
 fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
-    let office = Office::open();
+    let workspace = Workspace::open();
     let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
     let create = ["transaction", "create", "--file", "-", "--key", "payment"];
-    let id = office.run(create).stdin(authorisation).end().processed()["TransactionId"]
+    let id = workspace.run(create).stdin(authorisation).end().processed()["TransactionId"]
         .as_str()
         .unwrap()
         .to_owned();
-    office.sandbox.gateway().arm(Fault::request_lost(OperationName::Void));
-    office.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
-    let export = office.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    workspace.sandbox.gateway().arm(Fault::request_lost(OperationName::Void));
+    workspace.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
+    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
     let how =
         "say how you know that it was not processed, or remove the row from the file if you do not know";
-    let told = format!("2 void: Note is required where there is no TransactionId: {how}");
-    assert_eq!(wrong_rows(&office.resolving(export).end()), [told]);
+    let expected = format!("2 void: Note is required where there is no TransactionId: {how}");
+    assert_eq!(wrong_rows(&workspace.resolving(export).end()), [expected]);
     let found = format!("Key,TransactionId,Note\nvoid,{id},\n");
-    let told =
+    let expected =
         "2 void: Note is required for a void: the record of its transaction does not show that it was voided";
-    assert_eq!(wrong_rows(&office.resolving(found).end()), [told]);
-    assert_eq!(office.show("void")["state"], "unknown");
+    assert_eq!(wrong_rows(&workspace.resolving(found).end()), [expected]);
+    assert_eq!(workspace.show("void")["state"], "unknown");
 }
 
 #[test]
 fn export_with_mixed_up_rows_is_refused() {
-    let office = Office::open();
-    office.lost(["one"]);
+    let workspace = Workspace::open();
+    workspace.lose_responses(["one"]);
     let file = |amount: &str| format!("key,amount,transaction_id,note\none,{amount},,in no report\n");
-    let told = "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
-    assert_eq!(wrong_rows(&office.resolving(file("46.00")).end()), [told]);
-    assert_eq!(office.show("one")["state"], "unknown");
-    assert_eq!(office.resolving(file("45.00")).end().code, Some(0));
+    let expected = "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
+    assert_eq!(wrong_rows(&workspace.resolving(file("46.00")).end()), [expected]);
+    assert_eq!(workspace.show("one")["state"], "unknown");
+    assert_eq!(workspace.resolving(file("45.00")).end().code, Some(0));
 }
 
 #[test]
 fn text_shows_each_record_with_its_intent_and_the_sums() {
-    let office = Office::open();
-    let [one, two, _] = office.lost(["one", "two", "three"]);
+    let workspace = Workspace::open();
+    let [one, two, _] = workspace.lose_responses(["one", "two", "three"]);
     let file = format!("Key,TransactionId,Note\none,{one},\ntwo,{two},\nthree,,in no report\n");
-    let text = office.resolving(file).arguments(["--output", "text"]).end();
+    let text = workspace.resolving(file).arguments(["--output", "text"]).end();
     assert_eq!(text.code, Some(0), "{text:?}");
     let (first, rest) =
         text.stdout.split_once("\n\nRESOLVED (NOT PROCESSED)\n").unwrap_or_else(|| panic!("{text:?}"));
@@ -243,13 +246,13 @@ fn text_shows_each_record_with_its_intent_and_the_sums() {
 
 #[test]
 fn every_wrong_row_is_named_and_nothing_is_written() {
-    let office = Office::open();
-    let paid = office.charge("paid").processed()["TransactionId"].as_str().unwrap().to_owned();
+    let workspace = Workspace::open();
+    let paid = workspace.charge("paid").processed()["TransactionId"].as_str().unwrap().to_owned();
     let [one, two, three, _, _, _, _, before] =
-        office.lost(["one", "two", "three", "four", "five", "six", "seven", "before"]);
-    assert_eq!(office.journal_command(&["resolve", "before", "--processed", &before]).code, Some(0));
+        workspace.lose_responses(["one", "two", "three", "four", "five", "six", "seven", "before"]);
+    assert_eq!(workspace.journal_command(&["resolve", "before", "--processed", &before]).code, Some(0));
     // Not in this journal.
-    let larger = payments_at(office.sandbox.base_url(), ["token-transaction", "create", "--file", "-"])
+    let larger = payments_at(workspace.sandbox.base_url(), ["token-transaction", "create", "--file", "-"])
         .stdin(TOKEN_PAYMENT.replace("45.00", "46.00"))
         .end();
     let larger = larger.processed()["TransactionId"].as_str().unwrap().to_owned();
@@ -258,7 +261,7 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
          ,1,five,txn_of_nobody\n ,1,six,\n,1,nobody,{three}\n,1,paid,{paid}\n,1,before,{before}\n,1,in voice,{three}\n\
          ,1,seven,txn/1\n,1,seven\n"
     );
-    let before = office.everything();
+    let before = workspace.export_all();
     let expected = [
         "3 one: Key is the same as in line 2".to_owned(),
         "4 two: TransactionId is the same as in line 2".to_owned(),
@@ -276,11 +279,11 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
         "13 seven: TransactionId must contain only ASCII letters, digits and the characters - . _ ~ : @ + = ,".to_owned(),
         "14 ?: row has 3 cells, and the header has 4".to_owned(),
     ];
-    let seen = wrong_rows(&office.resolving(&content).end());
+    let seen = wrong_rows(&workspace.resolving(&content).end());
     assert_eq!(seen, expected);
-    assert_eq!(office.everything(), before);
+    assert_eq!(workspace.export_all(), before);
 
-    let text = office.resolving(&content).arguments(["--output", "text"]).end();
+    let text = workspace.resolving(&content).arguments(["--output", "text"]).end();
     assert_eq!((text.code, &*text.stdout), (Some(2), ""), "{text:?}");
     let lines: Vec<_> = text.stderr.lines().collect();
     assert_eq!(lines[0], "INVALID, nothing was changed (exit code 2)");
@@ -289,9 +292,9 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
 
 #[test]
 fn file_without_columns_or_rows_is_refused() {
-    let office = Office::open();
-    let [one] = office.lost(["one"]);
-    let before = office.everything();
+    let workspace = Workspace::open();
+    let [one] = workspace.lose_responses(["one"]);
+    let before = workspace.export_all();
     for (content, expected) in [
         (format!("key,transaction_id\none,{one}\n"), vec!["1 ?: Note is missing in the header"]),
         (
@@ -312,10 +315,10 @@ fn file_without_columns_or_rows_is_refused() {
         ),
         ("Key,TransactionId,Note\n,,\n\n".to_owned(), vec!["1 ?: file has no rows"]),
     ] {
-        assert_eq!(wrong_rows(&office.resolving(&content).end()), expected, "{content}");
+        assert_eq!(wrong_rows(&workspace.resolving(&content).end()), expected, "{content}");
     }
-    let folder = office.path("");
-    let error = office.journal_command(&["resolve", "--from", &folder]).failed(2, "invalid");
+    let folder = workspace.path("");
+    let error = workspace.journal_command(&["resolve", "--from", &folder]).failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("is a directory"), "{error}");
     for arguments in [
         &["resolve", "one", "--from", "found.csv"][..],
@@ -326,24 +329,24 @@ fn file_without_columns_or_rows_is_refused() {
         &["resolve", "--by", "ada"],
         &["resolve", "--from", "found.csv", "--dry-run"],
     ] {
-        office.journal_command(arguments).failed(2, "invalid");
+        workspace.journal_command(arguments).failed(2, "invalid");
     }
-    let journal = office.path("billing.db");
+    let journal = workspace.path("billing.db");
     for arguments in [["resolve", "--from", &journal], ["export", "--run", &journal]] {
-        let error = office.journal_command(&arguments).failed(2, "invalid");
+        let error = workspace.journal_command(&arguments).failed(2, "invalid");
         assert!(error["message"].as_str().unwrap().contains(" is the journal or belongs to it; "), "{error}");
     }
-    assert_eq!(office.everything(), before);
+    assert_eq!(workspace.export_all(), before);
 }
 
 #[test]
 fn api_key_in_a_file_is_neither_stored_nor_shown() {
-    let office = Office::open();
-    office.lost(["one"]);
+    let workspace = Workspace::open();
+    workspace.lose_responses(["one"]);
     let refused =
-        office.resolving(format!("Key,TransactionId,Note\n{KEY},,n\n{KEY},txn/1,n\n{KEY},,n\n")).end();
+        workspace.resolving(format!("Key,TransactionId,Note\n{KEY},,n\n{KEY},txn/1,n\n{KEY},,n\n")).end();
     assert_eq!(wrong_rows(&refused)[0], "2 ?: Key must not hold the API key");
-    let resolved = office.resolving(format!("Key,TransactionId,Note\none,,{KEY} n\n")).end();
+    let resolved = workspace.resolving(format!("Key,TransactionId,Note\none,,{KEY} n\n")).end();
     assert_eq!(resolved.json()["intents"][0]["note"], "[redacted] n");
     assert!(!format!("{refused:?}{resolved:?}").contains(KEY));
 }
@@ -351,10 +354,10 @@ fn api_key_in_a_file_is_neither_stored_nor_shown() {
 /// Even if earlier lookups succeeded and other rows are wrong.
 #[test]
 fn failed_lookup_stops_the_resolution_with_3() {
-    let office = Office::open();
-    let [one, _] = office.lost(["one", "two"]);
+    let workspace = Workspace::open();
+    let [one, _] = workspace.lose_responses(["one", "two"]);
     let content = format!("Key,TransactionId,Note\none,{one},\ntwo,,in no report\nnobody,,n\n");
-    let before = office.everything();
+    let before = workspace.export_all();
     let stops = |run: Run, kind: &str| {
         let ended = run.end();
         let error = ended.failed(3, "not_processed");
@@ -362,42 +365,43 @@ fn failed_lookup_stops_the_resolution_with_3() {
         let message = error["message"].as_str().unwrap();
         assert!(message.starts_with("line 2, one: the transaction could not be looked up: "), "{message}");
         assert!(message.ends_with("; nothing was changed"), "{message}");
-        assert_eq!(office.everything(), before);
+        assert_eq!(workspace.export_all(), before);
     };
-    stops(office.resolving(&content).env("PAYMENTS_API_KEY", "wrong"), "unauthorized");
-    let at = |peer: &Peer| office.resolving(&content).env("PAYMENTS_BASE_URL", &peer.base_url);
+    stops(workspace.resolving(&content).env("PAYMENTS_API_KEY", "wrong"), "unauthorized");
+    let at = |peer: &Peer| workspace.resolving(&content).env("PAYMENTS_BASE_URL", &peer.base_url);
     // A proxy's 404 says nothing about the transaction.
-    stops(at(&Peer::answering("404 Not Found", "<html>")), "intermediary");
-    stops(at(&Peer::answering("403 Forbidden", answers::POSTAL_CODE)), "rejected");
-    let nowhere = office.resolving(&content).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1");
+    stops(at(&Peer::responding("404 Not Found", "<html>")), "intermediary");
+    stops(at(&Peer::responding("403 Forbidden", responses::POSTAL_CODE)), "rejected");
+    let nowhere = workspace.resolving(&content).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1");
     stops(nowhere.arguments(["--timeout", "0.5"]), "connect");
 
     // A record of another transaction than the requested one proves nothing.
-    let other = answers::TRANSACTION_FOUND.replace("10.50", "45.00");
+    let other = responses::TRANSACTION_FOUND.replace("10.50", "45.00");
     let content = format!("Key,TransactionId,Note\none,{one},\n");
-    let run = office.resolving(content).env("PAYMENTS_BASE_URL", &Peer::answering("200 OK", &other).base_url);
-    let told = "2 one: TransactionId returns the record of another transaction: check it with `payments transaction get`";
-    assert_eq!(wrong_rows(&run.end()), [told]);
-    assert_eq!(office.everything(), before);
+    let run =
+        workspace.resolving(content).env("PAYMENTS_BASE_URL", &Peer::responding("200 OK", &other).base_url);
+    let expected = "2 one: TransactionId returns the record of another transaction: check it with `payments transaction get`";
+    assert_eq!(wrong_rows(&run.end()), [expected]);
+    assert_eq!(workspace.export_all(), before);
 }
 
 /// Resolves a file of three rows while someone else resolves the second. Also returns the ids of the other two.
-fn changed_meanwhile(office: &Office, shape: &str, stdout: impl Into<Stdio>) -> (Ended, [String; 2]) {
-    let [one, _, three] = office.lost(["one", "two", "three"]);
+fn changed_meanwhile(workspace: &Workspace, shape: &str, stdout: impl Into<Stdio>) -> (Ended, [String; 2]) {
+    let [one, _, three] = workspace.lose_responses(["one", "two", "three"]);
     let content = format!("Key,TransactionId,Note\none,{one},\ntwo,,in no report\nthree,{three},\n");
-    let gate = office.sandbox.gateway().gate(OperationName::GetTransaction);
-    let running = office.resolving(&content).arguments(["--output", shape]).stdout(stdout).spawn();
+    let gate = workspace.sandbox.gateway().gate(OperationName::GetTransaction);
+    let running = workspace.resolving(&content).arguments(["--output", shape]).stdout(stdout).spawn();
     block_on(gate.arrived());
     let other = ["resolve", "two", "--not-processed", "--note", "the bank says so", "--by", "ada"];
-    assert_eq!(office.journal_command(&other).code, Some(0));
+    assert_eq!(workspace.journal_command(&other).code, Some(0));
     gate.release();
     (running.end(), [one, three])
 }
 
 #[test]
 fn key_resolved_by_someone_else_meanwhile_is_kept() {
-    let office = Office::open();
-    let (ended, [_, three]) = changed_meanwhile(&office, "json", Stdio::piped());
+    let workspace = Workspace::open();
+    let (ended, [_, three]) = changed_meanwhile(&workspace, "json", Stdio::piped());
     let error = ended.failed(3, "not_processed");
     assert_eq!(
         (error["kind"].as_str().unwrap(), error["message"].as_str().unwrap()),
@@ -410,41 +414,41 @@ fn key_resolved_by_someone_else_meanwhile_is_kept() {
     let document = ended.json();
     assert_eq!(document["resolved"]["processed"]["count"], 2);
     assert_eq!(document["intents"].as_array().unwrap().len(), 2);
-    assert_eq!(office.show("two")["resolved_by"], "ada");
-    assert_eq!(office.show("three")["transaction_id"], *three);
+    assert_eq!(workspace.show("two")["resolved_by"], "ada");
+    assert_eq!(workspace.show("three")["transaction_id"], *three);
 }
 
 #[test]
 fn unresolved_rows_are_reported_when_stdout_is_closed() {
     for shape in ["text", "json"] {
-        let (ended, _) = changed_meanwhile(&Office::open(), shape, broken_pipe());
+        let (ended, _) = changed_meanwhile(&Workspace::open(), shape, broken_pipe());
         assert_eq!(ended.code, Some(3), "{ended:?}");
-        let told = "PARTLY DONE, it is safe to run it again (exit code 3)\n  2 of 3 rows were resolved; line 3, two: ";
-        assert!(ended.stderr.contains(told), "{ended:?}");
+        let expected = "PARTLY DONE, it is safe to run it again (exit code 3)\n  2 of 3 rows were resolved; line 3, two: ";
+        assert!(ended.stderr.contains(expected), "{ended:?}");
     }
 }
 
 #[test]
 fn void_shares_its_transaction_with_the_payment_only() {
-    let office = Office::open();
+    let workspace = Workspace::open();
     let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
     let authorise = |key: &str| {
         let create = ["transaction", "create", "--file", "-", "--key", key];
-        office.run(create).stdin(authorisation.as_str()).end()
+        workspace.run(create).stdin(authorisation.as_str()).end()
     };
-    office.sandbox.gateway().arm(Fault::response_lost(OperationName::Transaction));
+    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::Transaction));
     authorise("payment").failed(5, "unknown");
-    let id = office.last_id();
+    let id = workspace.last_id();
     for key in ["void-1", "void-2"] {
-        office.sandbox.gateway().arm(Fault::response_lost(OperationName::Void));
-        office.run(["void", &id, "--key", key]).end().failed(5, "unknown");
+        workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::Void));
+        workspace.run(["void", &id, "--key", key]).end().failed(5, "unknown");
     }
     let twice = format!("Key,TransactionId,Note\npayment,{id},\nvoid-1,{id},n\nvoid-2,{id},n\n");
-    let seen = wrong_rows(&office.resolving(twice).end());
+    let seen = wrong_rows(&workspace.resolving(twice).end());
     assert_eq!(seen, ["4 void-2: TransactionId is the same as in line 3"]);
     let once = format!("Key,TransactionId,Note\npayment,{id},\nvoid-1,{id},n\n");
-    assert_eq!(office.resolving(once).end().code, Some(0));
+    assert_eq!(workspace.resolving(once).end().code, Some(0));
     let held = format!("Key,TransactionId,Note\nvoid-2,{id},n\n");
-    let seen = wrong_rows(&office.resolving(held).end());
+    let seen = wrong_rows(&workspace.resolving(held).end());
     assert_eq!(seen, ["2 void-2: TransactionId already belongs to void-1"]);
 }

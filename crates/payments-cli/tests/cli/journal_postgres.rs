@@ -6,20 +6,20 @@ use payments_fake::Fault;
 use payments_postgres_for_tests::Server;
 use serde_json::{Value, json};
 
-use crate::journaled_charges::Office;
+use crate::journaled_charges::Workspace;
 use crate::support::{Ended, TOKEN_PAYMENT};
 
 /// Runs `arguments` with the database as journal.
-fn run(office: &Office, server: &Server, arguments: &[&str]) -> Ended {
-    let run = office.run(arguments.iter().copied()).env("PAYMENTS_JOURNAL", &server.url());
+fn run(workspace: &Workspace, server: &Server, arguments: &[&str]) -> Ended {
+    let run = workspace.run(arguments.iter().copied()).env("PAYMENTS_JOURNAL", &server.url());
     run.stdin(TOKEN_PAYMENT).end()
 }
 
 #[test]
 fn postgresql_journal_behaves_like_a_file() {
     let Some(server) = Server::start() else { return };
-    let office = Office::open();
-    let payments = |arguments: &[&str]| run(&office, &server, arguments);
+    let workspace = Workspace::open();
+    let payments = |arguments: &[&str]| run(&workspace, &server, arguments);
     let charge = |key: &str| payments(&["token-transaction", "create", "--file", "-", "--key", key]);
 
     // Twice, because listing must not create a journal.
@@ -31,10 +31,10 @@ fn postgresql_journal_behaves_like_a_file() {
     let id = charge("invoice-17").processed()["TransactionId"].clone();
     let again = charge("invoice-17").json();
     assert_eq!((&again["data"]["TransactionId"], &again["recorded"]), (&id, &json!(true)), "{again}");
-    office.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
     charge("invoice-18").failed(5, "unknown");
     charge("invoice-18").failed(5, "unknown");
-    assert_eq!(office.requests(), 2);
+    assert_eq!(workspace.requests(), 2);
 
     let unresolved: Value =
         serde_json::from_str(&payments(&["journal", "list", "--unresolved"]).stdout).expect("an array");

@@ -13,12 +13,12 @@ use serde_json::Value;
 use crate::support::{CARD_PAYMENT, Ended, KEY, Run, TOKEN_PAYMENT, ach_payment, payments, payments_at};
 
 /// A sandbox, and a folder for a journal.
-pub(crate) struct Office {
+pub(crate) struct Workspace {
     pub(crate) sandbox: BlockingSandbox,
     folder: tempfile::TempDir,
 }
 
-impl Office {
+impl Workspace {
     pub(crate) fn open() -> Self {
         let sandbox = Sandbox::builder().api_key(KEY).start_blocking().expect("a loopback port is free");
         Self { sandbox, folder: tempfile::tempdir().expect("a temporary folder") }
@@ -52,7 +52,7 @@ impl Office {
     }
 
     /// A charge whose response is lost after the commit.
-    pub(crate) fn lose_the_answer(&self, key: &str) {
+    pub(crate) fn lose_response(&self, key: &str) {
         self.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
         let ended = self.charge(key);
         assert_eq!(ended.code, Some(5), "{ended:?}");
@@ -62,20 +62,20 @@ impl Office {
         self.sandbox.gateway().requests().len()
     }
 
-    fn held(&self) -> Gate {
+    fn hold_responses(&self) -> Gate {
         self.sandbox.gateway().gate_after_commit(OperationName::TokenTransaction)
     }
 }
 
 #[test]
 fn repeated_key_is_charged_once() {
-    let office = Office::open();
-    let first = office.charge("invoice-17");
+    let workspace = Workspace::open();
+    let first = workspace.charge("invoice-17");
     let id = first.processed()["TransactionId"].clone();
     let document = first.json();
     assert_eq!((&document["key"], document.get("recorded")), (&"invoice-17".into(), None), "{document}");
     for _ in 0..2 {
-        let again = office.charge("invoice-17");
+        let again = workspace.charge("invoice-17");
         assert_eq!(
             (again.code, again.stdout, &*again.stderr),
             (
@@ -88,40 +88,40 @@ fn repeated_key_is_charged_once() {
             )
         );
     }
-    assert_eq!(office.requests(), 1);
-    let text = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--output", "text"]).end();
+    assert_eq!(workspace.requests(), 1);
+    let text = workspace.charging("invoice-17", TOKEN_PAYMENT).arguments(["--output", "text"]).end();
     assert!(text.stdout.starts_with("PROCESSED EARLIER, nothing was sent now\n"), "{text:?}");
     assert!(text.stdout.contains("invoice-17"), "{text:?}");
 }
 
 #[test]
 fn every_operation_that_moves_money_takes_a_key() {
-    let office = Office::open();
+    let workspace = Workspace::open();
     let ach = ach_payment();
     for (key, arguments, stdin) in [
         ("card", &["transaction", "create", "--file", "-"][..], CARD_PAYMENT),
         ("account", &["transaction", "create", "--file", "-"], &*ach),
     ] {
         let run =
-            || office.run(arguments.iter().copied()).arguments(["--key", key]).stdin(stdin).end().json();
+            || workspace.run(arguments.iter().copied()).arguments(["--key", key]).stdin(stdin).end().json();
         let (first, again) = (run(), run());
         assert_eq!(first["data"]["TransactionId"], again["data"]["TransactionId"], "{first} {again}");
         assert_eq!((first.get("recorded"), &again["recorded"]), (None, &Value::from(true)));
     }
     let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
     let authorised =
-        office.run(["transaction", "create", "--file", "-", "--key", "auth"]).stdin(authorisation).end();
+        workspace.run(["transaction", "create", "--file", "-", "--key", "auth"]).stdin(authorisation).end();
     let id = authorised.processed()["TransactionId"].as_str().unwrap().to_owned();
-    let void = || office.run(["void", &id, "--key", "void-1"]).end().json();
+    let void = || workspace.run(["void", &id, "--key", "void-1"]).end().json();
     let (first, again) = (void(), void());
     assert_eq!(first["data"], again["data"], "{first} {again}");
     assert_eq!(again["recorded"], true);
-    assert_eq!(office.requests(), 4);
-    assert_eq!(office.show("card")["card_ending"], "0005");
-    assert_eq!(office.show("account")["subject"], "account");
-    assert_eq!(office.show("void-1")["voids"], *id);
+    assert_eq!(workspace.requests(), 4);
+    assert_eq!(workspace.show("card")["card_ending"], "0005");
+    assert_eq!(workspace.show("account")["subject"], "account");
+    assert_eq!(workspace.show("void-1")["voids"], *id);
 
-    let folder = fs::read_dir(office.journal().parent().unwrap()).unwrap();
+    let folder = fs::read_dir(workspace.journal().parent().unwrap()).unwrap();
     for entry in folder.map(|entry| entry.unwrap()).filter(|entry| entry.file_type().unwrap().is_file()) {
         let bytes = fs::read(entry.path()).unwrap();
         // `secrets::journal` searches for codes and expiry dates, which other digits can match by chance.
@@ -134,12 +134,12 @@ fn every_operation_that_moves_money_takes_a_key() {
 
 #[test]
 fn paid_key_with_another_request_is_unknown_and_names_the_transaction_d43() {
-    let office = Office::open();
-    let id = office.charge("invoice-17").processed()["TransactionId"].clone();
+    let workspace = Workspace::open();
+    let id = workspace.charge("invoice-17").processed()["TransactionId"].clone();
     for other in
         [TOKEN_PAYMENT.replace("45.00", "45.01"), TOKEN_PAYMENT.replace("tok_approved", "tok_declined")]
     {
-        let ended = office.charging("invoice-17", &other).end();
+        let ended = workspace.charging("invoice-17", &other).end();
         let error = ended.failed(5, "unknown");
         assert_eq!((&error["kind"], &error["transaction_id"]), (&"key_reused".into(), &id));
         let message = error["message"].as_str().unwrap();
@@ -147,81 +147,81 @@ fn paid_key_with_another_request_is_unknown_and_names_the_transaction_d43() {
             format!("nothing was sent now: that one is already paid as transaction {}", id.as_str().unwrap());
         assert!(message.contains(&paid), "{error}");
         assert_eq!(ended.json()["key"], "invoice-17");
-        assert_eq!(error["sent_at"], office.show("invoice-17")["begun_at"]);
-        let text = office.charging("invoice-17", &other).arguments(["--output", "text"]).end().stderr;
+        assert_eq!(error["sent_at"], workspace.show("invoice-17")["begun_at"]);
+        let text = workspace.charging("invoice-17", &other).arguments(["--output", "text"]).end().stderr;
         let heading =
             "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way (exit code 5)\n";
         assert!(text.starts_with(heading), "{text}");
         // The explicit call for a new attempt does not help either.
-        let again = office.charging("invoice-17", &other).arguments(["--after-rejection"]).end();
+        let again = workspace.charging("invoice-17", &other).arguments(["--after-rejection"]).end();
         assert_eq!(again.failed(5, "unknown")["kind"], "key_reused");
     }
-    assert_eq!(office.requests(), 1);
-    office.sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(45_00));
+    assert_eq!(workspace.requests(), 1);
+    workspace.sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(45_00));
 }
 
 #[test]
 fn second_card_after_a_decline_needs_after_rejection_d44() {
-    let office = Office::open();
+    let workspace = Workspace::open();
     let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
-    office.charging("order-4711", &declined).end().failed(4, "rejected");
+    workspace.charging("order-4711", &declined).end().failed(4, "rejected");
 
     // A plain call sends neither card again.
-    assert_eq!(office.charging("order-4711", &declined).end().json()["recorded"], true);
-    let error = office.charge("order-4711").failed(2, "invalid");
+    assert_eq!(workspace.charging("order-4711", &declined).end().json()["recorded"], true);
+    let error = workspace.charge("order-4711").failed(2, "invalid");
     assert_eq!(error["kind"], "key_reused");
     assert!(error["message"].as_str().unwrap().contains("that one moved no money"), "{error}");
     for (request, heading) in [
         (TOKEN_PAYMENT, "INVALID, nothing was sent (exit code 2)"),
         (&*declined, "REJECTED EARLIER, nothing was sent now (exit code 4)"),
     ] {
-        let text = office.charging("order-4711", request).arguments(["--output", "text"]).end().stderr;
+        let text = workspace.charging("order-4711", request).arguments(["--output", "text"]).end().stderr;
         assert!(text.starts_with(heading), "{text}");
         assert!(text.contains("to make a new attempt with this key, give --after-rejection"), "{text}");
     }
-    assert_eq!(office.requests(), 1);
+    assert_eq!(workspace.requests(), 1);
 
-    let again = || office.charging("order-4711", TOKEN_PAYMENT).arguments(["--after-rejection"]).end();
+    let again = || workspace.charging("order-4711", TOKEN_PAYMENT).arguments(["--after-rejection"]).end();
     let id = again().processed()["TransactionId"].clone();
-    assert_eq!((&again().json()["data"]["TransactionId"], office.requests()), (&id, 2));
-    assert_eq!(office.show("order-4711")["attempts"], 2);
-    office.sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(45_00));
+    assert_eq!((&again().json()["data"]["TransactionId"], workspace.requests()), (&id, 2));
+    assert_eq!(workspace.show("order-4711")["attempts"], 2);
+    workspace.sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(45_00));
 }
 
 #[test]
 fn new_attempt_needs_a_known_key_d44() {
-    let office = Office::open();
-    let error = office.charging("order-1", TOKEN_PAYMENT).arguments(["--after-rejection"]).end();
+    let workspace = Workspace::open();
+    let error = workspace.charging("order-1", TOKEN_PAYMENT).arguments(["--after-rejection"]).end();
     let error = error.failed(2, "invalid");
     assert_eq!(error["kind"], "no_such_key");
     assert!(error["message"].as_str().unwrap().contains("nothing was sent"), "{error}");
     let create = ["token-transaction", "create", "--file", "-", "--after-rejection"];
-    let without_a_key = payments_at(office.sandbox.base_url(), create).stdin(TOKEN_PAYMENT).end();
+    let without_a_key = payments_at(workspace.sandbox.base_url(), create).stdin(TOKEN_PAYMENT).end();
     assert_eq!(without_a_key.failed(2, "invalid")["kind"], "usage");
-    assert_eq!(office.requests(), 0);
+    assert_eq!(workspace.requests(), 0);
 }
 
 #[test]
 fn every_operation_takes_a_new_attempt_after_a_rejection_d44() {
-    let office = Office::open();
+    let workspace = Workspace::open();
     let declined = CARD_PAYMENT.replace("378282246310005", "4000000000000002").replace("7391", "739");
     let create = ["transaction", "create", "--file", "-", "--key", "card"];
-    office.run(create).stdin(declined).end().failed(4, "rejected");
+    workspace.run(create).stdin(declined).end().failed(4, "rejected");
     let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
-    let paid = office.run(create).arguments(["--after-rejection"]).stdin(authorisation).end();
+    let paid = workspace.run(create).arguments(["--after-rejection"]).stdin(authorisation).end();
     let id = paid.processed()["TransactionId"].as_str().unwrap().to_owned();
-    office.run(["void", "txn_nothing", "--key", "void"]).end().failed(4, "rejected");
-    office.run(["void", &id, "--key", "void", "--after-rejection"]).end().processed();
-    assert_eq!(office.requests(), 4);
+    workspace.run(["void", "txn_nothing", "--key", "void"]).end().failed(4, "rejected");
+    workspace.run(["void", &id, "--key", "void", "--after-rejection"]).end().processed();
+    assert_eq!(workspace.requests(), 4);
 }
 
 #[test]
 fn key_and_journal_need_each_other() {
-    let office = Office::open();
-    let journal = office.journal();
+    let workspace = Workspace::open();
+    let journal = workspace.journal();
     let journal = journal.to_str().unwrap();
     let create = ["token-transaction", "create", "--file", "-"];
-    let at_the_sandbox = || payments_at(office.sandbox.base_url(), create).stdin(TOKEN_PAYMENT);
+    let at_the_sandbox = || payments_at(workspace.sandbox.base_url(), create).stdin(TOKEN_PAYMENT);
     for (run, advice) in [
         (at_the_sandbox().arguments(["--key", "invoice-17"]), "give --journal PLACE or set PAYMENTS_JOURNAL"),
         (at_the_sandbox().arguments(["--journal", journal]), "--journal needs --key"),
@@ -237,136 +237,136 @@ fn key_and_journal_need_each_other() {
         let message = error["message"].as_str().unwrap();
         assert!(message.contains(advice) && message.contains("nothing was sent"), "{advice}: {message}");
     }
-    assert_eq!(office.requests(), 0);
-    assert!(!office.journal().exists(), "a refused command created a journal");
+    assert_eq!(workspace.requests(), 0);
+    assert!(!workspace.journal().exists(), "a refused command created a journal");
 
     // The option overrides the variable, and an empty variable counts as unset.
     at_the_sandbox().env("PAYMENTS_JOURNAL", "").end().processed();
-    let ended = office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", "/nowhere/at/all");
+    let ended = workspace.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", "/nowhere/at/all");
     ended.arguments(["--journal", journal]).end().processed();
-    assert_eq!(office.show("invoice-17")["state"], "processed");
+    assert_eq!(workspace.show("invoice-17")["state"], "processed");
 }
 
 #[test]
 fn secret_key_is_refused_and_not_repeated() {
-    let office = Office::open();
+    let workspace = Workspace::open();
     for (secret, exit) in [(KEY, "secret_in_key"), ("4111111111111111", "usage")] {
-        let ended = office.charge(&format!("invoice-{secret}"));
+        let ended = workspace.charge(&format!("invoice-{secret}"));
         assert_eq!(ended.failed(2, "invalid")["kind"], exit, "{ended:?}");
         assert!(!format!("{ended:?}").contains(secret), "{ended:?}");
     }
-    assert_eq!(office.requests(), 0);
+    assert_eq!(workspace.requests(), 0);
 }
 
 #[test]
 fn dry_run_creates_no_journal() {
-    let office = Office::open();
-    let ended = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--dry-run"]).end();
+    let workspace = Workspace::open();
+    let ended = workspace.charging("invoice-17", TOKEN_PAYMENT).arguments(["--dry-run"]).end();
     assert_eq!(ended.json()["outcome"], "dry_run");
-    assert!(!office.journal().exists());
+    assert!(!workspace.journal().exists());
     // A refused request does not create one either.
-    office.charging("invoice-17", "{}").end().failed(2, "invalid");
-    assert!(!office.journal().exists());
+    workspace.charging("invoice-17", "{}").end().failed(2, "invalid");
+    assert!(!workspace.journal().exists());
 }
 
 #[test]
 fn unknown_outcome_stays_unknown_and_is_not_sent_again() {
-    let office = Office::open();
-    office.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+    let workspace = Workspace::open();
+    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
     let request = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"invoice 17"}"#);
-    let first = office.charging("invoice-17", &request).end();
+    let first = workspace.charging("invoice-17", &request).end();
     let error = first.failed(5, "unknown");
     assert!(error["sent_at"].is_string(), "{error}");
     assert_eq!((&first.json()["key"], first.json().get("recorded")), (&"invoice-17".into(), None));
 
-    let again = office.charging("invoice-17", &request).end();
+    let again = workspace.charging("invoice-17", &request).end();
     let error = again.failed(5, "unknown");
     assert_eq!(again.json()["recorded"], true);
-    let shown = office.show("invoice-17");
+    let shown = workspace.show("invoice-17");
     assert_eq!(error["kind"], shown["kind"]);
     for (member, value) in [("amount", "45.00"), ("reference", "\"invoice 17\"")] {
         assert!(again.stdout.contains(&format!("\"{member}\":{value}")), "{}", again.stdout);
     }
     assert_eq!(error["sent_at"], shown["begun_at"], "not the time of the first call");
-    let text = office.charging("invoice-17", &request).arguments(["--output", "text"]).end();
+    let text = workspace.charging("invoice-17", &request).arguments(["--output", "text"]).end();
     for part in ["OUTCOME UNKNOWN, do not pay it another way", "then resolve the key", "invoice-17"] {
         assert!(text.stderr.contains(part), "{part}: {}", text.stderr);
     }
-    assert_eq!(office.requests(), 1);
+    assert_eq!(workspace.requests(), 1);
 }
 
 #[test]
 fn rejection_keeps_its_exit_code_until_a_person_reopens_it() {
-    let office = Office::open();
+    let workspace = Workspace::open();
     let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
-    let codes = [0, 1].map(|_| office.charging("invoice-17", &declined).end());
+    let codes = [0, 1].map(|_| workspace.charging("invoice-17", &declined).end());
     for ended in &codes {
         ended.failed(4, "rejected");
     }
     assert_eq!(codes[1].json()["recorded"], true);
 
     let wrong_key =
-        || office.charging("invoice-18", TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong_key").end();
+        || workspace.charging("invoice-18", TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong_key").end();
     for _ in 0..2 {
         let error = wrong_key().failed(6, "rejected");
         assert_eq!(error["http_status"], 401, "{error}");
     }
     // With the right API key it stays rejected.
-    office.charge("invoice-18").failed(6, "rejected");
-    let text = office.charging("invoice-18", TOKEN_PAYMENT).arguments(["--output", "text"]).end();
+    workspace.charge("invoice-18").failed(6, "rejected");
+    let text = workspace.charging("invoice-18", TOKEN_PAYMENT).arguments(["--output", "text"]).end();
     assert!(text.stderr.contains("payments journal retry --status 401"), "{}", text.stderr);
 
-    let retried = office.run(["journal", "retry", "--status", "401,403"]).end();
+    let retried = workspace.run(["journal", "retry", "--status", "401,403"]).end();
     assert_eq!((retried.code, &*retried.stdout), (Some(0), "{\"reopened\":{\"count\":1,\"sum\":45.00}}\n"));
-    assert_eq!(office.show("invoice-18")["state"], "not_processed");
-    office.charge("invoice-18").processed();
-    office.charging("invoice-17", &declined).end().failed(4, "rejected");
-    assert_eq!(office.show("invoice-18")["attempts"], 2);
+    assert_eq!(workspace.show("invoice-18")["state"], "not_processed");
+    workspace.charge("invoice-18").processed();
+    workspace.charging("invoice-17", &declined).end().failed(4, "rejected");
+    assert_eq!(workspace.show("invoice-18")["attempts"], 2);
 }
 
 #[test]
 fn refusal_unrelated_to_the_payment_never_suggests_a_new_key() {
-    let office = Office::open();
+    let workspace = Workspace::open();
     let busy =
         Fault::on(OperationName::TokenTransaction).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
-    office.sandbox.gateway().arm(busy);
+    workspace.sandbox.gateway().arm(busy);
     for heading in ["REJECTED (exit code 4)", "REJECTED EARLIER, nothing was sent now (exit code 4)"] {
-        let run = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--output", "text"]);
+        let run = workspace.charging("invoice-17", TOKEN_PAYMENT).arguments(["--output", "text"]);
         let text = run.end().stderr;
         assert!(text.starts_with(heading), "{text}");
         assert!(text.contains("payments journal retry --status 429"), "{text}");
         assert!(text.contains("fix the cause, then let a person reopen the key\n"), "{text}");
         assert!(!text.contains("new key") && !text.contains("new request"), "{text}");
     }
-    assert_eq!(office.requests(), 1);
+    assert_eq!(workspace.requests(), 1);
 }
 
 #[test]
 fn not_processed_key_is_sent_again() {
-    let office = Office::open();
+    let workspace = Workspace::open();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nowhere = format!("http://{closed}/api/v1/public");
-    let run = || office.charging("invoice-17", TOKEN_PAYMENT);
+    let run = || workspace.charging("invoice-17", TOKEN_PAYMENT);
     run().env("PAYMENTS_BASE_URL", &nowhere).end().failed(3, "not_processed");
-    assert_eq!(office.show("invoice-17")["state"], "not_processed");
+    assert_eq!(workspace.show("invoice-17")["state"], "not_processed");
     run().end().processed();
 }
 
 #[test]
 fn journal_that_cannot_be_created_sends_nothing_d43() {
-    let office = Office::open();
+    let workspace = Workspace::open();
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "no folder").unwrap();
     fs::write(folder.path().join("other"), "no database ".repeat(500)).unwrap();
     for name in ["file/billing.db", "other", "."] {
         let place = folder.path().join(name);
         let run =
-            office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", place.to_str().unwrap());
+            workspace.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", place.to_str().unwrap());
         let ended = run.end();
         let error = ended.failed(5, "unknown");
         assert_eq!((&error["kind"], error.get("sent_at")), (&"journal".into(), None), "{ended:?}");
     }
-    assert_eq!(office.requests(), 0);
+    assert_eq!(workspace.requests(), 0);
     assert_eq!(fs::read_to_string(folder.path().join("other")).unwrap(), "no database ".repeat(500));
 }
 
@@ -375,37 +375,37 @@ fn journal_that_cannot_be_created_sends_nothing_d43() {
 fn unavailable_journal_is_unknown_because_an_earlier_call_may_have_paid_d43() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let office = Office::open();
-    office.lose_the_answer("invoice-17");
-    let mode = |mode| fs::set_permissions(office.journal(), fs::Permissions::from_mode(mode)).unwrap();
+    let workspace = Workspace::open();
+    workspace.lose_response("invoice-17");
+    let mode = |mode| fs::set_permissions(workspace.journal(), fs::Permissions::from_mode(mode)).unwrap();
     mode(0o644);
     let advice = "nothing was sent now: an earlier call with this key may have paid, \
                   so run the same command again when the journal is available";
-    let error = office.charge("invoice-17").failed(5, "unknown");
+    let error = workspace.charge("invoice-17").failed(5, "unknown");
     assert_eq!((&error["kind"], error.get("sent_at")), (&"journal".into(), None), "{error}");
     assert!(error["message"].as_str().unwrap().ends_with(advice), "{error}");
     let heading = "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same \
                    key (exit code 5)\n";
-    let text = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--output", "text"]).end().stderr;
+    let text = workspace.charging("invoice-17", TOKEN_PAYMENT).arguments(["--output", "text"]).end().stderr;
     assert!(text.starts_with(heading), "{text}");
     mode(0o600);
-    office.charge("invoice-17").failed(5, "unknown");
+    workspace.charge("invoice-17").failed(5, "unknown");
 
     // The same with an unreachable database.
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("postgres://ada@{closed}/books");
-    let run = || office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &url);
+    let run = || workspace.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &url);
     let error = run().end().failed(5, "unknown");
     assert!(error["message"].as_str().unwrap().ends_with(advice), "{error}");
     let text = run().arguments(["--output", "text"]).end().stderr;
     assert!(text.starts_with(heading), "{text}");
-    assert_eq!(office.requests(), 1);
+    assert_eq!(workspace.requests(), 1);
 }
 
 #[test]
 fn journal_password_is_never_shown() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let office = Office::open();
+    let workspace = Workspace::open();
     for url in [
         format!("postgres://ada:hunter2@{closed}/books"),
         format!("postgresql://ada@{closed}/books?password=hunter2"),
@@ -413,7 +413,7 @@ fn journal_password_is_never_shown() {
         "postgres://ada:hunter2@/books?sslmode=nonsense".to_owned(),
     ] {
         for shape in ["json", "text"] {
-            let run = office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &url);
+            let run = workspace.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &url);
             let ended = run.arguments(["--verbose", "--output", shape]).end();
             assert!(matches!(ended.code, Some(2 | 5)), "{ended:?}");
             assert!(!format!("{ended:?}").contains("hunter2"), "{ended:?}");
@@ -421,7 +421,7 @@ fn journal_password_is_never_shown() {
         let ended = payments(["journal", "list", "--journal", &url]).end();
         assert!(matches!(ended.code, Some(2 | 3)) && !format!("{ended:?}").contains("hunter2"), "{ended:?}");
     }
-    assert_eq!(office.requests(), 0);
+    assert_eq!(workspace.requests(), 0);
 
     let url = format!("postgres://ada:hunter2@{closed}/books");
     for (shape, is_warned) in [("text", true), ("json", false)] {
@@ -433,29 +433,29 @@ fn journal_password_is_never_shown() {
 
 #[test]
 fn verbose_names_the_journal() {
-    let office = Office::open();
-    let ended = office.charging("invoice-17", TOKEN_PAYMENT).arguments(["--verbose"]).end();
-    let journal = format!("payments: journal {} (PAYMENTS_JOURNAL)", office.journal().display());
+    let workspace = Workspace::open();
+    let ended = workspace.charging("invoice-17", TOKEN_PAYMENT).arguments(["--verbose"]).end();
+    let journal = format!("payments: journal {} (PAYMENTS_JOURNAL)", workspace.journal().display());
     assert!(ended.stderr.contains(&journal), "{}", ended.stderr);
 }
 
 #[test]
 fn key_in_flight_is_in_progress_for_another_process() {
-    let office = Office::open();
-    let gate = office.held();
-    let first = office.charging("invoice-17", TOKEN_PAYMENT).stdout(std::process::Stdio::piped()).spawn();
+    let workspace = Workspace::open();
+    let gate = workspace.hold_responses();
+    let first = workspace.charging("invoice-17", TOKEN_PAYMENT).stdout(std::process::Stdio::piped()).spawn();
     block_on(gate.arrived());
-    let second = office.charge("invoice-17");
+    let second = workspace.charge("invoice-17");
     let error = second.failed(5, "unknown");
-    assert_eq!((&error["kind"], office.requests()), (&"in_progress".into(), 1), "{error}");
-    assert_eq!(office.show("invoice-17")["state"], "sending");
+    assert_eq!((&error["kind"], workspace.requests()), (&"in_progress".into(), 1), "{error}");
+    assert_eq!(workspace.show("invoice-17")["state"], "sending");
     let resolving =
-        office.run(["journal", "resolve", "invoice-17", "--not-processed", "--note", "gone"]).end();
+        workspace.run(["journal", "resolve", "invoice-17", "--not-processed", "--note", "gone"]).end();
     assert_eq!(resolving.failed(2, "invalid")["kind"], "not_unknown");
     gate.release();
     first.end().processed();
-    assert_eq!(office.charge("invoice-17").json()["recorded"], true);
-    assert_eq!(office.requests(), 1);
+    assert_eq!(workspace.charge("invoice-17").json()["recorded"], true);
+    assert_eq!(workspace.requests(), 1);
 }
 
 #[cfg(unix)]
@@ -464,12 +464,12 @@ fn outcome_that_cannot_be_recorded_is_reported_with_a_warning() {
     let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
     for (request, code, outcome) in [(TOKEN_PAYMENT, 0, "processed"), (&*declined, 4, "rejected")] {
         for shape in ["json", "text"] {
-            let office = Office::open();
-            let gate = office.held();
-            let run = office.charging("invoice-17", request).arguments(["--output", shape]);
+            let workspace = Workspace::open();
+            let gate = workspace.hold_responses();
+            let run = workspace.charging("invoice-17", request).arguments(["--output", shape]);
             let running = run.stdout(std::process::Stdio::piped()).spawn();
             block_on(gate.arrived());
-            fs::remove_file(office.journal()).unwrap();
+            fs::remove_file(workspace.journal()).unwrap();
             gate.release();
             let ended = running.end();
             assert_eq!(ended.code, Some(code), "{ended:?}");
@@ -495,9 +495,9 @@ mod interrupted {
     #[test]
     fn first_signal_waits_for_the_response_and_records_it() {
         for signal in ["INT", "TERM"] {
-            let office = Office::open();
-            let gate = office.held();
-            let running = office.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
+            let workspace = Workspace::open();
+            let gate = workspace.hold_responses();
+            let running = workspace.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
             block_on(gate.arrived());
             running.signal(signal);
             // The line on stderr comes before the response.
@@ -506,17 +506,17 @@ mod interrupted {
             gate.release();
             let ended = running.end();
             assert_eq!((ended.code, &ended.json()["outcome"]), (Some(0), &"processed".into()), "{ended:?}");
-            assert_eq!(office.show("invoice-17")["state"], "processed");
+            assert_eq!(workspace.show("invoice-17")["state"], "processed");
         }
     }
 
     /// The database accepts connections and never responds.
     #[test]
     fn signal_while_the_journal_opens_is_unknown_d43() {
-        let office = Office::open();
+        let workspace = Workspace::open();
         let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("postgres://ada@{}/books?sslmode=disable", deaf.local_addr().unwrap());
-        let running = office.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &address);
+        let running = workspace.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &address);
         let running = running.stdout(Stdio::piped()).spawn();
         let _connection = deaf.accept().unwrap();
         running.signal("INT");
@@ -525,14 +525,14 @@ mod interrupted {
         assert_eq!((&error["kind"], &error["sent_at"]), (&"journal".into(), &Value::Null), "{error}");
         let message = error["message"].as_str().unwrap();
         assert!(message.contains("an earlier call with this key may have paid"), "{message}");
-        assert_eq!(office.requests(), 0);
+        assert_eq!(workspace.requests(), 0);
     }
 
     #[test]
     fn second_signal_exits_at_once_and_the_key_stays_unresolved() {
-        let office = Office::open();
-        let gate = office.held();
-        let mut running = office.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
+        let workspace = Workspace::open();
+        let gate = workspace.hold_responses();
+        let mut running = workspace.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
         block_on(gate.arrived());
         running.signal("INT");
         running.error_line();
@@ -542,29 +542,29 @@ mod interrupted {
         assert_eq!((&error["kind"], &ended.json()["key"]), (&"interrupted".into(), &"invoice-17".into()));
         assert!(error["sent_at"].is_string(), "{error}");
         drop(gate);
-        let shown = office.show("invoice-17");
+        let shown = workspace.show("invoice-17");
         assert_eq!((&shown["state"], &shown["kind"]), (&"unknown".into(), &"crash".into()));
-        office.charge("invoice-17").failed(5, "unknown");
-        assert_eq!(office.requests(), 1);
+        workspace.charge("invoice-17").failed(5, "unknown");
+        assert_eq!(workspace.requests(), 1);
     }
 
     #[test]
     fn killed_call_leaves_an_unknown_key() {
-        let office = Office::open();
-        let gate = office.held();
-        let running = office.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
+        let workspace = Workspace::open();
+        let gate = workspace.hold_responses();
+        let running = workspace.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
         block_on(gate.arrived());
         running.signal("KILL");
         running.end();
         drop(gate);
-        let ended = office.run(["journal", "list", "--unresolved"]).end();
+        let ended = workspace.run(["journal", "list", "--unresolved"]).end();
         let list: Value = serde_json::from_str(&ended.stdout).unwrap();
         assert_eq!(
             (&list[0]["key"], &list[0]["state"], &list[0]["kind"]),
             (&"invoice-17".into(), &"unknown".into(), &"crash".into()),
             "{ended:?}"
         );
-        office.charge("invoice-17").failed(5, "unknown");
-        assert_eq!(office.requests(), 1);
+        workspace.charge("invoice-17").failed(5, "unknown");
+        assert_eq!(workspace.requests(), 1);
     }
 }

@@ -33,7 +33,7 @@ fn pay(
     mut service: Http,
     round: usize,
     payer: usize,
-    answered: &Sender<Answered>,
+    acknowledged: &Sender<Acknowledged>,
     count: &AtomicUsize,
 ) -> usize {
     for number in 0.. {
@@ -56,17 +56,17 @@ fn pay(
             );
             service.post("/transaction", &body)
         };
-        let Ok((status, answer)) = paid else { return number + 1 };
-        assert_eq!(status, 200, "{answer}");
-        let id = answer["data"]["TransactionId"].as_str().unwrap().to_owned();
-        answered.send(Answered { id, reference }).unwrap();
+        let Ok((status, response)) = paid else { return number + 1 };
+        assert_eq!(status, 200, "{response}");
+        let id = response["data"]["TransactionId"].as_str().unwrap().to_owned();
+        acknowledged.send(Acknowledged { id, reference }).unwrap();
         count.fetch_add(1, Ordering::Release);
     }
     unreachable!("the sandbox is killed")
 }
 
 #[derive(Clone, Debug)]
-struct Answered {
+struct Acknowledged {
     id: String,
     reference: String,
 }
@@ -95,9 +95,9 @@ fn reference_field(entry: &Value) -> &'static str {
 }
 
 /// Checks that every acknowledged payment is there, and that nothing was invented or duplicated.
-fn check(ready: &Value, answered: &[Answered], sent: &HashSet<String>) {
+fn check(ready: &Value, acknowledged: &[Acknowledged], sent: &HashSet<String>) {
     let kept = kept(ready);
-    for Answered { id, reference } in answered {
+    for Acknowledged { id, reference } in acknowledged {
         assert_eq!(kept.get(id), Some(reference), "an acknowledged payment is lost");
     }
     let mut seen = HashSet::new();
@@ -116,7 +116,7 @@ fn two_hundred_kills_lose_and_invent_no_payment() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("sandbox.db");
     let data = data.to_str().unwrap();
-    let mut answered = Vec::new();
+    let mut acknowledged = Vec::new();
     let mut sent = HashSet::new();
     let chance = RandomState::new();
 
@@ -124,8 +124,8 @@ fn two_hundred_kills_lose_and_invent_no_payment() {
         let (running, ready) = start(data);
         // Only the newest payments: reading everything in each round would take too long.
         let mut service = connect(&ready, "base_url");
-        let newest = answered.len().saturating_sub(PAYERS * 8);
-        for Answered { id, .. } in &answered[newest..] {
+        let newest = acknowledged.len().saturating_sub(PAYERS * 8);
+        for Acknowledged { id, .. } in &acknowledged[newest..] {
             assert_eq!(
                 service.get(&format!("/transaction/{id}")).unwrap().0,
                 200,
@@ -133,18 +133,18 @@ fn two_hundred_kills_lose_and_invent_no_payment() {
             );
         }
         if round % 20 == 0 {
-            check(&ready, &answered, &sent);
+            check(&ready, &acknowledged, &sent);
         }
 
-        let (tell, told) = channel();
+        let (sender, received) = channel();
         let count = AtomicUsize::new(0);
         let enough = usize::try_from(chance.hash_one((round, "answers")) % 12).unwrap();
         let spins = chance.hash_one((round, "spins")) % 20_000;
         let attempts: Vec<usize> = thread::scope(|scope| {
             let payers: Vec<_> = (0..PAYERS)
                 .map(|payer| {
-                    let (service, tell, count) = (connect(&ready, "base_url"), tell.clone(), &count);
-                    scope.spawn(move || pay(service, round, payer, &tell, count))
+                    let (service, sender, count) = (connect(&ready, "base_url"), sender.clone(), &count);
+                    scope.spawn(move || pay(service, round, payer, &sender, count))
                 })
                 .collect();
             while count.load(Ordering::Acquire) < enough {
@@ -155,16 +155,20 @@ fn two_hundred_kills_lose_and_invent_no_payment() {
             running.signal("KILL");
             payers.into_iter().map(|payer| payer.join().unwrap()).collect()
         });
-        drop(tell);
-        answered.extend(told);
+        drop(sender);
+        acknowledged.extend(received);
         for (payer, attempts) in attempts.into_iter().enumerate() {
             sent.extend((0..attempts).map(|number| format!("{round}-{payer}-{number}")));
         }
     }
 
-    assert!(answered.len() > ROUNDS, "too little work between the kills: {} responses", answered.len());
+    assert!(
+        acknowledged.len() > ROUNDS,
+        "too little work between the kills: {} responses",
+        acknowledged.len()
+    );
     let (running, ready) = start(data);
-    check(&ready, &answered, &sent);
+    check(&ready, &acknowledged, &sent);
     running.signal("TERM");
     assert_eq!(running.end().code, Some(0));
 }

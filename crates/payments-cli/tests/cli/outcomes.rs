@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::cases::every_command;
 use crate::support::{
-    CARD_PAYMENT, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment, answer, answers, payments_at,
+    CARD_PAYMENT, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment, payments_at, response,
+    responses,
 };
 
 fn body(request: &str) -> Value {
@@ -15,7 +16,7 @@ fn body(request: &str) -> Value {
 
 #[test]
 fn card_payment_is_processed_without_losing_fields_d05_d60() {
-    let peer = Peer::answering("200 OK", answers::RECORD);
+    let peer = Peer::responding("200 OK", responses::RECORD);
     let file = TemporaryFile::new(CARD_PAYMENT);
     let ended = payments_at(&peer.base_url, ["transaction", "create", "--file", file.path()]).end();
     ended.processed();
@@ -35,7 +36,7 @@ fn card_payment_is_processed_without_losing_fields_d05_d60() {
 
 #[test]
 fn ach_payment_is_processed_with_its_account_fields_d39() {
-    let peer = Peer::answering("200 OK", answers::RECORD);
+    let peer = Peer::responding("200 OK", responses::RECORD);
     let ended =
         payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(ach_payment()).end();
     assert_eq!(ended.processed()["TransactionId"], "txn_1");
@@ -46,7 +47,7 @@ fn ach_payment_is_processed_with_its_account_fields_d39() {
 
 #[test]
 fn token_payment_is_processed() {
-    let peer = Peer::answering("200 OK", answers::RECEIPT);
+    let peer = Peer::responding("200 OK", responses::RECEIPT);
     let run =
         payments_at(&peer.base_url, ["token-transaction", "create", "--file", "-"]).stdin(TOKEN_PAYMENT);
     assert_eq!(run.end().processed(), json!({"TransactionId": "txn_2"}));
@@ -55,7 +56,7 @@ fn token_payment_is_processed() {
 
 #[test]
 fn void_response_may_name_another_transaction_d66() {
-    let peer = Peer::answering("200 OK", answers::VOIDED);
+    let peer = Peer::responding("200 OK", responses::VOIDED);
     let ended = payments_at(&peer.base_url, ["void", "txn_1", "--reason", "ordered twice"]).end();
     assert_eq!(ended.processed(), json!({"TransactionId": "txn_3"}));
     let request = peer.request();
@@ -66,12 +67,12 @@ fn void_response_may_name_another_transaction_d66() {
 
 #[test]
 fn lookups_find() {
-    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
     let ended = payments_at(&peer.base_url, ["transaction", "get", "txn_1"]).end();
     assert_eq!(ended.processed()["Status"], "1");
     assert!(peer.request().starts_with("GET /api/v1/public/transaction/txn_1 "));
 
-    let peer = Peer::answering("200 OK", answers::CUSTOMER_FOUND);
+    let peer = Peer::responding("200 OK", responses::CUSTOMER_FOUND);
     let ended = payments_at(&peer.base_url, ["customer", "get", "cus_1"]).end();
     assert_eq!(ended.processed()["CountryId"], 840);
     assert!(peer.request().starts_with("GET /api/v1/public/customer/cus_1 "));
@@ -113,7 +114,7 @@ fn deadline_leaves_charge_unknown_and_lookup_not_processed_d03_d12_d23() {
 #[test]
 fn proxy_502_leaves_charge_unknown_and_lookup_not_processed_d11_d12() {
     for case in every_command() {
-        let peer = Peer::answering("502 Bad Gateway", "<html><body>Bad Gateway</body></html>");
+        let peer = Peer::responding("502 Bad Gateway", "<html><body>Bad Gateway</body></html>");
         let ended = case.run(&peer.base_url, &[]);
         let (code, outcome) = if case.moves_money() { (5, "unknown") } else { (3, "not_processed") };
         let error = ended.failed(code, outcome);
@@ -124,7 +125,7 @@ fn proxy_502_leaves_charge_unknown_and_lookup_not_processed_d11_d12() {
 #[test]
 fn http_401_exits_6_on_every_command_d09() {
     for case in every_command() {
-        let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
+        let peer = Peer::responding("401 Unauthorized", responses::UNAUTHORIZED);
         let error = case.run(&peer.base_url, &[]).failed(6, "rejected");
         assert_eq!(error["kind"], "unauthorized");
         assert_eq!((&error["http_status"], &error["status_code"]), (&json!(401), &json!(401)));
@@ -135,7 +136,7 @@ fn http_401_exits_6_on_every_command_d09() {
 #[test]
 fn http_404_exits_7_on_every_command_d09() {
     for case in every_command() {
-        let peer = Peer::answering("404 Not Found", answers::NOT_FOUND);
+        let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
         let error = case.run(&peer.base_url, &[]).failed(7, "rejected");
         assert_eq!((&error["kind"], &error["http_status"]), (&json!("not_found"), &json!(404)));
     }
@@ -144,7 +145,7 @@ fn http_404_exits_7_on_every_command_d09() {
 #[test]
 fn other_rejections_exit_4_on_every_command_d09() {
     for case in every_command() {
-        let peer = Peer::answering("400 Bad Request", answers::POSTAL_CODE);
+        let peer = Peer::responding("400 Bad Request", responses::POSTAL_CODE);
         let error = case.run(&peer.base_url, &[]).failed(4, "rejected");
         assert_eq!((&error["kind"], &error["reason"]), (&json!("rejected"), &json!("invalid postal code")));
         assert_eq!(error["violations"], json!([]));
@@ -155,7 +156,7 @@ fn other_rejections_exit_4_on_every_command_d09() {
 fn declined_card_is_rejected_with_its_transaction_d06() {
     let declined =
         r#"{"status":"failed","status_code":200,"message":"declined","data":{"TransactionId":"txn_9"}}"#;
-    let peer = Peer::answering("200 OK", declined);
+    let peer = Peer::responding("200 OK", declined);
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
     let error = run.end().failed(4, "rejected");
     assert_eq!((&error["transaction_id"], &error["status_code"]), (&json!("txn_9"), &json!(200)));
@@ -163,7 +164,7 @@ fn declined_card_is_rejected_with_its_transaction_d06() {
 
 #[test]
 fn http_401_that_claims_success_is_unknown_d09() {
-    let peer = Peer::answering("401 Unauthorized", answers::RECORD);
+    let peer = Peer::responding("401 Unauthorized", responses::RECORD);
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
     let error = run.end().failed(5, "unknown");
     assert_eq!((&error["transaction_id"], &error["status_code"]), (&json!("txn_1"), &json!(100)));
@@ -176,7 +177,7 @@ fn numeric_status_code_is_a_number_d07() {
     {
         let body =
             format!(r#"{{"status":"success","status_code":{written},"data":{{"TransactionId":"txn_9"}}}}"#);
-        let peer = Peer::answering("200 OK", &body);
+        let peer = Peer::responding("200 OK", &body);
         let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
         assert_eq!(run.end().failed(5, "unknown")["status_code"], given, "{written}");
     }
@@ -184,12 +185,12 @@ fn numeric_status_code_is_a_number_d07() {
 
 #[test]
 fn retry_after_and_request_id_are_reported_d64() {
-    let body = answers::POSTAL_CODE;
-    let answer = format!(
+    let body = responses::POSTAL_CODE;
+    let response = format!(
         "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\nx-request-id: req_5\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
-    let peer = Peer::new(Then::Answer(answer.into_bytes()));
+    let peer = Peer::new(Then::Respond(response.into_bytes()));
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
     let error = run.end().failed(4, "rejected");
     assert_eq!((&error["retry_after_seconds"], &error["request_id"]), (&json!(7), &json!("req_5")));
@@ -197,12 +198,12 @@ fn retry_after_and_request_id_are_reported_d64() {
 
 #[test]
 fn redirect_is_not_followed_d20() {
-    let elsewhere = Peer::answering("200 OK", answers::RECORD);
+    let elsewhere = Peer::responding("200 OK", responses::RECORD);
     for case in every_command() {
         let target = &elsewhere.base_url;
         let redirect =
             format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {target}\r\ncontent-length: 0\r\n\r\n");
-        let peer = Peer::new(Then::Answer(redirect.into_bytes()));
+        let peer = Peer::new(Then::Respond(redirect.into_bytes()));
         let ended = case.run(&peer.base_url, &[]);
         let (code, outcome) = if case.moves_money() { (5, "unknown") } else { (3, "not_processed") };
         assert_eq!(ended.failed(code, outcome)["http_status"], 307);
@@ -211,7 +212,7 @@ fn redirect_is_not_followed_d20() {
 }
 
 /// An RFC 3339 time in UTC.
-fn is_a_time(text: &Value) -> bool {
+fn is_utc_time(text: &Value) -> bool {
     text.as_str().is_some_and(|text| humantime::parse_rfc3339(text).is_ok() && text.ends_with('Z'))
 }
 
@@ -233,13 +234,13 @@ fn unknown_outcome_reports_amount_reference_and_time() {
         let error = ended.failed(5, "unknown");
         assert!(ended.stdout.contains(&format!("\"amount\":{amount},")), "exactly: {}", ended.stdout);
         assert_eq!(error["reference"], reference, "{error}");
-        assert!(is_a_time(&error["sent_at"]), "{error}");
+        assert!(is_utc_time(&error["sent_at"]), "{error}");
     }
 }
 
 #[test]
 fn known_outcome_omits_amount_and_time() {
-    let peer = Peer::answering("400 Bad Request", answers::POSTAL_CODE);
+    let peer = Peer::responding("400 Bad Request", responses::POSTAL_CODE);
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
     let error = run.end().failed(4, "rejected");
     assert_eq!((error.get("amount"), error.get("sent_at")), (None, None));
@@ -247,15 +248,15 @@ fn known_outcome_omits_amount_and_time() {
 
 #[test]
 fn unknown_void_reports_the_transaction_to_look_up() {
-    for then in [Then::Close, Then::Answer(answer("502 Bad Gateway", "<html>"))] {
+    for then in [Then::Close, Then::Respond(response("502 Bad Gateway", "<html>"))] {
         let peer = Peer::new(then);
         let error = payments_at(&peer.base_url, ["void", "txn_1"]).end().failed(5, "unknown");
         assert_eq!(error["transaction_id"], "txn_1");
-        assert!(is_a_time(&error["sent_at"]) && error.get("amount").is_none(), "{error}");
+        assert!(is_utc_time(&error["sent_at"]) && error.get("amount").is_none(), "{error}");
         let message = error["message"].as_str().unwrap();
         assert!(message.ends_with("look up transaction txn_1"), "{message}");
     }
-    let peer = Peer::answering("400 Bad Request", answers::POSTAL_CODE);
+    let peer = Peer::responding("400 Bad Request", responses::POSTAL_CODE);
     let error = payments_at(&peer.base_url, ["void", "txn_1"]).end().failed(4, "rejected");
     assert_eq!(error["transaction_id"], Value::Null, "a rejection has no transaction");
 }

@@ -1,13 +1,13 @@
 //! What goes to stdout, and what happens when stdout is closed.
 
-use crate::support::{CARD_PAYMENT, Peer, answers, broken_pipe, payments, payments_at};
+use crate::support::{CARD_PAYMENT, Peer, broken_pipe, payments, payments_at, responses};
 
 #[test]
 fn payment_result_that_cannot_be_written_goes_to_stderr_and_exits_1() {
     for shape in ["json", "text"] {
-        let peer = Peer::answering("200 OK", answers::RECORD);
+        let peer = Peer::responding("200 OK", responses::RECORD);
         let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", shape]);
-        let ended = run.stdin(CARD_PAYMENT).stdout(broken_pipe()).end_unheard();
+        let ended = run.stdin(CARD_PAYMENT).stdout(broken_pipe()).end_with_given_stdout();
         assert_eq!(ended.code, Some(1), "{ended:?}");
         for part in ["PROCESSED", "The money moved: do not run it again", "TransactionId txn_1"] {
             assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
@@ -17,13 +17,14 @@ fn payment_result_that_cannot_be_written_goes_to_stderr_and_exits_1() {
 
 #[test]
 fn closed_pipe_does_not_panic() {
-    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
-    let ended =
-        payments_at(&peer.base_url, ["transaction", "get", "txn_1"]).stdout(broken_pipe()).end_unheard();
+    let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
+    let ended = payments_at(&peer.base_url, ["transaction", "get", "txn_1"])
+        .stdout(broken_pipe())
+        .end_with_given_stdout();
     assert_eq!(ended.code, Some(1));
     assert!(ended.stderr.starts_with("found, but the result could not be written"), "{}", ended.stderr);
     for (arguments, code) in [(&["--help"][..], 1), (&["pay"], 2), (&["demo"], 1)] {
-        let ended = payments(arguments.iter().copied()).stdout(broken_pipe()).end_unheard();
+        let ended = payments(arguments.iter().copied()).stdout(broken_pipe()).end_with_given_stdout();
         assert_eq!(ended.code, Some(code), "{arguments:?} {ended:?}");
         assert!(!ended.stderr.contains("internal error"), "{arguments:?}");
     }
@@ -31,9 +32,9 @@ fn closed_pipe_does_not_panic() {
 
 #[test]
 fn failure_keeps_its_exit_code_when_stdout_is_closed() {
-    let peer = Peer::answering("502 Bad Gateway", "");
+    let peer = Peer::responding("502 Bad Gateway", "");
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]);
-    assert_eq!(run.stdin(CARD_PAYMENT).stdout(broken_pipe()).end_unheard().code, Some(5));
+    assert_eq!(run.stdin(CARD_PAYMENT).stdout(broken_pipe()).end_with_given_stdout().code, Some(5));
 }
 
 #[test]
@@ -44,7 +45,7 @@ fn control_characters_of_the_service_are_not_printed() {
         "{\"status\":\"failed\",\"status_code\":400,\"msg\":\"\\u001b[2J\u{9b}1m\u{202e}\\r\\nPROCESSED\"}";
     for shape in ["json", "text"] {
         for (status, body) in [("200 OK", record), ("400 Bad Request", refusal)] {
-            let peer = Peer::answering(status, body);
+            let peer = Peer::responding(status, body);
             let ended = payments_at(&peer.base_url, ["transaction", "get", "txn_1", "--output", shape]).end();
             let shown = ended.stdout + &ended.stderr;
             assert!(!shown.is_empty());
@@ -58,7 +59,7 @@ fn control_characters_of_the_service_are_not_printed() {
 #[test]
 fn json_keeps_the_services_text_exactly() {
     let record = "{\"status_code\":200,\"message\":\"ok\",\"data\":{\"TransactionId\":\"txn_1\",\"BillingCity\":\"\u{9b}\u{202e}\\u001b é\"}}";
-    let peer = Peer::answering("200 OK", record);
+    let peer = Peer::responding("200 OK", record);
     let data = payments_at(&peer.base_url, ["transaction", "get", "txn_1"]).end().processed();
     assert_eq!(data["BillingCity"], "\u{9b}\u{202e}\u{1b} é");
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, answers, payments};
+use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, payments, responses};
 
 /// A configuration folder with a file of profiles.
 struct Configuration {
@@ -37,14 +37,14 @@ impl Configuration {
     }
 
     /// A lookup with this configuration folder.
-    fn look_up<'a>(&'a self, more: impl IntoIterator<Item = &'a str>) -> Run {
+    fn lookup<'a>(&'a self, more: impl IntoIterator<Item = &'a str>) -> Run {
         payments(["transaction", "get", "txn_1"]).env("XDG_CONFIG_HOME", self.home()).arguments(more)
     }
 
     /// The message of a lookup that is refused because of the file. Checks that no value of the file is shown.
     #[track_caller]
     fn refused(&self, more: &[&str]) -> String {
-        let ended = self.look_up(more.iter().copied()).end();
+        let ended = self.lookup(more.iter().copied()).end();
         let error = ended.failed(2, "invalid");
         assert_eq!(error["kind"], "configuration", "{error}");
         for canary in [KEY, "canary"] {
@@ -55,11 +55,11 @@ impl Configuration {
 }
 
 fn found() -> Peer {
-    Peer::answering("200 OK", answers::TRANSACTION_FOUND)
+    Peer::responding("200 OK", responses::TRANSACTION_FOUND)
 }
 
 #[track_caller]
-fn arrived_with(peer: &Peer, ended: &Ended, key: &str) {
+fn assert_sent_with_key(peer: &Peer, ended: &Ended, key: &str) {
     ended.processed();
     assert!(peer.request().contains(&format!("authorization: {key}\r\n")));
 }
@@ -72,15 +72,15 @@ fn profile_is_chosen_by_option_or_variable() {
          [profiles.two]\nbase_url = \"{}\"\napi_key = \"key_two\"\ntimeout = 30\n",
         one.base_url, two.base_url
     ));
-    arrived_with(&one, &configuration.look_up(["--profile", "one"]).end(), "key_one");
-    arrived_with(&two, &configuration.look_up([]).env("PAYMENTS_PROFILE", "two").end(), "key_two");
+    assert_sent_with_key(&one, &configuration.lookup(["--profile", "one"]).end(), "key_one");
+    assert_sent_with_key(&two, &configuration.lookup([]).env("PAYMENTS_PROFILE", "two").end(), "key_two");
     // The option overrides the variable, before or after the command.
-    let ended = configuration.look_up(["--profile", "one"]).env("PAYMENTS_PROFILE", "two").end();
-    arrived_with(&one, &ended, "key_one");
+    let ended = configuration.lookup(["--profile", "one"]).env("PAYMENTS_PROFILE", "two").end();
+    assert_sent_with_key(&one, &ended, "key_one");
     let ended = payments(["--profile", "one", "transaction", "get", "txn_1"])
         .env("XDG_CONFIG_HOME", configuration.home())
         .end();
-    arrived_with(&one, &ended, "key_one");
+    assert_sent_with_key(&one, &ended, "key_one");
 }
 
 #[test]
@@ -90,14 +90,14 @@ fn no_profile_is_chosen_by_default() {
         "[profiles.default]\nbase_url = '{}'\napi_key = '{KEY}'\n",
         peer.base_url
     ));
-    for run in [configuration.look_up([]), configuration.look_up([]).env("PAYMENTS_PROFILE", "")] {
+    for run in [configuration.lookup([]), configuration.lookup([]).env("PAYMENTS_PROFILE", "")] {
         let error = run.end().failed(2, "invalid");
         assert!(error["message"].as_str().unwrap().contains("choose a --profile"), "{error}");
     }
     assert_eq!(peer.requests_left(), 0);
     // Without a chosen profile the file is not even read.
     let broken = Configuration::new("[[[");
-    let run = broken.look_up([]).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1").env("PAYMENTS_API_KEY", KEY);
+    let run = broken.lookup([]).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1").env("PAYMENTS_API_KEY", KEY);
     run.end().failed(3, "not_processed");
 }
 
@@ -109,15 +109,27 @@ fn option_overrides_environment_overrides_profile() {
         "[profiles.p]\nbase_url = '{}'\napi_key = 'key_of_profile'\n",
         wrong.base_url
     ));
-    let chosen = || configuration.look_up(["--profile", "p"]);
+    let chosen = || configuration.lookup(["--profile", "p"]);
     let by_variable = || chosen().env("PAYMENTS_BASE_URL", &right.base_url);
-    arrived_with(&right, &by_variable().end(), "key_of_profile");
-    arrived_with(&right, &chosen().arguments(["--base-url", &right.base_url]).end(), "key_of_profile");
-    arrived_with(&right, &by_variable().env("PAYMENTS_API_KEY", "key_of_variable").end(), "key_of_variable");
+    assert_sent_with_key(&right, &by_variable().end(), "key_of_profile");
+    assert_sent_with_key(
+        &right,
+        &chosen().arguments(["--base-url", &right.base_url]).end(),
+        "key_of_profile",
+    );
+    assert_sent_with_key(
+        &right,
+        &by_variable().env("PAYMENTS_API_KEY", "key_of_variable").end(),
+        "key_of_variable",
+    );
     let file = TemporaryFile::new("key_of_file");
-    arrived_with(&right, &by_variable().env("PAYMENTS_API_KEY_FILE", file.path()).end(), "key_of_file");
+    assert_sent_with_key(
+        &right,
+        &by_variable().env("PAYMENTS_API_KEY_FILE", file.path()).end(),
+        "key_of_file",
+    );
     let flagged = by_variable().env("PAYMENTS_API_KEY", "k").arguments(["--api-key-file", key.path()]);
-    arrived_with(&right, &flagged.end(), "key_of_flag");
+    assert_sent_with_key(&right, &flagged.end(), "key_of_flag");
     assert_eq!(wrong.requests_left(), 0);
 }
 
@@ -133,7 +145,7 @@ fn profile_paths_are_relative_to_its_file() {
     let keys = configuration.folder.path().join("payments").join("keys");
     fs::create_dir(&keys).unwrap();
     fs::write(keys.join("one"), "key_in_file\n").unwrap();
-    arrived_with(&peer, &configuration.look_up(["--profile", "relative"]).end(), "key_in_file");
+    assert_sent_with_key(&peer, &configuration.lookup(["--profile", "relative"]).end(), "key_in_file");
     // A key where its file belongs is not repeated.
     let message = configuration.refused(&["--profile", "missing"]);
     assert!(message.starts_with("the file of api_key_file in profile missing of /"), "{message}");
@@ -162,7 +174,7 @@ fn config_file_falls_back_to_home() {
         let run = payments(["transaction", "get", "txn_1", "--profile", "p"])
             .env("XDG_CONFIG_HOME", other)
             .env("HOME", configuration.home());
-        arrived_with(&peer, &run.end(), "key_at_home");
+        assert_sent_with_key(&peer, &run.end(), "key_at_home");
     }
     let run = payments(["transaction", "get", "txn_1", "--profile", "p"])
         .env("XDG_CONFIG_HOME", "")
@@ -178,7 +190,7 @@ fn profile_deadline_is_kept() {
         "[profiles.p]\nbase_url = '{}'\napi_key = 'k'\ntimeout = 1.5\n",
         peer.base_url
     ));
-    let error = configuration.look_up(["--profile", "p"]).end().failed(3, "not_processed");
+    let error = configuration.lookup(["--profile", "p"]).end().failed(3, "not_processed");
     assert_eq!(error["kind"], "timeout");
 }
 
@@ -199,7 +211,7 @@ fn config_with_a_key_that_others_can_read_is_refused() {
         }
     }
     with_key.permit(0o400);
-    with_key.look_up(["--profile", "p"]).end().failed(3, "not_processed");
+    with_key.lookup(["--profile", "p"]).end().failed(3, "not_processed");
 }
 
 #[cfg(unix)]
@@ -207,7 +219,7 @@ fn config_with_a_key_that_others_can_read_is_refused() {
 fn config_without_a_key_may_be_readable_but_not_writable_by_others() {
     let configuration = Configuration::new("[profiles.p]\nbase_url = 'http://127.0.0.1:1'\n");
     configuration.permit(0o644);
-    let run = || configuration.look_up(["--profile", "p"]).env("PAYMENTS_API_KEY", KEY);
+    let run = || configuration.lookup(["--profile", "p"]).env("PAYMENTS_API_KEY", KEY);
     run().end().failed(3, "not_processed");
     // Someone who can write the address can get the key.
     for mode in [0o664, 0o646] {
@@ -291,12 +303,12 @@ fn variable_that_overrides_the_profile_gets_a_warning_in_text_only() {
         Configuration::new("[profiles.p]\nbase_url = 'http://127.0.0.1:1'\napi_key = 'key_of_profile'\n");
     let run = || {
         configuration
-            .look_up(["--profile", "p"])
+            .lookup(["--profile", "p"])
             .env("PAYMENTS_BASE_URL", &peer.base_url)
             .env("PAYMENTS_API_KEY", KEY)
     };
     let in_text = run().arguments(["--output", "text"]).end();
-    for (line, variable, what) in [(0, "PAYMENTS_BASE_URL", "base address"), (1, "PAYMENTS_API_KEY", "key")] {
+    for (line, variable, what) in [(0, "PAYMENTS_BASE_URL", "base URL"), (1, "PAYMENTS_API_KEY", "key")] {
         let line = in_text.stderr.lines().nth(line).unwrap_or_default();
         let start = format!("WARNING: {variable} is set and overrides the {what} of profile p of /");
         assert!(line.starts_with(&start), "{line}");
@@ -309,16 +321,16 @@ fn variable_that_overrides_the_profile_gets_a_warning_in_text_only() {
 
 #[test]
 fn text_failure_names_the_profile() {
-    let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
+    let peer = Peer::responding("401 Unauthorized", responses::UNAUTHORIZED);
     let configuration = Configuration::new(format!(
         "[profiles.refused]\nbase_url = '{}'\napi_key = '{KEY}'\n[profiles.nobody]\nbase_url = 'http://127.0.0.1:1'\napi_key = '{KEY}'\n",
         peer.base_url
     ));
     for (name, hint) in [
         ("refused", "the API key came from profile refused of /"),
-        ("nobody", "the base address came from profile nobody of /"),
+        ("nobody", "the base URL came from profile nobody of /"),
     ] {
-        let ended = configuration.look_up(["--profile", name, "--output", "text"]).end();
+        let ended = configuration.lookup(["--profile", name, "--output", "text"]).end();
         assert!(ended.stderr.contains(hint), "{}", ended.stderr);
         assert!(!ended.stderr.contains(KEY), "{}", ended.stderr);
     }
@@ -331,7 +343,7 @@ fn config_example_in_the_help_is_valid() {
     let example = help.split_once("chooses one:\n").and_then(|(_, rest)| rest.split_once("  All six"));
     let (example, _) = example.unwrap_or_else(|| panic!("an example in {help}"));
     let configuration = Configuration::new(example);
-    let run = configuration.look_up(["--profile", "sandbox", "--dry-run"]);
+    let run = configuration.lookup(["--profile", "sandbox", "--dry-run"]);
     let ended = run.end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let url = &ended.json()["request"]["url"];

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::batch_runs::{Billing, ends};
 use crate::cases::every_command;
-use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, answers, payments, payments_at};
+use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, payments, payments_at, responses};
 
 /// `Aladdin:open sesame` in Base64.
 const CREDENTIALS: &str = "QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
@@ -18,7 +18,7 @@ fn with_credentials(address: impl std::fmt::Display) -> String {
 }
 
 #[track_caller]
-fn shows_no_credentials(ended: &Ended) {
+fn assert_no_credentials(ended: &Ended) {
     for secret in ["Aladdin", "sesame", CREDENTIALS] {
         assert!(!ended.stdout.contains(secret) && !ended.stderr.contains(secret), "{secret}: {ended:?}");
     }
@@ -31,7 +31,7 @@ fn https_sandbox() -> (BlockingSandbox, TemporaryFile) {
     (sandbox, authority)
 }
 
-fn look_up() -> [&'static str; 3] {
+fn lookup() -> [&'static str; 3] {
     ["transaction", "get", "txn_1"]
 }
 
@@ -48,7 +48,7 @@ fn charge_through_the_proxy_is_encrypted_end_to_end() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let line = format!("payments: proxy {} (PAYMENTS_PROXY)\n", proxy.address());
     assert!(ended.stderr.contains(&line), "{}", ended.stderr);
-    shows_no_credentials(&ended);
+    assert_no_credentials(&ended);
 
     let target = sandbox.base_url().split('/').nth(2).expect("an authority");
     let head = format!(
@@ -62,7 +62,7 @@ fn charge_through_the_proxy_is_encrypted_end_to_end() {
 
     let dry_run = run().arguments(["--dry-run"]).end();
     assert_eq!(dry_run.json()["outcome"], "dry_run");
-    shows_no_credentials(&dry_run);
+    assert_no_credentials(&dry_run);
     assert_eq!(proxy.heads().len(), 1, "the dry run contacted the proxy");
 }
 
@@ -84,7 +84,7 @@ fn every_command_uses_the_proxy() {
     assert_eq!(checked.code, Some(0), "{checked:?}");
     let shown = json!({"value": proxy.address().to_string(), "from": "--proxy"});
     assert_eq!(checked.json()["data"]["settings"]["proxy"], shown);
-    shows_no_credentials(&checked);
+    assert_no_credentials(&checked);
     assert_eq!(proxy.heads().len(), tunnels + 1);
 }
 
@@ -98,16 +98,16 @@ fn billing_run_and_resolution_use_the_proxy() {
     billing.good(2);
     let ended = billing.run(&["--proxy", &address]);
     ends(&ended, 0, "processed", None);
-    shows_no_credentials(&ended);
+    assert_no_credentials(&ended);
     let tunnels = proxy.heads().len();
-    assert!(tunnels > 0 && billing.office.requests() == 2);
+    assert!(tunnels > 0 && billing.workspace.requests() == 2);
 
-    billing.office.lose_the_answer("lost");
-    let id = billing.office.last_id();
+    billing.workspace.lose_response("lost");
+    let id = billing.workspace.last_id();
     let resolve = ["journal", "resolve", "lost", "--processed", &id, "--by", "Grace", "--proxy", &address];
-    let resolved = billing.office.run(resolve).end();
+    let resolved = billing.workspace.run(resolve).end();
     assert_eq!(resolved.code, Some(0), "{resolved:?}");
-    shows_no_credentials(&resolved);
+    assert_no_credentials(&resolved);
     assert_eq!(proxy.heads().len(), tunnels + 1);
 }
 
@@ -145,7 +145,7 @@ fn refusing_proxy_is_not_processed_d02() {
         );
         for ended in [charged, in_text, checked] {
             assert_eq!(ended.code, Some(3), "{ended:?}");
-            shows_no_credentials(&ended);
+            assert_no_credentials(&ended);
             assert!(
                 !format!("{ended:?}").contains("txn_proxy"),
                 "the proxy's page is not a response: {ended:?}"
@@ -189,22 +189,22 @@ fn invalid_proxy_address_is_refused_and_not_shown_d25() {
         }
     }
     // An empty variable counts as unset; an empty option is refused.
-    payments_at("https://localhost:1", look_up()).arguments(["--proxy", ""]).end().failed(2, "invalid");
-    let run = payments_at("https://localhost:1", look_up()).env("PAYMENTS_PROXY", "");
+    payments_at("https://localhost:1", lookup()).arguments(["--proxy", ""]).end().failed(2, "invalid");
+    let run = payments_at("https://localhost:1", lookup()).env("PAYMENTS_PROXY", "");
     run.end().failed(3, "not_processed");
 }
 
 #[test]
 fn plain_http_through_a_remote_proxy_is_refused_d24() {
     let peer = Peer::new(Then::Close);
-    for command in [&look_up()[..], &["transaction", "get", "txn_1", "--dry-run"], &["check"]] {
+    for command in [&lookup()[..], &["transaction", "get", "txn_1", "--dry-run"], &["check"]] {
         let run = payments_at(&peer.base_url, command.iter().copied());
         let ended = run.env("PAYMENTS_PROXY", &with_credentials("192.0.2.1:3128")).end();
         let error = ended.failed(2, "invalid");
         assert_eq!(error["kind"], "configuration");
         let message = error["message"].as_str().expect("a text");
-        assert!(message.contains("a plain http base address cannot be used with a proxy"), "{message}");
-        shows_no_credentials(&ended);
+        assert!(message.contains("a plain http base URL cannot be used with a proxy"), "{message}");
+        assert_no_credentials(&ended);
     }
     assert_eq!(peer.connections(), 0);
 }
@@ -212,7 +212,7 @@ fn plain_http_through_a_remote_proxy_is_refused_d24() {
 #[cfg(unix)]
 #[test]
 fn proxy_option_overrides_variable_overrides_profile() {
-    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
     let [flag, variable, profile, other] = [(); 4].map(|()| ConnectProxy::tunnelling());
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::create_dir(folder.path().join("payments")).expect("it is writable");
@@ -222,7 +222,7 @@ fn proxy_option_overrides_variable_overrides_profile() {
     fs::write(&file, content).expect("it is writable");
     permit_only_me(&file);
     let run = |name: &str| {
-        let mut run = payments_at(&peer.base_url, look_up()).arguments(["--profile", name]);
+        let mut run = payments_at(&peer.base_url, lookup()).arguments(["--profile", name]);
         run = run.env("XDG_CONFIG_HOME", folder.path().to_str().expect("a plain path"));
         for name in ["http_proxy", "https_proxy", "all_proxy"] {
             let address = format!("http://{}", other.address());

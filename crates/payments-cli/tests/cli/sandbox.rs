@@ -77,8 +77,8 @@ fn sandbox_warns_when_not_on_loopback() {
         ended.stderr
     );
 
-    let apart = ["sandbox", "--listen", "0.0.0.0:0", "--admin-listen", "127.0.0.1:0"];
-    let (running, _) = started(payments(apart));
+    let separate = ["sandbox", "--listen", "0.0.0.0:0", "--admin-listen", "127.0.0.1:0"];
+    let (running, _) = started(payments(separate));
     running.signal("TERM");
     let warned = running.end().stderr;
     assert!(warned.contains("can reach this sandbox") && !warned.contains("control"), "{warned}");
@@ -90,8 +90,8 @@ fn address_in_use_exits_1_with_empty_stdout() {
     let address = taken.local_addr().unwrap().to_string();
     let ended = payments(["sandbox", "--listen", &address]).end();
     assert_eq!((ended.code, &*ended.stdout), (Some(1), ""));
-    let told = format!("cannot listen on {address} (");
-    assert!(ended.stderr.contains(&told) && ended.stderr.contains("--listen"), "{}", ended.stderr);
+    let expected = format!("cannot listen on {address} (");
+    assert!(ended.stderr.contains(&expected) && ended.stderr.contains("--listen"), "{}", ended.stderr);
 }
 
 #[test]
@@ -103,6 +103,6 @@ fn unsendable_key_is_refused() {
 
 #[test]
 fn closed_stdout_exits_1() {
-    let ended = payments(["sandbox"]).stdout(broken_pipe()).end_unheard();
+    let ended = payments(["sandbox"]).stdout(broken_pipe()).end_with_given_stdout();
     assert_eq!(ended.code, Some(1), "{ended:?}");
 }

@@ -64,10 +64,10 @@ fn ready_line_has_everything_a_program_needs() {
 fn seed_repeats_the_identifiers() {
     let first_id = |options: &[&str]| {
         let sandbox = Sandbox::start(options.iter().copied());
-        let (status, answer) = sandbox.service("").post("/token-transaction", TOKEN_PAYMENT).unwrap();
+        let (status, response) = sandbox.service("").post("/token-transaction", TOKEN_PAYMENT).unwrap();
         assert_eq!(status, 200);
         let seed = sandbox.ready["seed"].as_u64().unwrap();
-        (seed, answer["data"]["TransactionId"].clone())
+        (seed, response["data"]["TransactionId"].clone())
     };
     let (seed, id) = first_id(&[]);
     assert!(seed < 1 << 53, "not an exact number in every language: {seed}");
@@ -103,7 +103,7 @@ fn data_file_survives_a_restart_and_is_locked() {
     let data = folder.path().join("sandbox.db");
     let data = data.to_str().unwrap();
     let sandbox = Sandbox::start(["--data", data]);
-    let (_, answer) = sandbox.service("").post("/transaction", CARD_PAYMENT).unwrap();
+    let (_, response) = sandbox.service("").post("/transaction", CARD_PAYMENT).unwrap();
     let before = transactions(&sandbox);
 
     let second = payments(["sandbox", "--data", data]).end();
@@ -112,8 +112,8 @@ fn data_file_survives_a_restart_and_is_locked() {
     sandbox.end();
 
     let sandbox = Sandbox::start(["--data", data]);
-    let id = answer["data"]["TransactionId"].as_str().unwrap();
-    assert_eq!(sandbox.service("").get(&format!("/transaction/{id}")).unwrap().1["data"], answer["data"]);
+    let id = response["data"]["TransactionId"].as_str().unwrap();
+    assert_eq!(sandbox.service("").get(&format!("/transaction/{id}")).unwrap().1["data"], response["data"]);
     assert_eq!(transactions(&sandbox), before);
     let (_, next) = sandbox.service("").post("/transaction", CARD_PAYMENT).unwrap();
     assert_ne!(next["data"]["TransactionId"], id);
@@ -157,15 +157,15 @@ fn generated_certificate_is_trusted_with_its_authority() {
     let sandbox = Sandbox::start(["--tls", "--tls-ca-out", file.path()]);
     assert!(sandbox.text("base_url").starts_with("https://127.0.0.1:"));
     assert_eq!(std::fs::read_to_string(file.path()).unwrap(), sandbox.text("ca_cert"));
-    let look_up = |arguments: &[&str]| {
+    let lookup = |arguments: &[&str]| {
         payments(["customer", "get", "cus_1"])
             .arguments(arguments.iter().copied())
             .env("PAYMENTS_BASE_URL", sandbox.text("base_url"))
             .env("PAYMENTS_API_KEY", sandbox.text("api_key"))
             .end()
     };
-    look_up(&["--ca-cert", file.path()]).processed();
-    look_up(&[]).failed(3, "not_processed");
+    lookup(&["--ca-cert", file.path()]).processed();
+    lookup(&[]).failed(3, "not_processed");
     let without_tls = payments(["sandbox", "--tls-ca-out", file.path()]).end();
     assert_eq!(without_tls.code, Some(2), "{without_tls:?}");
 }
@@ -185,8 +185,8 @@ fn options_choose_unspecified_behaviour() {
     let declined = CARD_PAYMENT.replace("378282246310005", "4000000000000002").replace("7391", "739");
     let shape = |shape: &str| {
         let sandbox = Sandbox::start(["--decline-shape", shape]);
-        let (status, answer) = sandbox.service("").post("/transaction", &declined).unwrap();
-        (status, answer["status"].as_str().unwrap().to_owned())
+        let (status, response) = sandbox.service("").post("/transaction", &declined).unwrap();
+        (status, response["status"].as_str().unwrap().to_owned())
     };
     let failed = "failed".to_owned();
     assert_eq!(shape("ok-failed"), (200, failed.clone()));
@@ -197,8 +197,8 @@ fn options_choose_unspecified_behaviour() {
     let unlisted = CARD_PAYMENT.replace("378282246310005", "4012000033330026").replace("7391", "739");
     let card = |what: &str| {
         let sandbox = Sandbox::start(["--unlisted-cards", what]);
-        let (status, answer) = sandbox.service("").post("/transaction", &unlisted).unwrap();
-        (status, answer["status_code"].as_u64().unwrap(), transactions(&sandbox).len())
+        let (status, response) = sandbox.service("").post("/transaction", &unlisted).unwrap();
+        (status, response["status_code"].as_u64().unwrap(), transactions(&sandbox).len())
     };
     assert_eq!(
         [card("approve"), card("decline"), card("refuse")],
@@ -249,7 +249,7 @@ fn unread_log_blocks_neither_requests_nor_a_signal() {
             assert_eq!(service.get("/customer/cus_1").unwrap().0, 200);
         }
         sandbox.running.signal("TERM");
-        assert_eq!(sandbox.running.ends_unread(), Some(0), "it does not end with a full stderr");
+        assert_eq!(sandbox.running.wait_without_reading(), Some(0), "it does not end with a full stderr");
     }
 }
 

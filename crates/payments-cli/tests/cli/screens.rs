@@ -4,18 +4,18 @@
 use std::path::Path;
 use std::{env, fs};
 
-use crate::support::{CARD_PAYMENT, Peer, Run, Then, answer, answers, payments, payments_at};
+use crate::support::{CARD_PAYMENT, Peer, Run, Then, payments, payments_at, response, responses};
 
 #[track_caller]
 fn compare(name: &str, run: impl Fn() -> Run) {
     let mut screens = Vec::new();
     for columns in [80, 50] {
-        let shown = run().env("TERM", "xterm").on_a_terminal_of(columns);
-        screens.push(format!("==== a terminal of {columns} columns\n{}", steady(&shown)));
+        let shown = run().env("TERM", "xterm").on_terminal_of_width(columns);
+        screens.push(format!("==== a terminal of {columns} columns\n{}", normalized(&shown)));
     }
     let ended = run().end();
-    screens.push(format!("==== stdout in a pipe\n{}", steady(&ended.stdout)));
-    screens.push(format!("==== stderr in a pipe\n{}", steady(&ended.stderr)));
+    screens.push(format!("==== stdout in a pipe\n{}", normalized(&ended.stdout)));
+    screens.push(format!("==== stderr in a pipe\n{}", normalized(&ended.stderr)));
     screens.push(format!("==== exit code {}\n", ended.code.expect("no signal ended it")));
     let screens = screens.concat();
 
@@ -28,7 +28,7 @@ fn compare(name: &str, run: impl Fn() -> Run) {
 }
 
 /// The text with placeholders for what differs between runs, and with visible escapes.
-fn steady(text: &str) -> String {
+fn normalized(text: &str) -> String {
     let text = text.replace('\r', "").replace('\u{1b}', "^[");
     let text = with_placeholder(&text, "127.0.0.1:", "PORT", |letter| letter.is_ascii_digit());
     let text = with_placeholder(&text, "txn_", "ID", |letter| letter.is_ascii_alphanumeric());
@@ -40,29 +40,29 @@ fn steady(text: &str) -> String {
 
 /// Replaces what follows each `prefix`, as long as `is_part` holds, if it has at least four characters.
 fn with_placeholder(text: &str, prefix: &str, placeholder: &str, is_part: fn(char) -> bool) -> String {
-    let mut steady = String::new();
+    let mut normalized = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(prefix) {
         let length = after.find(|letter| !is_part(letter)).unwrap_or(after.len());
-        steady += before;
-        steady += prefix;
+        normalized += before;
+        normalized += prefix;
         let (part, left) = after.split_at(length);
-        steady += if length >= 4 { placeholder } else { part };
+        normalized += if length >= 4 { placeholder } else { part };
         rest = left;
     }
-    steady + rest
+    normalized + rest
 }
 
 #[test]
 fn help_fits_a_screen() {
-    let help = payments(["--help"]).env("TERM", "xterm").on_a_terminal_of(80);
+    let help = payments(["--help"]).env("TERM", "xterm").on_terminal_of_width(80);
     assert!(help.lines().count() <= 40, "{help}");
     compare("help", || payments(["--help"]));
 }
 
 #[test]
 fn processed_charge() {
-    let peer = Peer::answering("200 OK", answers::RECORD);
+    let peer = Peer::responding("200 OK", responses::RECORD);
     compare("processed", || charge(&peer));
 }
 
@@ -70,21 +70,21 @@ fn processed_charge() {
 fn declined_charge() {
     let declined =
         r#"{"status":"failed","status_code":402,"msg":"card declined","data":{"TransactionId":"txn_7"}}"#;
-    let peer = Peer::new(Then::Answer(answer("402 Payment Required", declined)));
+    let peer = Peer::new(Then::Respond(response("402 Payment Required", declined)));
     compare("declined", || charge(&peer));
 }
 
 #[test]
 fn charge_with_unknown_outcome() {
     let pending = r#"{"status":"pending","status_code":101,"data":{"TransactionId":"txn_7"}}"#;
-    let peer = Peer::answering("200 OK", pending);
+    let peer = Peer::responding("200 OK", pending);
     compare("unknown", || charge(&peer));
 }
 
 #[test]
 fn check() {
     let unknown = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
-    let peer = Peer::new(Then::Answer(answer("404 Not Found", unknown)));
+    let peer = Peer::new(Then::Respond(response("404 Not Found", unknown)));
     compare("check", || payments_at(&peer.base_url, ["check"]));
 }
 

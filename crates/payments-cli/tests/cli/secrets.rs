@@ -11,7 +11,7 @@ mod sandbox;
 use payments_canary::{Canaries, assert_no_leak_in_runs, has_word};
 
 use crate::support::{
-    CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, ach_payment, answers, payments, payments_at,
+    CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, ach_payment, payments, payments_at, responses,
 };
 
 /// The name of a place where a secret could leak, and its content.
@@ -57,7 +57,7 @@ fn account_payment(canaries: &Canaries) -> String {
 
 /// A security code counts only as a whole word, because a port can contain its digits.
 #[track_caller]
-fn shows_nothing(ended: &Ended, canaries: &[&str]) {
+fn assert_no_leak(ended: &Ended, canaries: &[&str]) {
     assert_ne!(ended.stdout.len() + ended.stderr.len(), 0);
     for canary in canaries {
         for text in [&ended.stdout, &ended.stderr] {
@@ -82,10 +82,10 @@ fn service_that_repeats_the_request_reveals_no_secret_d62() {
             ("200 OK", format!(r#"{{"status":"success","status_code":100,"data":{data}}}"#)),
         ] {
             for shape in ["json", "text"] {
-                let peer = Peer::answering(status, &body);
+                let peer = Peer::responding(status, &body);
                 let run =
                     payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", shape]);
-                shows_nothing(&run.stdin(&*request).end(), &canaries);
+                assert_no_leak(&run.stdin(&*request).end(), &canaries);
             }
         }
     }
@@ -94,16 +94,16 @@ fn service_that_repeats_the_request_reveals_no_secret_d62() {
 #[test]
 fn ordinary_runs_reveal_no_secret() {
     for (status, body) in [
-        ("200 OK", answers::RECORD),
-        ("401 Unauthorized", answers::UNAUTHORIZED),
-        ("400 Bad Request", answers::POSTAL_CODE),
+        ("200 OK", responses::RECORD),
+        ("401 Unauthorized", responses::UNAUTHORIZED),
+        ("400 Bad Request", responses::POSTAL_CODE),
         ("500 Internal Server Error", ""),
     ] {
-        let peer = Peer::answering(status, body);
+        let peer = Peer::responding(status, body);
         for shape in ["json", "text"] {
             let run =
                 payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", shape]);
-            shows_nothing(&run.stdin(CARD_PAYMENT).end(), &["378282246310005", "7391", KEY]);
+            assert_no_leak(&run.stdin(CARD_PAYMENT).end(), &["378282246310005", "7391", KEY]);
         }
     }
 }
@@ -151,7 +151,7 @@ fn no_command_option_or_key_source_reveals_a_secret_d62() {
 
     let mut sources = iter::repeat(["variable", "file", "profile"]).flatten();
     for (status, body) in &echoes {
-        let peer = Peer::answering(status, body);
+        let peer = Peer::responding(status, body);
         let authority =
             peer.base_url.strip_prefix("http://").and_then(|rest| rest.split('/').next()).unwrap();
         for (command, stdin, own) in commands {
@@ -171,7 +171,7 @@ fn no_command_option_or_key_source_reveals_a_secret_d62() {
                 }
                 let canaries: Vec<_> =
                     [KEY, "378282246310005", "822463-10005"].iter().chain(own).copied().collect();
-                shows_nothing(&ended, &canaries);
+                assert_no_leak(&ended, &canaries);
             }
         }
     }

@@ -1,56 +1,55 @@
-//! Where the base address and the API key come from, and which settings are refused.
+//! Where the base URL and the API key come from, and which settings are refused.
 
-use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, answers, payments, payments_at};
+use crate::support::{Ended, KEY, Peer, Run, TemporaryFile, Then, payments, payments_at, responses};
 
-fn look_up() -> [&'static str; 3] {
+fn lookup() -> [&'static str; 3] {
     ["transaction", "get", "txn_1"]
 }
 
 /// Checks that the call succeeded and was sent with `key`.
 #[track_caller]
-fn arrived_with(peer: &Peer, ended: &Ended, key: &str) {
+fn assert_sent_with_key(peer: &Peer, ended: &Ended, key: &str) {
     ended.processed();
     assert!(peer.request().contains(&format!("authorization: {key}\r\n")));
 }
 
 #[test]
 fn base_url_option_overrides_the_variable() {
-    let (right, wrong) = (Peer::answering("200 OK", answers::TRANSACTION_FOUND), Peer::new(Then::Close));
-    let ended = payments_at(&wrong.base_url, look_up()).arguments(["--base-url", &right.base_url]).end();
-    arrived_with(&right, &ended, KEY);
+    let (right, wrong) = (Peer::responding("200 OK", responses::TRANSACTION_FOUND), Peer::new(Then::Close));
+    let ended = payments_at(&wrong.base_url, lookup()).arguments(["--base-url", &right.base_url]).end();
+    assert_sent_with_key(&right, &ended, KEY);
     // The same before the command.
     let ended =
-        payments_at(&wrong.base_url, ["--base-url", &right.base_url].into_iter().chain(look_up())).end();
-    arrived_with(&right, &ended, KEY);
-    let ended = payments_at(&right.base_url, look_up()).end();
-    arrived_with(&right, &ended, KEY);
+        payments_at(&wrong.base_url, ["--base-url", &right.base_url].into_iter().chain(lookup())).end();
+    assert_sent_with_key(&right, &ended, KEY);
+    let ended = payments_at(&right.base_url, lookup()).end();
+    assert_sent_with_key(&right, &ended, KEY);
     assert_eq!(wrong.requests_left(), 0);
 }
 
 #[test]
 fn key_file_option_overrides_variable_overrides_variable_file() {
-    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
     let (flag, file) = (TemporaryFile::new("key_of_flag"), TemporaryFile::new("key_of_file"));
     let with_file = || {
-        payments(look_up()).env("PAYMENTS_BASE_URL", &peer.base_url).env("PAYMENTS_API_KEY_FILE", file.path())
+        payments(lookup()).env("PAYMENTS_BASE_URL", &peer.base_url).env("PAYMENTS_API_KEY_FILE", file.path())
     };
-    arrived_with(&peer, &with_file().end(), "key_of_file");
+    assert_sent_with_key(&peer, &with_file().end(), "key_of_file");
     let with_variable = || with_file().env("PAYMENTS_API_KEY", "key_of_variable");
-    arrived_with(&peer, &with_variable().end(), "key_of_variable");
+    assert_sent_with_key(&peer, &with_variable().end(), "key_of_variable");
     let with_flag = with_variable().arguments(["--api-key-file", flag.path()]);
-    arrived_with(&peer, &with_flag.end(), "key_of_flag");
+    assert_sent_with_key(&peer, &with_flag.end(), "key_of_flag");
     // An empty variable counts as unset.
-    arrived_with(&peer, &with_file().env("PAYMENTS_API_KEY", "").end(), "key_of_file");
+    assert_sent_with_key(&peer, &with_file().env("PAYMENTS_API_KEY", "").end(), "key_of_file");
 }
 
 #[test]
 fn one_newline_at_the_end_of_a_key_file_is_stripped() {
-    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
     for content in ["key_1", "key_1\n", "key_1\r\n"] {
         let file = TemporaryFile::new(content);
-        let run =
-            payments(look_up()).arguments(["--base-url", &peer.base_url, "--api-key-file", file.path()]);
-        arrived_with(&peer, &run.end(), "key_1");
+        let run = payments(lookup()).arguments(["--base-url", &peer.base_url, "--api-key-file", file.path()]);
+        assert_sent_with_key(&peer, &run.end(), "key_1");
     }
 }
 
@@ -59,16 +58,15 @@ fn invalid_key_is_refused_and_not_shown_d25() {
     let peer = Peer::new(Then::Close);
     for content in ["", "\n", "canary key", "canary\n\n", "\u{feff}canary", &"canary".repeat(10_000)] {
         let file = TemporaryFile::new(content);
-        let run =
-            payments(look_up()).arguments(["--base-url", &peer.base_url, "--api-key-file", file.path()]);
+        let run = payments(lookup()).arguments(["--base-url", &peer.base_url, "--api-key-file", file.path()]);
         let ended = run.end();
         assert_eq!(ended.failed(2, "invalid")["kind"], "configuration", "{content:?}");
         assert!(!ended.stdout.contains("canary"));
     }
     let file = TemporaryFile::new(b"\xff\xfe");
-    let run = payments(look_up()).arguments(["--base-url", &peer.base_url, "--api-key-file", file.path()]);
+    let run = payments(lookup()).arguments(["--base-url", &peer.base_url, "--api-key-file", file.path()]);
     run.end().failed(2, "invalid");
-    let ended = payments(look_up())
+    let ended = payments(lookup())
         .env("PAYMENTS_BASE_URL", &peer.base_url)
         .env("PAYMENTS_API_KEY", "canary key")
         .end();
@@ -79,21 +77,21 @@ fn invalid_key_is_refused_and_not_shown_d25() {
 
 #[test]
 fn missing_address_or_key_is_named_d25() {
-    let error = payments(look_up()).env("PAYMENTS_API_KEY", KEY).end().failed(2, "invalid");
+    let error = payments(lookup()).env("PAYMENTS_API_KEY", KEY).end().failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("PAYMENTS_BASE_URL"), "{error}");
-    let error = payments(look_up()).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1").end().failed(2, "invalid");
+    let error = payments(lookup()).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1").end().failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("PAYMENTS_API_KEY"), "{error}");
-    let error = payments_at("", look_up()).end().failed(2, "invalid");
+    let error = payments_at("", lookup()).end().failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("PAYMENTS_BASE_URL"), "{error}");
 }
 
 #[test]
 fn every_settings_error_is_reported_at_once() {
-    let error = payments(look_up()).end().failed(2, "invalid");
+    let error = payments(lookup()).end().failed(2, "invalid");
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("PAYMENTS_BASE_URL; also: no API key is set"), "{message}");
 
-    let run = payments(look_up()).arguments(["--base-url", "http://192.0.2.1", "--ca-cert", "/nonexistent"]);
+    let run = payments(lookup()).arguments(["--base-url", "http://192.0.2.1", "--ca-cert", "/nonexistent"]);
     let error = run.arguments(["--api-key-file", "/nonexistent"]).end().failed(2, "invalid");
     let message = error["message"].as_str().unwrap();
     for part in ["is not https", "also: the file of --api-key-file", "also: the file of --ca-cert"] {
@@ -103,9 +101,9 @@ fn every_settings_error_is_reported_at_once() {
 
 #[test]
 fn text_names_the_source_of_a_refused_key() {
-    let peer = Peer::answering("401 Unauthorized", answers::UNAUTHORIZED);
+    let peer = Peer::responding("401 Unauthorized", responses::UNAUTHORIZED);
     let file = TemporaryFile::new(KEY);
-    let run = || payments(look_up()).env("PAYMENTS_BASE_URL", &peer.base_url);
+    let run = || payments(lookup()).env("PAYMENTS_BASE_URL", &peer.base_url);
     let in_text = |run: Run| run.arguments(["--output", "text"]).end();
     for (ended, source) in [
         (in_text(run().arguments(["--api-key-file", file.path()])), "the file of --api-key-file"),
@@ -131,7 +129,7 @@ fn unsafe_base_address_is_refused_d24() {
         "127.0.0.1",
         "https://127.0.0.1/?x",
     ] {
-        let ended = payments_at(url, look_up()).end();
+        let ended = payments_at(url, lookup()).end();
         assert_eq!(ended.failed(2, "invalid")["kind"], "configuration", "{url}");
         assert!(!ended.stdout.contains("canary"));
     }
@@ -141,13 +139,13 @@ fn unsafe_base_address_is_refused_d24() {
 fn unreadable_settings_files_are_refused() {
     for arguments in [["--api-key-file", "/nonexistent/key"], ["--ca-cert", "/nonexistent/ca.pem"]] {
         let error =
-            payments_at("https://127.0.0.1:1", look_up()).arguments(arguments).end().failed(2, "invalid");
+            payments_at("https://127.0.0.1:1", lookup()).arguments(arguments).end().failed(2, "invalid");
         assert_eq!(error["kind"], "configuration");
         let named = format!("{} ({}) cannot be read", arguments[0], arguments[1]);
         assert!(error["message"].as_str().unwrap().contains(&named), "{error}");
     }
     let with_key_file = |path: &str| {
-        let run = payments(look_up()).env("PAYMENTS_BASE_URL", "https://127.0.0.1:1");
+        let run = payments(lookup()).env("PAYMENTS_BASE_URL", "https://127.0.0.1:1");
         let error = run.env("PAYMENTS_API_KEY_FILE", path).end().failed(2, "invalid");
         error["message"].as_str().unwrap().to_owned()
     };
@@ -161,7 +159,7 @@ fn unreadable_settings_files_are_refused() {
 fn certificate_file_without_a_certificate_is_refused() {
     for content in ["", "not PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
         let file = TemporaryFile::new(content);
-        let run = payments_at("https://127.0.0.1:1", look_up()).arguments(["--ca-cert", file.path()]);
+        let run = payments_at("https://127.0.0.1:1", lookup()).arguments(["--ca-cert", file.path()]);
         assert_eq!(run.end().failed(2, "invalid")["kind"], "configuration", "{content:?}");
     }
 }
@@ -177,12 +175,12 @@ fn permit(file: &TemporaryFile, mode: u32) {
 #[cfg(unix)]
 #[test]
 fn key_file_writable_by_others_is_refused() {
-    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
     let file = TemporaryFile::new(KEY);
     for mode in [0o620, 0o602, 0o664, 0o666] {
         permit(&file, mode);
-        let flag = payments(look_up()).arguments(["--api-key-file", file.path()]);
-        let variable = payments(look_up()).env("PAYMENTS_API_KEY_FILE", file.path());
+        let flag = payments(lookup()).arguments(["--api-key-file", file.path()]);
+        let variable = payments(lookup()).env("PAYMENTS_API_KEY_FILE", file.path());
         for run in [flag, variable] {
             let error = run.env("PAYMENTS_BASE_URL", &peer.base_url).end().failed(2, "invalid");
             let message = error["message"].as_str().unwrap();
@@ -196,10 +194,10 @@ fn key_file_writable_by_others_is_refused() {
 #[cfg(unix)]
 #[test]
 fn key_file_readable_by_others_gets_a_warning_in_text_only() {
-    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
     let file = TemporaryFile::new(KEY);
     let run = || {
-        let run = payments(look_up()).arguments(["--api-key-file", file.path()]);
+        let run = payments(lookup()).arguments(["--api-key-file", file.path()]);
         run.env("PAYMENTS_BASE_URL", &peer.base_url)
     };
     for mode in [0o444, 0o640, 0o604] {

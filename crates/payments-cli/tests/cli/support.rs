@@ -39,7 +39,7 @@ pub(crate) fn ach_payment() -> String {
 pub(crate) struct Run {
     command: Command,
     stdin: Option<Vec<u8>>,
-    /// Whether stdin is the terminal of [`Self::on_a_terminal`].
+    /// Whether stdin is the terminal of [`Self::on_terminal`].
     is_typed: bool,
 }
 
@@ -103,7 +103,7 @@ impl Run {
         self.stdin(format!("{text}\n\x04"))
     }
 
-    /// Sends stdout there. Use [`Self::end_unheard`] or [`Self::spawn`] then.
+    /// Sends stdout there. Use [`Self::end_with_given_stdout`] or [`Self::spawn`] then.
     pub(crate) fn stdout(mut self, stdout: impl Into<Stdio>) -> Self {
         self.command.stdout(stdout);
         self
@@ -116,17 +116,17 @@ impl Run {
     }
 
     /// Like [`Self::end`], with the stdout set by [`Self::stdout`].
-    pub(crate) fn end_unheard(self) -> Ended {
+    pub(crate) fn end_with_given_stdout(self) -> Ended {
         self.spawn().end()
     }
 
     /// Runs with both streams on a new terminal, and returns what the terminal shows.
     #[cfg(unix)]
-    pub(crate) fn on_a_terminal(self) -> String {
-        self.on_a_terminal_of(100)
+    pub(crate) fn on_terminal(self) -> String {
+        self.on_terminal_of_width(100)
     }
 
-    pub(crate) fn on_a_terminal_of(mut self, columns: u16) -> String {
+    pub(crate) fn on_terminal_of_width(mut self, columns: u16) -> String {
         use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
         use rustix::termios::{Winsize, tcsetwinsize};
 
@@ -161,11 +161,11 @@ impl Run {
     }
 
     pub(crate) fn spawn(self) -> Running {
-        self.spawn_telling(Stdio::piped())
+        self.spawn_with_stderr(Stdio::piped())
     }
 
     /// Like [`Self::spawn`], with stderr sent there.
-    pub(crate) fn spawn_telling(mut self, stderr: impl Into<Stdio>) -> Running {
+    pub(crate) fn spawn_with_stderr(mut self, stderr: impl Into<Stdio>) -> Running {
         self.command.stderr(stderr);
         self.command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
         let mut child = self.command.spawn().expect("the command starts");
@@ -210,8 +210,8 @@ impl Running {
         line
     }
 
-    /// Like [`Self::ends_unread`], and sends this signal repeatedly, because the test cannot see when the command listens.
-    pub(crate) fn ends_signalled(mut self, name: &str) -> Option<i32> {
+    /// Like [`Self::wait_without_reading`], and sends this signal repeatedly, because the test cannot see when the command listens.
+    pub(crate) fn signal_until_ended(mut self, name: &str) -> Option<i32> {
         let last = std::time::Instant::now() + Duration::from_mins(1);
         while std::time::Instant::now() < last {
             if let Some(status) = self.0.try_wait().expect("it can be waited for") {
@@ -225,7 +225,7 @@ impl Running {
     }
 
     /// Waits for the end without reading the streams. Returns no code if the command hangs.
-    pub(crate) fn ends_unread(mut self) -> Option<i32> {
+    pub(crate) fn wait_without_reading(mut self) -> Option<i32> {
         // Only a hang takes this long.
         let last = std::time::Instant::now() + Duration::from_mins(1);
         while std::time::Instant::now() < last {
@@ -237,15 +237,15 @@ impl Running {
         None
     }
 
-    /// Like [`Self::ends_unread`], but reads stdout and returns it.
-    pub(crate) fn ends_with_stdout_read(mut self) -> (Option<i32>, String) {
+    /// Like [`Self::wait_without_reading`], but reads stdout and returns it.
+    pub(crate) fn wait_reading_stdout(mut self) -> (Option<i32>, String) {
         let mut pipe = self.0.stdout.take().expect("stdout is piped");
         let stdout = thread::spawn(move || {
             let mut text = String::new();
             pipe.read_to_string(&mut text).expect("stdout is text");
             text
         });
-        (self.ends_unread(), stdout.join().expect("stdout was read"))
+        (self.wait_without_reading(), stdout.join().expect("stdout was read"))
     }
 
     pub(crate) fn end(mut self) -> Ended {
@@ -325,8 +325,8 @@ pub(crate) struct Peer {
 /// What a [`Peer`] does once it has read a request.
 #[derive(Clone)]
 pub(crate) enum Then {
-    Answer(Vec<u8>),
-    AnswerAndClose(Vec<u8>),
+    Respond(Vec<u8>),
+    RespondAndClose(Vec<u8>),
     Close,
     /// Keeps the connection open until the client leaves.
     Wait,
@@ -337,23 +337,23 @@ impl Peer {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
         let address = listener.local_addr().expect("it is bound");
         let base_url = format!("http://{address}/api/v1/public");
-        let (tell, requests) = channel();
-        let (arrive, arrivals) = channel();
+        let (sender, requests) = channel();
+        let (arrived, arrivals) = channel();
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let stream = stream.expect("a connection");
                 // The test may have ended.
-                let _ = stream.peer_addr().map(|peer| arrive.send(peer));
-                let (tell, then) = (tell.clone(), then.clone());
-                thread::spawn(move || serve(stream, &tell, &then));
+                let _ = stream.peer_addr().map(|peer| arrived.send(peer));
+                let (sender, then) = (sender.clone(), then.clone());
+                thread::spawn(move || serve(stream, &sender, &then));
             }
         });
         Self { base_url, requests, address, arrivals }
     }
 
     /// Responds with this status, such as `200 OK`, and this body.
-    pub(crate) fn answering(status: &str, body: &str) -> Self {
-        Self::new(Then::Answer(answer(status, body)))
+    pub(crate) fn responding(status: &str, body: &str) -> Self {
+        Self::new(Then::Respond(response(status, body)))
     }
 
     /// The next complete request, head and body.
@@ -376,24 +376,24 @@ impl Peer {
     }
 }
 
-pub(crate) fn answer(status: &str, body: &str) -> Vec<u8> {
+pub(crate) fn response(status: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
         .into_bytes()
 }
 
-fn serve(mut stream: TcpStream, tell: &Sender<String>, then: &Then) {
+fn serve(mut stream: TcpStream, sender: &Sender<String>, then: &Then) {
     while let Some(request) = read_request(&mut stream) {
         // The test may have ended.
-        let _ = tell.send(request);
+        let _ = sender.send(request);
         match then {
-            Then::Answer(answer) => {
-                if stream.write_all(answer).is_err() {
+            Then::Respond(response) => {
+                if stream.write_all(response).is_err() {
                     return;
                 }
             }
-            Then::AnswerAndClose(answer) => {
-                let _ = stream.write_all(answer);
+            Then::RespondAndClose(response) => {
+                let _ = stream.write_all(response);
                 return;
             }
             Then::Close => return,
@@ -470,7 +470,7 @@ impl TemporaryFile {
 }
 
 /// Responses as the service's interface documents them.
-pub(crate) mod answers {
+pub(crate) mod responses {
     pub(crate) const RECORD: &str = r#"{"status":"success","status_code":100,"message":"Transaction Processed Successfully","data":{"TransactionId":"txn_1","BaseAmount":10.50,"Amount":10.50,"CardNumber":"***********0005","BillingState":null,"BillingCity":"","TransactionType":1,"Status":"1","NewField":[1.0]}}"#;
     pub(crate) const RECEIPT: &str = r#"{"status":"success","status_code":100,"message":"Transaction Processed Successfully","data":{"TransactionId":"txn_2"}}"#;
     pub(crate) const VOIDED: &str = r#"{"status":"success","status_code":100,"message":"Transaction Voided Successfully","data":{"TransactionId":"txn_3"}}"#;

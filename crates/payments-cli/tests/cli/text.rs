@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::TcpListener;
 use std::thread;
 
-use crate::support::{CARD_PAYMENT, Ended, Peer, TOKEN_PAYMENT, Then, answer, answers, payments_at};
+use crate::support::{CARD_PAYMENT, Ended, Peer, TOKEN_PAYMENT, Then, payments_at, response, responses};
 
 /// Runs the command with text output against this server.
 fn text(then: Then, arguments: &[&str]) -> Ended {
@@ -13,13 +13,13 @@ fn text(then: Then, arguments: &[&str]) -> Ended {
     run.stdin(CARD_PAYMENT).end()
 }
 
-fn answering(status: &str, body: &str) -> Then {
-    Then::Answer(answer(status, body))
+fn responding(status: &str, body: &str) -> Then {
+    Then::Respond(response(status, body))
 }
 
 #[test]
 fn text_shows_the_outcome_first_and_exact_amounts() {
-    let peer = Peer::answering("200 OK", answers::RECORD);
+    let peer = Peer::responding("200 OK", responses::RECORD);
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", "text"]);
     let ended = run.stdin(CARD_PAYMENT).end();
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
@@ -41,7 +41,7 @@ fn text_shows_the_outcome_first_and_exact_amounts() {
 #[test]
 fn text_failure_goes_to_stderr_with_advice() {
     let lost = r#"{"status":"pending","status_code":101,"data":{"TransactionId":"txn_7"}}"#;
-    let peer = Peer::answering("200 OK", lost);
+    let peer = Peer::responding("200 OK", lost);
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", "text"]);
     let ended = run.stdin(CARD_PAYMENT).end();
     assert_eq!((ended.code, &*ended.stdout), (Some(5), ""));
@@ -59,26 +59,26 @@ fn text_failure_goes_to_stderr_with_advice() {
 
 #[test]
 fn found_record_is_not_presented_as_proof_of_a_charge() {
-    let ended = text(answering("200 OK", answers::TRANSACTION_FOUND), &["transaction", "get", "txn_1"]);
+    let ended = text(responding("200 OK", responses::TRANSACTION_FOUND), &["transaction", "get", "txn_1"]);
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
     let lines: Vec<_> = ended.stdout.lines().take(2).collect();
     let note = "  a record is not proof of a charge: the meaning of Status is not published";
     assert_eq!(lines, ["FOUND (HTTP 200)", note]);
 
-    let ended = text(answering("200 OK", answers::CUSTOMER_FOUND), &["customer", "get", "cus_1"]);
+    let ended = text(responding("200 OK", responses::CUSTOMER_FOUND), &["customer", "get", "cus_1"]);
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
     assert!(ended.stdout.starts_with("FOUND (HTTP 200)\n  CustomerId "), "{}", ended.stdout);
 }
 
 #[test]
 fn record_of_another_transaction_gets_a_warning_in_text_only() {
-    let ended = text(answering("200 OK", answers::TRANSACTION_FOUND), &["transaction", "get", "txn_2"]);
+    let ended = text(responding("200 OK", responses::TRANSACTION_FOUND), &["transaction", "get", "txn_2"]);
     assert_eq!(ended.code, Some(0));
     assert_eq!(
         ended.stderr,
         "WARNING: the record belongs to another transaction: requested txn_2, received txn_1\n"
     );
-    let peer = Peer::answering("200 OK", answers::TRANSACTION_FOUND);
+    let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
     payments_at(&peer.base_url, ["transaction", "get", "txn_2"]).end().processed();
 }
 
@@ -86,27 +86,31 @@ fn record_of_another_transaction_gets_a_warning_in_text_only() {
 fn failed_lookup_says_nothing_about_the_payment() {
     let get = ["transaction", "get", "txn_1"];
     let cases = [
-        (answering("502 Bad Gateway", ""), &get, "NOT LOOKED UP, which says nothing about the payment; "),
+        (responding("502 Bad Gateway", ""), &get, "NOT LOOKED UP, which says nothing about the payment; "),
         (
             Then::Close,
             &get,
             "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again (",
         ),
         (
-            answering("404 Not Found", answers::NOT_FOUND),
+            responding("404 Not Found", responses::NOT_FOUND),
             &get,
             "NOT FOUND, which does not prove that nothing was or will be charged (exit code 7)",
         ),
         // Not in the service's format, so from a proxy.
         (
-            answering("404 Not Found", "<html>"),
+            responding("404 Not Found", "<html>"),
             &get,
             "LOOKUP REJECTED, which says nothing about the payment (",
         ),
-        (answering("401 Unauthorized", answers::UNAUTHORIZED), &get, "LOOKUP REJECTED, which says nothing"),
+        (
+            responding("401 Unauthorized", responses::UNAUTHORIZED),
+            &get,
+            "LOOKUP REJECTED, which says nothing",
+        ),
         (Then::Close, &["customer", "get", "cus_1"], "NOT LOOKED UP, it is safe to run it again ("),
         (
-            answering("404 Not Found", answers::NOT_FOUND),
+            responding("404 Not Found", responses::NOT_FOUND),
             &["customer", "get", "cus_1"],
             "NOT FOUND (exit code 7)",
         ),
@@ -129,7 +133,7 @@ fn unknown_outcome_suggests_a_lookup_only_with_an_id() {
 
     // An id that a lookup refuses must not be part of a command to paste.
     let strange = r#"{"status":"pending","data":{"TransactionId":"$(reboot)"}}"#;
-    let ended = text(answering("200 OK", strange), &create);
+    let ended = text(responding("200 OK", strange), &create);
     assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
     assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
 
@@ -155,7 +159,7 @@ fn failed_connection_hints_at_the_setting() {
     thread::spawn(move || {
         for stream in plain.incoming() {
             // As servers respond to what is not HTTP.
-            let _ = stream.and_then(|mut stream| stream.write_all(&answer("400 Bad Request", "")));
+            let _ = stream.and_then(|mut stream| stream.write_all(&response("400 Bad Request", "")));
         }
     });
     let cases = [
@@ -177,7 +181,7 @@ fn failed_connection_hints_at_the_setting() {
 #[test]
 fn unknown_outcome_shows_reconciliation_data_and_no_retry_after() {
     let busy = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 7\r\ncontent-length: 0\r\n\r\n";
-    let peer = Peer::new(Then::Answer(busy.to_vec()));
+    let peer = Peer::new(Then::Respond(busy.to_vec()));
     let create = ["token-transaction", "create", "--file", "-", "--output", "text"];
     let request = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"invoice 1843"}"#);
     let ended = payments_at(&peer.base_url, create).stdin(request).end();
@@ -194,16 +198,15 @@ fn unknown_outcome_shows_reconciliation_data_and_no_retry_after() {
 #[test]
 fn http_404_for_a_payment_or_void_hints_at_the_base_path() {
     let elsewhere = r#"{"status":"failed","status_code":404,"msg":"Path not found"}"#;
-    let hint =
-        "check the base address (PAYMENTS_BASE_URL), which must end in the service's path prefix, such as";
+    let hint = "check the base URL (PAYMENTS_BASE_URL), which must end in the service's path prefix, such as";
     for arguments in [&["transaction", "create", "--file", "-"][..], &["void", "txn_1"]] {
         for body in [elsewhere, "<html>"] {
-            let ended = text(answering("404 Not Found", body), arguments);
+            let ended = text(responding("404 Not Found", body), arguments);
             assert!(ended.code == Some(7) && ended.stderr.contains(hint), "{}", ended.stderr);
         }
     }
     // This is how the service reports an unknown transaction.
-    let ended = text(answering("404 Not Found", answers::NOT_FOUND), &["transaction", "get", "txn_1"]);
+    let ended = text(responding("404 Not Found", responses::NOT_FOUND), &["transaction", "get", "txn_1"]);
     assert!(!ended.stderr.contains("hint"), "{}", ended.stderr);
 }
 
@@ -212,15 +215,15 @@ fn rejected_void_hints_at_what_can_be_voided() {
     let refused =
         r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid transaction id"}"#;
     let hint = "only an authorization that is not yet voided can be voided";
-    let ended = text(answering("400 Bad Request", refused), &["void", "txn_1"]);
+    let ended = text(responding("400 Bad Request", refused), &["void", "txn_1"]);
     assert!(ended.code == Some(4) && ended.stderr.contains(hint), "{}", ended.stderr);
-    let ended = text(answering("400 Bad Request", answers::POSTAL_CODE), &["void", "txn_1"]);
+    let ended = text(responding("400 Bad Request", responses::POSTAL_CODE), &["void", "txn_1"]);
     assert!(!ended.stderr.contains(hint), "{}", ended.stderr);
 }
 
 #[test]
 fn deadline_too_short_to_connect_is_reported() {
-    let peer = Peer::answering("200 OK", answers::RECORD);
+    let peer = Peer::responding("200 OK", responses::RECORD);
     let arguments = ["void", "txn_1", "--output", "text", "--timeout", "0.000001"];
     let ended = payments_at(&peer.base_url, arguments).end();
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);

@@ -9,7 +9,7 @@ use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use crate::support::{TemporaryFile, answer, answers, payments_at, read_request};
+use crate::support::{TemporaryFile, payments_at, read_request, response, responses};
 
 /// A server with a self-signed certificate for `localhost` that returns one response to everything. Returns its address and
 /// the certificate as PEM.
@@ -53,7 +53,7 @@ pub(crate) fn authority() -> String {
 
 #[test]
 fn ca_cert_is_trusted() {
-    let (base_url, pem) = https(answer("200 OK", answers::TRANSACTION_FOUND));
+    let (base_url, pem) = https(response("200 OK", responses::TRANSACTION_FOUND));
     let file = TemporaryFile::new(pem);
     let run = payments_at(&base_url, ["transaction", "get", "txn_1", "--ca-cert", file.path()]);
     assert_eq!(run.end().processed()["TransactionId"], "txn_1");
@@ -61,7 +61,7 @@ fn ca_cert_is_trusted() {
 
 #[test]
 fn unknown_authority_is_not_processed_with_a_reason() {
-    let (base_url, _) = https(answer("200 OK", answers::TRANSACTION_FOUND));
+    let (base_url, _) = https(response("200 OK", responses::TRANSACTION_FOUND));
     let error = payments_at(&base_url, ["transaction", "get", "txn_1"]).end().failed(3, "not_processed");
     assert_eq!(error["kind"], "tls");
     assert!(error["cause"].as_str().is_some_and(|cause| cause.contains("UnknownIssuer")), "{error}");

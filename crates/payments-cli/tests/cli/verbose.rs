@@ -1,6 +1,6 @@
 //! `--verbose`: a trace on stderr, and the same stdout.
 
-use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, answers, payments, payments_at};
+use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, payments, payments_at, responses};
 use crate::tls::authority;
 
 /// The lines of a run's trace without durations. Checks the exit code.
@@ -20,18 +20,18 @@ fn trace(ended: &Ended, code: i32) -> Vec<String> {
 
 #[test]
 fn settings_and_attempts_are_traced() {
-    let answer = format!(
+    let response = format!(
         "HTTP/1.1 200 OK\r\nx-request-id: req_5\r\ncontent-length: {}\r\n\r\n{}",
-        answers::RECORD.len(),
-        answers::RECORD
+        responses::RECORD.len(),
+        responses::RECORD
     );
-    let peer = Peer::new(Then::Answer(answer.into_bytes()));
+    let peer = Peer::new(Then::Respond(response.into_bytes()));
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--verbose"]);
     let ended = run.stdin(CARD_PAYMENT).end();
     assert_eq!(
         trace(&ended, 0),
         [
-            &*format!("base address {} (PAYMENTS_BASE_URL)", peer.base_url),
+            &*format!("base URL {} (PAYMENTS_BASE_URL)", peer.base_url),
             "API key (PAYMENTS_API_KEY)",
             "deadline … (default)",
             "transaction attempt 1 started",
@@ -49,7 +49,7 @@ fn every_setting_is_traced_with_its_source() {
     assert_eq!(
         trace(&run.end(), 0),
         [
-            "base address http://127.0.0.1:1 (--base-url)",
+            "base URL http://127.0.0.1:1 (--base-url)",
             "API key (the file of --api-key-file)",
             "deadline … (--timeout)",
             &*format!("authority {} (--ca-cert)", authority.path()),
@@ -59,7 +59,7 @@ fn every_setting_is_traced_with_its_source() {
 
 #[test]
 fn each_lookup_attempt_is_traced_with_its_failure() {
-    let peer = Peer::answering("502 Bad Gateway", "<html>");
+    let peer = Peer::responding("502 Bad Gateway", "<html>");
     let ended = payments_at(&peer.base_url, ["transaction", "get", "txn_1", "--verbose"]).end();
     let attempts: Vec<_> = trace(&ended, 3).into_iter().skip(3).collect();
     let expected: Vec<_> = (1..=3)
@@ -103,18 +103,20 @@ fn interrupted_charge_is_traced_as_abandoned_and_unknown_d22() {
 
 /// Replaces every time by a placeholder.
 fn without_times(text: &str) -> String {
-    let is_a_time = |word: &&str| humantime::parse_rfc3339(word).is_ok();
-    text.split(['"', ' ', '\n']).filter(is_a_time).fold(text.to_owned(), |text, time| text.replace(time, "…"))
+    let is_utc_time = |word: &&str| humantime::parse_rfc3339(word).is_ok();
+    text.split(['"', ' ', '\n'])
+        .filter(is_utc_time)
+        .fold(text.to_owned(), |text, time| text.replace(time, "…"))
 }
 
 #[test]
 fn verbose_changes_neither_stdout_nor_the_exit_code() {
     for (status, body) in [
-        ("200 OK", answers::RECORD),
-        ("401 Unauthorized", answers::UNAUTHORIZED),
+        ("200 OK", responses::RECORD),
+        ("401 Unauthorized", responses::UNAUTHORIZED),
         ("502 Bad Gateway", "<html>"),
     ] {
-        let peer = Peer::answering(status, body);
+        let peer = Peer::responding(status, body);
         for more in [&["--output", "json"][..], &["--output", "text"], &["--dry-run"]] {
             let run = |verbose: &[&str]| {
                 payments_at(&peer.base_url, ["transaction", "create", "--file", "-"])
@@ -135,12 +137,12 @@ fn verbose_changes_neither_stdout_nor_the_exit_code() {
 
 #[test]
 fn trace_shows_no_control_character_and_no_repeated_key() {
-    let answer = format!(
+    let response = format!(
         "HTTP/1.1 200 OK\r\nx-request-id: {KEY}\r\ncontent-length: {}\r\n\r\n{}",
         RESPONSE.len(),
         RESPONSE
     );
-    let peer = Peer::new(Then::Answer(answer.into_bytes()));
+    let peer = Peer::new(Then::Respond(response.into_bytes()));
     let ended = payments_at(&peer.base_url, ["void", "txn_1", "--verbose"]).end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(!ended.stderr.contains(KEY), "{}", ended.stderr);

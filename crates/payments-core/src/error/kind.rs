@@ -24,7 +24,7 @@ use std::fmt;
 pub enum ErrorKind {
     /// The request is invalid. Nothing was sent.
     Invalid,
-    /// The client or its transport is not set up to send. Nothing was sent.
+    /// The configuration of the client or its transport is wrong. Nothing was sent.
     Configuration,
     /// Connecting failed: name resolution, TCP or TLS.
     NotConnected,

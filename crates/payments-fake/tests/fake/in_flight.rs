@@ -91,7 +91,7 @@ fn a_stalled_call_ends_when_the_clock_reaches_its_deadline_d23() {
     assert_eq!((error.outcome(), error.is_timeout()), (Outcome::Unknown, true));
     assert_eq!(
         error.transport_error().unwrap().to_string(),
-        "the deadline ended after the request may have been sent"
+        "the deadline passed, and the request may have been sent"
     );
     gateway.ledger().assert_charged_once(PRICE);
 }

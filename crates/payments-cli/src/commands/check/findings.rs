@@ -49,7 +49,7 @@ impl Findings<'_> {
             Ok(found) => {
                 let message = format!(
                     "HTTP {} with a record for an unknown id: the server is not the service, or it gives everyone the same \
-                     response, so the key could not be checked; check the base address",
+                     response, so the key could not be checked; check the base URL",
                     found.http_status().as_u16()
                 );
                 let failure = Failure::not_processed("unclear_answer", message).with_response(&found);
@@ -82,14 +82,14 @@ impl Findings<'_> {
         let at = self.settings.base_url_source();
         let unresolved = |why: &str| {
             let message = format!(
-                "the name {host} does not resolve{why}: check the base address ({at}) and this machine's network"
+                "the name {host} does not resolve{why}: check the base URL ({at}) and this machine's network"
             );
             (StepName::Connection, message)
         };
         let unconnected = |why: &str| {
             let message = format!(
                 "{authority} does not accept connections{why}: is the service running, and no firewall in between? \
-                 check the base address ({at})"
+                 check the base URL ({at})"
             );
             (StepName::Connection, message)
         };
@@ -102,7 +102,7 @@ impl Findings<'_> {
         {
             let message = format!(
                 "the proxy {proxy} did not open a connection to {authority}{}: is the proxy running, does it accept the \
-                 credentials, and does it allow that address? check the proxy ({from}) and the base address ({at})",
+                 credentials, and does it allow that address? check the proxy ({from}) and the base URL ({at})",
                 innermost(evidence)
             );
             return (StepName::Connection, message);
@@ -116,13 +116,13 @@ impl Findings<'_> {
                 StepName::Tls,
                 format!(
                     "{authority} accepts connections, but the TLS handshake did not finish in time: \
-                     does the server speak TLS on that port? check the base address ({at})"
+                     does the server speak TLS on that port? check the base URL ({at})"
                 ),
             ),
             (Kind::Tls, _) => (
                 StepName::Tls,
                 handshake_error(evidence).map_or_else(
-                    || format!("{host} cannot be the name in a certificate: check the base address ({at})"),
+                    || format!("{host} cannot be the name in a certificate: check the base URL ({at})"),
                     |error| self.bad_tls(error),
                 ),
             ),
@@ -133,12 +133,12 @@ impl Findings<'_> {
             (Kind::Timeout, _) => (
                 StepName::Connection,
                 format!(
-                    "no connection to {authority} was established in time: raise --timeout, or check the base address ({at})"
+                    "no connection to {authority} was established in time: raise --timeout, or check the base URL ({at})"
                 ),
             ),
             (kind, _) => (
                 StepName::Connection,
-                format!("{}{}: check the base address ({at})", kind.description(), innermost(evidence)),
+                format!("{}{}: check the base URL ({at})", kind.description(), innermost(evidence)),
             ),
         }
     }
@@ -150,7 +150,7 @@ impl Findings<'_> {
         let Some(rustls::Error::InvalidCertificate(refused)) = refused else {
             return format!(
                 "the TLS handshake with {} failed ({error}): does the server speak TLS on that port? \
-                 check the base address ({at})",
+                 check the base URL ({at})",
                 self.authority()
             );
         };
@@ -162,7 +162,7 @@ impl Findings<'_> {
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 return format!(
                     "the certificate is for another name than {host}: \
-                     in the base address, use the name that it was issued for"
+                     in the base URL, use the name that it was issued for"
                 );
             }
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
@@ -181,7 +181,7 @@ impl Findings<'_> {
         let Some(status) = error.http_status().map(|status| status.as_u16()) else {
             return self.no_response(error);
         };
-        let address = format!("check the base address ({})", self.settings.base_url_source());
+        let address = format!("check the base URL ({})", self.settings.base_url_source());
         let reason = error.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
         let key = self.settings.key_source();
         let mut message = match status {
@@ -207,7 +207,7 @@ impl Findings<'_> {
             429 => format!("HTTP 429{reason}: the key was not checked; try again later"),
             300..=399 => format!(
                 "HTTP {status}, a redirect, which is not followed, because it would send the key elsewhere; \
-                 set the base address to the address of the service itself: {address}"
+                 set the base URL to the address of the service itself: {address}"
             ),
             500..=599 => format!(
                 "HTTP {status}{reason}: the service, or something in front of it, has failed, \
@@ -243,13 +243,13 @@ impl Findings<'_> {
             ),
             Some(Kind::Closed) => format!(
                 "{authority} closed the connection without a response: is it the service{or_https}? \
-                 check the base address ({at})"
+                 check the base URL ({at})"
             ),
             Some(Kind::Protocol) => format!(
-                "the response of {authority} is not HTTP: is it the service{or_https}? check the base address ({at})"
+                "the response of {authority} is not HTTP: is it the service{or_https}? check the base URL ({at})"
             ),
-            Some(kind) => format!("{}: try again, and check the base address ({at})", kind.description()),
-            None => format!("no response: check the base address ({at})"),
+            Some(kind) => format!("{}: try again, and check the base URL ({at})", kind.description()),
+            None => format!("no response: check the base URL ({at})"),
         }
     }
 

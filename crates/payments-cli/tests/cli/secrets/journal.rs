@@ -211,7 +211,7 @@ fn charge_with_a_service_that_repeats_the_request(
             _ => format!("card {card}, key {key}"),
         };
         let body = format!(r#"{{"status":"failed","status_code":400,"msg":"bad request error: {reason}"}}"#);
-        let peer = Peer::answering("400 Bad Request", &body);
+        let peer = Peer::responding("400 Bad Request", &body);
         let base_url = std::mem::replace(&mut workspace.base_url, peer.base_url.clone());
         let journal_key = format!("echo-{number}");
         let line = [*command, "create", "--file", "-", "--key", &journal_key];
