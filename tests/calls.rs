@@ -31,14 +31,14 @@ impl Call {
         }
     }
 
-    /// A transaction for the calls that are about one: an authorisation, or an id where nobody would know it anyway.
+    /// Creates the authorisation that a void or a lookup needs. For the other calls, returns an unknown id.
     pub(crate) async fn prepare(self, client: &Client) -> TransactionId {
         match self {
             Self::Void | Self::Transaction => {
                 let authorised = client.process_card(&card(APPROVED, TransactionType::Auth, 5_00)).await;
                 authorised.unwrap().transaction_id.clone()
             }
-            Self::Card | Self::Ach | Self::Token | Self::Customer => nobodys(),
+            Self::Card | Self::Ach | Self::Token | Self::Customer => unknown_id(),
         }
     }
 
@@ -55,60 +55,60 @@ impl Call {
     }
 }
 
-/// How a call of either kind failed.
+/// The error of a payment, void or lookup.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    ToMoveMoney(Error),
-    ToLookUp(LookupError),
+    Payment(Error),
+    Lookup(LookupError),
 }
 
 impl Failed {
-    /// The outcome, as the command's document has it of a lookup too.
+    /// The outcome, for a lookup too, as in the command's JSON document.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
-            Self::ToMoveMoney(error) => error.outcome(),
-            Self::ToLookUp(error) if error.is_rejected() => Outcome::Rejected,
-            Self::ToLookUp(_) => Outcome::NotProcessed,
+            Self::Payment(error) => error.outcome(),
+            Self::Lookup(error) if error.is_rejected() => Outcome::Rejected,
+            Self::Lookup(_) => Outcome::NotProcessed,
         }
     }
 
     pub(crate) fn retry_after(&self) -> Option<RetryAfter> {
         match self {
-            Self::ToMoveMoney(error) => error.retry_after(),
-            Self::ToLookUp(error) => error.retry_after(),
+            Self::Payment(error) => error.retry_after(),
+            Self::Lookup(error) => error.retry_after(),
         }
     }
 
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::ToMoveMoney(error) => error.code(),
-            Self::ToLookUp(error) => error.code(),
+            Self::Payment(error) => error.code(),
+            Self::Lookup(error) => error.code(),
         }
     }
 }
 
 impl From<Error> for Failed {
     fn from(error: Error) -> Self {
-        Self::ToMoveMoney(error)
+        Self::Payment(error)
     }
 }
 
 impl From<LookupError> for Failed {
     fn from(error: LookupError) -> Self {
-        Self::ToLookUp(error)
+        Self::Lookup(error)
     }
 }
 
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ToMoveMoney(error) => error.fmt(f),
-            Self::ToLookUp(error) => error.fmt(f),
+            Self::Payment(error) => error.fmt(f),
+            Self::Lookup(error) => error.fmt(f),
         }
     }
 }
 
-/// The id of no transaction.
-pub(crate) fn nobodys() -> TransactionId {
-    "txn_of_nobody".parse().unwrap()
+/// The id of a transaction that does not exist.
+pub(crate) fn unknown_id() -> TransactionId {
+    "txn_unknown".parse().unwrap()
 }

@@ -20,18 +20,18 @@ struct Seen {
     after_heads: Vec<u8>,
 }
 
-/// One connection of a client, once the head of its request was read.
+/// One client connection after the head of its request was read.
 struct Request {
     client: TcpStream,
-    /// Where the client wants to go, as `host:port`.
+    /// The requested target, as `host:port`.
     target: String,
     seen: Arc<Mutex<Seen>>,
 }
 
 impl ConnectProxy {
-    /// Opens every tunnel that is asked for, and responds with 502 where the target takes no connection.
+    /// Opens every requested tunnel, and responds with 502 if the target accepts no connection.
     ///
-    /// What ends or resets one side of a tunnel ends or resets the other.
+    /// A close or reset of one side of a tunnel closes or resets the other.
     ///
     /// # Panics
     ///
@@ -40,7 +40,7 @@ impl ConnectProxy {
         Self::start(Request::tunnel)
     }
 
-    /// Writes this to everybody, then closes.
+    /// Writes this to every client, then closes.
     ///
     /// # Panics
     ///
@@ -50,7 +50,7 @@ impl ConnectProxy {
         Self::start(move |mut request| {
             request.client.write_all(&response)?;
             request.client.shutdown(Shutdown::Write)?;
-            request.read_on()
+            request.read_rest()
         })
     }
 
@@ -60,36 +60,36 @@ impl ConnectProxy {
     ///
     /// If no port is free.
     pub fn silent() -> Self {
-        Self::start(Request::read_on)
+        Self::start(Request::read_rest)
     }
 
     fn start(serve: impl Fn(Request) -> io::Result<()> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
-        let address = listener.local_addr().expect("it is bound");
+        let address = listener.local_addr().expect("the listener is bound");
         let seen = Arc::<Mutex<Seen>>::default();
         let this = Self { address, seen: Arc::clone(&seen) };
         let serve = Arc::new(serve);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let (seen, serve) = (Arc::clone(&seen), Arc::clone(&serve));
-                // A client may leave at any time, which ends its thread and nothing else.
+                // A client may disconnect at any time, which ends only its thread.
                 thread::spawn(move || Request::read(client, seen).and_then(&*serve));
             }
         });
         this
     }
 
-    /// Where it listens.
+    /// The proxy's address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The head of every request so far, in the order of their arrival.
+    /// The head of every request so far, in order of arrival.
     pub fn heads(&self) -> Vec<String> {
         locked(&self.seen).heads.clone()
     }
 
-    /// What clients sent after their heads: what a proxy can read of the traffic that it passes on.
+    /// Everything that clients sent after their heads: the traffic that a proxy can read.
     pub fn after_heads(&self) -> Vec<u8> {
         locked(&self.seen).after_heads.clone()
     }
@@ -110,7 +110,7 @@ impl Request {
         Ok(Self { client, target, seen })
     }
 
-    fn read_on(self) -> io::Result<()> {
+    fn read_rest(self) -> io::Result<()> {
         let mut rest = Vec::new();
         let read = (&self.client).read_to_end(&mut rest);
         locked(&self.seen).after_heads.extend(rest);
@@ -125,8 +125,8 @@ impl Request {
         self.client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
         let tunnel = Tunnel { ends: [&self.client, &server], is_reset: AtomicBool::new(false) };
         thread::scope(|scope| {
-            scope.spawn(|| tunnel.pass(&server, &self.client, |_| {}));
-            tunnel.pass(&self.client, &server, |bytes| locked(&self.seen).after_heads.extend(bytes));
+            scope.spawn(|| tunnel.forward(&server, &self.client, |_| {}));
+            tunnel.forward(&self.client, &server, |bytes| locked(&self.seen).after_heads.extend(bytes));
         });
         Ok(())
     }
@@ -138,10 +138,10 @@ struct Tunnel<'a> {
 }
 
 impl Tunnel<'_> {
-    /// Passes on everything that one end sends, and how it stops sending.
-    fn pass(&self, mut from: &TcpStream, mut to: &TcpStream, note: impl Fn(&[u8])) {
+    /// Forwards everything that one end sends, and its close or reset.
+    fn forward(&self, mut from: &TcpStream, mut to: &TcpStream, note: impl Fn(&[u8])) {
         let mut buffer = [0; 16 * 1024];
-        let passed = loop {
+        let result = loop {
             match from.read(&mut buffer) {
                 Ok(0) if self.is_reset.load(Ordering::SeqCst) => return,
                 Ok(0) => break to.shutdown(Shutdown::Write),
@@ -154,16 +154,16 @@ impl Tunnel<'_> {
                 Err(error) => break Err(error),
             }
         };
-        if passed.is_err() {
+        if result.is_err() {
             self.reset();
         }
     }
 
-    /// Has both ends reset when they are dropped, and wakes the thread that waits for one of them.
+    /// Makes both ends reset when they are dropped, and wakes the thread that reads from one of them.
     fn reset(&self) {
         self.is_reset.store(true, Ordering::SeqCst);
         for end in self.ends {
-            // An end that is gone already takes neither.
+            // Both fail if the end is already closed.
             let _ = SockRef::from(end).set_linger(Some(Duration::ZERO));
             let _ = end.shutdown(Shutdown::Read);
         }

@@ -1,4 +1,4 @@
-//! Does the chapter on defaults say what the code does?
+//! Does the chapter on defaults agree with the code?
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -16,14 +16,14 @@ use payments_ureq::UreqTransportBuilder;
 
 const CHAPTER: &str = include_str!("../crates/payments-core/docs/defaults.md");
 
-/// Where the settings are.
+/// The sources with the settings.
 const BUILDERS: [&str; 3] = [
     include_str!("../crates/payments-core/src/client/builder.rs"),
     include_str!("../crates/payments-hyper/src/builder.rs"),
     include_str!("../crates/payments-ureq/src/builder.rs"),
 ];
 
-/// The second cell of the row that begins with `first`.
+/// The second cell of the row whose first cell is `first`.
 fn default_of(first: &str) -> &'static str {
     let row = CHAPTER.lines().find_map(|line| line.strip_prefix(&format!("| {first} | ")));
     row.unwrap_or_else(|| panic!("the chapter has no row for {first}")).split(" |").next().unwrap()
@@ -34,7 +34,7 @@ fn seconds(time: Duration) -> String {
 }
 
 #[test]
-fn the_figures_of_the_chapter_are_the_codes_d23_d65() {
+fn defaults_in_chapter_match_the_code_d23_d65() {
     assert_eq!(default_of("`connect_timeout`"), seconds(Deadlines::DEFAULT_CONNECT));
     assert_eq!(default_of("`total_timeout`"), seconds(Deadlines::DEFAULT_TOTAL));
     assert_eq!(default_of("disable a deadline"), "never; the longest is a year");
@@ -55,7 +55,7 @@ fn the_figures_of_the_chapter_are_the_codes_d23_d65() {
 }
 
 #[test]
-fn every_setting_has_its_reason() {
+fn every_setting_has_a_reason() {
     for builder in BUILDERS {
         let functions = builder.lines().filter_map(|line| line.strip_prefix("    pub fn "));
         let settings: Vec<_> = functions.filter_map(|line| line.split('(').next()).collect();
@@ -70,7 +70,7 @@ fn every_setting_has_its_reason() {
 }
 
 #[test]
-fn every_reason_is_in_a_section_that_is_there() {
+fn links_lead_to_existing_sections() {
     let anchor = |title: &str| {
         let title = title.to_lowercase().replace(' ', "-");
         title.chars().filter(|letter| letter.is_alphanumeric() || *letter == '-').collect::<String>()
@@ -81,14 +81,14 @@ fn every_reason_is_in_a_section_that_is_there() {
     }
 }
 
-/// A clock that stands still, whose sleeps end at once and are written down.
+/// A clock that does not advance. Its sleeps end at once and are recorded.
 #[derive(Clone, Default)]
-struct Notes {
+struct RecordingTimer {
     slept: Arc<Mutex<Vec<Duration>>>,
     clock: ManualClock,
 }
 
-impl Timer for Notes {
+impl Timer for RecordingTimer {
     fn now(&self) -> Instant {
         self.clock.now()
     }
@@ -99,34 +99,34 @@ impl Timer for Notes {
     }
 }
 
-struct Always(u64);
+struct ConstantJitter(u64);
 
-impl Jitter for Always {
+impl Jitter for ConstantJitter {
     fn next(&self) -> u64 {
         self.0
     }
 }
 
-/// The pauses of a look-up that always fails, repeated as often as asked or by default.
+/// The pauses of a lookup that always fails, with this number of retries or the default.
 fn pauses(retries: Option<u32>, jitter: u64) -> Vec<Duration> {
     let failed = || TransportError::not_processed(TransportErrorKind::Connect);
     let script = (0..20).fold(ScriptedTransport::new(), |script, _| script.fail(failed()));
-    let notes = Notes::default();
-    let mut client = Client::builder(FakeGateway::new().endpoint(), script.clone(), notes.clone());
-    client = client.jitter(Always(jitter));
+    let timer = RecordingTimer::default();
+    let mut client = Client::builder(FakeGateway::new().endpoint(), script.clone(), timer.clone());
+    client = client.jitter(ConstantJitter(jitter));
     if let Some(retries) = retries {
         client = client.lookup_retries(retries);
     }
     block_on(client.build().transaction(&TransactionId::new("txn_1").unwrap())).unwrap_err();
-    // The other sleeps are the backstops of the deadline.
-    let slept = notes.slept.lock().unwrap();
+    // The longer sleeps are the backstops of the deadline.
+    let slept = timer.slept.lock().unwrap();
     let pauses: Vec<_> = slept.iter().copied().filter(|slept| *slept < Duration::from_secs(20)).collect();
     assert_eq!(script.requests().len(), pauses.len() + 1);
     pauses
 }
 
 #[test]
-fn a_look_up_is_repeated_as_the_chapter_says_d12_d20() {
+fn lookup_retries_match_the_chapter_d12_d20() {
     let (shortest, longest) = (pauses(None, 0), pauses(None, 1023));
     assert_eq!(default_of("`lookup_retries`"), shortest.len().to_string());
     let words = format!(
@@ -139,7 +139,7 @@ fn a_look_up_is_repeated_as_the_chapter_says_d12_d20() {
 }
 
 #[test]
-fn limits_that_no_setting_changes_are_the_codes() {
+fn fixed_limits_in_chapter_match_the_code() {
     let has = |file: &str, line: &str| assert!(file.contains(line), "{line}");
     has(
         include_str!("../crates/payments-model/src/request/check.rs"),
@@ -158,24 +158,25 @@ fn limits_that_no_setting_changes_are_the_codes() {
     assert_eq!(default_of("`trusted_roots`"), "Mozilla's, compiled in");
     has(include_str!("../crates/payments-hyper/src/connector.rs"), "tcp.set_nodelay(true);");
     assert_eq!(default_of("`TCP_NODELAY`"), "set");
-    // rustls resumes sessions unless it is told otherwise.
+    // rustls resumes sessions by default.
     let tls = include_str!("../crates/payments-hyper/src/tls.rs");
     assert!(!tls.contains("resumption"), "the chapter says that sessions are resumed");
     assert_eq!(default_of("TLS sessions"), "resumed");
 }
 
 #[test]
-fn the_service_is_told_the_version_and_2_kib_of_its_answer_are_kept() {
+fn user_agent_and_body_snippet_match_the_chapter() {
     let endpoint = FakeGateway::new().endpoint();
     let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive)
         .build()
         .unwrap();
     let request = payment.request(&endpoint).unwrap();
-    let told = default_of("`User-Agent`").trim_matches('`').replace("VERSION", env!("CARGO_PKG_VERSION"));
-    assert_eq!(request.headers()[USER_AGENT], told);
+    let user_agent =
+        default_of("`User-Agent`").trim_matches('`').replace("VERSION", env!("CARGO_PKG_VERSION"));
+    assert_eq!(request.headers()[USER_AGENT], user_agent);
 
-    let answer = http::Response::new(Bytes::from("long ".repeat(1000)));
-    let kept = payment.read(&endpoint, answer).unwrap_err().body_snippet().unwrap().len();
+    let response = http::Response::new(Bytes::from("long ".repeat(1000)));
+    let kept = payment.read(&endpoint, response).unwrap_err().body_snippet().unwrap().len();
     assert_eq!(
         default_of("part of a response kept in results and errors"),
         format!("{} KiB, masked", kept / 1024)

@@ -1,4 +1,4 @@
-//! Is the page about faults what the tables say that are put to the proof?
+//! Does the page about faults agree with the tables that the tests use?
 
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -7,12 +7,13 @@ use http::StatusCode;
 use payments_core::{OperationName, Outcome};
 use payments_fake::{FaultKind, Phase};
 use payments_tests::{
-    AnswerBody, Effect, FAULT_TABLE, FaultRow, PHASES, STATUS_TABLE, StatusRow, Told, kinds, what_happens,
+    CallResult, Effect, FAULT_TABLE, FaultRow, PHASES, ResponseBody, STATUS_TABLE, StatusRow, expectation,
+    fault_kinds,
 };
 
-/// Shown in the documentation of [`FaultKind`], where authors of tests look. Run with `UPDATE_DOCS=1` to write it anew.
+/// The page is part of the documentation of [`FaultKind`]. Run with `UPDATE_DOCS=1` to regenerate it.
 #[test]
-fn the_page_about_faults_is_made_of_the_tables() {
+fn fault_page_agrees_with_the_tables() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/payments-fake/docs/fault-table.md");
     let page = page();
     if std::env::var_os("UPDATE_DOCS").is_some() {
@@ -21,7 +22,7 @@ fn the_page_about_faults_is_made_of_the_tables() {
     let written = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         written == page,
-        "run this test with UPDATE_DOCS=1 and read the change: the page should be\n\n{page}"
+        "run this test with UPDATE_DOCS=1 and review the change; the page should be\n\n{page}"
     );
 }
 
@@ -34,41 +35,40 @@ fn page() -> String {
     for row in STATUS_TABLE {
         write_status(&mut page, row);
     }
-    page.push_str(LIES);
-    page + &lies()
+    page.push_str(FALSE_REJECTIONS);
+    page + &false_rejections()
 }
 
 const HEAD: &str = "\
-What a caller is told of each fault: the SDK's outcome, and in brackets the exit code of the `payments` command. It is
-told the same in every phase in which the same bytes come, because nothing that it can see differs. What the
-service's ledger says then is for the phase to decide: with `before_commit` nothing, with `after_commit` that it is done,
-with `late` nothing until the test delivers it, and then that it is done. A lookup moves nothing: it fails with a
-`LookupError`, which has no outcome and is a rejection or not. The last column is the row of the outcome table that decides
-about a payment or a void; about lookups row 12 does. What a program should do after each outcome, and what a test of it
-asserts then, stands in the documentation of `Fault`.
+The result of each fault for the caller: the SDK's outcome, with the exit code of the `payments` command in parentheses. The
+result is the same in every phase in which the caller receives the same bytes. The phase decides the ledger: with
+`before_commit` the request has no effect, with `after_commit` it is processed, and with `late` it is processed when the test
+delivers it. A lookup moves no money: it fails with a `LookupError`, which has no outcome and is either a rejection or not. The
+last column is the decision for a payment or a void; for a lookup it is decision 12. The documentation of `Fault` describes what
+a program should do after each outcome and what a test should assert.
 
-| kind | phase | a payment or a void | a lookup | the ledger | row |
+| kind | phase | payment or void | lookup | ledger | decision |
 |---|---|---|---|---|---|
 ";
 
 const STATUSES: &str = "
-A server that has accepted a connection cannot refuse it any more, so the sandbox shows `refuse` as a `reset` without an
-effect. A `delay` in the phase `late` brings no answer at all: what is delivered late is the effect, not the answer.
+A server that has accepted a connection can no longer refuse it, so the sandbox shows `refuse` as a `reset` without an effect. A
+`delay` in the phase `late` sends no response at all: the effect is delivered late, not the response.
 
-Of `status` and `html` the HTTP status decides, in every phase alike. `status` has the service's error body, but for 204,
-205 and 304, which have none; `html` has a foreign one, as a proxy gives it. A body claims success if it says so while the
-HTTP status says no, which no fault does and a broken service may. The ledger is as the phase says.
+For `status` and `html` the HTTP status decides, in every phase. `status` sends the service's error body, except for 204, 205
+and 304, which have no body; `html` sends a foreign body, like a proxy. A success body under a rejecting HTTP status is
+something that no fault sends, but a broken service may. The phase decides the ledger.
 
-| HTTP status | body | a payment or a void | a lookup | row |
+| HTTP status | body | payment or void | lookup | decision |
 |---|---|---|---|---|
 ";
 
-const LIES: &str = "
-A service that says no to what it has done, or will do, is believed: the bytes are those of a true refusal, no client can
-tell the two apart, and one that called every refusal `Unknown` would be of no use. These are the faults by which a program
-can be shown such a service, and whether its reconciliation finds the charge:
+const FALSE_REJECTIONS: &str = "
+A service may reject a request that it has processed or will process. The client reports `Rejected`: the bytes are the same as
+for a true rejection, no client can distinguish them, and a client that reported every rejection as `Unknown` would be useless.
+Use these faults to test a program against such a service, and to check that its reconciliation finds the charge:
 
-| kind | phase | a payment or a void | the ledger |
+| kind | phase | payment or void | ledger |
 |---|---|---|---|
 ";
 
@@ -79,40 +79,46 @@ fn write_fault(page: &mut String, row: &FaultRow) {
         phases if phases == PHASES => "any".to_owned(),
         phases => code(phases.iter().map(|phase| phase.as_str())),
     };
-    let books = row.effect.map_or("as the phase says", books);
-    let (payment, look_up) = (told(row.payment), told_lookup(row.look_up));
+    let ledger = row.effect.map_or("decided by phase", ledger);
+    let (payment, lookup) = (result_text(row.payment), lookup_text(row.lookup));
     let names = names.join(", ");
-    writeln!(page, "| {names} | {phases} | {payment} | {look_up} | {books} | {} |", row.decision).unwrap();
+    writeln!(page, "| {names} | {phases} | {payment} | {lookup} | {ledger} | {} |", row.decision).unwrap();
 }
 
 fn write_status(page: &mut String, row: &StatusRow) {
     let statuses: Vec<_> = row.statuses.iter().map(range).collect();
     let bodies = match row.bodies {
-        bodies if bodies == AnswerBody::ALL => "any".to_owned(),
+        bodies if bodies == ResponseBody::ALL => "any".to_owned(),
         bodies => bodies.iter().map(|body| body_name(*body)).collect::<Vec<_>>().join(" or "),
     };
-    let (payment, look_up) = (told(row.payment), told_lookup(row.look_up));
+    let (payment, lookup) = (result_text(row.payment), lookup_text(row.lookup));
     let statuses = statuses.join(", ");
-    writeln!(page, "| {statuses} | {bodies} | {payment} | {look_up} | {} |", row.decision).unwrap();
+    writeln!(page, "| {statuses} | {bodies} | {payment} | {lookup} | {} |", row.decision).unwrap();
 }
 
-/// A line for each phase, after a look at every fault whether these are the lies and no others.
-fn lies() -> String {
+/// A line for each phase. Checks for every fault that these lines cover exactly the false rejections.
+fn false_rejections() -> String {
     for phase in PHASES {
-        for kind in kinds().into_iter().chain(every_status()) {
-            let fact = what_happens(OperationName::Transaction, kind, phase);
+        for kind in fault_kinds().into_iter().chain(every_status()) {
+            let expected = expectation(OperationName::Transaction, kind, phase);
             let has_status = matches!(kind, FaultKind::Status { .. } | FaultKind::Html { .. });
-            let is_no = fact.told.outcome == Some(Outcome::Rejected);
-            let described =
-                has_status && is_no && fact.effect == Effect::of(phase) && phase != Phase::BeforeCommit;
-            assert_eq!(fact.is_a_lie(), described, "{kind:?} in {phase:?}: the page must say so");
+            let is_rejected = expected.result.outcome == Some(Outcome::Rejected);
+            let described = has_status
+                && is_rejected
+                && expected.effect == Effect::of(phase)
+                && phase != Phase::BeforeCommit;
+            assert_eq!(
+                expected.is_false_rejection(),
+                described,
+                "{kind:?} in {phase:?}: the page must cover it"
+            );
         }
     }
     let mut lines = String::new();
     for phase in [Phase::AfterCommit, Phase::Late] {
-        let (name, books) = (phase.as_str(), books(Effect::of(phase)));
-        let kinds = "`status` and `html` where the table above says `Rejected`";
-        writeln!(lines, "| {kinds} | `{name}` | `Rejected` (4, 6 or 7) | {books} |").unwrap();
+        let (name, ledger) = (phase.as_str(), ledger(Effect::of(phase)));
+        let kinds = "`status` and `html` with `Rejected` in the table above";
+        writeln!(lines, "| {kinds} | `{name}` | `Rejected` (4, 6 or 7) | {ledger} |").unwrap();
     }
     lines
 }
@@ -124,34 +130,34 @@ fn every_status() -> impl Iterator<Item = FaultKind> {
     })
 }
 
-fn told(told: Told) -> String {
-    let outcome = told.outcome.map_or_else(|| "Ok".to_owned(), |outcome| format!("{outcome:?}"));
-    format!("`{outcome}` ({})", told.exit_code)
+fn result_text(result: CallResult) -> String {
+    let outcome = result.outcome.map_or_else(|| "Ok".to_owned(), |outcome| format!("{outcome:?}"));
+    format!("`{outcome}` ({})", result.exit_code)
 }
 
-fn told_lookup(told: Told) -> String {
-    let ending = match told.outcome {
+fn lookup_text(result: CallResult) -> String {
+    let ending = match result.outcome {
         None => "`Ok`",
         Some(Outcome::Rejected) => "`LookupError`, rejected",
         Some(_) => "`LookupError`",
     };
-    format!("{ending} ({})", told.exit_code)
+    format!("{ending} ({})", result.exit_code)
 }
 
-fn books(effect: Effect) -> &'static str {
+fn ledger(effect: Effect) -> &'static str {
     match effect {
-        Effect::Never => "nothing",
-        Effect::AtOnce => "it is done",
-        Effect::WhenDelivered => "it is done once delivered",
+        Effect::Never => "no effect",
+        Effect::Immediate => "processed",
+        Effect::WhenDelivered => "processed when delivered",
         _ => unreachable!("there are three"),
     }
 }
 
-fn body_name(body: AnswerBody) -> &'static str {
+fn body_name(body: ResponseBody) -> &'static str {
     match body {
-        AnswerBody::Refusal => "error body",
-        AnswerBody::Foreign => "foreign or none",
-        AnswerBody::Success => "claims success",
+        ResponseBody::Refusal => "error body",
+        ResponseBody::Foreign => "foreign or none",
+        ResponseBody::Success => "success body",
         _ => unreachable!("there are three"),
     }
 }

@@ -5,23 +5,23 @@ use http::StatusCode;
 use payments_core::OperationName;
 use payments_fake::{FaultKind, Phase};
 
-use crate::{AnswerBody, Effect, StatusRow, Told, status_row};
+use crate::{CallResult, Effect, ResponseBody, StatusRow, status_row};
 
-/// What a caller is told of a fault that does not depend on an HTTP status, and what the service does.
+/// The expected result and effect of faults that do not depend on an HTTP status.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FaultRow {
-    /// The row of the outcome table that says so of a payment. Of a look-up row 12 says it.
+    /// The decision for a payment or a void. For a lookup it is decision 12.
     pub decision: u8,
-    /// Faults that are alike to the caller. Of a kind with a size there is one for each place that it can fall in.
+    /// Faults that look the same to the caller. A kind with a size has one entry for each relevant position.
     pub kinds: &'static [FaultKind],
     /// The phases.
     pub phases: &'static [Phase],
-    /// What a payment or a void is told.
-    pub payment: Told,
-    /// What a look-up is told.
-    pub look_up: Told,
-    /// What a payment or a void does to the books, or nothing if its phase alone decides that.
+    /// The result of a payment or a void.
+    pub payment: CallResult,
+    /// The result of a lookup.
+    pub lookup: CallResult,
+    /// The effect of a payment or a void, or `None` if the phase decides it.
     pub effect: Option<Effect>,
 }
 
@@ -31,64 +31,64 @@ pub const FAULT_TABLE: &[FaultRow] = &[
         decision: 2,
         kinds: &[FaultKind::Refuse],
         phases: &PHASES,
-        payment: Told::NOT_PROCESSED,
-        look_up: Told::NOT_PROCESSED,
+        payment: CallResult::NOT_PROCESSED,
+        lookup: CallResult::NOT_PROCESSED,
         effect: Some(Effect::Never),
     },
     FaultRow {
         decision: 3,
         kinds: &[FaultKind::Close, FaultKind::Reset, FaultKind::Stall, FaultKind::Garbage],
         phases: &PHASES,
-        payment: Told::UNKNOWN,
-        look_up: Told::NOT_PROCESSED,
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::NOT_PROCESSED,
         effect: None,
     },
     FaultRow {
         decision: 5,
         kinds: &[DELAY],
         phases: &[Phase::BeforeCommit, Phase::AfterCommit],
-        payment: Told::PROCESSED,
-        look_up: Told::PROCESSED,
-        effect: Some(Effect::AtOnce),
+        payment: CallResult::PROCESSED,
+        lookup: CallResult::PROCESSED,
+        effect: Some(Effect::Immediate),
     },
     FaultRow {
         decision: 3,
         kinds: &[DELAY],
         phases: &[Phase::Late],
-        payment: Told::UNKNOWN,
-        look_up: Told::NOT_PROCESSED,
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::NOT_PROCESSED,
         effect: None,
     },
     FaultRow {
         decision: 5,
         kinds: &[DRIP],
         phases: &[Phase::AfterCommit],
-        payment: Told::PROCESSED,
-        look_up: Told::PROCESSED,
+        payment: CallResult::PROCESSED,
+        lookup: CallResult::PROCESSED,
         effect: None,
     },
     FaultRow {
         decision: 8,
         kinds: &[DRIP],
         phases: &[Phase::BeforeCommit, Phase::Late],
-        payment: Told::UNKNOWN,
-        look_up: Told::NOT_PROCESSED,
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::NOT_PROCESSED,
         effect: None,
     },
     FaultRow {
         decision: 8,
-        kinds: &[FaultKind::Truncate { bytes: 0 }, FaultKind::Truncate { bytes: 70 }, BUT_ONE_BYTE],
+        kinds: &[FaultKind::Truncate { bytes: 0 }, FaultKind::Truncate { bytes: 70 }, ALL_BUT_LAST_BYTE],
         phases: &PHASES,
-        payment: Told::UNKNOWN,
-        look_up: Told::NOT_PROCESSED,
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::NOT_PROCESSED,
         effect: None,
     },
     FaultRow {
         decision: 7,
         kinds: &[FaultKind::WrongShape],
         phases: &PHASES,
-        payment: Told::UNKNOWN,
-        look_up: Told::NOT_PROCESSED,
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::NOT_PROCESSED,
         effect: None,
     },
 ];
@@ -99,10 +99,10 @@ pub const PHASES: [Phase; 3] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::
 const DELAY: FaultKind = FaultKind::Delay { by: Duration::from_millis(1) };
 const DRIP: FaultKind =
     FaultKind::Drip { bytes: NonZeroUsize::new(200).expect("not zero"), every: Duration::from_millis(1) };
-/// No answer is as long as this, and a cut comes before the last byte at the latest.
-const BUT_ONE_BYTE: FaultKind = FaultKind::Truncate { bytes: usize::MAX };
+/// No response is this long, so only the last byte is cut off.
+const ALL_BUT_LAST_BYTE: FaultKind = FaultKind::Truncate { bytes: usize::MAX };
 
-/// Of every row of the [status table](crate::STATUS_TABLE) one status, and the ones that are met most often.
+/// At least one status for each row of the [status table](crate::STATUS_TABLE), and the most frequent ones.
 pub const SAMPLE_STATUSES: [StatusCode; 16] = [
     StatusCode::OK,
     StatusCode::CREATED,
@@ -122,29 +122,29 @@ pub const SAMPLE_STATUSES: [StatusCode; 16] = [
     StatusCode::SERVICE_UNAVAILABLE,
 ];
 
-/// What becomes of a call that a fault strikes.
+/// The expected result and effect of a call with a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct WhatHappens {
-    /// What the caller is told.
-    pub told: Told,
-    /// What the call does to the books.
+pub struct Expectation {
+    /// The result for the caller.
+    pub result: CallResult,
+    /// The effect on the ledger.
     pub effect: Effect,
-    /// Whether the caller hears nothing, or not the end of it, until its deadline.
-    pub until_the_deadline: bool,
+    /// Whether no complete response arrives before the caller's deadline.
+    pub lasts_until_deadline: bool,
 }
 
-impl WhatHappens {
-    /// Whether the service says no to what it does, now or later: then the caller is told what no client can know to be
-    /// wrong, because the same bytes come when it does nothing.
-    pub fn is_a_lie(self) -> bool {
+impl Expectation {
+    /// Whether the service rejects a request that takes effect, now or later. No client can detect this, because the same
+    /// bytes arrive when nothing happened.
+    pub fn is_false_rejection(self) -> bool {
         use payments_core::Outcome::{NotProcessed, Rejected};
-        self.effect != Effect::Never && matches!(self.told.outcome, Some(NotProcessed | Rejected))
+        self.effect != Effect::Never && matches!(self.result.outcome, Some(NotProcessed | Rejected))
     }
 }
 
-/// Every kind of fault that is put to the proof over every network.
-pub fn kinds() -> Vec<FaultKind> {
+/// Every kind of fault that the tests use, over every network.
+pub fn fault_kinds() -> Vec<FaultKind> {
     let mut kinds = Vec::new();
     for kind in FAULT_TABLE.iter().flat_map(|row| row.kinds) {
         if !kinds.contains(kind) {
@@ -156,54 +156,54 @@ pub fn kinds() -> Vec<FaultKind> {
     kinds
 }
 
-/// What becomes of a valid call that this fault strikes.
+/// The expected result and effect of a valid call with this fault.
 ///
 /// # Panics
 ///
-/// If no row is about the fault.
-pub fn what_happens(operation: OperationName, kind: FaultKind, phase: Phase) -> WhatHappens {
-    let (told, effect) = status_row_of(kind).map_or_else(
+/// If no row covers the fault.
+pub fn expectation(operation: OperationName, kind: FaultKind, phase: Phase) -> Expectation {
+    let (result, effect) = status_row_of(kind).map_or_else(
         || {
             let row = fault_row(kind, phase);
-            (Told::by(operation, row.payment, row.look_up), row.effect)
+            (CallResult::of_operation(operation, row.payment, row.lookup), row.effect)
         },
-        |row| (row.told(operation), None),
+        |row| (row.result(operation), None),
     );
     let effect =
         if operation.moves_money() { effect.unwrap_or_else(|| Effect::of(phase)) } else { Effect::Never };
-    let until_the_deadline = match kind {
+    let lasts_until_deadline = match kind {
         FaultKind::Stall => true,
-        FaultKind::Delay { .. } | FaultKind::Drip { .. } => told != Told::PROCESSED,
+        FaultKind::Delay { .. } | FaultKind::Drip { .. } => result != CallResult::PROCESSED,
         _ => false,
     };
-    WhatHappens { told, effect, until_the_deadline }
+    Expectation { result, effect, lasts_until_deadline }
 }
 
-/// The same where a sandbox serves the fake: it accepts every connection, so it cannot refuse one and resets it.
+/// The same over a sandbox. The sandbox accepts every connection, so it resets a connection instead of refusing it.
 ///
 /// # Panics
 ///
-/// If no row is about the fault.
-pub fn what_happens_over_a_socket(operation: OperationName, kind: FaultKind, phase: Phase) -> WhatHappens {
+/// If no row covers the fault.
+pub fn expectation_over_socket(operation: OperationName, kind: FaultKind, phase: Phase) -> Expectation {
     match kind {
-        FaultKind::Refuse => what_happens(operation, FaultKind::Reset, Phase::BeforeCommit),
-        _ => what_happens(operation, kind, phase),
+        FaultKind::Refuse => expectation(operation, FaultKind::Reset, Phase::BeforeCommit),
+        _ => expectation(operation, kind, phase),
     }
 }
 
 fn fault_row(kind: FaultKind, phase: Phase) -> &'static FaultRow {
     let row = FAULT_TABLE.iter().find(|row| row.kinds.contains(&kind) && row.phases.contains(&phase));
-    row.unwrap_or_else(|| panic!("no row is about {kind:?} in {phase:?}"))
+    row.unwrap_or_else(|| panic!("no row covers {kind:?} in {phase:?}"))
 }
 
 fn status_row_of(kind: FaultKind) -> Option<&'static StatusRow> {
     match kind {
-        // These have no body.
+        // These statuses have no body.
         FaultKind::Status { status } if matches!(status.as_u16(), 204 | 205 | 304) => {
-            Some(status_row(status.as_u16(), AnswerBody::Foreign))
+            Some(status_row(status.as_u16(), ResponseBody::Foreign))
         }
-        FaultKind::Status { status } => Some(status_row(status.as_u16(), AnswerBody::Refusal)),
-        FaultKind::Html { status } => Some(status_row(status.as_u16(), AnswerBody::Foreign)),
+        FaultKind::Status { status } => Some(status_row(status.as_u16(), ResponseBody::Refusal)),
+        FaultKind::Html { status } => Some(status_row(status.as_u16(), ResponseBody::Foreign)),
         _ => None,
     }
 }
@@ -217,17 +217,17 @@ mod tests {
         for row in FAULT_TABLE {
             for kind in row.kinds {
                 for phase in PHASES {
-                    let is_it = |row: &&FaultRow| row.kinds.contains(kind) && row.phases.contains(&phase);
-                    assert_eq!(FAULT_TABLE.iter().filter(is_it).count(), 1, "{kind:?} in {phase:?}");
+                    let matches = |row: &&FaultRow| row.kinds.contains(kind) && row.phases.contains(&phase);
+                    assert_eq!(FAULT_TABLE.iter().filter(matches).count(), 1, "{kind:?} in {phase:?}");
                 }
             }
         }
     }
 
-    /// The names that [`FaultKind::as_str`] lists; a new kind must be named there and put into the table.
+    /// The names that [`FaultKind::as_str`] returns. A new kind must be added here and to the table.
     #[test]
-    fn every_kind_by_name_is_in_the_table() {
-        let mut names: Vec<_> = kinds().into_iter().map(FaultKind::as_str).collect();
+    fn every_fault_kind_is_in_the_table() {
+        let mut names: Vec<_> = fault_kinds().into_iter().map(FaultKind::as_str).collect();
         names.sort_unstable();
         names.dedup();
         let all = [
@@ -247,12 +247,11 @@ mod tests {
     }
 
     #[test]
-    fn every_row_of_the_status_table_that_a_fault_can_show_has_a_sample() {
+    fn every_status_row_that_a_fault_can_produce_has_a_sample() {
         for row in crate::STATUS_TABLE {
-            let is_shown = row.bodies.iter().any(|body| *body != AnswerBody::Success);
-            let has_sample =
-                SAMPLE_STATUSES.iter().any(|status| row.is_about(status.as_u16(), row.bodies[0]));
-            assert!(!is_shown || has_sample, "{row:?}");
+            let can_occur = row.bodies.iter().any(|body| *body != ResponseBody::Success);
+            let has_sample = SAMPLE_STATUSES.iter().any(|status| row.covers(status.as_u16(), row.bodies[0]));
+            assert!(!can_occur || has_sample, "{row:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Does the code accept the JSON that the guides show? (Their Rust is compiled as documentation tests.)
+//! Does the code accept the JSON examples of the guides? (Their Rust code is compiled as documentation tests.)
 
 use payments_core::model::TokenTransaction;
 use payments_fake::{FakeGateway, Fixtures, test_values as known};
@@ -6,24 +6,24 @@ use payments_fake::{FakeGateway, Fixtures, test_values as known};
 const COMMAND: &str = include_str!("../docs/command.md");
 const SANDBOX: &str = include_str!("../docs/sandbox.md");
 
-/// The first JSON of a guide.
+/// The first JSON block of a guide.
 fn json_of(guide: &'static str) -> &'static str {
     let (_, block) = guide.split_once("```json\n").unwrap();
     block.split("```").next().unwrap()
 }
 
 #[test]
-fn the_request_of_the_command_guide_is_valid() {
+fn request_in_command_guide_is_valid() {
     TokenTransaction::from_json(json_of(COMMAND).as_bytes()).unwrap();
 }
 
 #[test]
-fn the_fixtures_of_the_sandbox_guide_can_be_loaded() {
+fn fixtures_in_sandbox_guide_can_be_loaded() {
     Fixtures::from_json(json_of(SANDBOX)).unwrap();
 }
 
 #[test]
-fn the_sandbox_guide_names_the_test_values_of_the_fake() {
+fn sandbox_guide_names_the_fakes_test_values() {
     assert!(SANDBOX.contains(FakeGateway::API_KEY));
     let cards = [known::VISA, known::DECLINED, known::INSUFFICIENT_FUNDS];
     let tokens = [known::TOK_APPROVED, known::TOK_DECLINED, known::TOK_THEN_DECLINED];

@@ -1,27 +1,27 @@
-//! What the questions of several crates share: the tables of what a client is told of every fault and of every HTTP
-//! status, the check that the service's books agree, ports to which no request gets through, and an egress proxy.
+//! Shared parts of the tests of several crates: the tables of the expected result for every fault and every HTTP status, a
+//! check of the service's ledger, ports that no request reaches, and an egress proxy.
 //!
-//! The questions about the whole workspace are in `questions.rs`. The Rust in the READMEs and guides is compiled here as
-//! documentation tests.
+//! The tests of the whole workspace start in `questions.rs`, one file for each question. The Rust code in the READMEs and guides
+//! is compiled here as documentation tests.
 
-mod books;
+mod call_result;
 mod connect_proxy;
-mod deaf_port;
 mod document;
 mod fault_table;
+mod ledger_check;
 mod status_table;
-mod told;
+mod unresponsive_port;
 
-pub use books::{Books, Effect};
+pub use call_result::CallResult;
 pub use connect_proxy::ConnectProxy;
-pub use deaf_port::DeafPort;
 pub use document::{Message, assert_messages};
 pub use fault_table::{
-    FAULT_TABLE, FaultRow, PHASES, SAMPLE_STATUSES, WhatHappens, kinds, what_happens,
-    what_happens_over_a_socket,
+    Expectation, FAULT_TABLE, FaultRow, PHASES, SAMPLE_STATUSES, expectation, expectation_over_socket,
+    fault_kinds,
 };
-pub use status_table::{AnswerBody, STATUS_TABLE, StatusRow, status_row};
-pub use told::Told;
+pub use ledger_check::{Effect, LedgerCheck};
+pub use status_table::{ResponseBody, STATUS_TABLE, StatusRow, status_row};
+pub use unresponsive_port::UnresponsivePort;
 
 #[cfg(doctest)]
 mod documents {

@@ -1,6 +1,6 @@
-//! Does what goes wrong before the first byte ever leave an outcome unknown, over real sockets?
+//! Is every failure before the first byte `NotProcessed`, over real sockets?
 //!
-//! Never: every call is `NotProcessed`, and nothing of a request reached anybody.
+//! Each test also checks that no part of a request was received.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -16,12 +16,12 @@ use payments_core::{ApiKey, Client, Endpoint, Error, Outcome};
 use payments_fake::{FakeGateway, ManualClock, ScriptedTransport};
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_sandbox::Sandbox;
-use payments_tests::DeafPort;
+use payments_tests::UnresponsivePort;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rcgen::CertifiedKey;
 
-use crate::calls::{Call, nobodys};
+use crate::calls::{Call, unknown_id};
 use crate::requests::{APPROVED, payer, token};
 
 fn client(base_url: &str, transport: &HyperTransport) -> Client {
@@ -38,11 +38,11 @@ fn transport() -> HyperTransport {
     HyperTransport::builder().build().unwrap()
 }
 
-/// Returns the code of the errors, which must be the same for every call.
-async fn every_call_is_not_processed(client: &Client) -> &'static str {
+/// Asserts that every call fails with `NotProcessed` and the same code. Returns the code.
+async fn code_of_not_processed_calls(client: &Client) -> &'static str {
     let mut codes = Vec::new();
     for call in Call::ALL {
-        let error = call.make(client, &nobodys()).await.unwrap_err();
+        let error = call.make(client, &unknown_id()).await.unwrap_err();
         assert_eq!(error.outcome(), Outcome::NotProcessed, "{call:?}: {error:#}");
         codes.push(error.code());
     }
@@ -52,22 +52,22 @@ async fn every_call_is_not_processed(client: &Client) -> &'static str {
 }
 
 #[tokio::test]
-async fn where_nobody_listens_nothing_is_processed_d02() {
-    let nobody = DeafPort::refusing();
-    let address = nobody.address();
+async fn refused_connection_is_not_processed_d02() {
+    let port = UnresponsivePort::refusing();
+    let address = port.address();
     for scheme in ["http", "https"] {
         let client = client(&format!("{scheme}://{address}/api"), &transport());
-        assert_eq!(every_call_is_not_processed(&client).await, "connect");
+        assert_eq!(code_of_not_processed_calls(&client).await, "connect");
     }
 }
 
 #[tokio::test]
-async fn where_no_name_resolves_nothing_is_processed_d02() {
+async fn unresolvable_name_is_not_processed_d02() {
     let client = client("https://no-such-host.invalid/api", &transport());
-    assert_eq!(every_call_is_not_processed(&client).await, "resolve");
+    assert_eq!(code_of_not_processed_calls(&client).await, "resolve");
 }
 
-/// Long enough for nothing, and whichever of the two ends.
+/// A connect deadline and a total deadline. One of them is too short to connect.
 fn short_deadlines() -> [(Duration, Duration); 2] {
     let (short, long) = (Duration::from_millis(40), Duration::from_mins(1));
     [(short, long), (long, short)]
@@ -75,45 +75,45 @@ fn short_deadlines() -> [(Duration, Duration); 2] {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn where_no_connection_comes_about_nothing_is_processed_d02_d23() {
-    let port = DeafPort::full();
+async fn connect_timeout_is_not_processed_d02_d23() {
+    let port = UnresponsivePort::full();
     for (connect, total) in short_deadlines() {
         for scheme in ["http", "https"] {
             let client =
                 client_within(&format!("{scheme}://{}/api", port.address()), &transport(), connect, total);
-            assert_eq!(every_call_is_not_processed(&client).await, "timeout");
+            assert_eq!(code_of_not_processed_calls(&client).await, "timeout");
         }
     }
     port.assert_no_request_came();
 }
 
 #[tokio::test]
-async fn where_no_tls_comes_about_nothing_is_processed_d02_d23() {
-    let port = DeafPort::silent();
+async fn tls_timeout_is_not_processed_d02_d23() {
+    let port = UnresponsivePort::silent();
     for (connect, total) in short_deadlines() {
         let client = client_within(&format!("https://{}/api", port.address()), &transport(), connect, total);
-        assert_eq!(every_call_is_not_processed(&client).await, "timeout");
+        assert_eq!(code_of_not_processed_calls(&client).await, "timeout");
     }
     port.assert_no_request_came();
 }
 
-/// Any deadlines, in any order, the ones that have ended before they begin included.
+/// Any two deadlines, including zero.
 #[test]
-fn whichever_deadline_ends_on_the_way_to_a_connection_nothing_is_processed_d02_d23() {
+fn any_deadline_before_connection_is_not_processed_d02_d23() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let mut ports = vec![("https", DeafPort::silent())];
+    let mut ports = vec![("https", UnresponsivePort::silent())];
     if cfg!(target_os = "linux") {
-        ports.extend([("http", DeafPort::full()), ("https", DeafPort::full())]);
+        ports.extend([("http", UnresponsivePort::full()), ("https", UnresponsivePort::full())]);
     }
-    let milliseconds = || (0..20_000_u64).prop_map(Duration::from_micros);
-    let any = (0..ports.len(), prop::sample::select(Call::ALL.to_vec()), milliseconds(), milliseconds());
+    let deadline = || (0..20_000_u64).prop_map(Duration::from_micros);
+    let any = (0..ports.len(), prop::sample::select(Call::ALL.to_vec()), deadline(), deadline());
     let config = Config { cases: 100, failure_persistence: None, ..Config::default() };
     TestRunner::new(config)
         .run(&any, |(port, call, connect, total)| {
             let (scheme, port) = &ports[port];
             let client =
                 client_within(&format!("{scheme}://{}/api", port.address()), &transport(), connect, total);
-            let error = runtime.block_on(call.make(&client, &nobodys())).unwrap_err();
+            let error = runtime.block_on(call.make(&client, &unknown_id())).unwrap_err();
             prop_assert_eq!(error.outcome(), Outcome::NotProcessed, "{:#}", error);
             Ok(())
         })
@@ -137,57 +137,57 @@ fn trusting(pem: &str) -> HyperTransport {
 }
 
 #[track_caller]
-fn assert_nothing_came(gateway: &FakeGateway) {
+fn assert_nothing_received(gateway: &FakeGateway) {
     assert_eq!(gateway.requests().len(), 0);
     assert_eq!(gateway.ledger().entries().len(), 0);
 }
 
 #[tokio::test]
-async fn where_the_certificate_is_of_an_unknown_authority_nothing_is_processed_d02() {
+async fn certificate_of_unknown_authority_is_not_processed_d02() {
     let (sandbox, gateway, _) = https_sandbox("127.0.0.1").await;
     let CertifiedKey { cert: another, .. } =
         rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     for transport in [transport(), trusting(&another.pem())] {
-        assert_eq!(every_call_is_not_processed(&client(&sandbox.base_url(), &transport)).await, "tls");
+        assert_eq!(code_of_not_processed_calls(&client(&sandbox.base_url(), &transport)).await, "tls");
     }
-    assert_nothing_came(&gateway);
+    assert_nothing_received(&gateway);
 }
 
 #[tokio::test]
-async fn where_the_certificate_is_for_another_host_nothing_is_processed_d02() {
+async fn certificate_of_another_host_is_not_processed_d02() {
     let (sandbox, gateway, pem) = https_sandbox("pay.example").await;
-    assert_eq!(every_call_is_not_processed(&client(&sandbox.base_url(), &trusting(&pem))).await, "tls");
-    assert_nothing_came(&gateway);
+    assert_eq!(code_of_not_processed_calls(&client(&sandbox.base_url(), &trusting(&pem))).await, "tls");
+    assert_nothing_received(&gateway);
 }
 
 #[tokio::test]
-async fn where_the_server_speaks_no_tls_nothing_is_processed_d02() {
+async fn server_without_tls_is_not_processed_d02() {
     let gateway = FakeGateway::new();
     let sandbox = Sandbox::builder().gateway(gateway.clone()).start().await.unwrap();
     let https = sandbox.base_url().replace("http://", "https://");
-    assert_eq!(every_call_is_not_processed(&client(&https, &transport())).await, "tls");
-    assert_nothing_came(&gateway);
+    assert_eq!(code_of_not_processed_calls(&client(&https, &transport())).await, "tls");
+    assert_nothing_received(&gateway);
 }
 
 #[tokio::test]
-async fn where_the_server_goes_during_the_handshake_nothing_is_processed_d02() {
+async fn close_during_handshake_is_not_processed_d02() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         for stream in listener.incoming() {
-            // The first byte of a greeting, and then it goes.
+            // Reads one byte of the handshake, then closes.
             let _ = stream.unwrap().read(&mut [0]);
         }
     });
     assert_eq!(
-        every_call_is_not_processed(&client(&format!("https://{address}/api"), &transport())).await,
+        code_of_not_processed_calls(&client(&format!("https://{address}/api"), &transport())).await,
         "tls"
     );
 }
 
-/// The connection of an earlier call was closed meanwhile, and nobody takes another one.
+/// The server closes a pooled connection and refuses new ones.
 #[tokio::test]
-async fn where_the_pooled_connection_is_dead_nothing_is_processed_d02() {
+async fn dead_pooled_connection_is_not_processed_d02() {
     for call in Call::ALL {
         let (https, gateway, pem) = https_sandbox("127.0.0.1").await;
         dead_pool(https, &gateway, &trusting(&pem), call).await;
@@ -200,25 +200,25 @@ async fn where_the_pooled_connection_is_dead_nothing_is_processed_d02() {
 async fn dead_pool(sandbox: Sandbox, gateway: &FakeGateway, transport: &HyperTransport, call: Call) {
     let (base_url, address) = (sandbox.base_url(), sandbox.local_addr());
     let client = client(&base_url, transport);
-    Call::Customer.make(&client, &nobodys()).await.unwrap();
+    Call::Customer.make(&client, &unknown_id()).await.unwrap();
     gateway.clear_requests();
     sandbox.shutdown().await.unwrap();
-    let _nobody = DeafPort::refusing_at(address);
-    let error = call.make(&client, &nobodys()).await.unwrap_err();
+    let _port = UnresponsivePort::refusing_at(address);
+    let error = call.make(&client, &unknown_id()).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotProcessed, "{call:?}: {error:#}");
-    assert_nothing_came(gateway);
+    assert_nothing_received(gateway);
 }
 
-/// What is wrong by itself is refused here: a request when it is built, an id when it is to stand in a path.
+/// Invalid input is rejected locally: a request when it is built, an id when it is used in a path.
 #[tokio::test]
-async fn what_is_invalid_is_not_processed_d01() {
+async fn invalid_input_is_not_processed_d01() {
     let gateway = FakeGateway::new();
     let sandbox = Sandbox::builder().gateway(gateway.clone()).start().await.unwrap();
     let client = client(&sandbox.base_url(), &transport());
     let fee = ConvenienceFee::Inactive;
     let (nothing, sale) = (Amount::from_cents(0), TransactionType::Sale);
     let card = Card { number: APPROVED, cvv: "123", expiry: "12/30" };
-    let refused: [Result<(), Error>; 6] = [
+    let rejected: [Result<(), Error>; 6] = [
         invalid(CardTransaction::builder(nothing, sale, fee, card, payer()).build()),
         invalid(AchTransaction::builder(nothing, sale, fee, payer()).build()),
         invalid(TokenTransaction::builder("", Amount::from_cents(1_00), fee).build()),
@@ -226,21 +226,21 @@ async fn what_is_invalid_is_not_processed_d01() {
         invalid("..".parse::<TransactionId>()),
         invalid("a/b".parse::<CustomerId>()),
     ];
-    for (index, refused) in refused.into_iter().enumerate() {
-        let error = refused.expect_err(&index.to_string());
+    for (index, rejected) in rejected.into_iter().enumerate() {
+        let error = rejected.expect_err(&index.to_string());
         assert_eq!(
             (error.outcome(), error.is_validation()),
             (Outcome::NotProcessed, true),
             "{index}: {error}"
         );
     }
-    // A service may give an id that cannot stand in a path; it is refused where it would.
-    assert!(client.transaction(&given("../void").await).await.unwrap_err().is_validation());
-    assert_nothing_came(&gateway);
+    // A service may return an id that is not valid in a path. It is rejected when it is used in one.
+    assert!(client.transaction(&id_from_service("../void").await).await.unwrap_err().is_validation());
+    assert_nothing_received(&gateway);
 }
 
-/// An id that a service gave.
-async fn given(id: &str) -> TransactionId {
+/// An id that a service returned.
+async fn id_from_service(id: &str) -> TransactionId {
     let data = format!(r#"{{"TransactionId":"{id}"}}"#);
     let script = ScriptedTransport::new().answer(200, SuccessEnvelope::post("done", &data));
     let client = Client::builder(FakeGateway::new().endpoint(), script, ManualClock::auto()).build();
@@ -252,7 +252,7 @@ fn invalid<T>(built: Result<T, ValidationError>) -> Result<(), Error> {
 }
 
 #[test]
-fn what_is_configured_wrongly_is_not_processed_d01_d24_d25() {
+fn invalid_configuration_is_not_processed_d01_d24_d25() {
     let is_not_processed = |error: Error| {
         assert_eq!((error.outcome(), error.is_configuration()), (Outcome::NotProcessed, true), "{error}");
     };

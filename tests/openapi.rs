@@ -1,4 +1,4 @@
-//! Does the OpenAPI document say what the interface's tables say, and what the model writes and reads?
+//! Does the OpenAPI document agree with the interface's tables, and with what the model reads and writes?
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use tables::{CARD_TRANSACTION, CUSTOMER_RECORD, Kind, Row, TOKEN_TRANSACTION, TRANSACTION_RECORD, VOID};
 
-// One table for both: a copy would have to be kept equal by a third test.
+// Shared with the model's tests, because a copy would need another test to keep it equal.
 #[path = "../crates/payments-model/tests/model/tables.rs"]
 mod tables;
 
-/// A field's type, and whether it must be there.
+/// Each field's type, and whether it is required.
 type Fields<'a> = BTreeMap<&'a str, (Kind, bool)>;
 
 struct Document(Value);
@@ -32,7 +32,7 @@ impl Document {
         schema
     }
 
-    /// What a `$ref` leads to; anything else is itself.
+    /// The target of a `$ref`, or the value itself.
     fn resolved<'a>(&'a self, value: &'a Value) -> &'a Value {
         match value["$ref"].as_str() {
             Some(reference) => self.0.pointer(reference.strip_prefix('#').unwrap()).unwrap(),
@@ -45,7 +45,7 @@ impl Document {
         let required: Vec<_> = texts(&schema["required"]).collect();
         let properties = schema["properties"].as_object().unwrap();
         for name in &required {
-            assert!(properties.contains_key(*name), "{name} is required and has no type");
+            assert!(properties.contains_key(*name), "{name} is required but has no type");
         }
         let field = |(name, property)| {
             let is_required = required.contains(&String::as_str(name));
@@ -60,15 +60,15 @@ impl Document {
         operation
     }
 
-    /// The examples of a request's body, by their names.
+    /// The named examples of a request's body.
     fn requests(&self, path: &str) -> impl Iterator<Item = (&str, Vec<u8>)> {
         let content = &self.operation("post", path)["requestBody"]["content"]["application/json"];
         let examples = content["examples"].as_object().unwrap().iter();
         examples.map(|(name, example)| (name.as_str(), example["value"].to_string().into_bytes()))
     }
 
-    /// The example of an answer.
-    fn answer(&self, method: &str, path: &str, status: &str, name: &str) -> &Value {
+    /// The example of a response.
+    fn response(&self, method: &str, path: &str, status: &str, name: &str) -> &Value {
         let response = self.resolved(&self.operation(method, path)["responses"][status]);
         let example = &response["content"]["application/json"]["examples"][name]["value"];
         assert!(example.is_object(), "{method} {path} has no example {name} of {status}");
@@ -101,7 +101,7 @@ fn of_rows(rows: &[Row]) -> Fields<'_> {
 const CARD_FIELDS: [&str; 3] = ["CardNumber", "Cvv", "ExpiryDate"];
 
 #[test]
-fn the_openapi_document_has_the_fields_of_every_request_d30() {
+fn openapi_has_the_fields_of_every_request_d30() {
     let document = Document::read();
     for (name, rows) in [
         ("CardTransaction", &CARD_TRANSACTION[..]),
@@ -114,7 +114,7 @@ fn the_openapi_document_has_the_fields_of_every_request_d30() {
 }
 
 #[test]
-fn the_openapi_document_has_ach_payments_without_card_fields_and_with_any_other_d39() {
+fn openapi_ach_payments_allow_any_field_except_card_fields_d39() {
     let document = Document::read();
     let mut expected = of_rows(&CARD_TRANSACTION);
     expected.retain(|name, _| !CARD_FIELDS.contains(name));
@@ -125,9 +125,9 @@ fn the_openapi_document_has_ach_payments_without_card_fields_and_with_any_other_
 }
 
 #[test]
-fn the_openapi_document_has_the_fields_of_every_record_d60() {
+fn openapi_has_the_fields_of_every_record_d60() {
     let document = Document::read();
-    // The sandbox leaves out one field of one kind of record: an ACH payment has no card.
+    // `CardNumber` is not required, because the record of an ACH payment has no card.
     let transaction = TRANSACTION_RECORD.map(|(name, kind)| (name, (kind, name != "CardNumber")));
     assert_eq!(document.fields("TransactionRecord"), BTreeMap::from(transaction));
     assert_eq!(document.schema("TransactionRecord")["properties"]["BillingState"]["type"][1], "null");
@@ -140,7 +140,7 @@ fn the_openapi_document_has_the_fields_of_every_record_d60() {
 }
 
 #[test]
-fn the_openapi_document_has_the_five_operations_and_all_of_them_need_the_key() {
+fn openapi_has_five_operations_that_all_need_the_key() {
     let document = Document::read();
     let paths = document.0["paths"].as_object().unwrap();
     let operations: Vec<_> = paths
@@ -165,7 +165,7 @@ fn the_openapi_document_has_the_five_operations_and_all_of_them_need_the_key() {
 }
 
 #[test]
-fn every_request_that_the_openapi_document_shows_is_one() {
+fn openapi_request_examples_are_valid() {
     let document = Document::read();
     let mut kinds = [0; 2];
     for (name, request) in document.requests("/transaction") {
@@ -188,31 +188,31 @@ fn every_request_that_the_openapi_document_shows_is_one() {
 }
 
 #[test]
-fn every_success_that_the_openapi_document_shows_is_as_the_model_writes_it() {
+fn openapi_success_examples_match_the_model() {
     let document = Document::read();
     let same = |example: &Value, written: Vec<u8>| {
         assert_eq!(*example, serde_json::from_slice::<Value>(&written).unwrap());
     };
 
-    let example = document.answer("post", "/transaction", "200", "processed");
+    let example = document.response("post", "/transaction", "200", "processed");
     let record: TransactionRecord = serde_json::from_str(&example["data"].to_string()).unwrap();
     same(example, SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_PROCESSED, &record.to_json()));
-    let example = document.answer("get", "/transaction/{id}", "200", "found");
+    let example = document.response("get", "/transaction/{id}", "200", "found");
     same(example, SuccessEnvelope::get(SuccessEnvelope::TRANSACTION_FOUND, &record.to_json()));
 
     let receipt = TransactionReceipt::new("txn_1".parse().unwrap());
-    let example = document.answer("post", "/token-transaction", "200", "processed");
+    let example = document.response("post", "/token-transaction", "200", "processed");
     same(example, SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_PROCESSED, &receipt.to_json()));
-    let example = document.answer("post", "/void", "200", "voided");
+    let example = document.response("post", "/void", "200", "voided");
     same(example, SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt.to_json()));
 
-    let example = document.answer("get", "/customer/{id}", "200", "found");
+    let example = document.response("get", "/customer/{id}", "200", "found");
     let customer: CustomerRecord = serde_json::from_str(&example["data"].to_string()).unwrap();
     same(example, SuccessEnvelope::get(SuccessEnvelope::CUSTOMER_FOUND, &customer.to_json()));
 }
 
 #[test]
-fn every_error_that_the_openapi_document_shows_is_as_the_model_writes_it() {
+fn openapi_error_examples_match_the_model() {
     let document = Document::read();
     let mut shown = Vec::new();
     for (path, methods) in document.0["paths"].as_object().unwrap() {
@@ -220,7 +220,7 @@ fn every_error_that_the_openapi_document_shows_is_as_the_model_writes_it() {
             for (status, response) in operation["responses"].as_object().unwrap() {
                 let response = document.resolved(response);
                 let Some(examples) = response["content"]["application/json"]["examples"].as_object() else {
-                    // What hyper answers by itself has no body.
+                    // The responses that hyper sends itself have no body.
                     assert!(["414", "431"].contains(&status.as_str()), "{path} {status} has no example");
                     assert!(response.get("content").is_none());
                     continue;
@@ -249,12 +249,12 @@ fn every_error_that_the_openapi_document_shows_is_as_the_model_writes_it() {
 }
 
 #[test]
-fn a_decline_that_the_openapi_document_shows_reads_as_one_d06() {
+fn openapi_decline_examples_are_read_as_declines_d06() {
     let document = Document::read();
     for path in ["/transaction", "/token-transaction"] {
-        let example = document.answer("post", path, "200", "declined").to_string();
-        let Body::Object(answer) = Body::read(example.as_bytes()) else { panic!("{path}") };
-        assert_eq!(answer.status(), Status::Failure, "{path}");
-        assert!(answer.transaction_id().is_some(), "{path}");
+        let example = document.response("post", path, "200", "declined").to_string();
+        let Body::Object(response) = Body::read(example.as_bytes()) else { panic!("{path}") };
+        assert_eq!(response.status(), Status::Failure, "{path}");
+        assert!(response.transaction_id().is_some(), "{path}");
     }
 }

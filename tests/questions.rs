@@ -1,4 +1,4 @@
-//! Questions about the whole workspace, one file each.
+//! Tests of the whole workspace, one file for each question.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -12,6 +12,6 @@ mod never_sent;
 mod openapi;
 mod outcomes;
 mod requests;
-mod rig;
 mod secrets;
 mod statuses;
+mod test_setup;

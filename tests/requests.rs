@@ -1,10 +1,10 @@
-//! Valid requests for the questions to send.
+//! Valid requests for the tests.
 
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionType,
 };
 
-/// A number that the fake approves.
+/// A card number that the fake approves.
 pub(crate) const APPROVED: &str = "4242424242424242";
 
 pub(crate) fn payer() -> Payer<'static> {

@@ -1,17 +1,17 @@
-//! Is there any way to see a card number, a security code, an expiry, an account or the key that is not meant to be seen?
+//! Does any output contain a card number, a security code, an expiry date, an account number or the API key?
 //!
-//! `payments_canary` says how a secret is searched for. Where a run can be repeated byte for byte, two runs with other
-//! secrets must also leave the very same.
+//! `payments_canary` describes how the search works. If a run can be repeated byte for byte, two runs with different secrets
+//! must also produce the same output.
 
 mod calls;
-mod echoes;
 mod journal_types;
 mod kit_types;
-mod lines;
-mod page;
 mod panics;
 mod public_types;
+mod repeated_requests;
 mod requests;
 mod secret_types;
 mod servers;
 mod sources;
+mod traces;
+mod transcript;

@@ -2,49 +2,49 @@ use std::ops::RangeInclusive;
 
 use payments_core::OperationName;
 
-use crate::Told;
+use crate::CallResult;
 
-/// What the body of an answer is, as far as an outcome may rest on it.
+/// The kinds of response body that an outcome can depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum AnswerBody {
+pub enum ResponseBody {
     /// The service's error body: a JSON object whose `status` is `failed` and whose `status_code` is the HTTP status.
     Refusal,
-    /// Anything that is not the service's: a proxy's page, nothing at all, half of something.
+    /// Any other body: a proxy's page, an empty body, a truncated one.
     Foreign,
-    /// The body with which the service says that it did what was asked.
+    /// The service's success body.
     Success,
 }
 
-impl AnswerBody {
-    /// Every one of them.
+impl ResponseBody {
+    /// Every kind.
     pub const ALL: [Self; 3] = [Self::Refusal, Self::Foreign, Self::Success];
 }
 
-/// What a caller is told of an answer with one of these statuses and one of these bodies.
+/// The result of a response with one of these statuses and one of these bodies.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct StatusRow {
-    /// The row of the outcome table that says so of a payment. Of a look-up row 12 says it.
+    /// The decision for a payment or a void. For a lookup it is decision 12.
     pub decision: u8,
     /// The HTTP statuses.
     pub statuses: &'static [RangeInclusive<u16>],
     /// The bodies.
-    pub bodies: &'static [AnswerBody],
-    /// What a payment or a void is told.
-    pub payment: Told,
-    /// What a look-up is told.
-    pub look_up: Told,
+    pub bodies: &'static [ResponseBody],
+    /// The result of a payment or a void.
+    pub payment: CallResult,
+    /// The result of a lookup.
+    pub lookup: CallResult,
 }
 
 impl StatusRow {
-    /// What a call of this operation is told.
-    pub const fn told(&self, operation: OperationName) -> Told {
-        Told::by(operation, self.payment, self.look_up)
+    /// The result of this operation.
+    pub const fn result(&self, operation: OperationName) -> CallResult {
+        CallResult::of_operation(operation, self.payment, self.lookup)
     }
 
-    /// Whether the row is about such an answer.
-    pub fn is_about(&self, status: u16, body: AnswerBody) -> bool {
+    /// Whether the row covers this status and body.
+    pub fn covers(&self, status: u16, body: ResponseBody) -> bool {
         self.bodies.contains(&body) && self.statuses.iter().any(|range| range.contains(&status))
     }
 }
@@ -54,155 +54,155 @@ pub const STATUS_TABLE: &[StatusRow] = &[
     StatusRow {
         decision: 5,
         statuses: SUCCESS,
-        bodies: &[AnswerBody::Success],
-        payment: Told::PROCESSED,
-        look_up: Told::PROCESSED,
+        bodies: &[ResponseBody::Success],
+        payment: CallResult::PROCESSED,
+        lookup: CallResult::PROCESSED,
     },
     StatusRow {
         decision: 6,
         statuses: &[200..=200],
-        bodies: &[AnswerBody::Refusal],
-        payment: Told::REJECTED,
-        look_up: Told::REJECTED,
+        bodies: &[ResponseBody::Refusal],
+        payment: CallResult::REJECTED,
+        lookup: CallResult::REJECTED,
     },
-    // The body's `status_code` is the HTTP status, and one such as 201 is no refusal.
+    // The body's `status_code` is the HTTP status, and one such as 201 is not a rejection.
     StatusRow {
         decision: 6,
         statuses: &[201..=203, 205..=299],
-        bodies: &[AnswerBody::Refusal],
-        payment: Told::UNKNOWN,
-        look_up: Told::REJECTED,
+        bodies: &[ResponseBody::Refusal],
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::REJECTED,
     },
     StatusRow {
         decision: 8,
         statuses: SUCCESS,
-        bodies: &[AnswerBody::Foreign],
-        payment: Told::UNKNOWN,
-        look_up: Told::NOT_PROCESSED,
+        bodies: &[ResponseBody::Foreign],
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::NOT_PROCESSED,
     },
-    // It cannot have a body, so whatever comes with it is no answer to this request.
+    // A 204 cannot have a body, so its body is not a response to this request.
     StatusRow {
         decision: 8,
         statuses: &[204..=204],
-        bodies: &AnswerBody::ALL,
-        payment: Told::UNKNOWN,
-        look_up: Told::NOT_PROCESSED,
+        bodies: &ResponseBody::ALL,
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::NOT_PROCESSED,
     },
     StatusRow {
         decision: 11,
         statuses: &[300..=399],
-        bodies: &AnswerBody::ALL,
-        payment: Told::UNKNOWN,
-        look_up: Told::NOT_PROCESSED,
+        bodies: &ResponseBody::ALL,
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::NOT_PROCESSED,
     },
     StatusRow {
         decision: 9,
         statuses: &[401..=401],
-        bodies: &[AnswerBody::Refusal],
-        payment: Told::UNAUTHORIZED,
-        look_up: Told::UNAUTHORIZED,
+        bodies: &[ResponseBody::Refusal],
+        payment: CallResult::UNAUTHORIZED,
+        lookup: CallResult::UNAUTHORIZED,
     },
     StatusRow {
         decision: 10,
         statuses: &[401..=401],
-        bodies: &[AnswerBody::Foreign],
-        payment: Told::UNAUTHORIZED,
-        look_up: Told::UNAUTHORIZED,
+        bodies: &[ResponseBody::Foreign],
+        payment: CallResult::UNAUTHORIZED,
+        lookup: CallResult::UNAUTHORIZED,
     },
     StatusRow {
         decision: 9,
         statuses: &[401..=401],
-        bodies: &[AnswerBody::Success],
-        payment: Told::UNKNOWN,
-        look_up: Told::UNAUTHORIZED,
+        bodies: &[ResponseBody::Success],
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::UNAUTHORIZED,
     },
     StatusRow {
         decision: 9,
         statuses: &[404..=404],
-        bodies: &[AnswerBody::Refusal],
-        payment: Told::NOT_FOUND,
-        look_up: Told::NOT_FOUND,
+        bodies: &[ResponseBody::Refusal],
+        payment: CallResult::NOT_FOUND,
+        lookup: CallResult::NOT_FOUND,
     },
     StatusRow {
         decision: 10,
         statuses: &[404..=404],
-        bodies: &[AnswerBody::Foreign],
-        payment: Told::NOT_FOUND,
-        look_up: Told::NOT_FOUND,
+        bodies: &[ResponseBody::Foreign],
+        payment: CallResult::NOT_FOUND,
+        lookup: CallResult::NOT_FOUND,
     },
     StatusRow {
         decision: 9,
         statuses: &[404..=404],
-        bodies: &[AnswerBody::Success],
-        payment: Told::UNKNOWN,
-        look_up: Told::NOT_FOUND,
+        bodies: &[ResponseBody::Success],
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::NOT_FOUND,
     },
     StatusRow {
         decision: 9,
         statuses: REFUSALS,
-        bodies: &[AnswerBody::Refusal],
-        payment: Told::REJECTED,
-        look_up: Told::REJECTED,
+        bodies: &[ResponseBody::Refusal],
+        payment: CallResult::REJECTED,
+        lookup: CallResult::REJECTED,
     },
     StatusRow {
         decision: 10,
         statuses: REFUSALS,
-        bodies: &[AnswerBody::Foreign],
-        payment: Told::REJECTED,
-        look_up: Told::REJECTED,
+        bodies: &[ResponseBody::Foreign],
+        payment: CallResult::REJECTED,
+        lookup: CallResult::REJECTED,
     },
     StatusRow {
         decision: 9,
         statuses: REFUSALS,
-        bodies: &[AnswerBody::Success],
-        payment: Told::UNKNOWN,
-        look_up: Told::REJECTED,
+        bodies: &[ResponseBody::Success],
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::REJECTED,
     },
     StatusRow {
         decision: 11,
         statuses: &[408..=409, 425..=425],
-        bodies: &AnswerBody::ALL,
-        payment: Told::UNKNOWN,
-        look_up: Told::REJECTED,
+        bodies: &ResponseBody::ALL,
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::REJECTED,
     },
     StatusRow {
         decision: 9,
         statuses: OTHER_4XX,
-        bodies: &[AnswerBody::Refusal],
-        payment: Told::REJECTED,
-        look_up: Told::REJECTED,
+        bodies: &[ResponseBody::Refusal],
+        payment: CallResult::REJECTED,
+        lookup: CallResult::REJECTED,
     },
     StatusRow {
         decision: 11,
         statuses: OTHER_4XX,
-        bodies: &[AnswerBody::Foreign],
-        payment: Told::UNKNOWN,
-        look_up: Told::REJECTED,
+        bodies: &[ResponseBody::Foreign],
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::REJECTED,
     },
     StatusRow {
         decision: 9,
         statuses: OTHER_4XX,
-        bodies: &[AnswerBody::Success],
-        payment: Told::UNKNOWN,
-        look_up: Told::REJECTED,
+        bodies: &[ResponseBody::Success],
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::REJECTED,
     },
     StatusRow {
         decision: 11,
         statuses: &[500..=599],
-        bodies: &AnswerBody::ALL,
-        payment: Told::UNKNOWN,
-        look_up: Told::NOT_PROCESSED,
+        bodies: &ResponseBody::ALL,
+        payment: CallResult::UNKNOWN,
+        lookup: CallResult::NOT_PROCESSED,
     },
 ];
 
-/// 2xx that can have a body.
+/// The 2xx statuses that can have a body.
 const SUCCESS: &[RangeInclusive<u16>] = &[200..=203, 205..=299];
 
-/// The statuses of decision 10 but for 401 and 404, which have exit codes of their own.
+/// The statuses of decision 10, except 401 and 404, which have their own exit codes.
 const REFUSALS: &[RangeInclusive<u16>] =
     &[400..=400, 405..=405, 411..=411, 413..=415, 417..=417, 421..=422, 429..=429, 431..=431];
 
-/// The 4xx that no decision names, and 403, which firewalls send after the service has acted too.
+/// The 4xx statuses that no decision names, and 403, which a firewall may send after the service has acted.
 const OTHER_4XX: &[RangeInclusive<u16>] = &[
     402..=403,
     406..=407,
@@ -216,14 +216,14 @@ const OTHER_4XX: &[RangeInclusive<u16>] = &[
     432..=499,
 ];
 
-/// The row about such an answer.
+/// The row that covers this status and body.
 ///
 /// # Panics
 ///
 /// If the status is not from 200 to 599.
-pub fn status_row(status: u16, body: AnswerBody) -> &'static StatusRow {
-    let row = STATUS_TABLE.iter().find(|row| row.is_about(status, body));
-    row.unwrap_or_else(|| panic!("no row is about HTTP {status} with {body:?}"))
+pub fn status_row(status: u16, body: ResponseBody) -> &'static StatusRow {
+    let row = STATUS_TABLE.iter().find(|row| row.covers(status, body));
+    row.unwrap_or_else(|| panic!("no row covers HTTP {status} with {body:?}"))
 }
 
 #[cfg(test)]
@@ -233,8 +233,8 @@ mod tests {
     #[test]
     fn every_status_with_every_body_is_in_exactly_one_row() {
         for status in 200..=599 {
-            for body in AnswerBody::ALL {
-                let rows = STATUS_TABLE.iter().filter(|row| row.is_about(status, body)).count();
+            for body in ResponseBody::ALL {
+                let rows = STATUS_TABLE.iter().filter(|row| row.covers(status, body)).count();
                 assert_eq!(rows, 1, "HTTP {status} with {body:?}");
             }
         }

@@ -1,31 +1,31 @@
-//! Does every HTTP status with every kind of body mean what the table says, for every operation?
+//! Does every HTTP status with every kind of body have the result of the table, for every operation?
 //!
-//! The table is written out by statuses and shares no code with the SDK's own.
+//! The table is written by hand and shares no code with the SDK.
 
 use http::StatusCode;
 use payments_core::Client;
 use payments_core::model::unversioned::{ErrorEnvelope, SuccessEnvelope};
 use payments_fake::{Fault, FaultKind, ManualClock, ScriptedTransport, block_on};
-use payments_tests::{AnswerBody, Books, PHASES, status_row, what_happens};
+use payments_tests::{LedgerCheck, PHASES, ResponseBody, expectation, status_row};
 
-use crate::calls::{Call, Failed, nobodys};
-use crate::rig::Network;
+use crate::calls::{Call, Failed, unknown_id};
+use crate::test_setup::Network;
 
-/// Bodies that mean the same.
-fn bodies(call: Call, body: AnswerBody, status: u16) -> Vec<Vec<u8>> {
+/// Several bodies of one kind.
+fn bodies(call: Call, body: ResponseBody, status: u16) -> Vec<Vec<u8>> {
     match body {
-        AnswerBody::Refusal => {
-            // 200 stands beside a no, and no other 2xx does.
+        ResponseBody::Refusal => {
+            // A rejection may have `status_code` 200, but no other 2xx. Under a 2xx the code is the HTTP status.
             let code = if (200..=299).contains(&status) { status } else { 200 };
             let declined = format!(
                 r#"{{"status":"DECLINED","status_code":{code},"message":"no","data":{{"TransactionId":"txn_9"}}}}"#
             );
             vec![ErrorEnvelope::new(status, "no").encode(), declined.into_bytes()]
         }
-        AnswerBody::Success if call.operation().moves_money() => {
+        ResponseBody::Success if call.operation().moves_money() => {
             vec![SuccessEnvelope::post("done", r#"{"TransactionId":"txn_9"}"#)]
         }
-        AnswerBody::Success => {
+        ResponseBody::Success => {
             let data = r#"{"TransactionId":"txn_9","CustomerId":"cus_1"}"#;
             vec![SuccessEnvelope::get("found", data)]
         }
@@ -36,45 +36,45 @@ fn bodies(call: Call, body: AnswerBody, status: u16) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn every_status_with_every_body_means_what_the_table_says_d05_d06_d07_d08_d09_d10_d11_d12() {
+fn every_status_with_every_body_has_result_of_table_d05_d06_d07_d08_d09_d10_d11_d12() {
     let endpoint = payments_fake::FakeGateway::new().endpoint();
     for call in Call::ALL {
         for status in 200..=599 {
-            for body in AnswerBody::ALL {
-                let told = status_row(status, body).told(call.operation());
+            for body in ResponseBody::ALL {
+                let expected = status_row(status, body).result(call.operation());
                 for bytes in bodies(call, body, status) {
                     let text = String::from_utf8_lossy(&bytes).into_owned();
                     let script = ScriptedTransport::new().answer(status, bytes);
                     let client = Client::builder(endpoint.clone(), script, ManualClock::auto());
                     let client = client.lookup_retries(0).build();
-                    let result = block_on(call.make(&client, &nobodys()));
+                    let result = block_on(call.make(&client, &unknown_id()));
                     let outcome = result.as_ref().err().map(Failed::outcome);
-                    assert_eq!(outcome, told.outcome, "{call:?}, HTTP {status}, {text}: {result:?}");
+                    assert_eq!(outcome, expected.outcome, "{call:?}, HTTP {status}, {text}: {result:?}");
                 }
             }
         }
     }
 }
 
-/// The same from the other side: what the fake shows under any status, and whether it charged or voided.
+/// The same with the fake: its response for every status, and whether it charged or voided.
 #[tokio::test]
-async fn every_status_of_a_fault_has_the_outcome_of_the_table_d06_d08_d09_d10_d11() {
+async fn every_status_fault_has_outcome_of_table_d06_d08_d09_d10_d11() {
     for call in [Call::Card, Call::Void] {
-        let rig = Network::InProcess.rig().await;
-        let client = rig.client.with_lookup_retries(0);
+        let setup = Network::InProcess.setup().await;
+        let client = setup.client.with_lookup_retries(0);
         for status in (200..=599).map(|status| StatusCode::from_u16(status).unwrap()) {
             for kind in [FaultKind::Status { status }, FaultKind::Html { status }] {
                 for phase in PHASES {
-                    rig.gateway.reset();
+                    setup.gateway.reset();
                     let target = call.prepare(&client).await;
-                    let books = Books::of(&rig.gateway);
+                    let ledger = LedgerCheck::of(&setup.gateway);
                     let fault = Fault::on(call.operation()).at(phase).show(kind);
                     let case = format!("{call:?}, {fault} {status}");
-                    rig.gateway.arm(fault);
+                    setup.gateway.arm(fault);
                     let result = call.make(&client, &target).await;
-                    let fact = what_happens(call.operation(), kind, phase);
-                    assert_eq!(result.err().map(|error| error.outcome()), fact.told.outcome, "{case}");
-                    books.assert_effect(call.operation(), fact.effect, &case);
+                    let expected = expectation(call.operation(), kind, phase);
+                    assert_eq!(result.err().map(|error| error.outcome()), expected.result.outcome, "{case}");
+                    ledger.assert_effect(call.operation(), expected.effect, &case);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The conformance kit's public types, with a request in them that is full of secrets.
+//! The conformance kit's public types, holding a request that is full of secrets.
 
 use bytes::Bytes;
 use payments_canary::Canaries;
@@ -7,44 +7,44 @@ use payments_core::{
     Operation, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
 
-use super::page::{Page, tell};
 use super::requests::{card_payment, endpoint};
+use super::transcript::{Transcript, transcribe};
 
-pub(super) fn tell_all(page: &Page, canaries: &Canaries) {
+pub(super) fn transcribe_all(transcript: &Transcript, canaries: &Canaries) {
     let request = card_payment(canaries).request(&endpoint(canaries)).unwrap();
-    let stack = Telling { page: page.clone(), request };
+    let stack = TranscribingStack { transcript: transcript.clone(), request };
     let report = check_only(&stack, |contract| contract == "every_status_from_200_to_599_is_an_answer");
     assert_eq!(report.broken().count(), 1, "{report}");
-    tell!(page, report);
+    transcribe!(transcript, report);
     for verdict in report.verdicts() {
-        tell!(page, *verdict);
-        page.write(verdict.story().unwrap());
+        transcribe!(transcript, *verdict);
+        transcript.write(verdict.story().unwrap());
     }
-    tell!(page, stack.abilities());
-    tell!(page, Ability::Sockets);
-    tell!(page, payments_conformance::stack(|_: &Setup| Unplugged));
+    transcribe!(transcript, stack.abilities());
+    transcribe!(transcript, Ability::Sockets);
+    transcribe!(transcript, payments_conformance::stack(|_: &Setup| NeverSends));
 }
 
-/// Tells all that the kit hands to a stack.
-struct Telling {
-    page: Page,
+/// Transcribes everything that the kit passes to a stack.
+struct TranscribingStack {
+    transcript: Transcript,
     request: http::Request<Bytes>,
 }
 
-/// Breaks the contract, so that there is a story.
-struct Unplugged;
+/// Violates the contract, so that the verdict has a story.
+struct NeverSends;
 
-impl Stack for Telling {
-    type Transport = Unplugged;
+impl Stack for TranscribingStack {
+    type Transport = NeverSends;
 
-    fn transport(&self, setup: &Setup) -> Unplugged {
+    fn transport(&self, setup: &Setup) -> NeverSends {
         setup.journal().record(&self.request);
-        tell!(&self.page, *setup);
-        tell!(&self.page, *setup.journal());
+        transcribe!(&self.transcript, *setup);
+        transcribe!(&self.transcript, *setup.journal());
         let script = setup.script().unwrap();
-        tell!(&self.page, *script);
-        tell!(&self.page, *script.act(0));
-        Unplugged
+        transcribe!(&self.transcript, *script);
+        transcribe!(&self.transcript, *script.act(0));
+        NeverSends
     }
 
     fn abilities(&self) -> Abilities {
@@ -52,7 +52,7 @@ impl Stack for Telling {
     }
 }
 
-impl Transport for Unplugged {
+impl Transport for NeverSends {
     async fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
         Err(TransportError::not_processed(TransportErrorKind::Connect))
     }

@@ -1,4 +1,4 @@
-//! What a panic says while requests, clients and answers are alive around it.
+//! Panic messages while requests, clients and responses are alive.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::thread;
@@ -11,45 +11,46 @@ use payments_core::{
 };
 use payments_fake::{FakeGateway, Fault, ManualClock, ScriptedTransport, block_on};
 
-use super::page::{Page, tell};
 use super::requests::{ach_payment, card_payment, endpoint};
+use super::transcript::{Transcript, transcribe};
 
 #[test]
-fn s5_no_panic_tells_a_secret() {
+fn s5_panics_show_no_secret() {
     for set in 0..2 {
         let canaries = Canaries::set(set);
-        let page = Page::default();
-        let heard = page.clone();
+        let transcript = Transcript::default();
+        let hook_transcript = transcript.clone();
         let this = thread::current().id();
-        // Other tests of this process may panic meanwhile, on threads of their own.
-        let usual = panic::take_hook();
+        // Other tests of this process may panic meanwhile, on their own threads.
+        let default_hook = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
             if thread::current().id() == this {
-                heard.write(&format!("{panic} {panic:?}"));
+                hook_transcript.write(&format!("{panic} {panic:?}"));
             }
         }));
-        let panicked = every_panic(&canaries, &page);
+        let panicked = every_panic(&canaries, &transcript);
         drop(panic::take_hook());
-        panic::set_hook(usual);
-        assert_eq!(panicked, [false, true, true, true, true, true], "{}", page.text());
-        page.assert_without("what panics say", &canaries);
+        panic::set_hook(default_hook);
+        assert_eq!(panicked, [false, true, true, true, true, true], "{}", transcript.text());
+        transcript.assert_without("panic messages", &canaries);
     }
 }
 
-/// Which of them reached the caller: an observer's does not.
-fn every_panic(canaries: &Canaries, page: &Page) -> [bool; 6] {
+/// Returns which panics reached the caller. A panic of an observer does not.
+fn every_panic(canaries: &Canaries, transcript: &Transcript) -> [bool; 6] {
     let panics = |body: &mut dyn FnMut()| panic::catch_unwind(AssertUnwindSafe(body)).is_err();
     let card = card_payment(canaries);
     let ach = ach_payment(canaries);
     let gateway = FakeGateway::builder().api_key(canaries.key()).ignore_unfired_faults().build();
-    let careless = gateway.client_builder().observer(Careless).build();
-    let broken = Client::builder(endpoint(canaries), Broken, ManualClock::auto()).build();
+    let panicking_observer = gateway.client_builder().observer(PanickingObserver).build();
+    let panicking_transport =
+        Client::builder(endpoint(canaries), PanickingTransport, ManualClock::auto()).build();
     let script = Client::builder(endpoint(canaries), ScriptedTransport::new(), ManualClock::auto()).build();
     [
-        panics(&mut || tell!(page, block_on(careless.process_card(&card)).unwrap())),
-        panics(&mut || drop(block_on(broken.process_card(&card)))),
+        panics(&mut || transcribe!(transcript, block_on(panicking_observer.process_card(&card)).unwrap())),
+        panics(&mut || drop(block_on(panicking_transport.process_card(&card)))),
         panics(&mut || drop(block_on(script.process_ach(&ach)))),
-        // What a user's own code does with what it has at hand.
+        // A panic in user code that formats its own values.
         panics(&mut || {
             let held = (&card, &ach, &gateway);
             panic!("checkout failed with {held:?} {:?}", gateway.requests());
@@ -62,18 +63,18 @@ fn every_panic(canaries: &Canaries, page: &Page) -> [bool; 6] {
     ]
 }
 
-struct Careless;
+struct PanickingObserver;
 
-impl Observer for Careless {
+impl Observer for PanickingObserver {
     fn attempt_started(&self, event: &AttemptStarted<'_>) {
-        panic!("an observer's own mistake at {event:?}");
+        panic!("a bug in an observer at {event:?}");
     }
 }
 
-struct Broken;
+struct PanickingTransport;
 
-impl Transport for Broken {
+impl Transport for PanickingTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        panic!("a transport's own mistake with {request:?} {:?}", request.headers());
+        panic!("a bug in a transport with {request:?} {:?}", request.headers());
     }
 }

@@ -1,4 +1,4 @@
-//! Which types hold a secret, and that none of them can be turned into text by accident.
+//! Checks that no type that holds a secret can be turned into text by accident.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -10,10 +10,10 @@ use static_assertions::assert_not_impl_any;
 
 use super::sources::holders_of_secrets;
 
-/// Everything through which a value becomes text or leaves the process without its own method being called. `ToString` is
-/// there for whatever has `Display`.
+/// Asserts that none of these types implements a trait through which its value could become text. `Display` includes
+/// `ToString`.
 macro_rules! secret_types {
-    ($($type:ident $(<$lifetime:lifetime>)? of $krate:ident $(:: $module:ident)? $(, which is a $real:ident)?;)*) => {
+    ($($type:ident $(<$lifetime:lifetime>)? of $krate:ident $(:: $module:ident)? $(, an alias of $real:ident)?;)*) => {
         const SECRET_TYPES: &[&str] = &[$(stringify!($type), $(stringify!($real),)?)*];
 
         $(
@@ -33,11 +33,11 @@ secret_types! {
     Cvv of model;
     Expiry of model;
     SecretBytes of model;
-    Card<'static> of model, which is a CardInput;
-    CardTransaction of model, which is a Payment;
-    CardTransactionBuilder<'static> of model, which is a PaymentBuilder;
-    AchTransaction of model, which is a Payment;
-    AchTransactionBuilder<'static> of model, which is a PaymentBuilder;
+    Card<'static> of model, an alias of CardInput;
+    CardTransaction of model, an alias of Payment;
+    CardTransactionBuilder<'static> of model, an alias of PaymentBuilder;
+    AchTransaction of model, an alias of Payment;
+    AchTransactionBuilder<'static> of model, an alias of PaymentBuilder;
     TokenTransaction of model;
     TokenTransactionBuilder<'static> of model;
     TransactionRequest of model;
@@ -71,14 +71,14 @@ secret_types! {
     PostgresStore of payments_journal;
 }
 
-/// They keep the secrets of their request to mask the response with, or hold one that does, and are made to be read: what they
-/// show is searched for secrets in `calls.rs`, `echoes.rs` and `public_types.rs`.
-const MADE_TO_BE_READ: [&str; 5] = ["Error", "LookupError", "ResolveError", "Success", "Journaled"];
+/// Types that may become text although they hold the secrets of their request, which they need for masking. `calls.rs`,
+/// `repeated_requests.rs` and `public_types.rs` search their output for secrets.
+const READABLE_TYPES: [&str; 5] = ["Error", "LookupError", "ResolveError", "Success", "Journaled"];
 
 #[test]
-fn s5_no_secret_type_can_become_text_by_accident() {
+fn s5_secret_types_cannot_become_text_by_accident() {
     let known: BTreeSet<_> =
-        SECRET_TYPES.iter().chain(&MADE_TO_BE_READ).map(|name| (*name).to_owned()).collect();
+        SECRET_TYPES.iter().chain(&READABLE_TYPES).map(|name| (*name).to_owned()).collect();
     let holders = holders_of_secrets();
     assert!(
         holders.contains("Payment") && holders.contains("TransactionRequest") && holders.contains("Endpoint"),
@@ -88,9 +88,9 @@ fn s5_no_secret_type_can_become_text_by_accident() {
     assert!(unknown.is_empty(), "these hold secrets: add them to tests/secrets/secret_types.rs: {unknown:?}");
 }
 
-/// The one way to the bytes of an encoded request, which a transport has to take.
+/// A transport needs the bytes of an encoded request. `AsRef` is the only way to get them.
 #[test]
-fn s5_encoded_requests_are_bytes_and_no_text() {
+fn s5_encoded_requests_are_bytes_only() {
     static_assertions::assert_impl_all!(model::SecretBytes: AsRef<[u8]>);
     assert_not_impl_any!(model::SecretBytes: Clone);
 }

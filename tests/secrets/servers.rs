@@ -1,34 +1,34 @@
-//! The same over real sockets, with and without TLS: errors, events, what the sandbox keeps, tells and logs, and what
-//! rustls and whoever else traces has to say.
+//! The same over real sockets, with and without TLS. Also searches what the sandbox keeps and reports, and what rustls and other
+//! crates log and trace.
 
 use std::sync::{Mutex, Once};
 use std::thread;
 use std::time::Duration;
 
-use payments_canary::{Canaries, assert_leaks_in_no_run};
+use payments_canary::{Canaries, assert_no_leak_in_runs};
 use payments_core::{Client, TracingObserver};
 use payments_fake::{FakeGateway, Fault, FaultKind};
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_sandbox::Sandbox;
-use payments_tests::kinds;
+use payments_tests::fault_kinds;
 
-use super::calls::{PHASES, calls, tell_result};
-use super::lines::Lines;
-use super::page::{Page, tell};
+use super::calls::{PHASES, calls, transcribe_result};
 use super::requests::{ach_payment, card_payment};
+use super::traces::TraceRecorder;
+use super::transcript::{Transcript, transcribe};
 
 #[test]
-fn no_call_over_http_leaves_a_secret_behind_d62() {
+fn calls_over_http_show_no_secret_d62() {
     assert_clean("calls over http", false);
 }
 
 #[test]
-fn no_call_over_https_leaves_a_secret_behind_d62() {
-    let written = log();
+fn calls_over_https_show_no_secret_d62() {
+    let log = log();
     assert_clean("calls over https", true);
-    let logged = written.lock().unwrap().clone();
-    assert!(logged.contains("rustls"), "rustls logs: {logged}");
-    // Unless some crate of the build compiles TRACE out, it must be in what is searched.
+    let logged = log.lock().unwrap().clone();
+    assert!(logged.contains("rustls"), "rustls must log: {logged}");
+    // The log must contain TRACE, unless a crate of the build compiles it out.
     let has_trace = logged.lines().any(|line| line.starts_with("TRACE"));
     assert_eq!(has_trace, log::STATIC_MAX_LEVEL == log::LevelFilter::Trace, "{logged}");
     for set in 0..3 {
@@ -38,35 +38,39 @@ fn no_call_over_https_leaves_a_secret_behind_d62() {
     }
 }
 
-/// There are ports and times on the pages, among which a security code may stand by chance.
+/// The transcripts contain ports and times, which may equal a security code by chance.
 #[track_caller]
 fn assert_clean(place: &str, tls: bool) {
-    let pages: Vec<_> = thread::scope(|scope| {
+    let transcripts: Vec<_> = thread::scope(|scope| {
         let runs = [0, 1, 2].map(|set| {
             scope.spawn(move || {
                 let canaries = Canaries::set(set);
-                let page = Page::default();
-                Lines::on(page.clone()).during(|| every_fault(&canaries, &page, tls));
-                (canaries, page.text().into_bytes())
+                let transcript = Transcript::default();
+                TraceRecorder::new(transcript.clone())
+                    .record_during(|| every_fault(&canaries, &transcript, tls));
+                (canaries, transcript.text().into_bytes())
             })
         });
         runs.map(|run| run.join().unwrap()).into()
     });
-    assert!(pages.iter().all(|(_, page)| page.len() > 100_000), "there is something to find");
-    assert_leaks_in_no_run(place, &pages);
+    assert!(
+        transcripts.iter().all(|(_, transcript)| transcript.len() > 100_000),
+        "a transcript is too short"
+    );
+    assert_no_leak_in_runs(place, &transcripts);
 }
 
-fn every_fault(canaries: &Canaries, page: &Page, tls: bool) {
+fn every_fault(canaries: &Canaries, transcript: &Transcript, tls: bool) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let gateway = FakeGateway::builder().api_key(canaries.key()).ignore_unfired_faults().build();
-        let exchanges = page.clone();
+        let exchanges = transcript.clone();
         let sandbox = Sandbox::builder().gateway(gateway.clone());
         let sandbox = sandbox.on_exchange(move |exchange| {
-            // So many times hold any three digits by chance, in every run.
+            // Every run has so many of these that any three digits occur by chance.
             let mut exchange = exchange.clone();
             exchange.took = Duration::ZERO;
-            tell!(&exchanges, exchange);
+            transcribe!(&exchanges, exchange);
         });
         let sandbox = if tls { sandbox.tls() } else { sandbox }.start().await.unwrap();
         let transport = HyperTransport::builder();
@@ -75,44 +79,46 @@ fn every_fault(canaries: &Canaries, page: &Page, tls: bool) {
             None => transport,
         };
         let transport = transport.build().unwrap();
-        let client = |page: Option<&Page>| {
+        let client = |transcript: Option<&Transcript>| {
             let client =
                 Client::builder(sandbox.endpoint(), transport.clone(), TokioTimer::new()).lookup_retries(0);
-            match page {
-                Some(page) => client.observer(page.clone()),
+            match transcript {
+                Some(transcript) => client.observer(transcript.clone()),
                 None => client.observer(TracingObserver::new()),
             }
             .build()
         };
-        for client in [client(Some(page)), client(None)] {
-            calls(&client, canaries, page).await;
+        for client in [client(Some(transcript)), client(None)] {
+            calls(&client, canaries, transcript).await;
         }
-        // Waited for in each stall. Whether an answer comes in time or not, what is left must hold no secret.
-        let client = client(Some(page)).with_total_timeout(Duration::from_millis(60));
+        // Each stall takes this long. The output must hold no secret, whether or not a response arrives in time.
+        let client = client(Some(transcript)).with_total_timeout(Duration::from_millis(60));
         for kind in kinds_without_a_status() {
             for phase in PHASES {
                 let fault = gateway.arm(Fault::on_any().at(phase).show(kind).times(2));
-                tell_result(page, &client.process_card(&card_payment(canaries)).await);
-                tell_result(page, &client.process_ach(&ach_payment(canaries)).await);
+                transcribe_result(transcript, &client.process_card(&card_payment(canaries)).await);
+                transcribe_result(transcript, &client.process_ach(&ach_payment(canaries)).await);
                 gateway.disarm(fault);
             }
         }
-        tell!(page, sandbox);
-        tell!(page, transport);
-        tell!(page, gateway.ledger());
-        page.write(&gateway.first_tenant().state_json());
+        transcribe!(transcript, sandbox);
+        transcribe!(transcript, transport);
+        transcribe!(transcript, gateway.ledger());
+        transcript.write(&gateway.first_tenant().state_json());
         for request in gateway.requests() {
-            page.write(&request.to_json());
+            transcript.write(&request.to_json());
         }
     });
 }
 
-/// Of those with a status it is the same answer every time.
+/// The kinds with a status always send the same response, so one run of them is enough.
 fn kinds_without_a_status() -> impl Iterator<Item = FaultKind> {
-    kinds().into_iter().filter(|kind| !matches!(kind, FaultKind::Status { .. } | FaultKind::Html { .. }))
+    fault_kinds()
+        .into_iter()
+        .filter(|kind| !matches!(kind, FaultKind::Status { .. } | FaultKind::Html { .. }))
 }
 
-/// What is written with `log`, at every level that is compiled in, from now on.
+/// Records everything written with `log` from now on, at every level that is compiled in.
 fn log() -> &'static Mutex<String> {
     static LOGGED: Mutex<String> = Mutex::new(String::new());
     static ONCE: Once = Once::new();

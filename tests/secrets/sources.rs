@@ -1,4 +1,4 @@
-//! Which types the libraries make public, by what their sources and the snapshots of their public API say.
+//! Reads the public types of the libraries from their sources and from the snapshots of their public API.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,9 +13,9 @@ fn libraries() -> Vec<String> {
     libraries.map(|folder| folder.file_name().into_string().unwrap()).collect()
 }
 
-/// Structs and enums, each as its crate and its name. Whatever says `pub` is public: `unreachable_pub` is refused.
+/// Structs and enums, each as `crate::Name`. Every `pub` type is public, because the lint `unreachable_pub` is denied.
 ///
-/// The sources have a new type at once, and the committed snapshots have what a macro makes, which sources do not show.
+/// The sources show a new type at once. The committed snapshots also show types that macros define.
 pub(super) fn public_types() -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for library in libraries() {
@@ -23,7 +23,7 @@ pub(super) fn public_types() -> BTreeSet<String> {
         for file in files_of(&library) {
             found.read(&file);
         }
-        assert!(!found.public.is_empty(), "{library} has no sources here");
+        assert!(!found.public.is_empty(), "no sources found for {library}");
         let snapshot = root().join("tests/api").join(format!("{library}.txt"));
         found.public.extend(fs::read_to_string(snapshot).unwrap().lines().filter_map(type_in_snapshot));
         all.extend(found.public.iter().map(|name| format!("{}::{name}", library.replace('-', "_"))));
@@ -31,7 +31,7 @@ pub(super) fn public_types() -> BTreeSet<String> {
     all
 }
 
-/// The name of the struct or enum that a line such as `#[non_exhaustive] pub enum payments_core::TransportErrorKind` is of.
+/// The name of the struct or enum in a line such as `#[non_exhaustive] pub enum payments_core::TransportErrorKind`.
 fn type_in_snapshot(line: &str) -> Option<String> {
     let (_, path) = line.split_once("pub struct ").or_else(|| line.split_once("pub enum "))?;
     let path = path.split(['<', '(', ' ']).next()?;
@@ -42,8 +42,8 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// The public types that hold a secret as one, by the fields that they have: a wiped buffer or text, or another type that
-/// does. A name means the type of its own file, if that has one, or else of its crate.
+/// The public types that hold a secret: those with a wiped buffer or text as a field, or with another such type. A name in a
+/// field means the type of that name in the same file, otherwise in the same crate.
 pub(super) fn holders_of_secrets() -> BTreeSet<String> {
     let all = libraries().into_iter().map(|library| {
         let mut found = Found::default();
@@ -103,15 +103,17 @@ impl Found {
         self.visit_file(&syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap());
     }
 
-    /// The public types of this crate that hold a secret, given those of the others that do.
-    fn holders(&self, of_others: &BTreeSet<String>) -> BTreeSet<String> {
+    /// The public types of this crate that hold a secret. `other_holders` are those of the other crates.
+    fn holders(&self, other_holders: &BTreeSet<String>) -> BTreeSet<String> {
         let mut holders: BTreeSet<usize> = self.all_named("ApiKey").into_iter().collect();
         loop {
             let holds = |file: usize, name: &String| {
-                let own = self.all_named(name);
-                let of_file: Vec<_> = own.iter().copied().filter(|at| self.types[*at].file == file).collect();
-                let meant = if of_file.is_empty() { own } else { of_file };
-                meant.iter().any(|at| holders.contains(at)) || meant.is_empty() && of_others.contains(name)
+                let in_crate = self.all_named(name);
+                let in_file: Vec<_> =
+                    in_crate.iter().copied().filter(|at| self.types[*at].file == file).collect();
+                let meant = if in_file.is_empty() { in_crate } else { in_file };
+                meant.iter().any(|at| holders.contains(at))
+                    || meant.is_empty() && other_holders.contains(name)
             };
             let more = self.types.iter().enumerate().filter(|(at, own)| {
                 !holders.contains(at) && own.fields.iter().any(|field| holds(own.file, field))
@@ -166,14 +168,14 @@ impl<'ast> Visit<'ast> for Found {
     }
 
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        // Of a test's module nothing is public.
+        // A test module has no public types.
         if item.ident != "tests" {
             visit::visit_item_mod(self, item);
         }
     }
 }
 
-/// Whether an attribute says that no user can name the type: `unnameable_types` is refused everywhere else.
+/// Whether an attribute allows `unnameable_types`, so that no user can name the type. The lint is denied everywhere else.
 fn is_unnameable(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let syn::Meta::List(list) = &attribute.meta else { return false };

@@ -465,7 +465,7 @@ mod tests {
     use payments_core::{ApiKey, Endpoint, GetTransaction, Operation};
     use payments_model::Void;
     use payments_model::unversioned::{ErrorEnvelope, SuccessEnvelope};
-    use payments_tests::{AnswerBody, status_row};
+    use payments_tests::{ResponseBody, status_row};
 
     use super::*;
 
@@ -490,13 +490,13 @@ mod tests {
         let (void, look_up) = (Void::new(id.clone()), GetTransaction::new(id));
         let data = r#"{"TransactionId":"txn_1"}"#;
         for status in 200..=599 {
-            for body in AnswerBody::ALL {
+            for body in ResponseBody::ALL {
                 let (to_void, to_look_up) = match body {
-                    AnswerBody::Refusal => {
+                    ResponseBody::Refusal => {
                         let refused = ErrorEnvelope::new(status, "no").encode();
                         (refused.clone(), refused)
                     }
-                    AnswerBody::Success => {
+                    ResponseBody::Success => {
                         let found = SuccessEnvelope::get("found", data);
                         (SuccessEnvelope::post("done", data), found)
                     }
@@ -504,7 +504,7 @@ mod tests {
                 };
                 let row = status_row(status, body);
                 let seen = (exit_code(&void, status, to_void), exit_code(&look_up, status, to_look_up));
-                assert_eq!(seen, (row.payment.exit_code, row.look_up.exit_code), "HTTP {status}, {body:?}");
+                assert_eq!(seen, (row.payment.exit_code, row.lookup.exit_code), "HTTP {status}, {body:?}");
             }
         }
     }

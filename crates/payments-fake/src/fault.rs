@@ -35,7 +35,7 @@ use payments_core::OperationName;
 /// |---|---|---|
 /// | `Ok` | record the payment | charged once |
 /// | `NotProcessed` | send it again, or tell the payer that nothing was charged | charged once, or nothing |
-/// | `Rejected` | tell the payer that the payment was refused, and not send the same request again | nothing, unless the fault is a false refusal |
+/// | `Rejected` | tell the payer that the payment was refused, and not send the same request again | nothing, unless the fault is a false rejection |
 /// | `Unknown` | not send it again, and leave it to reconciliation | charged once or nothing, depending on the phase; never twice |
 ///
 /// Use [`Ledger::assert_charged_once`](crate::Ledger::assert_charged_once) and
@@ -119,7 +119,7 @@ named! {
         } = "html",
         /// A response with this HTTP status and the service's error body.
         ///
-        /// A 4xx after the commit is a false refusal: no client can know that it was charged.
+        /// A 4xx after the commit is a false rejection: no client can know that it was charged.
         Status {
             /// The HTTP status.
             status: StatusCode,

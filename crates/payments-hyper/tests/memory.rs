@@ -272,11 +272,11 @@ impl Secrets {
         let mut expiry = hidden(b'1', 9, 4);
         [expiry[0], expiry[2]] = [!b'0', !b'7'];
         Self {
-            card: Hidden::from_turned(card),
-            code: Hidden::from_turned(hidden(b'0', 10, 4)),
-            expiry: Hidden::from_turned(expiry),
-            account: Hidden::from_turned(hidden(b'0', 10, 18)),
-            key: Hidden::from_turned(hidden(b'a', 26, 24)),
+            card: Hidden::from_inverted(card),
+            code: Hidden::from_inverted(hidden(b'0', 10, 4)),
+            expiry: Hidden::from_inverted(expiry),
+            account: Hidden::from_inverted(hidden(b'0', 10, 18)),
+            key: Hidden::from_inverted(hidden(b'a', 26, 24)),
         }
     }
 
@@ -284,7 +284,7 @@ impl Secrets {
     fn all(&self) -> [(&'static str, Hidden); 7] {
         let member = |name: &str, value: &Hidden| {
             let name: Vec<u8> = format!("\"{name}\":\"").bytes().map(|byte| !byte).collect();
-            Hidden::from_turned([&name, value.turned()].concat())
+            Hidden::from_inverted([&name, value.inverted()].concat())
         };
         [
             ("card", self.card.clone()),
@@ -326,7 +326,7 @@ fn payer() -> Payer<'static> {
 }
 
 fn plain(hidden: &Hidden) -> Zeroizing<Vec<u8>> {
-    let mut bytes = Zeroizing::new(Vec::with_capacity(hidden.turned().len()));
+    let mut bytes = Zeroizing::new(Vec::with_capacity(hidden.inverted().len()));
     hidden.reveal_into(&mut bytes);
     bytes
 }

@@ -1,7 +1,7 @@
 use crate::sighting::{self, Sighting};
 
-/// One set of secrets. Every set has the same shape: the same lengths, the same brand, and the same last four digits of the
-/// card, which may be shown.
+/// One set of secrets. All sets have the same lengths, the same card brand, and the same last four digits of the card, which
+/// may be shown.
 #[derive(Clone, Debug)]
 pub struct Canaries {
     card: String,
@@ -12,14 +12,14 @@ pub struct Canaries {
 }
 
 impl Canaries {
-    /// How many sets there are.
+    /// The number of sets.
     pub const SETS: usize = CODES.len();
 
-    /// One of the [sets](Self::SETS), counted from 0. No two have more in common than their shape.
+    /// One of the [sets](Self::SETS), counted from 0. The secrets of two sets have nothing but their form in common.
     ///
     /// # Panics
     ///
-    /// If there are not so many.
+    /// If there is no such set.
     #[track_caller]
     pub fn set(number: usize) -> Self {
         let (cvv, expiry) = CODES[number];
@@ -33,7 +33,7 @@ impl Canaries {
         }
     }
 
-    /// Sixteen digits that pass the Luhn check and end in 8794; no test value of anybody.
+    /// Sixteen digits that pass the Luhn check and end in 8794. Not a known test card.
     pub fn card(&self) -> &str {
         &self.card
     }
@@ -58,16 +58,16 @@ impl Canaries {
         &self.key
     }
 
-    /// Every secret of the set that is in the bytes, once for each form in which it is there.
+    /// Every secret of the set that is in the bytes, once for each form in which it occurs.
     pub fn sightings(&self, bytes: &[u8]) -> Vec<Sighting> {
         sighting::all(self, bytes)
     }
 
-    /// For bytes in which not even the security code can stand by chance.
+    /// Asserts that no secret is in the bytes. Use it if not even the security code can be there by chance.
     ///
     /// # Panics
     ///
-    /// If any secret is in them, or if there are none: nothing on a page proves nothing.
+    /// If a secret is found, or if there are no bytes: an empty text proves nothing.
     #[track_caller]
     pub fn assert_absent(&self, place: &str, bytes: &[u8]) {
         assert!(!bytes.is_empty(), "{place} is empty, which proves nothing");
@@ -76,11 +76,11 @@ impl Canaries {
     }
 }
 
-/// Security codes and expiries that are no status, no port and no year of these times, each in one set only.
+/// Security codes and expiry dates that are not statuses, ports or current years, each in one set only.
 const CODES: [(&str, &str); 6] =
     [("917", "1137"), ("683", "0946"), ("752", "0751"), ("846", "1058"), ("395", "0863"), ("578", "1249")];
 
-/// Numbers that look like chance and are the same in every run (Knuth's MMIX).
+/// Pseudo-random numbers that are the same in every run (Knuth's MMIX).
 struct Random(u64);
 
 impl Random {
@@ -100,11 +100,11 @@ impl Random {
         (0..length).map(|_| char::from(letter())).collect()
     }
 
-    /// The fourth digit is what makes the whole pass the check.
+    /// The fourth digit makes the number pass the Luhn check.
     fn card(&mut self) -> String {
         let middle = self.text(b"0123456789", 8);
         let numbers = (0..10).map(|digit| format!("492{digit}{middle}8794"));
-        numbers.into_iter().find(|number| passes_luhn(number)).expect("one of ten digits is right")
+        numbers.into_iter().find(|number| passes_luhn(number)).expect("one of ten digits passes the check")
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_have_one_shape_and_nothing_else_in_common() {
+    fn sets_have_only_their_form_in_common() {
         let sets: Vec<_> = (0..Canaries::SETS).map(Canaries::set).collect();
         let mut seen = HashSet::new();
         for set in &sets {

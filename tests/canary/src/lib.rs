@@ -1,6 +1,6 @@
-//! Secrets that do not come up by chance, and the search for them in every form of a leak.
+//! Test secrets that do not occur by chance, and a search for them in every encoding.
 //!
-//! A test puts a set of [`Canaries`] into its requests, collects all that anybody could see afterwards, and has it searched:
+//! A test puts a set of [`Canaries`] into its requests, collects all output, and searches it:
 //!
 //! ```
 //! use payments_canary::Canaries;
@@ -11,20 +11,19 @@
 //! canaries.assert_absent("the log", b"POST /transaction, card ************8794");
 //! ```
 //!
-//! What is searched for, and in which forms, is in `sighting.rs` and `reading.rs`.
+//! `sighting.rs` describes what is searched for, `reading.rs` in which encodings.
 //!
-//! # Three digits come up by chance
+//! # Three digits occur by chance
 //!
-//! A security code has three digits and an expiry four, so finding one proves little. There are three sound ways, and a
-//! test takes the strictest that its place allows:
+//! A security code has three digits and an expiry date four, so finding one proves little. There are three sound checks. A
+//! test uses the strictest that applies:
 //!
-//! - Where the same run gives the same bytes, nothing is searched at all: two runs that differ in nothing but their secrets
-//!   must show the same ([`assert_tells_no_difference`]). That finds every form of a leak, a hash as well, and has no chance in
-//!   it.
-//! - A page of text in which they cannot stand for another reason must not hold them as whole words
+//! - If the output of a run is reproducible, two runs that differ only in their secrets must have the same output
+//!   ([`assert_independent_of_secrets`]). This finds every form of a leak, even a hash, without any search.
+//! - Text that cannot contain the digits for another reason must not contain them as whole words
 //!   ([`Canaries::assert_absent`]).
-//! - Elsewhere (times, ports, pages of a database) the same is run with several sets. What leaks is found in each run; what
-//!   comes up by chance is not ([`assert_leaks_in_no_run`]).
+//! - Other output (times, ports, database pages) is collected from several runs with different sets. A leak is found in every
+//!   run, a coincidence is not ([`assert_no_leak_in_runs`]).
 
 mod canaries;
 mod memory;
@@ -36,5 +35,5 @@ pub use canaries::Canaries;
 pub use memory::Hidden;
 #[cfg(target_os = "linux")]
 pub use memory::copies_in_memory;
-pub use runs::{assert_leaks_in_no_run, assert_tells_no_difference};
+pub use runs::{assert_independent_of_secrets, assert_no_leak_in_runs};
 pub use sighting::{Sighting, has_word};

@@ -1,14 +1,14 @@
-//! A text as it stands, and as somebody would have it who undoes one or two encodings.
+//! A text, and its decodings by one or two encodings.
 
-/// What comes out of the bytes when something is decoded.
+/// The bytes after decoding.
 pub(crate) struct Reading {
-    /// Which decodings, the first to be undone last: `hex of escaped`.
+    /// The decodings. `hex of escaped` is hex decoded after escapes were decoded.
     pub(crate) form: String,
     pub(crate) text: Vec<u8>,
 }
 
 impl Reading {
-    /// The bytes themselves, and every reading of them that differs.
+    /// The bytes themselves, and every decoding that differs from them.
     pub(crate) fn all(bytes: &[u8]) -> Vec<Self> {
         let mut all = vec![Self { form: "plain".to_owned(), text: bytes.to_vec() }];
         let decoded = |form: &str, text: &[u8]| -> Vec<Self> {
@@ -26,7 +26,7 @@ impl Reading {
     }
 }
 
-/// Gives nothing where it has nothing to decode.
+/// Returns `None` if there is nothing to decode.
 type Decode = fn(&[u8]) -> Option<Vec<u8>>;
 
 const DECODERS: [(&str, Decode); 7] = [
@@ -39,7 +39,7 @@ const DECODERS: [(&str, Decode); 7] = [
     ("utf-16", utf_16),
 ];
 
-/// Rewrites what begins with this byte and what `read` recognises: how many bytes it takes, and the character it stands for.
+/// Replaces each sequence that begins with this byte and that `read` recognizes. `read` returns its length and its character.
 fn rewrite(text: &[u8], first: u8, read: impl Fn(&[u8]) -> Option<(usize, u32)>) -> Option<Vec<u8>> {
     let mut written = Vec::with_capacity(text.len());
     let mut is_changed = false;
@@ -58,7 +58,7 @@ fn rewrite(text: &[u8], first: u8, read: impl Fn(&[u8]) -> Option<(usize, u32)>)
     is_changed.then_some(written)
 }
 
-/// Of JSON and of Rust: `\u0034`, `\u{34}`, `\x34`, `\"`.
+/// Escapes of JSON and Rust: `\u0034`, `\u{34}`, `\x34`, `\"`.
 fn escapes(text: &[u8]) -> Option<Vec<u8>> {
     rewrite(text, b'\\', |text| match text.get(1)? {
         b'u' if text.get(2) == Some(&b'{') => {
@@ -91,7 +91,7 @@ fn number(digits: &[u8], radix: u32) -> Option<u32> {
     u32::from_str_radix(str::from_utf8(digits).ok()?, radix).ok()
 }
 
-/// Every run of its letters, of either alphabet, from each place at which one could have begun.
+/// Decodes every run of base64 letters, of both alphabets, from each of the four possible offsets.
 fn base64(text: &[u8]) -> Option<Vec<u8>> {
     decoded_runs(
         text,
@@ -135,14 +135,14 @@ fn hex(text: &[u8]) -> Option<Vec<u8>> {
         }
     };
     let mut decoded = Vec::new();
-    // As it stands too, because a space may be the end of a word.
+    // The text itself is decoded too, because a space may be the end of a word.
     for text in [text, &joined] {
         decoded.extend(decoded_runs(text, 6, |byte| byte.is_ascii_hexdigit(), run).unwrap_or_default());
     }
     (!decoded.is_empty()).then_some(decoded)
 }
 
-/// Without what may stand before and between two bytes in hexadecimal.
+/// Removes prefixes and separators of hexadecimal bytes.
 fn without_marks(text: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -169,7 +169,7 @@ fn decoded_runs(
     (!decoded.is_empty()).then_some(decoded)
 }
 
-/// As the `Debug` of bytes writes them, on one line or one below the other.
+/// Decodes lists of bytes as `Debug` writes them, on one line or over several.
 fn list_of_bytes(text: &[u8]) -> Option<Vec<u8>> {
     let belongs = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b',' | b' ' | b'\n');
     let mut decoded = Vec::new();
@@ -186,12 +186,12 @@ fn list_of_bytes(text: &[u8]) -> Option<Vec<u8>> {
     (!decoded.is_empty()).then_some(decoded)
 }
 
-/// Letters with a zero between them, in either order.
+/// Decodes letters that alternate with zeros, in both byte orders.
 fn utf_16(text: &[u8]) -> Option<Vec<u8>> {
     let mut decoded = Vec::new();
     let mut length = 0;
     for pair in text.windows(2) {
-        // At the second byte of a letter the windows are out of step; what they add there is nothing.
+        // The window that begins at the zero byte of a letter adds nothing.
         if pair[0].is_ascii_graphic() && pair[1] == 0 {
             decoded.push(pair[0]);
             length = 0;
@@ -204,5 +204,5 @@ fn utf_16(text: &[u8]) -> Option<Vec<u8>> {
     decoded.iter().any(|byte| *byte != END_OF_RUN).then_some(decoded)
 }
 
-/// No letter and no digit, so that a word ends there.
+/// Neither a letter nor a digit, so it ends a word.
 const END_OF_RUN: u8 = 0xff;

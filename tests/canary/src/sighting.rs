@@ -3,15 +3,15 @@ use std::fmt;
 use crate::Canaries;
 use crate::reading::Reading;
 
-/// A secret that is where it must not be.
+/// A secret found where it must not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sighting {
-    /// Which one: `card`, `cvv`, `expiry`, `account` or `key`.
+    /// `card`, `cvv`, `expiry`, `account` or `key`.
     pub secret: &'static str,
-    /// How it is written, such as `base64` or `hex of escaped`.
+    /// How it is encoded, such as `base64` or `hex of escaped`.
     pub form: String,
-    /// What stands around it.
+    /// The text around it.
     pub excerpt: String,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for Sighting {
 }
 
 impl Sighting {
-    /// Whether it is of a secret so short that it may stand there by chance.
+    /// Whether the secret is so short that it may occur by chance.
     pub(crate) fn may_be_chance(&self) -> bool {
         matches!(self.secret, "cvv" | "expiry")
     }
@@ -34,8 +34,8 @@ pub(crate) fn list(sightings: &[Sighting]) -> String {
     lines.join("\n")
 }
 
-/// Of a long secret also every part of ten characters counts, in any case and with separators between any of them; a short
-/// one counts where it is a whole word. The card number is also looked for as the integer that it is.
+/// Finds every secret in the bytes and their decodings. A long secret counts if ten consecutive characters of it are there, in
+/// any case and with any separators; a short one only as a whole word. The card number is also searched for as an integer.
 pub(crate) fn all(canaries: &Canaries, bytes: &[u8]) -> Vec<Sighting> {
     let long = [("card", canaries.card()), ("account", canaries.account()), ("key", canaries.key())];
     let long = long.map(|(name, secret)| (name, Parts::of(secret)));
@@ -80,10 +80,10 @@ pub(crate) fn all(canaries: &Canaries, bytes: &[u8]) -> Vec<Sighting> {
     found
 }
 
-/// The parts of a secret that are long enough not to come up by chance.
+/// The parts of a secret that are long enough not to occur by chance.
 struct Parts {
     lower: Vec<u8>,
-    /// For each pair of bytes whether a part begins with it.
+    /// For each pair of bytes, whether a part begins with it.
     begins: Vec<bool>,
 }
 
@@ -112,14 +112,14 @@ fn pair(bytes: &[u8]) -> usize {
     usize::from(bytes[0].to_ascii_lowercase()) << 8 | usize::from(bytes[1].to_ascii_lowercase())
 }
 
-/// Whether the text holds this as a word of its own: how a short secret is told from digits of something longer.
+/// Whether the text contains this as a whole word. Distinguishes a short secret from digits of a longer number.
 pub fn has_word(text: &str, word: &str) -> bool {
     find_word(text.as_bytes(), word).is_some()
 }
 
 fn find_word(text: &[u8], word: &str) -> Option<usize> {
     let is_outside = |at: Option<usize>| {
-        at.and_then(|at| text.get(at)).is_none_or(|beside| !beside.is_ascii_alphanumeric())
+        at.and_then(|at| text.get(at)).is_none_or(|neighbor| !neighbor.is_ascii_alphanumeric())
     };
     let mut from = 0;
     while let Some(at) = find(&text[from..], word.as_bytes()) {
@@ -136,7 +136,7 @@ fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     text.windows(needle.len()).position(|window| window[0] == needle[0] && window == needle)
 }
 
-/// What people and formats put between the digits of a number.
+/// Removes the separators that people and formats put between digits.
 fn without_separators(text: &[u8]) -> Vec<u8> {
     let is_separator = |byte: &u8| {
         matches!(

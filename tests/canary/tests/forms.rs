@@ -1,4 +1,4 @@
-//! Is a secret found in whatever form somebody plants it?
+//! Is a secret found in every form?
 
 use payments_canary::Canaries;
 
@@ -29,8 +29,8 @@ fn spaced(text: &str, length: usize, separator: &str) -> String {
     groups.join(separator)
 }
 
-/// Forms in which any secret is found.
-const OF_ANY: [Form; 22] = [
+/// Forms in which every secret is found.
+const FORMS_OF_ALL: [Form; 22] = [
     ("plain", str::to_owned),
     ("percent-encoded", |text| each_byte(text, |byte| format!("%{byte:02X}")).concat()),
     ("percent-encoded twice", |text| each_byte(text, |byte| format!("%25{byte:02x}")).concat()),
@@ -51,23 +51,23 @@ const OF_ANY: [Form; 22] = [
     ("hex with spaces", |text| each_byte(text, |byte| format!("{byte:02x}")).join(" ")),
     ("hex with marks", |text| format!("[{}]", each_byte(text, |byte| format!("0x{byte:02x}")).join(", "))),
     ("list of bytes", |text| format!("{:?}", text.as_bytes())),
-    ("list of bytes, one below the other", |text| format!("{:#?}", text.as_bytes())),
+    ("list of bytes, on several lines", |text| format!("{:#?}", text.as_bytes())),
     ("utf-16", |text| each_byte(text, |byte| format!("{}\0", char::from(byte))).concat()),
 ];
 
-/// Forms of long ones alone: three digits with a space between them stand everywhere.
-const OF_LONG: [Form; 8] = [
+/// Forms in which only long secrets are found, because three digits with a space between them occur everywhere.
+const FORMS_OF_LONG: [Form; 8] = [
     ("groups of four", |text| spaced(text, 4, " ")),
     ("groups with hyphens", |text| spaced(text, 4, "-")),
     ("groups with dots", |text| spaced(text, 3, ".")),
-    ("every character by itself", |text| spaced(text, 1, " ")),
+    ("single characters", |text| spaced(text, 1, " ")),
     ("groups, percent-encoded", |text| spaced(text, 4, "%20")),
     ("within a word", |text| format!("x{text}y")),
     ("cut off", |text| text[..12].to_owned()),
     ("without its beginning", |text| text[text.len() - 12..].to_owned()),
 ];
 
-/// Every form stands among what no search may stumble over.
+/// The form within text that contains incomplete encodings.
 fn planted(form: &str) -> String {
     format!("a 502 at 127.0.0.1:40123, {{\"a\":[1, 2]}} %zz \\q & \\u12 {form} \\ 0x1 %2 &#; ==")
 }
@@ -79,8 +79,8 @@ fn every_secret_is_found_in_every_form() {
         assert_eq!(canaries.sightings(planted("").as_bytes()), []);
         let long = [("card", canaries.card()), ("account", canaries.account()), ("key", canaries.key())];
         let short = [("cvv", canaries.cvv()), ("expiry", canaries.expiry())];
-        let of_any = long.iter().chain(&short).flat_map(|secret| OF_ANY.map(|form| (*secret, form)));
-        let of_long = long.iter().flat_map(|secret| OF_LONG.map(|form| (*secret, form)));
+        let of_any = long.iter().chain(&short).flat_map(|secret| FORMS_OF_ALL.map(|form| (*secret, form)));
+        let of_long = long.iter().flat_map(|secret| FORMS_OF_LONG.map(|form| (*secret, form)));
         for ((name, secret), (form, write)) in of_any.chain(of_long) {
             let text = planted(&write(secret));
             let found = canaries.sightings(text.as_bytes());
@@ -91,7 +91,7 @@ fn every_secret_is_found_in_every_form() {
 }
 
 #[test]
-fn an_expiry_is_found_as_people_write_it() {
+fn expiry_is_found_as_people_write_it() {
     let canaries = Canaries::set(0);
     for text in ["11/37", "11-37", "11 / 37", "11/2037", "2037-11", "11\\/37", "11%2f37"] {
         let found = canaries.sightings(planted(text).as_bytes());
@@ -100,7 +100,7 @@ fn an_expiry_is_found_as_people_write_it() {
 }
 
 #[test]
-fn a_card_number_is_found_as_an_integer() {
+fn card_number_is_found_as_integer() {
     let canaries = Canaries::set(0);
     let integer: u64 = canaries.card().parse().expect("digits");
     for bytes in [integer.to_le_bytes(), integer.to_be_bytes()] {
@@ -110,7 +110,7 @@ fn a_card_number_is_found_as_an_integer() {
 }
 
 #[test]
-fn what_may_be_shown_is_no_sighting() {
+fn masked_values_are_not_sightings() {
     let canaries = Canaries::set(0);
     for text in ["************8794", "visa ending 8794", "x917", "9170", "a917b", "1137000", "4929 8794"] {
         assert_eq!(canaries.sightings(text.as_bytes()), [], "{text}");
@@ -119,12 +119,12 @@ fn what_may_be_shown_is_no_sighting() {
 
 #[test]
 #[should_panic(expected = "secrets in the log:\n  cvv, plain: code 917")]
-fn the_assertion_names_what_it_found_and_where() {
+fn assertion_names_the_secret_and_the_place() {
     Canaries::set(0).assert_absent("the log", b"code 917");
 }
 
 #[test]
 #[should_panic(expected = "the log is empty")]
-fn an_empty_page_proves_nothing() {
+fn empty_text_is_an_error() {
     Canaries::set(0).assert_absent("the log", b"");
 }

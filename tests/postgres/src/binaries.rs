@@ -3,7 +3,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The machine's PostgreSQL.
+/// The PostgreSQL binaries installed on the machine.
 #[derive(Clone, Debug)]
 pub struct Binaries {
     folder: PathBuf,
@@ -11,7 +11,7 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// Those of the path, or the newest of those that Debian puts aside.
+    /// Finds the binaries on the `PATH`, or the newest version in Debian's folder.
     pub fn find() -> Option<Self> {
         let of_path = env::var_os("PATH").map(|path| env::split_paths(&path).collect::<Vec<_>>());
         let mut candidates = of_path.unwrap_or_default();
@@ -26,7 +26,7 @@ impl Binaries {
         candidates.into_iter().find_map(Self::in_folder)
     }
 
-    /// Such as `15.18`.
+    /// The version, such as `15.18`.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -40,8 +40,8 @@ impl Binaries {
     }
 
     fn in_folder(folder: PathBuf) -> Option<Self> {
-        let is_there = |name: &str| folder.join(name).is_file();
-        if !is_there("initdb") || !is_there("postgres") {
+        let exists = |name: &str| folder.join(name).is_file();
+        if !exists("initdb") || !exists("postgres") {
             return None;
         }
         let version = version_of(&folder.join("postgres"))?;
@@ -49,7 +49,7 @@ impl Binaries {
     }
 }
 
-/// Out of `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`.
+/// Parses `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`.
 fn version_of(postgres: &Path) -> Option<String> {
     let output = Command::new(postgres).arg("--version").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

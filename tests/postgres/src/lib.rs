@@ -1,18 +1,17 @@
-//! A PostgreSQL server of a test's own: a real one, out of the binaries that the machine has.
+//! A real PostgreSQL server for one test, from the binaries installed on the machine.
 //!
 //! ```no_run
 //! let Some(server) = payments_postgres_for_tests::Server::start() else { return };
 //! println!("{}", server.url());
 //! ```
 //!
-//! - A server listens on a Unix socket in a folder of its own under the temporary folder, with `fsync` on. Its data are a
-//!   copy of a folder that `initdb` has filled once and that stays in the target folder, so that a start costs tenths of a
-//!   second.
-//! - As root it runs as the user `nobody`, because PostgreSQL refuses root.
-//! - It is gone with its folder when [`Server`] is dropped **and when the test process dies of whatever**: a shell that is
-//!   in no process group of the test's stands over it, and ends it when its pipe to the test closes.
-//! - A machine without PostgreSQL gives [`None`], but where the environment says `CI=true` that is a failure: a test that
-//!   is skipped must be seen. `cargo xtask test` says which stores it has covered.
+//! - The server listens on a Unix socket in its own temporary folder, with `fsync` on. Its data directory is a copy of a
+//!   template that `initdb` creates once in the target folder, so that a start takes only tenths of a second.
+//! - If the test runs as root, the server runs as the user `nobody`, because PostgreSQL refuses to run as root.
+//! - The server ends and its folder is removed when [`Server`] is dropped, **and also when the test process dies for any
+//!   reason**: a shell in another process group supervises it and stops it when the pipe from the test closes.
+//! - Without PostgreSQL, [`Server::start`] returns [`None`]. With `CI=true` it panics instead, so that no test is skipped
+//!   unnoticed. `cargo xtask test` reports which stores it covered.
 
 mod binaries;
 #[cfg(unix)]

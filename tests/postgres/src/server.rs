@@ -14,36 +14,36 @@ use tempfile::TempDir;
 use crate::Binaries;
 use crate::template::{ServerUser, copy_to};
 
-/// A running server with one empty database. Dropping it ends it and removes its folder.
+/// A running server with one empty database. Dropping it stops the server and removes its folder.
 #[derive(Debug)]
 pub struct Server {
     folder: PathBuf,
     user: ServerUser,
     port: u16,
     shell: Child,
-    orders: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
+    commands: Option<ChildStdin>,
+    replies: BufReader<ChildStdout>,
 }
 
-/// What differs from PostgreSQL's defaults: lines of `postgresql.conf`.
+/// Names and values for `postgresql.conf` that differ from PostgreSQL's defaults.
 pub type Settings<'a> = &'a [(&'a str, &'a str)];
 
 /// How a server is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shutdown {
-    /// As if it had crashed: nothing is ended in order, and the next start recovers.
+    /// Like a crash: the server stops without cleaning up, and recovers at the next start.
     Immediate,
-    /// Connections are ended, and what is in the middle of a transaction is undone.
+    /// Connections are closed, and open transactions are rolled back.
     Fast,
 }
 
 impl Server {
-    /// A server with the default settings, or `None` on a machine without PostgreSQL.
+    /// Starts a server with the default settings. Returns `None` on a machine without PostgreSQL.
     ///
     /// # Panics
     ///
-    /// If it does not start; and if there is no PostgreSQL where `CI=true`.
+    /// If the server does not start, or if PostgreSQL is missing and `CI=true`.
     pub fn start() -> Option<Self> {
         Self::start_with(&[])
     }
@@ -52,8 +52,8 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// As [`start`](Self::start).
-    #[allow(clippy::print_stderr, reason = "a test that shows nothing says so")]
+    /// Like [`start`](Self::start).
+    #[allow(clippy::print_stderr, reason = "a skipped test must be visible")]
     pub fn start_with(settings: Settings<'_>) -> Option<Self> {
         let Some(binaries) = Binaries::find() else {
             assert!(env::var_os("CI").is_none_or(|value| value != "true"), "no PostgreSQL is installed");
@@ -66,66 +66,66 @@ impl Server {
         )
     }
 
-    /// How to reach its database, over its Unix socket, as its superuser.
+    /// The URL of the database, over the Unix socket, as superuser.
     ///
     /// # Panics
     ///
-    /// If the temporary folder's name is no text.
+    /// If the path of the temporary folder is not UTF-8.
     pub fn url(&self) -> String {
-        let folder = self.folder.to_str().expect("the temporary folder's name is a text");
+        let folder = self.folder.to_str().expect("the path of the temporary folder is UTF-8");
         format!("postgres://postgres@{}:{}/postgres", folder.replace('/', "%2F"), self.port)
     }
 
-    /// Where its socket is.
+    /// The path of the Unix socket.
     pub fn socket(&self) -> PathBuf {
         self.folder.join(format!(".s.PGSQL.{}", self.port))
     }
 
-    /// The port of its socket's name, and of 127.0.0.1 once its `listen_addresses` say so.
+    /// The port in the socket's name. Also the port on 127.0.0.1, if `listen_addresses` contains it.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Writes a file into its folder of data, which only the server may read. Most count from the next start.
+    /// Writes a file into the data directory that only the server may read. Most files take effect at the next start.
     ///
     /// # Panics
     ///
-    /// If it cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, name: &str, text: &str) {
         let path = self.folder.join("data").join(name);
         let written = fs::write(&path, text)
             .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o600)))
             .and_then(|()| self.user.own(&path));
-        written.expect("the folder of data can be written");
+        written.expect("the data directory is writable");
     }
 
-    /// Stops it and waits until it is gone.
+    /// Stops the server and waits until it has ended.
     ///
     /// # Panics
     ///
-    /// If it cannot be stopped.
+    /// If the server cannot be stopped.
     pub fn stop(&mut self, how: Shutdown) {
-        let order = match how {
+        let signal = match how {
             Shutdown::Immediate => "QUIT",
             Shutdown::Fast => "INT",
         };
-        self.order(order).expect("it can be stopped");
+        self.command(signal).expect("the server stops");
     }
 
-    /// Starts it again, and waits until it answers.
+    /// Starts the server again and waits until it accepts connections.
     ///
     /// # Panics
     ///
-    /// If it does not start.
+    /// If the server does not start.
     pub fn start_again(&mut self) {
-        self.order("START").and_then(|()| self.wait_until_ready()).expect("it starts again");
+        self.command("START").and_then(|()| self.wait_until_ready()).expect("the server starts again");
     }
 
     fn start_of(binaries: &Binaries, settings: Settings<'_>) -> io::Result<Self> {
-        // The shell removes it, which outlives this process.
+        // The shell removes the folder, because it outlives this process.
         let folder = tempfile::Builder::new().prefix("postgres-").tempdir().map(TempDir::keep)?;
         let user = ServerUser::of_this_process(&folder)?;
-        // Free at this moment, and only taken by a server that is told to listen there.
+        // Free now. Only a server with `listen_addresses` uses it as a TCP port.
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let configuration = configuration(&folder, port, settings);
         let prepared = copy_to(&folder.join("data"), binaries, user)
@@ -146,24 +146,24 @@ impl Server {
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let mut shell = user.run(&mut command).spawn()?;
-        let orders = shell.stdin.take();
-        let answers = BufReader::new(shell.stdout.take().expect("it is piped"));
-        let mut this = Self { folder, user, port, shell, orders, answers };
-        this.order("START")?;
+        let commands = shell.stdin.take();
+        let replies = BufReader::new(shell.stdout.take().expect("stdout is piped"));
+        let mut this = Self { folder, user, port, shell, commands, replies };
+        this.command("START")?;
         this.wait_until_ready()?;
         Ok(this)
     }
 
-    fn order(&mut self, order: &str) -> io::Result<()> {
-        let orders = self.orders.as_mut().expect("it is open until this is dropped");
-        writeln!(orders, "{order}")?;
-        orders.flush()?;
-        let mut answer = String::new();
-        self.answers.read_line(&mut answer)?;
-        if answer == "done\n" { Ok(()) } else { Err(io::Error::other("its shell has ended")) }
+    fn command(&mut self, command: &str) -> io::Result<()> {
+        let commands = self.commands.as_mut().expect("the pipe is open until the server is dropped");
+        writeln!(commands, "{command}")?;
+        commands.flush()?;
+        let mut reply = String::new();
+        self.replies.read_line(&mut reply)?;
+        if reply == "done\n" { Ok(()) } else { Err(io::Error::other("the shell has ended")) }
     }
 
-    /// As `pg_ctl` does it.
+    /// Reads the status file, like `pg_ctl`.
     fn wait_until_ready(&self) -> io::Result<()> {
         let began = Instant::now();
         while began.elapsed() < LONGEST_START {
@@ -174,13 +174,13 @@ impl Server {
             thread::sleep(Duration::from_millis(5));
         }
         let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-        Err(io::Error::other(format!("it is not ready in time:\n{log}")))
+        Err(io::Error::other(format!("the server is not ready in time:\n{log}")))
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        drop(self.orders.take());
+        drop(self.commands.take());
         let _ = self.shell.wait();
     }
 }
@@ -194,7 +194,7 @@ fn configuration(folder: &Path, port: u16, settings: Settings<'_>) -> String {
         ("shared_buffers", "16MB"),
         ("max_wal_size", "64MB"),
         ("fsync", "on"),
-        // What runs seldom would only disturb.
+        // It would start at unpredictable times.
         ("autovacuum", "off"),
     ];
     let lines = own.iter().chain(settings).map(|(name, value)| format!("{name} = '{value}'\n"));
@@ -203,7 +203,7 @@ fn configuration(folder: &Path, port: u16, settings: Settings<'_>) -> String {
 
 const LONGEST_START: Duration = Duration::from_mins(1);
 
-/// Serves orders until its input ends, which it does when this process ends, however that happens.
+/// Executes commands until its input ends, which happens whenever this process ends.
 const SHELL: &str = r#"
 postgres=$1 folder=$2 server=
 stop() {
@@ -213,10 +213,10 @@ stop() {
         server=
     fi
 }
-while read -r order; do
-    case $order in
+while read -r command; do
+    case $command in
         START) "$postgres" -D "$folder/data" </dev/null >>"$folder/log" 2>&1 & server=$! ;;
-        *) stop "$order" ;;
+        *) stop "$command" ;;
     esac
     echo done
 done

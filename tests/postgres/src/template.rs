@@ -8,13 +8,13 @@ use std::process::{Command, Stdio};
 
 use crate::Binaries;
 
-/// Whom the server runs as: nobody, if this is root.
+/// The user that the server runs as: `nobody`, if this process runs as root.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerUser(Option<(u32, u32)>);
 
 impl ServerUser {
     pub(crate) fn of_this_process(folder: &Path) -> io::Result<Self> {
-        // What this process has just made is its user's.
+        // This process has just created the folder, so its owner is the current user.
         let is_root = fs::metadata(folder)?.uid() == 0;
         Ok(Self(is_root.then_some((NOBODY, NOBODY))))
     }
@@ -33,21 +33,21 @@ impl ServerUser {
 
 const NOBODY: u32 = 65_534;
 
-/// Puts the data of a fresh server into `data`, which is not there yet, as that user's.
+/// Creates `data` with the data of a fresh server, owned by this user.
 pub(crate) fn copy_to(data: &Path, binaries: &Binaries, user: ServerUser) -> io::Result<()> {
     let template = target_folder().join(format!("postgres-{}", binaries.version()));
     let lock = File::create(template.with_extension("lock"))?;
     lock.lock()?;
     if !template.exists() {
-        // Where another user may go, which the target folder need not be.
+        // The other user may have no access to the target folder.
         let scratch = tempfile::Builder::new().prefix("postgres-").tempdir()?;
         user.own(scratch.path())?;
         let fresh = scratch.path().join("data");
         initdb(&fresh, binaries, user)?;
-        let half = template.with_extension("half");
-        let _ = fs::remove_dir_all(&half);
-        copy(&fresh, &half, &|_| Ok(()))?;
-        fs::rename(&half, &template)?;
+        let partial = template.with_extension("partial");
+        let _ = fs::remove_dir_all(&partial);
+        copy(&fresh, &partial, &|_| Ok(()))?;
+        fs::rename(&partial, &template)?;
     }
     drop(lock);
     copy(&template, data, &|path| user.own(path))
@@ -92,7 +92,7 @@ fn copy(from: &Path, to: &Path, then: &impl Fn(&Path) -> io::Result<()>) -> io::
     Ok(())
 }
 
-/// That of the build this program is of, which is cleaned when it is.
+/// The target folder of this build, so that cleaning the build removes the template too.
 fn target_folder() -> PathBuf {
     let program = env::current_exe().unwrap_or_default();
     let target = program.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());

@@ -3,27 +3,27 @@ use std::fmt;
 use payments_core::{OperationName, Outcome};
 use payments_fake::{FaultKind, Phase};
 
-/// What decided how a call went: the one thing that went wrong on its way, if anything did.
+/// The cause of how a call ended: the one thing that went wrong, if anything did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Cause {
-    /// Nothing.
-    Calm,
+    /// Nothing went wrong.
+    Nothing,
     /// A fault of the fake service.
     Gateway(Symptom, Moment),
     /// A fault between the client and the fake service.
     Wire(WireFault),
-    /// A gate held the request or its answer for a while.
+    /// A gate held the request or its response for a while.
     Held(Moment),
-    /// The clock jumped while the call was under way.
+    /// The clock jumped during the call.
     Jumped,
     /// The request could not be built: nothing was sent.
     Local,
     /// Several of these.
-    Tangled,
+    Several,
 }
 
-/// What the fake service shows the client: [`FaultKind`] without its figures, but for the HTTP status.
+/// What the client sees of a service fault: [`FaultKind`] without its parameters, except the HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each is the `FaultKind` of its name")]
@@ -51,51 +51,51 @@ pub enum Moment {
     Late,
 }
 
-/// What can go wrong between the client and the service that the fake's own faults do not show.
+/// A fault between the client and the service that the fake's own faults cannot show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum WireFault {
     /// The name does not resolve.
     Unresolved,
-    /// Nobody listens.
+    /// No server listens.
     Unreachable,
     /// The TLS handshake fails.
     TlsFailed,
-    /// No connection stands when the connect deadline ends.
+    /// No connection is established by the connect deadline.
     ConnectStall,
-    /// A pooled connection is found dead before the request was taken.
+    /// A pooled connection is found dead before the request is written.
     PoolDead,
-    /// The transport is shut down before the request was taken.
+    /// The transport is shut down before the request is written.
     ShutDown,
-    /// The request is lost after its first byte was written.
+    /// The request is lost after its first byte is written.
     RequestLost,
-    /// The service answers, and the answer is lost.
-    AnswerLost,
-    /// The answer breaks off.
-    AnswerCut,
-    /// The transport ignores its deadline and reports what is true, but later.
-    LateEvidence,
-    /// The request is sent, and the transport never comes back.
-    Deaf,
-    /// The request is not sent, and the transport never comes back.
-    Mute,
-    /// The request reaches the service later, whether the client still waits or not.
-    Adrift,
-    /// The answer comes in a content coding that nobody asked for.
+    /// The service responds, and the response is lost.
+    ResponseLost,
+    /// The response is cut off.
+    ResponseCut,
+    /// The transport ignores its deadline and reports the true result later.
+    ReportsLate,
+    /// The request is sent, and the transport never returns.
+    HangsAfterSending,
+    /// The request is not sent, and the transport never returns.
+    HangsBeforeSending,
+    /// The request reaches the service later, even if the client no longer waits.
+    DeliveredLater,
+    /// The response has a content coding that the client did not accept.
     Encoded,
-    /// The answer is larger than the cap, which the transport ignores.
+    /// The response is larger than the cap, and the transport ignores the cap.
     Oversized,
-    /// Something on the way puts the answer's body under this HTTP status.
-    Misfiled(u16),
-    /// The answer of a success has another `status_code`.
-    Recoded,
-    /// The answer of a success says that it is `pending`.
+    /// An intermediary changes the HTTP status to this one and keeps the body.
+    OtherHttpStatus(u16),
+    /// A success response has another `status_code`.
+    OtherStatusCode,
+    /// A success response has the status `pending`.
     Pending,
-    /// The service's disk fails after the commit, and it closes the connection.
+    /// The service's disk fails after the commit, and the service closes the connection.
     NotDurable,
 }
 
-/// How a call ended, as its caller sees it.
+/// How a call ended for its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Ending {
@@ -103,7 +103,7 @@ pub enum Ending {
     Succeeded,
     /// With an error of this outcome.
     Rejected,
-    /// With an error of this outcome; a lookup, with an error that is no rejection.
+    /// With an error of this outcome; for a lookup, with an error that is not a rejection.
     NotProcessed,
     /// With an error of this outcome.
     Unknown,
@@ -112,13 +112,13 @@ pub enum Ending {
 }
 
 impl Cause {
-    /// Every single thing that can be made to go wrong with an operation.
+    /// Every single cause that can be set for an operation.
     pub fn all() -> impl Iterator<Item = Self> {
         let moments = [Moment::BeforeCommit, Moment::AfterCommit, Moment::Late];
         let gateway = Symptom::ALL.into_iter().filter(|symptom| *symptom != Symptom::Refuse);
         let gateway =
             gateway.flat_map(move |symptom| moments.into_iter().map(move |at| Self::Gateway(symptom, at)));
-        [Self::Calm, Self::Gateway(Symptom::Refuse, Moment::BeforeCommit)]
+        [Self::Nothing, Self::Gateway(Symptom::Refuse, Moment::BeforeCommit)]
             .into_iter()
             .chain(gateway)
             .chain(WireFault::ALL.into_iter().map(Self::Wire))
@@ -130,7 +130,7 @@ impl Cause {
             ])
     }
 
-    /// Whether no byte of the request reached anybody, and the transport can prove it.
+    /// Whether no byte of the request was sent, and the transport can prove it.
     pub(crate) fn is_before_the_first_byte(self) -> bool {
         match self {
             Self::Gateway(symptom, _) => symptom == Symptom::Refuse,
@@ -139,19 +139,19 @@ impl Cause {
         }
     }
 
-    /// Whether it makes the service answer no on top of a charge. No client can know better: the fake documents it of
-    /// [`FaultKind::Status`], and a proxy's page under a refusing status is the same lie.
+    /// Whether it makes the service respond with a rejection although it charged. No client can detect this: the fake
+    /// documents it for [`FaultKind::Status`], and a proxy's page with such a status has the same effect.
     ///
-    /// Only where the table of outcomes calls the answer rejected: after any other, such as 408, 409 or 425, a client that
-    /// says so is wrong by itself.
-    pub(crate) fn is_a_lie(self) -> bool {
+    /// This includes only the statuses for which the outcome table says rejected. After another one, such as 408, 409 or 425, a
+    /// client that reports a rejection has a bug.
+    pub(crate) fn is_false_rejection(self) -> bool {
         let Self::Gateway(Symptom::Status(_) | Symptom::Html(_), moment) = self else { return false };
         moment != Moment::BeforeCommit && matches!(self.endings_of_a_payment().must, [Ending::Rejected])
     }
 
-    /// The endings that a call of this operation can have, the abandoned one aside, which is always possible.
+    /// The endings that a call of this operation can have, except `Abandoned`, which is always possible.
     ///
-    /// Written by hand from the table of outcomes and not computed by the code that it judges.
+    /// Written by hand from the outcome table, independent of the code that it checks.
     pub fn endings(self, operation: OperationName) -> Endings {
         if operation.moves_money() { self.endings_of_a_payment() } else { self.endings_of_a_lookup() }
     }
@@ -159,12 +159,12 @@ impl Cause {
     fn endings_of_a_payment(self) -> Endings {
         use Ending::{NotProcessed, Rejected, Succeeded, Unknown};
         let must: &[Ending] = match self {
-            Self::Calm | Self::Wire(WireFault::Misfiled(202)) => &[Succeeded, Rejected],
+            Self::Nothing | Self::Wire(WireFault::OtherHttpStatus(202)) => &[Succeeded, Rejected],
             cause if cause.is_before_the_first_byte() => &[NotProcessed],
             Self::Local => return Endings::NONE,
             Self::Gateway(symptom, moment) => match (symptom, moment) {
                 (Symptom::Status(200 | 400 | 402 | 404 | 429) | Symptom::Html(404), _) => &[Rejected],
-                // Of an incomplete answer the status alone is read.
+                // Only the status of an incomplete response is read.
                 (Symptom::Truncate, _) | (Symptom::Drip, Moment::BeforeCommit | Moment::Late) => {
                     &[Rejected, Unknown]
                 }
@@ -175,18 +175,18 @@ impl Cause {
                 _ => &[Unknown],
             },
             Self::Wire(fault) => match fault {
-                WireFault::AnswerCut
-                | WireFault::Recoded
+                WireFault::ResponseCut
+                | WireFault::OtherStatusCode
                 | WireFault::Pending
                 | WireFault::Encoded
                 | WireFault::Oversized
-                | WireFault::Misfiled(400) => &[Rejected, Unknown],
-                WireFault::LateEvidence | WireFault::Adrift => &[Succeeded, Rejected, Unknown],
+                | WireFault::OtherHttpStatus(400) => &[Rejected, Unknown],
+                WireFault::ReportsLate | WireFault::DeliveredLater => &[Succeeded, Rejected, Unknown],
                 _ => &[Unknown],
             },
             Self::Held(_) => &[Succeeded, Rejected, Unknown],
             Self::Jumped => return Endings { must: &[Succeeded, Rejected, Unknown], may: &[NotProcessed] },
-            Self::Tangled => return Endings::ANY,
+            Self::Several => return Endings::ANY,
         };
         Endings { must, may: &[] }
     }
@@ -194,15 +194,15 @@ impl Cause {
     fn endings_of_a_lookup(self) -> Endings {
         use Ending::{NotProcessed, Rejected, Succeeded, Unknown};
         let must: &[Ending] = match self {
-            Self::Calm | Self::Wire(WireFault::Misfiled(202)) => &[Succeeded, Rejected],
+            Self::Nothing | Self::Wire(WireFault::OtherHttpStatus(202)) => &[Succeeded, Rejected],
             Self::Local => &[NotProcessed],
             Self::Gateway(symptom, moment) => match (symptom, moment) {
-                // A redirect is not followed and not asked again, and a stalled look-up has no time left for another.
+                // A redirect is neither followed nor retried, and a stalled lookup has no time left for a retry.
                 (Symptom::Status(302) | Symptom::Stall, _) | (Symptom::Delay, Moment::Late) => {
                     &[NotProcessed]
                 }
                 (Symptom::Status(200 | 400 | 402 | 404 | 409) | Symptom::Html(402..=404), _) => &[Rejected],
-                // Asked again a moment later, but a pause may leave too little time for the next answer.
+                // Retried after a pause, which may leave too little time for the next response.
                 (Symptom::Status(408 | 425 | 429), _) => {
                     return Endings { must: &[Succeeded, Rejected], may: &[NotProcessed] };
                 }
@@ -210,12 +210,14 @@ impl Cause {
                 _ => &[Succeeded, Rejected, NotProcessed],
             },
             Self::Wire(fault) => match fault {
-                WireFault::TlsFailed | WireFault::Deaf | WireFault::Mute => &[NotProcessed],
-                WireFault::Misfiled(400 | 409) => &[Rejected],
+                WireFault::TlsFailed | WireFault::HangsAfterSending | WireFault::HangsBeforeSending => {
+                    &[NotProcessed]
+                }
+                WireFault::OtherHttpStatus(400 | 409) => &[Rejected],
                 _ => &[Succeeded, Rejected, NotProcessed],
             },
             Self::Held(_) | Self::Jumped => &[Succeeded, Rejected, NotProcessed],
-            Self::Tangled => {
+            Self::Several => {
                 return Endings { must: &[], may: &[Succeeded, Rejected, NotProcessed, Unknown] };
             }
         };
@@ -223,13 +225,13 @@ impl Cause {
     }
 }
 
-/// A set of endings.
+/// The endings that a cause allows.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Endings {
-    /// Those that a long enough run shows.
+    /// Endings that occur in every long enough run.
     pub must: &'static [Ending],
-    /// Those that need a rare coincidence.
+    /// Endings that need a rare coincidence.
     pub may: &'static [Ending],
 }
 
@@ -288,19 +290,19 @@ impl WireFault {
         Self::PoolDead,
         Self::ShutDown,
         Self::RequestLost,
-        Self::AnswerLost,
-        Self::AnswerCut,
-        Self::LateEvidence,
-        Self::Deaf,
-        Self::Mute,
-        Self::Adrift,
+        Self::ResponseLost,
+        Self::ResponseCut,
+        Self::ReportsLate,
+        Self::HangsAfterSending,
+        Self::HangsBeforeSending,
+        Self::DeliveredLater,
         Self::Encoded,
         Self::Oversized,
-        Self::Misfiled(202),
-        Self::Misfiled(400),
-        Self::Misfiled(409),
-        Self::Misfiled(500),
-        Self::Recoded,
+        Self::OtherHttpStatus(202),
+        Self::OtherHttpStatus(400),
+        Self::OtherHttpStatus(409),
+        Self::OtherHttpStatus(500),
+        Self::OtherStatusCode,
         Self::Pending,
         Self::NotDurable,
     ];
@@ -387,13 +389,13 @@ impl From<Moment> for Phase {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Calm => f.write_str("nothing"),
+            Self::Nothing => f.write_str("nothing"),
             Self::Gateway(symptom, moment) => write!(f, "{symptom} {moment}"),
             Self::Wire(fault) => write!(f, "{fault}"),
             Self::Held(moment) => write!(f, "gate {moment}"),
             Self::Jumped => f.write_str("clock jump"),
             Self::Local => f.write_str("invalid id"),
-            Self::Tangled => f.write_str("several"),
+            Self::Several => f.write_str("several"),
         }
     }
 }
@@ -432,16 +434,16 @@ impl fmt::Display for WireFault {
             Self::PoolDead => f.write_str("pooled connection dead"),
             Self::ShutDown => f.write_str("transport shut down"),
             Self::RequestLost => f.write_str("request lost"),
-            Self::AnswerLost => f.write_str("answer lost"),
-            Self::AnswerCut => f.write_str("answer cut"),
-            Self::LateEvidence => f.write_str("late evidence"),
-            Self::Deaf => f.write_str("sent, never comes back"),
-            Self::Mute => f.write_str("not sent, never comes back"),
-            Self::Adrift => f.write_str("adrift"),
-            Self::Encoded => f.write_str("answer encoded"),
-            Self::Oversized => f.write_str("answer oversized"),
-            Self::Misfiled(status) => write!(f, "answer under status {status}"),
-            Self::Recoded => f.write_str("another status_code"),
+            Self::ResponseLost => f.write_str("response lost"),
+            Self::ResponseCut => f.write_str("response cut"),
+            Self::ReportsLate => f.write_str("reports late"),
+            Self::HangsAfterSending => f.write_str("sent, never returns"),
+            Self::HangsBeforeSending => f.write_str("not sent, never returns"),
+            Self::DeliveredLater => f.write_str("delivered later"),
+            Self::Encoded => f.write_str("response encoded"),
+            Self::Oversized => f.write_str("response oversized"),
+            Self::OtherHttpStatus(status) => write!(f, "http status {status}"),
+            Self::OtherStatusCode => f.write_str("another status_code"),
             Self::Pending => f.write_str("status pending"),
             Self::NotDurable => f.write_str("disk failed after commit"),
         }

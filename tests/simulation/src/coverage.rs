@@ -5,7 +5,7 @@ use payments_core::OperationName;
 
 use crate::{Cause, Ending, Symptom};
 
-/// How often each operation ended in each way after each thing that can go wrong.
+/// How often each operation ended in each way after each cause.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage(HashMap<(OperationName, Cause), [u64; Ending::ALL.len()]>);
 
@@ -21,20 +21,20 @@ impl Coverage {
         }
     }
 
-    /// How often this was seen.
+    /// How often this combination occurred.
     pub fn seen(&self, operation: OperationName, cause: Cause, ending: Ending) -> u64 {
         self.0.get(&(operation, cause)).map_or(0, |counts| counts[ending as usize])
     }
 
-    /// Every combination that a long enough run shows, with how often this one did.
+    /// Every combination that occurs in a long enough run, with its count in this run.
     pub fn required(&self) -> impl Iterator<Item = (OperationName, Cause, Ending, u64)> {
         let rows =
             OperationName::ALL.iter().flat_map(|operation| Cause::all().map(|cause| (*operation, cause)));
         rows.flat_map(move |(operation, cause)| {
             let must = cause.endings(operation).must;
-            // What is over at once cannot be abandoned, and neither can what never happens.
-            let is_over_at_once = matches!(cause, Cause::Local | Cause::Gateway(Symptom::Refuse, _));
-            let is_abandonable = !must.is_empty() && !is_over_at_once;
+            // A call that never occurs or that ends at once cannot be abandoned.
+            let ends_at_once = matches!(cause, Cause::Local | Cause::Gateway(Symptom::Refuse, _));
+            let is_abandonable = !must.is_empty() && !ends_at_once;
             let abandoned = is_abandonable.then_some(&Ending::Abandoned);
             must.iter()
                 .chain(abandoned)
@@ -42,17 +42,17 @@ impl Coverage {
         })
     }
 
-    /// Those of them that it did not show.
+    /// The required combinations that did not occur.
     pub fn missing(&self) -> Vec<(OperationName, Cause, Ending)> {
         let missing = self.required().filter(|(.., count)| *count == 0);
         missing.map(|(operation, cause, ending, _)| (operation, cause, ending)).collect()
     }
 }
 
-/// A table: a line for each operation and thing that went wrong, a column for each ending.
+/// A table with a line for each operation and cause, and a column for each ending.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<18}{:<28}", "operation", "went wrong")?;
+        write!(f, "{:<18}{:<28}", "operation", "cause")?;
         for ending in Ending::ALL {
             write!(f, "{ending:>15}")?;
         }

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Wake, Waker};
 
-/// Polls futures on one thread, one at a time and in whatever order it is told.
+/// Polls futures on one thread, one at a time.
 ///
-/// It decides nothing: [`World`](crate::world::World) asks how many are ready and says which of them is polled next.
+/// [`World`](crate::world::World) chooses which of the ready tasks is polled next.
 #[derive(Default)]
 pub(crate) struct Executor {
     tasks: Vec<Option<Task>>,
@@ -15,19 +15,19 @@ pub(crate) struct Executor {
     spawned: u64,
 }
 
-/// What a task works on: a future without a result.
+/// The future of a task, without a result.
 pub(crate) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// One task of an executor. A key of a task that has ended names no other.
+/// Identifies a task of an executor. The key of an ended task is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TaskKey {
-    place: usize,
-    age: u64,
+    slot: usize,
+    number: u64,
 }
 
 struct Task {
-    age: u64,
-    /// On whose behalf it runs.
+    number: u64,
+    /// The call that it runs for.
     owner: usize,
     work: Work,
     signal: Arc<Signal>,
@@ -35,40 +35,40 @@ struct Task {
 }
 
 impl Executor {
-    /// Takes a task on, ready to be polled.
+    /// Adds a task, ready to be polled.
     pub(crate) fn spawn(&mut self, owner: usize, work: Work) -> TaskKey {
         self.spawned += 1;
-        let place = self.free.pop().unwrap_or_else(|| {
+        let slot = self.free.pop().unwrap_or_else(|| {
             self.tasks.push(None);
             self.tasks.len() - 1
         });
-        let key = TaskKey { place, age: self.spawned };
+        let key = TaskKey { slot, number: self.spawned };
         let signal =
             Arc::new(Signal { key, ready: Arc::clone(&self.ready), is_queued: AtomicBool::new(false) });
         let waker = Waker::from(Arc::clone(&signal));
         waker.wake_by_ref();
-        self.tasks[place] = Some(Task { age: key.age, owner, work, signal, waker });
+        self.tasks[slot] = Some(Task { number: key.number, owner, work, signal, waker });
         key
     }
 
-    /// How many tasks want to be polled. Some of them may have been dropped meanwhile.
+    /// The number of ready tasks. Some of them may have been dropped meanwhile.
     pub(crate) fn ready(&self) -> usize {
         self.ready.queue().len()
     }
 
-    /// Takes the ready task at this place out of the queue, with whom it runs for; nothing if it is no more.
+    /// Removes the ready task at this index from the queue. Returns it with its owner, or `None` if it was dropped.
     pub(crate) fn next(&self, index: usize) -> Option<(TaskKey, usize)> {
         let key = self.ready.queue().swap_remove(index);
-        let task = self.tasks[key.place].as_ref().filter(|task| task.age == key.age)?;
+        let task = self.tasks[key.slot].as_ref().filter(|task| task.number == key.number)?;
         Some((key, task.owner))
     }
 
-    /// Polls a task once; says whether it has ended.
+    /// Polls a task once. Returns whether it has ended.
     pub(crate) fn poll(&mut self, key: TaskKey) -> bool {
-        let Some(task) = self.tasks[key.place].as_mut().filter(|task| task.age == key.age) else {
+        let Some(task) = self.tasks[key.slot].as_mut().filter(|task| task.number == key.number) else {
             return true;
         };
-        // Before the poll: a task that wakes itself is polled again.
+        // Cleared before the poll, so that a task that wakes itself is polled again.
         task.signal.is_queued.store(false, Ordering::Relaxed);
         let has_ended = task.work.as_mut().poll(&mut Context::from_waker(&task.waker)).is_ready();
         if has_ended {
@@ -77,16 +77,16 @@ impl Executor {
         has_ended
     }
 
-    /// Drops a task's future where it is.
+    /// Drops a task's future.
     pub(crate) fn drop_task(&mut self, key: TaskKey) {
-        if self.tasks[key.place].as_ref().is_some_and(|task| task.age == key.age) {
-            self.tasks[key.place] = None;
-            self.free.push(key.place);
+        if self.tasks[key.slot].as_ref().is_some_and(|task| task.number == key.number) {
+            self.tasks[key.slot] = None;
+            self.free.push(key.slot);
         }
     }
 }
 
-/// The tasks that were woken, each once.
+/// The woken tasks, each listed once.
 #[derive(Default)]
 struct Ready(Mutex<Vec<TaskKey>>);
 
@@ -96,7 +96,7 @@ impl Ready {
     }
 }
 
-/// What wakes one task.
+/// The waker of one task.
 struct Signal {
     key: TaskKey,
     ready: Arc<Ready>,
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_is_polled_only_when_it_was_woken_and_once_for_many_wakes() {
+    fn several_wakes_lead_to_one_poll() {
         let waker = Arc::new(Mutex::new(None::<Waker>));
         let slot = Arc::clone(&waker);
         let mut executor = Executor::default();
@@ -145,16 +145,16 @@ mod tests {
         assert_eq!(executor.ready(), 1);
         assert_eq!(executor.next(0), Some((key, 7)));
         assert!(executor.poll(key));
-        assert!(executor.poll(key), "it is no more");
+        assert!(executor.poll(key), "it has ended");
     }
 
     #[test]
-    fn a_dropped_task_is_not_taken_for_the_one_in_its_place() {
+    fn a_dropped_task_is_not_mistaken_for_its_successor() {
         let mut executor = Executor::default();
         let dropped = executor.spawn(0, Box::pin(std::future::pending()));
         executor.drop_task(dropped);
         let other = executor.spawn(1, Box::pin(std::future::pending()));
-        assert_eq!(executor.next(0), None, "the dropped one's wake");
+        assert_eq!(executor.next(0), None, "the wake of the dropped task");
         assert_eq!(executor.next(0), Some((other, 1)));
     }
 }

@@ -2,26 +2,26 @@ use std::fmt;
 
 use crate::{Invariant, Sabotage};
 
-/// A broken promise, with what led to it and how to see it again.
+/// A violated invariant, with the events that led to it and the command that reproduces it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Failure {
-    /// Which promise.
+    /// The violated invariant.
     pub invariant: Invariant,
     /// What was seen.
     pub what: String,
-    /// The seed of the one world in which it happened.
+    /// The seed of the world in which it happened.
     pub seed: u64,
-    /// How many charges that world has.
+    /// The number of charges in that world.
     pub charges: u64,
-    /// What happened to the intent, in its order, and to the world meanwhile.
-    pub story: Vec<String>,
+    /// The events of the intent, and of the world meanwhile, in order.
+    pub trace: Vec<String>,
     pub(crate) sabotage: Option<Sabotage>,
     pub(crate) only: Option<Invariant>,
 }
 
 impl Failure {
-    /// The command that shows it again, in that world alone.
+    /// The command that reproduces it in that world alone.
     pub fn replay(&self) -> String {
         let mut command = format!("cargo xtask simulate --charges {} --seed {}", self.charges, self.seed);
         if let Some(sabotage) = self.sabotage {
@@ -36,13 +36,13 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "a promise is broken: {}", self.invariant)?;
+        writeln!(f, "invariant violated: {}", self.invariant)?;
         writeln!(f, "{}", self.what)?;
-        writeln!(f, "\nwhat happened, by the world's clock:")?;
-        for line in &self.story {
+        writeln!(f, "\nevents, by the world's clock:")?;
+        for line in &self.trace {
             writeln!(f, "{line}")?;
         }
-        write!(f, "\nto see it again, seed {}:\n  {}", self.seed, self.replay())
+        write!(f, "\nto reproduce it, with seed {}:\n  {}", self.seed, self.replay())
     }
 }
 

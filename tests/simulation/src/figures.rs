@@ -4,45 +4,45 @@ use std::time::Duration;
 
 use crate::{Coverage, Ending};
 
-/// What a simulation did and saw.
+/// The result of a simulation, in numbers.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Figures {
-    /// How many worlds there were, each with a service, clients and a clock of its own.
+    /// Worlds, each with its own service, clients and clock.
     pub worlds: u64,
-    /// How many payments callers wanted to make; voids and look-ups come on top.
+    /// Payments that callers wanted to make, not counting voids and lookups.
     pub charges: u64,
-    /// How many calls of a client there were, of every operation.
+    /// Client calls, of every operation.
     pub calls: u64,
-    /// How many of them were of an intent whose call before was not processed.
+    /// Calls that repeat an intent whose previous call was not processed.
     pub resends: u64,
-    /// How many requests the transports were given.
+    /// Requests that the transports received.
     pub attempts: u64,
-    /// How many whole requests the service received.
+    /// Complete requests that the service received.
     pub received: u64,
-    /// How many charges the ledgers show, voided ones included.
+    /// Charges in the ledgers, including voided ones.
     pub charged: u64,
-    /// How many voids they show.
+    /// Voids in the ledgers.
     pub voided: u64,
-    /// How many calls met a fault, of the service or of the wire.
+    /// Calls with a fault of the service or of the wire.
     pub faults: u64,
-    /// How many calls were held at a gate.
+    /// Calls held at a gate.
     pub held: u64,
-    /// How often a clock jumped.
+    /// Clock jumps.
     pub jumps: u64,
-    /// How many requests took effect after their callers had got an error.
+    /// Requests that took effect after their callers had received an error.
     pub late: u64,
-    /// How many calls were rejected by a service that had charged: the fake was told to lie, and no client can know.
-    pub lies: u64,
-    /// How many steps there were, with every promise checked after each.
+    /// Calls rejected by a service that had charged, because the fake was set to do so. No client can detect it.
+    pub false_rejections: u64,
+    /// Steps. All invariants are checked after each.
     pub steps: u64,
-    /// How much time passed in all worlds.
+    /// Virtual time that passed in all worlds.
     pub virtual_time: Duration,
     /// How the calls ended, in the order of [`Ending::ALL`].
     pub endings: [u64; Ending::ALL.len()],
-    /// How often each combination happened.
+    /// How often each combination occurred.
     pub coverage: Coverage,
-    /// A number that two runs share only if the same happened in both, in the same order.
+    /// Equal in two runs only if the same events happened in the same order.
     pub digest: u64,
 }
 
@@ -60,7 +60,7 @@ impl Figures {
         self.held += other.held;
         self.jumps += other.jumps;
         self.late += other.late;
-        self.lies += other.lies;
+        self.false_rejections += other.false_rejections;
         self.steps += other.steps;
         self.virtual_time += other.virtual_time;
         self.endings.iter_mut().zip(other.endings).for_each(|(own, count)| *own += count);
@@ -76,20 +76,24 @@ impl fmt::Display for Figures {
         writeln!(f, "charges        {:>12}   in {} worlds", self.charges, self.worlds)?;
         writeln!(
             f,
-            "calls          {:>12}   {} of them sent again what was not processed",
+            "calls          {:>12}   including {} repeated because they were not processed",
             self.calls, self.resends
         )?;
         for (ending, count) in Ending::ALL.into_iter().zip(self.endings) {
             writeln!(f, "  {ending:<13}{count:>12}")?;
         }
         writeln!(f, "attempts       {:>12}   the service received {}", self.attempts, self.received)?;
-        writeln!(f, "in the ledgers {:>12}   and {} voids", self.charged, self.voided)?;
-        writeln!(f, "met a fault    {:>12}", self.faults)?;
+        writeln!(f, "charged        {:>12}   and {} voids, in the ledgers", self.charged, self.voided)?;
+        writeln!(f, "with a fault   {:>12}", self.faults)?;
         writeln!(f, "held at a gate {:>12}", self.held)?;
         writeln!(f, "clock jumps    {:>12}", self.jumps)?;
         writeln!(f, "late effects   {:>12}", self.late)?;
-        writeln!(f, "service lied   {:>12}   said no and charged, as it was told to", self.lies)?;
-        writeln!(f, "steps          {:>12}   every promise checked after each", self.steps)?;
+        writeln!(
+            f,
+            "false rejections{:>11}   the service charged and rejected, as configured",
+            self.false_rejections
+        )?;
+        writeln!(f, "steps          {:>12}   all invariants checked after each", self.steps)?;
         writeln!(f, "virtual time   {:>12.1} days", self.virtual_time.as_secs_f64() / 86_400.0)?;
         let (shown, all) = (
             self.coverage.required().filter(|(.., count)| *count > 0).count(),

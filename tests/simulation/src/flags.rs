@@ -7,19 +7,19 @@ use std::num::NonZeroUsize;
 use payments_simulation::{Invariant, Sabotage};
 
 xflags::xflags! {
-    /// Simulate payments over a bad network, and search for a broken promise.
+    /// Simulate payments over a bad network and search for a violated invariant.
     cmd simulate {
-        /// How many payments there are; voids and look-ups come on top. 100000 by default.
+        /// Number of payments, not counting voids and lookups; 100000 by default.
         optional --charges charges: u64
-        /// Where all chance comes from; 1 by default.
+        /// Seed of the random generator; 1 by default.
         optional --seed seed: u64
-        /// How many threads share the work; one by default. The result is the same.
+        /// Number of threads; one by default. The result does not depend on it.
         optional --threads threads: NonZeroUsize
-        /// Break the client's side on purpose, such as `sends-twice`.
+        /// Break the client side on purpose, for example with `sends-twice`.
         optional --sabotage sabotage: Sabotage
-        /// Look for this broken promise alone, such as `ends-in-time`.
+        /// Check only this invariant, for example `ends-in-time`.
         optional --only only: Invariant
-        /// Print how often each combination of operation, fault, phase and ending happened.
+        /// Print how often each combination of operation, fault, phase and ending occurred.
         optional --coverage
     }
 }

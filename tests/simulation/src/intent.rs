@@ -10,28 +10,28 @@ use payments_fake::test_values::{TEST_VALUES, TestEffect, TestField};
 
 use crate::Ending;
 use crate::plan::pick;
-use crate::stage::CallEnd;
+use crate::shared::CallResult;
 
-/// Something that a caller wants done once, however many calls it takes.
+/// A payment, void or lookup that a caller wants once, over one or more calls.
 pub(crate) struct Intent {
-    pub(crate) asked: Arc<Asked>,
-    /// What kind of request it is, for the story.
+    pub(crate) request: Arc<Request>,
+    /// The kind of request, for the trace.
     pub(crate) what: &'static str,
-    /// How much is to be paid, if it is a payment.
+    /// The amount, if it is a payment.
     pub(crate) cents: Option<i64>,
-    /// Whose key the caller has; the service does not know the last one.
+    /// The tenant whose key the caller has, or `UNKNOWN_TENANT`.
     pub(crate) tenant: usize,
     pub(crate) calls: Vec<usize>,
-    /// How many of them have not ended.
+    /// How many calls have not ended.
     pub(crate) live: u32,
-    /// How often the ledger shows a charge by it, or a void.
-    pub(crate) done: u32,
-    /// The id under which the ledger has it.
+    /// How many charges or voids the ledger shows for it.
+    pub(crate) effects: u32,
+    /// Its id in the ledger.
     pub(crate) id: Option<String>,
 }
 
-/// What is asked of the service.
-pub(crate) enum Asked {
+/// A request to the service.
+pub(crate) enum Request {
     Card(CardTransaction),
     Ach(AchTransaction),
     Token(TokenTransaction),
@@ -40,36 +40,36 @@ pub(crate) enum Asked {
     Customer(CustomerId),
 }
 
-/// What a caller knows that can be asked about.
+/// The ids and tokens that callers can use in requests.
 #[derive(Default)]
-pub(crate) struct Known {
-    /// Every transaction of every tenant, with its tenant.
+pub(crate) struct KnownIds {
+    /// Every transaction, with its tenant.
     pub(crate) transactions: Vec<(usize, TransactionId)>,
     /// The authorisations among them.
     pub(crate) authorisations: Vec<(usize, TransactionId)>,
-    /// Tokens that payments made.
+    /// Tokens that payments created.
     pub(crate) tokens: Vec<(usize, String)>,
 }
 
-/// The key that the service does not know belongs to this tenant.
-pub(crate) const STRANGER: usize = 2;
+/// The tenant of the key that the service does not know.
+pub(crate) const UNKNOWN_TENANT: usize = 2;
 
-/// What a void's reason begins with, before the number of its intent.
+/// The prefix of a void's reason, before the number of its intent.
 pub(crate) const VOID_REASON: &str = "intent-";
 
-/// Where an amount says which intent it is of: it is a multiple of this many cents, and some more.
+/// The amounts of intent `n` are `(n + 1) * STRIDE` cents plus a random rest, so that an amount identifies its intent.
 const STRIDE: i64 = 1_000;
 
-/// The intent that an amount is of.
+/// The intent that an amount identifies.
 pub(crate) fn number_of(amount: Amount) -> Option<usize> {
     usize::try_from(amount.to_cents()? / STRIDE - 1).ok()
 }
 
 impl Intent {
-    /// The intent of this number, which stands in its amount or in its reason.
-    pub(crate) fn draw(rng: &mut fastrand::Rng, number: usize, known: &Known) -> Self {
-        let tenant = if rng.u8(..14) == 0 { STRANGER } else { rng.usize(..STRANGER) };
-        let ((asked, what), amount) = match rng.u8(..100) {
+    /// Draws the intent with this number. Its amount or reason contains the number.
+    pub(crate) fn draw(rng: &mut fastrand::Rng, number: usize, known: &KnownIds) -> Self {
+        let tenant = if rng.u8(..14) == 0 { UNKNOWN_TENANT } else { rng.usize(..UNKNOWN_TENANT) };
+        let ((request, what), amount) = match rng.u8(..100) {
             0..30 => draw_card(rng, number),
             30..36 => draw_ach(rng, number),
             36..51 => draw_token(rng, number, tenant, known),
@@ -78,16 +78,25 @@ impl Intent {
             _ => (draw_customer(rng), None),
         };
         let cents = amount.and_then(Amount::to_cents);
-        Self { asked: Arc::new(asked), what, cents, tenant, calls: Vec::new(), live: 0, done: 0, id: None }
+        Self {
+            request: Arc::new(request),
+            what,
+            cents,
+            tenant,
+            calls: Vec::new(),
+            live: 0,
+            effects: 0,
+            id: None,
+        }
     }
 
     /// Whether it is a payment.
     pub(crate) fn is_charge(&self) -> bool {
-        matches!(self.asked.operation(), OperationName::Transaction | OperationName::TokenTransaction)
+        matches!(self.request.operation(), OperationName::Transaction | OperationName::TokenTransaction)
     }
 }
 
-impl Asked {
+impl Request {
     pub(crate) fn operation(&self) -> OperationName {
         match self {
             Self::Card(_) | Self::Ach(_) => OperationName::Transaction,
@@ -98,7 +107,7 @@ impl Asked {
         }
     }
 
-    /// The id that is asked about.
+    /// The id in the request.
     pub(crate) fn id(&self) -> Option<&str> {
         match self {
             Self::Void(void) => Some(void.transaction_id().as_str()),
@@ -108,7 +117,7 @@ impl Asked {
         }
     }
 
-    /// Whether its id cannot stand in a path, so that no request can be built.
+    /// Whether its id is not valid in a path, so that no request can be built.
     pub(crate) fn is_local(&self) -> bool {
         match self {
             Self::Transaction(id) => id.path_segment().is_err(),
@@ -118,7 +127,7 @@ impl Asked {
     }
 
     /// Makes the call.
-    pub(crate) async fn call(&self, client: &Client) -> CallEnd {
+    pub(crate) async fn call(&self, client: &Client) -> CallResult {
         match self {
             Self::Card(payment) => end(client.process_card(payment).await, |record| {
                 (record.transaction_id.to_string(), record.base_amount.value().copied())
@@ -143,40 +152,40 @@ impl Asked {
 fn end<T, E: Failed>(
     result: Result<Success<T>, E>,
     read: impl FnOnce(&T) -> (String, Option<Amount>),
-) -> CallEnd {
+) -> CallResult {
     match result {
         Ok(success) => {
             let (id, amount) = read(success.data());
             let cents = amount.and_then(Amount::to_cents);
-            CallEnd { ending: Ending::Succeeded, kind: "", id: Some(id), cents }
+            CallResult { ending: Ending::Succeeded, kind: "", id: Some(id), cents }
         }
         Err(error) => {
-            let (ending, kind) = error.ended();
-            CallEnd { ending, kind, id: None, cents: None }
+            let (ending, kind) = error.ending_and_code();
+            CallResult { ending, kind, id: None, cents: None }
         }
     }
 }
 
 /// An error of either type.
 trait Failed {
-    fn ended(&self) -> (Ending, &'static str);
+    fn ending_and_code(&self) -> (Ending, &'static str);
 }
 
 impl Failed for Error {
-    fn ended(&self) -> (Ending, &'static str) {
+    fn ending_and_code(&self) -> (Ending, &'static str) {
         (self.outcome().into(), self.code())
     }
 }
 
 impl Failed for LookupError {
-    fn ended(&self) -> (Ending, &'static str) {
+    fn ending_and_code(&self) -> (Ending, &'static str) {
         let ending = if self.is_rejected() { Ending::Rejected } else { Ending::NotProcessed };
         (ending, self.code())
     }
 }
 
-/// What a payment asks for, what kind of payment it is, and how much it pays.
-type Payment = ((Asked, &'static str), Option<Amount>);
+/// A payment's request, its kind for the trace, and its amount.
+type Payment = ((Request, &'static str), Option<Amount>);
 
 fn draw_amount(rng: &mut fastrand::Rng, number: usize) -> Amount {
     let number = i64::try_from(number).expect("a world holds few intents");
@@ -243,10 +252,10 @@ fn draw_card(rng: &mut fastrand::Rng, number: usize) -> Payment {
     let payment = payment.payment_tokenization(rng.bool()).build().expect("every part of it is valid");
     let what = match (is_declined, is_invalid) {
         (true, _) => "a card that is declined",
-        (false, true) => "a card with a postal code that is refused",
+        (false, true) => "a card with a rejected postal code",
         (false, false) => "a card that is approved",
     };
-    ((Asked::Card(payment), what), Some(amount))
+    ((Request::Card(payment), what), Some(amount))
 }
 
 fn draw_ach(rng: &mut fastrand::Rng, number: usize) -> Payment {
@@ -257,14 +266,16 @@ fn draw_ach(rng: &mut fastrand::Rng, number: usize) -> Payment {
         .account_field("AccountNumber", "000123456789")
         .build()
         .expect("every part of it is valid");
-    let what = if is_invalid { "an account with a postal code that is refused" } else { "an account" };
-    ((Asked::Ach(payment), what), Some(amount))
+    let what = if is_invalid { "an account with a rejected postal code" } else { "an account" };
+    ((Request::Ach(payment), what), Some(amount))
 }
 
-fn draw_token(rng: &mut fastrand::Rng, number: usize, tenant: usize, known: &Known) -> Payment {
-    let made: Vec<_> = of_tenant(&known.tokens, tenant);
+fn draw_token(rng: &mut fastrand::Rng, number: usize, tenant: usize, known: &KnownIds) -> Payment {
+    let created: Vec<_> = of_tenant(&known.tokens, tenant);
     let (token, what) = match rng.u8(..10) {
-        0..5 if !made.is_empty() => (made[rng.usize(..made.len())].as_str(), "a token made by a payment"),
+        0..5 if !created.is_empty() => {
+            (created[rng.usize(..created.len())].as_str(), "a token created by a payment")
+        }
         0..=6 => ("tok_approved", "a token that is approved"),
         7 => ("tok_then_declined", "a token that is approved twice"),
         8 => ("tok_declined", "a token that is declined"),
@@ -276,49 +287,59 @@ fn draw_token(rng: &mut fastrand::Rng, number: usize, tenant: usize, known: &Kno
         .reference_no(reference)
         .build()
         .expect("every part of it is valid");
-    ((Asked::Token(payment), what), Some(amount))
+    ((Request::Token(payment), what), Some(amount))
 }
 
-fn draw_void(rng: &mut fastrand::Rng, number: usize, tenant: usize, known: &Known) -> (Asked, &'static str) {
+fn draw_void(
+    rng: &mut fastrand::Rng,
+    number: usize,
+    tenant: usize,
+    known: &KnownIds,
+) -> (Request, &'static str) {
     let held: Vec<_> = of_tenant(&known.authorisations, tenant);
     let (id, what) = match rng.u8(..10) {
-        // The newest, which are the ones that were not voided yet, most often.
+        // Most often one of the newest, which are not voided yet.
         0..8 if !held.is_empty() => {
             let newest = held.len().saturating_sub(4);
             (held[rng.usize(newest..held.len())].clone(), "an authorisation")
         }
-        0..9 if !known.transactions.is_empty() => {
-            (known.transactions[rng.usize(..known.transactions.len())].1.clone(), "some transaction")
-        }
+        0..9 if !known.transactions.is_empty() => (
+            known.transactions[rng.usize(..known.transactions.len())].1.clone(),
+            "a transaction of any tenant",
+        ),
         _ => (unknown_id(), "a transaction that does not exist"),
     };
-    (Asked::Void(Void::new(id).reason(format!("{VOID_REASON}{number}"))), what)
+    (Request::Void(Void::new(id).reason(format!("{VOID_REASON}{number}"))), what)
 }
 
-fn draw_transaction(rng: &mut fastrand::Rng, tenant: usize, known: &Known) -> (Asked, &'static str) {
+fn draw_transaction(rng: &mut fastrand::Rng, tenant: usize, known: &KnownIds) -> (Request, &'static str) {
     let own: Vec<_> = of_tenant(&known.transactions, tenant);
     let (id, what) = match rng.u8(..20) {
         0..11 if !own.is_empty() => (own[rng.usize(..own.len())].clone(), "a transaction of the tenant"),
-        0..14 if !known.transactions.is_empty() => {
-            (known.transactions[rng.usize(..known.transactions.len())].1.clone(), "some transaction")
-        }
+        0..14 if !known.transactions.is_empty() => (
+            known.transactions[rng.usize(..known.transactions.len())].1.clone(),
+            "a transaction of any tenant",
+        ),
         0..19 => (unknown_id(), "a transaction that does not exist"),
-        _ => (TransactionId::from_answer("no/path").expect("it is not empty"), "an id that no path can hold"),
+        _ => (
+            TransactionId::from_answer("no/path").expect("it is not empty"),
+            "an id that is not valid in a path",
+        ),
     };
-    (Asked::Transaction(id), what)
+    (Request::Transaction(id), what)
 }
 
-fn draw_customer(rng: &mut fastrand::Rng) -> (Asked, &'static str) {
+fn draw_customer(rng: &mut fastrand::Rng) -> (Request, &'static str) {
     let (id, what) = match rng.u8(..20) {
         0..11 => (payments_fake::test_values::CUSTOMER, "the customer that is always there"),
         11..19 => ("cus_nobody", "a customer that does not exist"),
-        _ => ("no path", "an id that no path can hold"),
+        _ => ("no path", "an id that is not valid in a path"),
     };
-    (Asked::Customer(CustomerId::from_answer(id).expect("it is not empty")), what)
+    (Request::Customer(CustomerId::from_answer(id).expect("it is not empty")), what)
 }
 
 fn of_tenant<T>(all: &[(usize, T)], tenant: usize) -> Vec<&T> {
-    // The newest are enough, and looking at all of them would make a long world slow.
+    // Searching all of them would make a long world slow, and the newest are enough.
     all.iter().rev().take(40).rev().filter(|(own, _)| *own == tenant).map(|(_, item)| item).collect()
 }
 
@@ -326,7 +347,7 @@ fn unknown_id() -> TransactionId {
     TransactionId::new("txn_nobody_has").expect("it is a valid id")
 }
 
-/// Deadlines that callers choose among, and how often a look-up is repeated.
+/// Draws a deadline and the number of lookup retries.
 pub(crate) fn draw_options(rng: &mut fastrand::Rng) -> (Duration, u32) {
     (Duration::from_millis(pick(rng, &[120, 2_000, 30_000, 60_000])), pick(rng, &[0, 1, 2, 3, 3]))
 }

@@ -1,7 +1,6 @@
-//! The simulation as a command, called as `cargo xtask simulate`: runs it, prints the figures, and fails with a broken
-//! promise.
+//! The command behind `cargo xtask simulate`: runs the simulation and prints the figures. It fails if an invariant is violated.
 
-#![allow(clippy::print_stdout, reason = "a command speaks to the person who ran it")]
+#![allow(clippy::print_stdout, reason = "a command prints its result")]
 
 mod flags;
 
@@ -28,11 +27,13 @@ fn main() -> ExitCode {
             if coverage {
                 println!("{}\n", figures.coverage);
                 for (operation, cause, ending) in figures.coverage.missing() {
-                    println!("possible, and did not happen: {operation} {ending} after {cause}");
+                    println!("did not occur: {operation} {ending} after {cause}");
                 }
             }
             println!("{figures}\ntime           {:>12.1} s", started.elapsed().as_secs_f64());
-            println!("\nNo promise was broken. The same seed and number of charges repeat this run exactly.");
+            println!(
+                "\nNo invariant was violated. The same seed and number of charges repeat this run exactly."
+            );
             ExitCode::SUCCESS
         }
         Err(failure) => {

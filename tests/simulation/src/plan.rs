@@ -6,29 +6,29 @@ use payments_fake::{Fault, FaultKind, FaultTarget};
 
 use crate::{Cause, Moment, Symptom, WireFault};
 
-/// What will go wrong with one call, decided before it begins.
+/// What goes wrong with one call, drawn before it begins.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) cause: Cause,
-    /// How many attempts of a look-up it strikes.
+    /// How many attempts of a lookup are affected.
     pub(crate) times: u32,
-    /// The fault that the request asks the service for, if the cause is one of the service's.
+    /// The fault that the request asks the service for, if the cause is a fault of the service.
     pub(crate) fault: Option<Fault>,
-    /// What the transport calls a loss.
+    /// The error kind that the transport reports for a loss.
     pub(crate) kind: TransportErrorKind,
-    /// How long the request is under way.
+    /// How long the request takes to the service.
     pub(crate) request_latency: Duration,
-    /// How long the answer is under way.
+    /// How long the response takes to the client.
     pub(crate) response_latency: Duration,
-    /// How late a fault of the wire comes that is about lateness.
-    pub(crate) by: Duration,
-    /// After how many polls the caller drops its future.
+    /// The delay of the wire faults that delay something.
+    pub(crate) delay: Duration,
+    /// The number of polls after which the caller drops its future.
     pub(crate) dropped_after: Option<u32>,
 }
 
 impl Plan {
     pub(crate) fn draw(rng: &mut fastrand::Rng, causes: &[Cause]) -> Self {
-        let cause = if rng.u8(..10) < 3 { Cause::Calm } else { pick(rng, causes) };
+        let cause = if rng.u8(..10) < 3 { Cause::Nothing } else { pick(rng, causes) };
         let latency = |rng: &mut fastrand::Rng, slow_in_ten| {
             let is_slow = rng.u8(..10) < slow_in_ten;
             if is_slow { Duration::from_micros(rng.u64(1..20_000)) } else { Duration::ZERO }
@@ -44,12 +44,12 @@ impl Plan {
             kind: pick(rng, &LOSSES),
             request_latency: latency(rng, 5),
             response_latency: latency(rng, 9),
-            by: Duration::from_millis(pick(rng, &[5, 40, 90, 3_000, 45_000, 100_000])),
+            delay: Duration::from_millis(pick(rng, &[5, 40, 90, 3_000, 45_000, 100_000])),
             dropped_after: (rng.u8(..10) < 3).then(|| pick(rng, &[1, 1, 2, 2, 3])),
         }
     }
 
-    /// The wire's fault in this attempt.
+    /// The wire fault of this attempt.
     pub(crate) fn wire_fault(&self, attempt: u32) -> Option<WireFault> {
         match self.cause {
             Cause::Wire(fault) if attempt <= self.times => Some(fault),
@@ -57,13 +57,13 @@ impl Plan {
         }
     }
 
-    /// The service's fault in this attempt.
+    /// The service fault of this attempt.
     pub(crate) fn requested_fault(&self, attempt: u32) -> Option<&Fault> {
         self.fault.as_ref().filter(|_| attempt <= self.times)
     }
 }
 
-/// A fault of this symptom, its figures drawn.
+/// A fault with this symptom, with its parameters drawn.
 pub(crate) fn draw_fault(
     rng: &mut fastrand::Rng,
     target: FaultTarget,
@@ -96,12 +96,12 @@ pub(crate) fn draw_fault(
     }
 }
 
-/// One of them, each as likely as another.
+/// One item, all equally likely.
 pub(crate) fn pick<T: Copy>(rng: &mut fastrand::Rng, from: &[T]) -> T {
     from[rng.usize(..from.len())]
 }
 
-/// What a transport may call it when it does not know.
+/// The error kinds that a transport may report for an unknown outcome.
 const LOSSES: [TransportErrorKind; 5] = [
     TransportErrorKind::Closed,
     TransportErrorKind::Protocol,

@@ -10,64 +10,64 @@ use payments_core::{
 use crate::Invariant;
 use crate::wire::Wire;
 
-/// A fault put into the client's side on purpose, to show that the simulation finds it.
+/// A deliberate bug on the client side, to show that the simulation finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sabotage {
-    /// The transport sends again what may have been lost.
+    /// The transport resends a request that may have been lost.
     SendsTwice,
-    /// A proxy repeats a charge at the service, out of everybody's sight.
-    RepeatsAtTheService,
-    /// The transport says of a lost answer that nothing was sent.
-    CallsLostAnswersUnsent,
-    /// The transport makes a refusal of a lost answer.
-    CallsLostAnswersRefused,
-    /// The transport makes a success of a lost answer.
-    CallsLostAnswersSuccess,
-    /// The transport gives no proof where nothing was sent.
-    CallsUnsentUnknown,
-    /// The client's deadline is twice what the caller asked for.
+    /// A proxy repeats a charge at the service, unseen by the client and the simulation.
+    RepeatsAtService,
+    /// The transport reports a lost response as a request that was not sent.
+    LostResponseAsUnsent,
+    /// The transport turns a lost response into a rejection.
+    LostResponseAsRejected,
+    /// The transport turns a lost response into a success.
+    LostResponseAsSuccess,
+    /// The transport reports a request that was not sent as unknown.
+    UnsentAsUnknown,
+    /// The client's deadline is twice the one that the caller set.
     IgnoresDeadlines,
-    /// The observer is not told of an abandoned attempt.
-    HushesAbandoned,
-    /// A failed look-up is said to be of unknown outcome.
-    CallsLookupsUnknown,
-    /// The transport makes a refusal of a proxy's page about a bad gateway.
-    CallsBadGatewaysRefused,
-    /// The simulation itself does not look at every change of the ledger.
-    LooksAway,
+    /// The observer does not see abandoned attempts.
+    HidesAbandoned,
+    /// A failed lookup is reported with an unknown outcome.
+    LookupAsUnknown,
+    /// The transport turns a proxy's 502 page into a rejection.
+    BadGatewayAsRejected,
+    /// The simulation itself skips some changes of the ledger.
+    SkipsChanges,
 }
 
 impl Sabotage {
-    /// Every sabotage with the invariant that it breaks.
+    /// Every sabotage with the invariant that it violates.
     pub const ALL: [(Self, Invariant); 11] = [
         (Self::SendsTwice, Invariant::PostedAtMostOnce),
-        (Self::RepeatsAtTheService, Invariant::ChargedAtMostOnce),
-        (Self::CallsLostAnswersUnsent, Invariant::NotProcessedIsTrue),
-        (Self::CallsLostAnswersRefused, Invariant::RejectedIsTrue),
-        (Self::CallsLostAnswersSuccess, Invariant::SuccessIsTrue),
-        (Self::CallsUnsentUnknown, Invariant::UnsentIsNotProcessed),
+        (Self::RepeatsAtService, Invariant::ChargedAtMostOnce),
+        (Self::LostResponseAsUnsent, Invariant::NotProcessedIsTrue),
+        (Self::LostResponseAsRejected, Invariant::RejectedIsTrue),
+        (Self::LostResponseAsSuccess, Invariant::SuccessIsTrue),
+        (Self::UnsentAsUnknown, Invariant::UnsentIsNotProcessed),
         (Self::IgnoresDeadlines, Invariant::EndsInTime),
-        (Self::HushesAbandoned, Invariant::AttemptsAreTold),
-        (Self::CallsLookupsUnknown, Invariant::LookupsAreNeverUnknown),
-        (Self::CallsBadGatewaysRefused, Invariant::EndingFollowsEvidence),
-        (Self::LooksAway, Invariant::LedgerIsWhatWasSeen),
+        (Self::HidesAbandoned, Invariant::AttemptsAreObserved),
+        (Self::LookupAsUnknown, Invariant::LookupsAreNeverUnknown),
+        (Self::BadGatewayAsRejected, Invariant::EndingFollowsEvidence),
+        (Self::SkipsChanges, Invariant::LedgerMatchesChanges),
     ];
 
     /// The sabotage's name, such as `sends-twice`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SendsTwice => "sends-twice",
-            Self::RepeatsAtTheService => "repeats-at-the-service",
-            Self::CallsLostAnswersUnsent => "calls-lost-answers-unsent",
-            Self::CallsLostAnswersRefused => "calls-lost-answers-refused",
-            Self::CallsLostAnswersSuccess => "calls-lost-answers-success",
-            Self::CallsUnsentUnknown => "calls-unsent-unknown",
+            Self::RepeatsAtService => "repeats-at-service",
+            Self::LostResponseAsUnsent => "lost-response-as-unsent",
+            Self::LostResponseAsRejected => "lost-response-as-rejected",
+            Self::LostResponseAsSuccess => "lost-response-as-success",
+            Self::UnsentAsUnknown => "unsent-as-unknown",
             Self::IgnoresDeadlines => "ignores-deadlines",
-            Self::HushesAbandoned => "hushes-abandoned",
-            Self::CallsLookupsUnknown => "calls-lookups-unknown",
-            Self::CallsBadGatewaysRefused => "calls-bad-gateways-refused",
-            Self::LooksAway => "looks-away",
+            Self::HidesAbandoned => "hides-abandoned",
+            Self::LookupAsUnknown => "lookup-as-unknown",
+            Self::BadGatewayAsRejected => "bad-gateway-as-rejected",
+            Self::SkipsChanges => "skips-changes",
         }
     }
 }
@@ -85,18 +85,18 @@ impl FromStr for Sabotage {
         let found = Self::ALL.into_iter().map(|(sabotage, _)| sabotage).find(|own| own.as_str() == text);
         found.ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(|(sabotage, _)| sabotage.as_str()).collect();
-            format!("there is no such sabotage; there are {}", names.join(", "))
+            format!("unknown sabotage; use one of {}", names.join(", "))
         })
     }
 }
 
-/// The transport that a simulated client is given: an honest one, unless a test asked otherwise.
-pub(crate) struct Saboteur {
+/// The transport of a simulated client. It passes requests through unchanged unless there is a sabotage.
+pub(crate) struct SabotagedTransport {
     pub(crate) wire: Wire,
     pub(crate) sabotage: Option<Sabotage>,
 }
 
-impl Transport for Saboteur {
+impl Transport for SabotagedTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let Some(sabotage) = self.sabotage.filter(|_| request.operation().moves_money()) else {
             return self.wire.send(request).await;
@@ -106,21 +106,21 @@ impl Transport for Saboteur {
         let delivery = result.as_ref().map_err(TransportError::delivery);
         match (sabotage, delivery) {
             (Sabotage::SendsTwice, Err(Delivery::Unknown)) => self.wire.send(again).await,
-            (Sabotage::CallsLostAnswersUnsent, Err(Delivery::Unknown)) => {
+            (Sabotage::LostResponseAsUnsent, Err(Delivery::Unknown)) => {
                 Err(TransportError::not_processed(TransportErrorKind::Closed))
             }
-            (Sabotage::CallsLostAnswersRefused, Err(Delivery::Unknown)) => {
-                Ok(answer(StatusCode::BAD_REQUEST, r#"{"status":"failed","status_code":400,"msg":"no"}"#))
+            (Sabotage::LostResponseAsRejected, Err(Delivery::Unknown)) => {
+                Ok(response(StatusCode::BAD_REQUEST, r#"{"status":"failed","status_code":400,"msg":"no"}"#))
             }
-            (Sabotage::CallsLostAnswersSuccess, Err(Delivery::Unknown)) => Ok(answer(
+            (Sabotage::LostResponseAsSuccess, Err(Delivery::Unknown)) => Ok(response(
                 StatusCode::OK,
                 r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_invented"}}"#,
             )),
-            (Sabotage::CallsUnsentUnknown, Err(Delivery::NotProcessed)) => {
+            (Sabotage::UnsentAsUnknown, Err(Delivery::NotProcessed)) => {
                 Err(TransportError::unknown(TransportErrorKind::Connect))
             }
-            (Sabotage::CallsBadGatewaysRefused, Ok(read)) if read.status() == 502 => {
-                Ok(answer(StatusCode::BAD_REQUEST, "no"))
+            (Sabotage::BadGatewayAsRejected, Ok(read)) if read.status() == 502 => {
+                Ok(response(StatusCode::BAD_REQUEST, "no"))
             }
             _ => result,
         }
@@ -135,8 +135,8 @@ fn copy(request: &TransportRequest) -> TransportRequest {
     TransportRequest::new(copied, request.operation(), request.deadlines(), request.response_cap())
 }
 
-fn answer(status: StatusCode, body: &'static str) -> TransportResponse {
-    let mut answer = Response::new(Bytes::from_static(body.as_bytes()));
-    *answer.status_mut() = status;
-    answer.into()
+fn response(status: StatusCode, body: &'static str) -> TransportResponse {
+    let mut response = Response::new(Bytes::from_static(body.as_bytes()));
+    *response.status_mut() = status;
+    response.into()
 }

@@ -6,11 +6,11 @@ use std::thread;
 use crate::world::World;
 use crate::{Failure, Figures, Invariant, Sabotage};
 
-/// A search for a broken promise: so many charges, from one seed.
+/// A search for a violated invariant over a number of charges, from one seed.
 ///
-/// Charges are spread over worlds of a few hundred, each with a fake service, clients and a clock of its own and a seed
-/// that follows from this one. So a failure is replayed in its own small world, and several threads can share the work:
-/// the result does not depend on how many there are.
+/// Charges are spread over worlds of a few hundred. Each world has its own fake service, clients and clock, and a seed that is
+/// derived from this one. A failure can therefore be replayed in its own small world, and several threads can share the work.
+/// The result does not depend on the number of threads.
 #[derive(Clone, Debug)]
 #[must_use = "a simulation does nothing until it is run"]
 pub struct Simulation {
@@ -22,37 +22,37 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Chosen so that a world is run in well under a second and still sees everything at once.
+    /// Few enough that a world runs in well under a second, enough that all kinds of calls and faults overlap.
     pub const CHARGES_PER_WORLD: u64 = 250;
 
-    /// So many charges from this seed, on one thread.
+    /// This number of charges from this seed, on one thread.
     pub fn new(charges: u64, seed: u64) -> Self {
         Self { seed, charges, threads: NonZeroUsize::MIN, sabotage: None, only: None }
     }
 
-    /// Shares the worlds between this many threads.
+    /// Shares the worlds between this number of threads.
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Puts a fault into the client's side, which must be found.
+    /// Breaks the client side on purpose. The run must find it.
     pub fn sabotage(mut self, sabotage: Sabotage) -> Self {
         self.sabotage = Some(sabotage);
         self
     }
 
-    /// Looks for this one broken promise and passes the others over.
+    /// Checks only this invariant.
     pub fn only(mut self, invariant: Invariant) -> Self {
         self.only = Some(invariant);
         self
     }
 
-    /// Runs it.
+    /// Runs the simulation.
     ///
     /// # Errors
     ///
-    /// The broken promise of the first world in which one was found.
+    /// The violation in the first world that has one.
     pub fn run(&self) -> Result<Figures, Failure> {
         let worlds = self.charges.div_ceil(Self::CHARGES_PER_WORLD);
         let next = AtomicU64::new(0);
@@ -78,7 +78,7 @@ impl Simulation {
             work();
         });
         let mut ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // Digests are joined in the order of the worlds, whoever was first.
+        // Digests are combined in the order of the worlds, whichever finished first.
         ended.sort_by_key(|(index, _)| *index);
         let mut figures = Figures::default();
         for (_, result) in ended {
@@ -91,23 +91,23 @@ impl Simulation {
         let charges = Self::CHARGES_PER_WORLD.min(self.charges - index * Self::CHARGES_PER_WORLD);
         let seed = self.seed_of_world(index);
         let world = World::new(seed, charges, self.sabotage, self.only);
-        world.run().map_err(|broken| Failure {
-            invariant: broken.violation.invariant,
-            what: broken.violation.what,
+        world.run().map_err(|failed| Failure {
+            invariant: failed.violation.invariant,
+            what: failed.violation.what,
             seed,
             charges,
-            story: broken.story,
+            trace: failed.trace,
             sabotage: self.sabotage,
             only: self.only,
         })
     }
 
-    /// The first world's seed is the simulation's own, so that each world can be run alone.
+    /// The first world uses the simulation's own seed, so that each world can be run alone.
     fn seed_of_world(&self, index: u64) -> u64 {
         if index == 0 {
             return self.seed;
         }
-        // Mixed twice, so that the worlds of one seed are not those of the next.
+        // Mixed twice, so that consecutive seeds share no worlds.
         let mixed = fastrand::Rng::with_seed(self.seed).u64(..);
         fastrand::Rng::with_seed(mixed.wrapping_add(index)).u64(..)
     }

@@ -6,32 +6,32 @@ use payments_core::OperationName;
 
 use crate::{Cause, Ending, Moment};
 
-/// Everything that happened in one world, in its order, and a digest of it: two runs with one seed have the same.
+/// Everything that happened in one world, in order, and a digest of it. Two runs with the same seed have the same digest.
 #[derive(Default)]
 pub(crate) struct Trace {
     lines: Vec<Line>,
     digest: DefaultHasher,
 }
 
-/// One thing that happened.
+/// One event.
 #[derive(Clone, Hash)]
 struct Line {
     at: Duration,
-    /// The call that it happened to, or nothing if it happened to the whole world.
+    /// The call that it happened to, or `None` if it concerns the whole world.
     call: Option<usize>,
     event: Event,
 }
 
-/// What can happen.
+/// An event that can happen.
 #[derive(Clone, Hash)]
 pub(crate) enum Event {
     // To a call.
     Called { operation: OperationName, intent: usize, what: &'static str, total: Duration, plan: Cause },
     AttemptStarted(u32),
     Sending,
-    SetAdrift(Duration),
+    DeliveryDelayed(Duration),
     Received,
-    Struck(Cause),
+    FaultFired(Cause),
     Held(Moment),
     Reported { what: &'static str, status: u16 },
     TransportDropped,
@@ -66,13 +66,13 @@ impl Trace {
         self.digest.finish()
     }
 
-    /// What happened to these calls, and to the world while they were under way.
-    pub(crate) fn story(&self, calls: &[usize]) -> Vec<String> {
+    /// The events of these calls, and of the world between the first and the last of them.
+    pub(crate) fn lines_about(&self, calls: &[usize]) -> Vec<String> {
         let is_theirs = |line: &Line| line.call.is_some_and(|call| calls.contains(&call));
         let first = self.lines.iter().position(is_theirs).unwrap_or(self.lines.len());
         let last = self.lines.iter().rposition(is_theirs).map_or(first, |last| last + 1);
-        let told = self.lines[first..last].iter().filter(|line| line.call.is_none() || is_theirs(line));
-        told.map(ToString::to_string).collect()
+        let lines = self.lines[first..last].iter().filter(|line| line.call.is_none() || is_theirs(line));
+        lines.map(ToString::to_string).collect()
     }
 }
 
@@ -93,24 +93,24 @@ impl fmt::Display for Event {
             Self::Called { operation, intent, what, total, plan } => {
                 write!(
                     f,
-                    "called for intent {intent}: {operation}, {what}, deadline {total:?}, to go wrong: {plan}"
+                    "call for intent {intent}: {operation}, {what}, deadline {total:?}, planned fault: {plan}"
                 )
             }
-            Self::AttemptStarted(attempt) => write!(f, "the observer is told that attempt {attempt} starts"),
-            Self::Sending => f.write_str("the transport is given the request"),
-            Self::SetAdrift(by) => {
-                write!(f, "the request will reach the service in {by:?}, whoever still waits")
+            Self::AttemptStarted(attempt) => write!(f, "the observer sees attempt {attempt} start"),
+            Self::Sending => f.write_str("the transport receives the request"),
+            Self::DeliveryDelayed(by) => {
+                write!(f, "the request will reach the service in {by:?}, even if the caller has gone")
             }
             Self::Received => f.write_str("the service receives the whole request"),
-            Self::Struck(cause) => write!(f, "the service's fault strikes: {cause}"),
-            Self::Held(moment) => write!(f, "a gate holds it, {moment}"),
+            Self::FaultFired(cause) => write!(f, "the service's fault fires: {cause}"),
+            Self::Held(moment) => write!(f, "a gate holds the request, {moment}"),
             Self::Reported { what, status: 0 } => write!(f, "the transport reports: {what}"),
             Self::Reported { what, status } => write!(f, "the transport reports: {what}, HTTP {status}"),
             Self::TransportDropped => f.write_str("the transport's future is dropped before it reports"),
-            Self::AttemptFinished(how) => write!(f, "the observer is told that the attempt ended: {how}"),
-            Self::AttemptAbandoned => f.write_str("the observer is told that the attempt was abandoned"),
-            Self::Ended { ending, kind: "" } => write!(f, "ended for the caller: {ending}"),
-            Self::Ended { ending, kind } => write!(f, "ended for the caller: {ending} ({kind})"),
+            Self::AttemptFinished(how) => write!(f, "the observer sees the attempt end: {how}"),
+            Self::AttemptAbandoned => f.write_str("the observer sees the attempt abandoned"),
+            Self::Ended { ending, kind: "" } => write!(f, "the call ends: {ending}"),
+            Self::Ended { ending, kind } => write!(f, "the call ends: {ending} ({kind})"),
             Self::Resent => f.write_str("the caller will send it again, because it was not processed"),
             Self::Charged { cents } => write!(f, "LEDGER: charged, {}.{:02}", cents / 100, cents % 100),
             Self::Declined => f.write_str("LEDGER: declined"),

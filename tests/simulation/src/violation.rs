@@ -5,29 +5,29 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Invariant {
-    /// The service receives at most one copy of a `POST`, over all calls of one intent. A caller sends again only what
-    /// was not processed.
+    /// The service receives at most one copy of a `POST`, over all calls of one intent. A caller resends a request only
+    /// after `NotProcessed`.
     PostedAtMostOnce,
-    /// The ledger shows at most one charge, or one void, of one intent, and a charge is of the amount that was asked for.
+    /// The ledger shows at most one charge or one void for each intent, and a charge has the requested amount.
     ChargedAtMostOnce,
-    /// A call that ended not processed was not received by the service and is in no ledger, then or later.
+    /// A call that ended not processed never reaches the service and never appears in a ledger.
     NotProcessedIsTrue,
-    /// A call that ended rejected is in no ledger as a charge or void, then or later, unless the service itself lied.
+    /// A call that ended rejected never appears in a ledger as a charge or void, unless the service's rejection was false.
     RejectedIsTrue,
-    /// A call that succeeded is in the ledger, under the id that the caller was given.
+    /// A call that succeeded is in the ledger, with the id that the caller received.
     SuccessIsTrue,
-    /// A call has ended when its deadline and the client's backstop have passed, and sends nothing after its deadline.
+    /// A call ends by its deadline plus the client's backstop, and sends nothing after its deadline.
     EndsInTime,
-    /// A lookup never ends unknown, and the observer is told no outcome of it.
+    /// A lookup never ends unknown, and the observer sees no outcome for it.
     LookupsAreNeverUnknown,
-    /// The observer is told of each attempt, and how it ended: by an outcome, or abandoned.
-    AttemptsAreTold,
-    /// What failed before the first byte ends not processed.
+    /// The observer sees each attempt start, and how it ended: with an outcome, or abandoned.
+    AttemptsAreObserved,
+    /// A call that failed before its first byte ends not processed.
     UnsentIsNotProcessed,
-    /// An ending is one that the table of outcomes allows for what went wrong.
+    /// Each ending is one that the outcome table allows for what went wrong.
     EndingFollowsEvidence,
-    /// What the simulation has seen grow is what the fake's ledger holds in the end.
-    LedgerIsWhatWasSeen,
+    /// The fake's final ledger equals the sum of the changes that the simulation saw.
+    LedgerMatchesChanges,
 }
 
 impl Invariant {
@@ -40,10 +40,10 @@ impl Invariant {
         Self::SuccessIsTrue,
         Self::EndsInTime,
         Self::LookupsAreNeverUnknown,
-        Self::AttemptsAreTold,
+        Self::AttemptsAreObserved,
         Self::UnsentIsNotProcessed,
         Self::EndingFollowsEvidence,
-        Self::LedgerIsWhatWasSeen,
+        Self::LedgerMatchesChanges,
     ];
 
     /// The invariant's name, such as `posted-at-most-once`.
@@ -56,10 +56,10 @@ impl Invariant {
             Self::SuccessIsTrue => "success-is-true",
             Self::EndsInTime => "ends-in-time",
             Self::LookupsAreNeverUnknown => "lookups-are-never-unknown",
-            Self::AttemptsAreTold => "attempts-are-told",
+            Self::AttemptsAreObserved => "attempts-are-observed",
             Self::UnsentIsNotProcessed => "unsent-is-not-processed",
             Self::EndingFollowsEvidence => "ending-follows-evidence",
-            Self::LedgerIsWhatWasSeen => "ledger-is-what-was-seen",
+            Self::LedgerMatchesChanges => "ledger-matches-changes",
         }
     }
 }
@@ -76,12 +76,12 @@ impl FromStr for Invariant {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL.into_iter().find(|own| own.as_str() == text);
         found.ok_or_else(|| {
-            format!("there is no such invariant; there are {}", Self::ALL.map(Self::as_str).join(", "))
+            format!("unknown invariant; use one of {}", Self::ALL.map(Self::as_str).join(", "))
         })
     }
 }
 
-/// An invariant that did not hold, and where.
+/// A violated invariant, with the intent and what was seen.
 #[derive(Clone, Debug)]
 pub(crate) struct Violation {
     pub(crate) invariant: Invariant,

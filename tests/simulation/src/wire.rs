@@ -13,37 +13,39 @@ use payments_core::{
 };
 use payments_fake::{FakeGateway, FakeTransport, ManualClock, RequestedFault};
 
-use crate::stage::Stage;
+use crate::shared::Shared;
 use crate::trace::Event;
 use crate::violation::Violation;
 use crate::{Cause, Invariant, Moment, Sabotage, WireFault};
 
-/// The network between a client and the fake service: it takes its time, and goes wrong where the call's plan says so.
+/// The network between a client and the fake service. It adds latency and the wire fault of the call's plan.
 ///
-/// What it reports is true: it claims that nothing was sent only where nothing was, and says that it does not know
-/// wherever a byte has left. In one thing it may be rude: it may ignore its deadline.
+/// Its reports are true: it reports `NotProcessed` only if nothing was sent, and `Unknown` once a byte has left. It may ignore
+/// its deadline.
 #[derive(Clone)]
 pub(crate) struct Wire {
-    pub(crate) stage: Stage,
+    pub(crate) shared: Shared,
     pub(crate) clock: ManualClock,
     pub(crate) gateway: FakeGateway,
     pub(crate) transport: FakeTransport,
     pub(crate) sabotage: Option<Sabotage>,
 }
 
-type Carried = Result<TransportResponse, TransportError>;
+type SendResult = Result<TransportResponse, TransportError>;
 
 impl Transport for Wire {
-    async fn send(&self, request: TransportRequest) -> Carried {
-        let sending = Sending::begin(&self.stage);
+    async fn send(&self, request: TransportRequest) -> SendResult {
+        let sending = Sending::begin(&self.shared);
         let deadlines = request.deadlines();
         if deadlines.total().is_zero() {
-            sending.report_no_time();
+            sending.report_zero_deadline();
         }
-        let work = self.carry(request, &sending);
-        let is_rude =
-            matches!(sending.fault, Some(WireFault::LateEvidence | WireFault::Deaf | WireFault::Mute));
-        let result = if is_rude {
+        let work = self.send_with_fault(request, &sending);
+        let ignores_deadline = matches!(
+            sending.fault,
+            Some(WireFault::ReportsLate | WireFault::HangsAfterSending | WireFault::HangsBeforeSending)
+        );
+        let result = if ignores_deadline {
             work.await
         } else {
             let limit = self.clock.sleep(deadlines.total());
@@ -57,18 +59,18 @@ impl Transport for Wire {
 }
 
 impl Wire {
-    async fn carry(&self, request: TransportRequest, sending: &Sending) -> Carried {
+    async fn send_with_fault(&self, request: TransportRequest, sending: &Sending) -> SendResult {
         use TransportErrorKind as Kind;
         let deadlines = request.deadlines();
         let unsent = |kind| Err(TransportError::not_processed(kind));
-        let way_there = sending.request_latency.min(deadlines.connect());
+        let until_failure = sending.request_latency.min(deadlines.connect());
         match sending.fault {
             Some(WireFault::ConnectStall) => {
                 self.pause(deadlines.connect()).await;
                 unsent(Kind::Timeout)
             }
             Some(fault) if fault.is_before_the_first_byte() => {
-                self.pause(way_there).await;
+                self.pause(until_failure).await;
                 unsent(match fault {
                     WireFault::Unresolved => Kind::Resolve,
                     WireFault::Unreachable => Kind::Connect,
@@ -81,68 +83,76 @@ impl Wire {
                 self.pause(sending.request_latency).await;
                 Err(TransportError::unknown(sending.kind))
             }
-            Some(WireFault::Mute) => pending().await,
-            Some(WireFault::Deaf) => {
-                self.set_adrift(request, sending, sending.request_latency);
+            Some(WireFault::HangsBeforeSending) => pending().await,
+            Some(WireFault::HangsAfterSending) => {
+                self.deliver_later(request, sending, sending.request_latency);
                 pending().await
             }
-            Some(WireFault::Adrift) => self.set_adrift(request, sending, sending.by).arrived().await,
+            Some(WireFault::DeliveredLater) => {
+                self.deliver_later(request, sending, sending.delay).received().await
+            }
             fault => {
                 self.pause(sending.request_latency).await;
                 let cap = request.response_cap();
-                // What the service's side knows when time is over is on its way back by then.
+                // A reply that the service has at the deadline must already be on its way back.
                 let latencies = sending.request_latency + sending.response_latency;
                 let left = deadlines.total().saturating_sub(latencies);
-                let carried = self.hand_on(request, left, sending.call, sending.attempt).await;
-                if is_unsent(&carried) {
-                    return carried;
+                let result = self.forward(request, left, sending.call, sending.attempt).await;
+                if is_unsent(&result) {
+                    return result;
                 }
                 self.pause(sending.response_latency).await;
                 match fault {
-                    Some(WireFault::LateEvidence) => {
-                        self.pause(sending.by).await;
-                        carried
+                    Some(WireFault::ReportsLate) => {
+                        self.pause(sending.delay).await;
+                        result
                     }
-                    Some(fault) => self.spoil(fault, carried, sending, cap),
-                    None => carried,
+                    Some(fault) => self.damage(fault, result, sending, cap),
+                    None => result,
                 }
             }
         }
     }
 
-    /// Gives the request to the service, which learns of the fault that it is to have.
-    async fn hand_on(&self, request: TransportRequest, left: Duration, call: usize, attempt: u32) -> Carried {
+    /// Sends the request to the service, with the fault that the plan requests.
+    async fn forward(
+        &self,
+        request: TransportRequest,
+        left: Duration,
+        call: usize,
+        attempt: u32,
+    ) -> SendResult {
         let (operation, cap) = (request.operation(), request.response_cap());
         let deadlines = Deadlines::new(request.deadlines().connect(), left);
         let mut request = request.into_http();
-        let fault = self.stage.state().passages[call].plan.requested_fault(attempt).cloned();
+        let fault = self.shared.state().records[call].plan.requested_fault(attempt).cloned();
         let repeated = self.repeated(&request);
         let requested = fault.as_ref().map(|fault| Cause::Gateway(fault.kind().into(), fault.phase().into()));
         if let Some(fault) = fault {
             request.extensions_mut().insert(RequestedFault(fault));
         }
         let request = TransportRequest::new(request, operation, deadlines, cap);
-        let mut carried = pin!(self.transport.send(request));
+        let mut result = pin!(self.transport.send(request));
         let mut was_received = false;
         poll_fn(|context| {
-            let held_before = self.stage.state().held();
-            let polled = carried.as_mut().poll(context);
-            let struck = self.struck();
+            let held_before = self.shared.state().held();
+            let polled = result.as_mut().poll(context);
+            let fired = self.fired();
             self.note_held(call, held_before);
             let is_received = self.note_received(call);
             if is_received && let Some(repeated) = &repeated {
                 drop(self.gateway.handle(self.clock.wall(), repeated.clone()));
                 self.gateway.clear_requests();
             }
-            // A refused connection brings no request to the service, and a wire's claim of it comes from nowhere else.
-            let is_refused = matches!(&polled, Poll::Ready(carried) if is_unsent(carried));
-            if let Some(struck) = struck {
-                self.stage.strike(call, struck);
+            // A refused connection brings no request to the service, and only such a fault reports `NotProcessed` here.
+            let is_refused = matches!(&polled, Poll::Ready(result) if is_unsent(result));
+            if let Some(fired) = fired {
+                self.shared.note_fault(call, fired);
             } else if (is_received || is_refused)
                 && !was_received
                 && let Some(requested) = requested
             {
-                self.stage.strike(call, requested);
+                self.shared.note_fault(call, requested);
             }
             was_received |= is_received;
             polled
@@ -150,37 +160,37 @@ impl Wire {
         .await
     }
 
-    /// The armed fault that struck since the last time.
-    fn struck(&self) -> Option<Cause> {
-        if self.stage.state().armed.is_empty() {
+    /// The armed fault that fired since the last call.
+    fn fired(&self) -> Option<Cause> {
+        if self.shared.state().armed.is_empty() {
             return None;
         }
         let faults = self.gateway.faults();
-        let mut state = self.stage.state();
-        let mut struck = None;
+        let mut state = self.shared.state();
+        let mut fired = None;
         for (known, now) in state.armed.iter().zip(&faults) {
             if now.fired > known.fired {
-                struck = Some(Cause::Gateway(now.fault.kind().into(), now.fault.phase().into()));
+                fired = Some(Cause::Gateway(now.fault.kind().into(), now.fault.phase().into()));
             }
         }
         state.armed = faults;
-        struck
+        fired
     }
 
     fn note_held(&self, call: usize, [before, after]: [usize; 2]) {
-        let [now_before, now_after] = self.stage.state().held();
+        let [now_before, now_after] = self.shared.state().held();
         let moment = match (now_before > before, now_after > after) {
             (true, _) => Moment::BeforeCommit,
             (false, true) => Moment::AfterCommit,
             (false, false) => return,
         };
-        self.stage.note(call, Event::Held(moment), |passage| {
-            passage.is_tangled |= passage.held.is_some_and(|held| held != moment);
-            passage.held = Some(moment);
+        self.shared.note(call, Event::Held(moment), |record| {
+            record.has_several_causes |= record.held.is_some_and(|held| held != moment);
+            record.held = Some(moment);
         });
     }
 
-    /// Whether the service received a request since the last time.
+    /// Notes the requests that the service received since the last call. Returns whether there were any.
     fn note_received(&self, call: usize) -> bool {
         let requests = self.gateway.requests();
         if requests.is_empty() {
@@ -188,72 +198,72 @@ impl Wire {
         }
         self.gateway.clear_requests();
         for request in &requests {
-            self.stage.receive(call, request);
+            self.shared.receive(call, request);
         }
         true
     }
 
-    /// Sends the request on its way, which it goes on even if nobody waits any more.
-    fn set_adrift(&self, request: TransportRequest, sending: &Sending, by: Duration) -> Parcel {
-        let parcel = Parcel::default();
-        let (wire, sent, call, attempt) = (self.clone(), parcel.clone(), sending.call, sending.attempt);
+    /// Delivers the request after a delay, even if the caller has gone by then.
+    fn deliver_later(&self, request: TransportRequest, sending: &Sending, by: Duration) -> ResponseSlot {
+        let slot = ResponseSlot::default();
+        let (wire, sent, call, attempt) = (self.clone(), slot.clone(), sending.call, sending.attempt);
         let total = request.deadlines().total();
         let work = async move {
             wire.pause(by).await;
-            sent.put(wire.hand_on(request, total, call, attempt).await);
+            sent.put(wire.forward(request, total, call, attempt).await);
         };
-        self.stage.note(call, Event::SetAdrift(by), |_| {});
-        self.stage.state().spawned.push((call, Box::pin(work)));
-        parcel
+        self.shared.note(call, Event::DeliveryDelayed(by), |_| {});
+        self.shared.state().spawned.push((call, Box::pin(work)));
+        slot
     }
 
-    /// What is left of the answer, if nothing else went wrong with it.
-    fn spoil(&self, fault: WireFault, carried: Carried, sending: &Sending, cap: usize) -> Carried {
-        if fault == WireFault::AnswerLost {
+    /// Applies a fault to the response, unless the service's own fault has already changed it.
+    fn damage(&self, fault: WireFault, result: SendResult, sending: &Sending, cap: usize) -> SendResult {
+        if fault == WireFault::ResponseLost {
             return Err(TransportError::unknown(sending.kind));
         }
-        // What the service itself spoilt is left as it is: whether a charge was made under it, its fault knows.
-        if self.stage.state().passages[sending.call].struck.is_some() {
-            return carried;
+        // A response that the service's own fault changed stays unchanged, because that fault decides the allowed endings.
+        if self.shared.state().records[sending.call].fired.is_some() {
+            return result;
         }
-        let mut answer = carried?.into_http();
+        let mut response = result?.into_http();
         match fault {
-            WireFault::AnswerCut => {
-                let half = answer.body().len() / 2;
-                answer.body_mut().truncate(half);
-                return Err(TransportError::answered(TransportErrorKind::BodyTruncated, answer));
+            WireFault::ResponseCut => {
+                let half = response.body().len() / 2;
+                response.body_mut().truncate(half);
+                return Err(TransportError::answered(TransportErrorKind::BodyTruncated, response));
             }
             WireFault::Encoded => {
-                answer.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+                response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             }
             WireFault::Oversized => {
-                let mut body = BytesMut::from(&answer.body()[..]);
+                let mut body = BytesMut::from(&response.body()[..]);
                 body.resize(cap + 1, b' ');
-                *answer.body_mut() = Bytes::from(body);
+                *response.body_mut() = Bytes::from(body);
             }
-            WireFault::Recoded => rewrite(&mut answer, |body| {
+            WireFault::OtherStatusCode => rewrite(&mut response, |body| {
                 body.replace(r#""status_code":100"#, r#""status_code":101"#)
                     .replace(r#""status_code":200"#, r#""status_code":100"#)
             }),
-            WireFault::Pending => rewrite(&mut answer, |body| {
-                // The answers to look-ups have no `status`.
+            WireFault::Pending => rewrite(&mut response, |body| {
+                // The responses to lookups have no `status`.
                 if body.contains(r#""status":"#) {
                     return body.replace(r#""status":"success""#, r#""status":"pending""#);
                 }
                 body.replace(r#""status_code":"#, r#""status":"pending","status_code":"#)
             }),
-            WireFault::Misfiled(status) => {
-                *answer.status_mut() = StatusCode::from_u16(status).expect("the catalogue holds statuses");
+            WireFault::OtherHttpStatus(status) => {
+                *response.status_mut() = StatusCode::from_u16(status).expect("the catalogue holds statuses");
             }
             _ => {}
         }
-        Ok(answer.into())
+        Ok(response.into())
     }
 
-    /// The same request again, if that is the sabotage.
+    /// A copy of the request, if the sabotage is to repeat it.
     fn repeated(&self, request: &http::Request<Bytes>) -> Option<http::Request<Bytes>> {
-        let is_asked = self.sabotage == Some(Sabotage::RepeatsAtTheService);
-        (is_asked && request.method() == http::Method::POST).then(|| request.clone())
+        let repeats = self.sabotage == Some(Sabotage::RepeatsAtService);
+        (repeats && request.method() == http::Method::POST).then(|| request.clone())
     }
 
     async fn pause(&self, by: Duration) {
@@ -263,86 +273,86 @@ impl Wire {
     }
 }
 
-/// One request in the hands of the wire. Dropped before its [`end`](Self::end), it tells that nobody waits any more.
+/// One request that the wire is sending. If it is dropped before [`end`](Self::end), the caller no longer waits.
 struct Sending {
-    stage: Stage,
+    shared: Shared,
     call: usize,
     attempt: u32,
     fault: Option<WireFault>,
     kind: TransportErrorKind,
     request_latency: Duration,
     response_latency: Duration,
-    by: Duration,
+    delay: Duration,
     has_ended: bool,
 }
 
 impl Sending {
-    fn begin(stage: &Stage) -> Self {
-        let call = stage.state().current;
+    fn begin(shared: &Shared) -> Self {
+        let call = shared.state().current;
         let mut begun = None;
-        stage.note(call, Event::Sending, |passage| {
-            passage.sent += 1;
-            passage.sending += 1;
-            let plan = &passage.plan;
+        shared.note(call, Event::Sending, |record| {
+            record.sent += 1;
+            record.sending += 1;
+            let plan = &record.plan;
             begun = Some(Self {
-                stage: stage.clone(),
+                shared: shared.clone(),
                 call,
-                attempt: passage.sent,
-                fault: plan.wire_fault(passage.sent),
+                attempt: record.sent,
+                fault: plan.wire_fault(record.sent),
                 kind: plan.kind,
                 request_latency: plan.request_latency,
                 response_latency: plan.response_latency,
-                by: plan.by,
+                delay: plan.delay,
                 has_ended: false,
             });
         });
-        begun.expect("a passage is changed at once")
+        begun.expect("`note` has run the closure")
     }
 
-    /// No caller asks for no time at all, so all of it has passed.
-    fn report_no_time(&self) {
-        let mut state = self.stage.state();
-        let intent = state.passages[self.call].intent;
+    /// No caller sets a deadline of zero, so a zero here means that the deadline has passed.
+    fn report_zero_deadline(&self) {
+        let mut state = self.shared.state();
+        let intent = state.records[self.call].intent;
         let what = "a request was sent for a call whose deadline had passed";
         state.report(Violation::new(Invariant::EndsInTime, intent, what));
     }
 
-    fn end(mut self, result: &Carried) {
+    fn end(mut self, result: &SendResult) {
         self.has_ended = true;
         let event = match result {
-            Ok(answer) => Event::Reported { what: "an answer", status: answer.status().as_u16() },
+            Ok(response) => Event::Reported { what: "a response", status: response.status().as_u16() },
             Err(error) => {
                 let (what, status) = match error.delivery() {
                     Delivery::NotProcessed => ("nothing was sent", 0),
                     Delivery::Unknown => ("it may have been sent", 0),
-                    Delivery::Answered(status) => ("half an answer", status.as_u16()),
+                    Delivery::Answered(status) => ("a partial response", status.as_u16()),
                 };
                 Event::Reported { what, status }
             }
         };
-        self.stage.note(self.call, event, |_| {});
+        self.shared.note(self.call, event, |_| {});
     }
 }
 
 impl Drop for Sending {
     fn drop(&mut self) {
-        let mut state = self.stage.state();
-        state.passages[self.call].sending -= 1;
+        let mut state = self.shared.state();
+        state.records[self.call].sending -= 1;
         if !self.has_ended {
-            let now = self.stage.now();
+            let now = self.shared.now();
             state.trace.note(now, Some(self.call), Event::TransportDropped);
         }
     }
 }
 
-/// Where the answer to a request that was set adrift arrives, if it does.
+/// Receives the response to a request that was delivered later, if there is one.
 #[derive(Clone, Default)]
-struct Parcel(Arc<Mutex<(Option<Carried>, Option<Waker>)>>);
+struct ResponseSlot(Arc<Mutex<(Option<SendResult>, Option<Waker>)>>);
 
-impl Parcel {
-    fn put(&self, carried: Carried) {
+impl ResponseSlot {
+    fn put(&self, result: SendResult) {
         let mut inside = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        inside.0 = Some(carried);
+        inside.0 = Some(result);
         let waker = inside.1.take();
         drop(inside);
         if let Some(waker) = waker {
@@ -350,11 +360,11 @@ impl Parcel {
         }
     }
 
-    async fn arrived(self) -> Carried {
+    async fn received(self) -> SendResult {
         poll_fn(|context| {
             let mut inside = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(carried) = inside.0.take() {
-                return Poll::Ready(carried);
+            if let Some(result) = inside.0.take() {
+                return Poll::Ready(result);
             }
             inside.1 = Some(context.waker().clone());
             Poll::Pending
@@ -363,16 +373,16 @@ impl Parcel {
     }
 }
 
-fn rewrite(answer: &mut http::Response<Bytes>, change: impl FnOnce(&str) -> String) {
-    let body = std::str::from_utf8(answer.body()).expect("the fake's own answers are JSON");
-    *answer.body_mut() = change(body).into();
+fn rewrite(response: &mut http::Response<Bytes>, change: impl FnOnce(&str) -> String) {
+    let body = std::str::from_utf8(response.body()).expect("the fake's own responses are JSON");
+    *response.body_mut() = change(body).into();
 }
 
-fn is_unsent(carried: &Carried) -> bool {
-    matches!(carried, Err(error) if error.delivery() == Delivery::NotProcessed)
+fn is_unsent(result: &SendResult) -> bool {
+    matches!(result, Err(error) if error.delivery() == Delivery::NotProcessed)
 }
 
-/// The work's result, or nothing if the limit ends first.
+/// The result of the work, or `None` if the limit ends first.
 async fn before<T>(limit: impl Future<Output = ()>, work: impl Future<Output = T>) -> Option<T> {
     let mut limit = pin!(limit);
     let mut work = pin!(work);

@@ -1,8 +1,8 @@
 mod calls;
+mod checks;
+mod conditions;
 mod ledger;
-mod scenery;
-mod verdict;
-mod weather;
+mod setup;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,46 +10,46 @@ use std::time::Duration;
 use payments_core::Client;
 use payments_fake::{FakeGateway, ManualClock};
 
-use crate::books::{Books, Entry};
+use crate::change_log::{ChangeRecorder, Entry};
 use crate::executor::{Executor, TaskKey};
-use crate::intent::{Intent, Known, STRANGER};
+use crate::intent::{Intent, KnownIds, UNKNOWN_TENANT};
 use crate::plan::pick;
-use crate::stage::Stage;
+use crate::shared::Shared;
 use crate::violation::Violation;
 use crate::{Cause, Figures, Invariant, Sabotage};
 
-use scenery::{draw_client, draw_gateway};
+use setup::{draw_client, draw_gateway};
 
-/// One fake service with its callers, run to its end step by step. See the [crate's documentation](crate).
+/// One fake service with its callers, run step by step. See the [crate's documentation](crate).
 pub(crate) struct World {
     rng: fastrand::Rng,
     clock: ManualClock,
     gateway: FakeGateway,
-    stage: Stage,
-    books: Books,
+    shared: Shared,
+    change_log: ChangeRecorder,
     executor: Executor,
-    /// Of each tenant, and of a stranger.
+    /// The clients of each tenant, and of a key that the service does not know.
     clients: Vec<Vec<Client>>,
-    /// How many calls there are at once.
-    crowd: usize,
+    /// The maximum number of concurrent calls.
+    max_live_calls: usize,
     causes: Vec<Cause>,
     intents: Vec<Intent>,
     calls: Vec<Call>,
     live: Vec<usize>,
-    /// Intents that will be sent again.
+    /// Intents to send again.
     resends: Vec<usize>,
     charges_left: u64,
-    known: Known,
+    known: KnownIds,
     ledgers: Vec<HashMap<String, Entry>>,
     changes_seen: u64,
     sabotage: Option<Sabotage>,
     figures: Figures,
 }
 
-/// A world that ended early.
-pub(crate) struct Broken {
+/// A world that stopped at a violation.
+pub(crate) struct FailedWorld {
     pub(crate) violation: Violation,
-    pub(crate) story: Vec<String>,
+    pub(crate) trace: Vec<String>,
 }
 
 struct Call {
@@ -57,36 +57,36 @@ struct Call {
     task: TaskKey,
     total: Duration,
     retries: u32,
-    /// By when it must have ended, once it was polled first.
+    /// The latest time at which it may end, known after the first poll.
     latest_end: Option<Duration>,
     polls: u32,
 }
 
-/// By how much a call may outlive its deadline, over a transport that ignores it. payments-core's own.
+/// How long a call may outlive its deadline if the transport ignores the deadline. The same as in payments-core.
 const BACKSTOP: Duration = Duration::from_millis(20);
 
-const KEYS: [&str; STRANGER + 1] =
-    ["key_of_the_first_tenant", "key_of_the_second_tenant", "key_of_a_stranger"];
+const KEYS: [&str; UNKNOWN_TENANT + 1] =
+    ["key_of_the_first_tenant", "key_of_the_second_tenant", "key_of_no_tenant"];
 
 impl World {
     pub(crate) fn new(seed: u64, charges: u64, sabotage: Option<Sabotage>, only: Option<Invariant>) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let clock = ManualClock::new();
-        let stage = Stage::new(clock.clone(), only);
-        let books = Books::new(stage.clone());
-        let gateway = draw_gateway(&mut rng, &clock, books.clone());
+        let shared = Shared::new(clock.clone(), only);
+        let change_log = ChangeRecorder::new(shared.clone());
+        let gateway = draw_gateway(&mut rng, &clock, change_log.clone());
         let clients = KEYS.map(|key| {
             let connect_timeouts = [Duration::from_millis(50), Duration::from_secs(10)];
-            let client = |connect| draw_client(&mut rng, key, connect, &stage, &gateway, sabotage);
+            let client = |connect| draw_client(&mut rng, key, connect, &shared, &gateway, sabotage);
             connect_timeouts.map(client).into()
         });
         Self {
-            crowd: rng.usize(1..=12),
+            max_live_calls: rng.usize(1..=12),
             rng,
             clock,
             gateway,
-            stage,
-            books,
+            shared,
+            change_log,
             executor: Executor::default(),
             clients: clients.into(),
             causes: Cause::all()
@@ -97,7 +97,7 @@ impl World {
             live: Vec::new(),
             resends: Vec::new(),
             charges_left: charges,
-            known: Known::default(),
+            known: KnownIds::default(),
             ledgers: KEYS.iter().map(|_| HashMap::new()).collect(),
             changes_seen: 0,
             sabotage,
@@ -105,16 +105,16 @@ impl World {
         }
     }
 
-    /// Runs the world until nothing can happen any more.
-    pub(crate) fn run(mut self) -> Result<Figures, Broken> {
+    /// Runs the world until nothing more can happen.
+    pub(crate) fn run(mut self) -> Result<Figures, FailedWorld> {
         while self.step() {
             self.figures.steps += 1;
-            self.read_books();
-            self.stop_if_broken()?;
+            self.read_changes();
+            self.stop_if_violated()?;
         }
         self.compare_ledgers();
-        self.stop_if_broken()?;
-        let state = self.stage.state();
+        self.stop_if_violated()?;
+        let state = self.shared.state();
         self.figures.received = state.received;
         self.figures.digest = state.trace.digest();
         self.figures.virtual_time = self.clock.elapsed();
@@ -122,7 +122,7 @@ impl World {
         Ok(self.figures)
     }
 
-    /// Lets one thing happen, if anything can.
+    /// Makes one thing happen. Returns `false` if nothing can happen any more.
     fn step(&mut self) -> bool {
         let ready = self.executor.ready();
         if ready > 0 && self.rng.u8(..16) != 0 {
@@ -152,10 +152,10 @@ impl World {
     }
 
     fn can_start(&self) -> bool {
-        (self.charges_left > 0 || !self.resends.is_empty()) && self.live.len() < self.crowd
+        (self.charges_left > 0 || !self.resends.is_empty()) && self.live.len() < self.max_live_calls
     }
 
-    /// Time goes on to the next end of a sleep, or to some moment before it. Nobody is ready meanwhile, so nobody is late.
+    /// Advances the clock to the end of the next sleep, or to a moment before it. No task is ready, so none is delayed by it.
     fn pass_time(&mut self) -> bool {
         if let Some(next) = self.clock.next_end() {
             let mut by = next.saturating_sub(self.clock.elapsed());
@@ -166,7 +166,7 @@ impl World {
             self.report_overdue();
             return true;
         }
-        if !self.stage.state().gates.is_empty() {
+        if !self.shared.state().gates.is_empty() {
             self.open_a_gate();
             return true;
         }
@@ -179,27 +179,27 @@ impl World {
             self.report(Violation::new(
                 Invariant::EndsInTime,
                 intent,
-                "a call waits for nothing, and for ever",
+                "a call waits forever, and nothing can wake it",
             ));
             return false;
         }
-        // What is still late comes now, and then nothing can happen any more.
+        // Only late effects are left.
         self.deliver_late()
     }
 
     fn report(&self, violation: Violation) {
-        self.stage.state().report(violation);
+        self.shared.state().report(violation);
     }
 
-    fn stop_if_broken(&mut self) -> Result<(), Broken> {
-        let mut state = self.stage.state();
+    fn stop_if_violated(&mut self) -> Result<(), FailedWorld> {
+        let mut state = self.shared.state();
         let Some(violation) = state.violation.take() else { return Ok(()) };
         let calls =
             self.intents.get(violation.intent).map(|intent| intent.calls.as_slice()).unwrap_or_default();
-        let mut story = state.trace.story(calls);
-        if story.is_empty() {
-            story.push(format!("(nothing of this intent among {} events)", state.trace.len()));
+        let mut trace = state.trace.lines_about(calls);
+        if trace.is_empty() {
+            trace.push(format!("(no event of this intent among {} events)", state.trace.len()));
         }
-        Err(Broken { violation, story })
+        Err(FailedWorld { violation, trace })
     }
 }

@@ -1,4 +1,4 @@
-//! What the simulation shows in the tests of every day, and that it can fail.
+//! A run of the simulation, and proof that each of its invariants can fail.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -6,24 +6,24 @@ use std::num::NonZeroUsize;
 
 use payments_simulation::{Failure, Figures, Invariant, Sabotage, Simulation};
 
-/// Its time is bounded by the test runner's own limit alone: on two idle cores it takes well under a minute.
+/// Takes well under a minute on two idle cores. Only the test runner's limit bounds it.
 #[test]
-fn a_hundred_thousand_charges_break_no_promise_d20() {
-    let figures = found_nothing(&Simulation::new(100_000, 1).threads(NonZeroUsize::new(2).unwrap()));
+fn hundred_thousand_charges_violate_no_invariant_d20() {
+    let figures = run_without_violation(&Simulation::new(100_000, 1).threads(NonZeroUsize::new(2).unwrap()));
     println!("{figures}");
     assert_eq!(figures.charges, 100_000);
     let missing = figures.coverage.missing();
     assert!(
         missing.is_empty(),
-        "possible, and did not happen: {missing:?}; if another seed does not show it either, `Cause::endings` says too much"
+        "did not occur: {missing:?}; if they do not occur with another seed either, `Cause::endings` allows too much"
     );
 }
 
 #[test]
-fn one_seed_gives_one_run_on_any_number_of_threads() {
+fn same_seed_gives_same_run_on_any_number_of_threads() {
     let digest = |seed, threads| {
         let simulation = Simulation::new(1_100, seed).threads(NonZeroUsize::new(threads).unwrap());
-        let figures = found_nothing(&simulation);
+        let figures = run_without_violation(&simulation);
         (figures.digest, figures.steps)
     };
     assert_eq!(digest(3, 1), digest(3, 1));
@@ -32,49 +32,53 @@ fn one_seed_gives_one_run_on_any_number_of_threads() {
 }
 
 #[test]
-fn the_worlds_of_one_seed_are_not_those_of_the_next() {
-    // Two worlds each, of which the seed's own is the first.
+fn consecutive_seeds_share_no_worlds() {
+    // Two worlds each. The first uses the seed itself.
     let charges = 2 * Simulation::CHARGES_PER_WORLD;
     let second = |seed| {
-        let both = found_nothing(&Simulation::new(charges, seed)).steps;
-        both - found_nothing(&Simulation::new(charges / 2, seed)).steps
+        let both = run_without_violation(&Simulation::new(charges, seed)).steps;
+        both - run_without_violation(&Simulation::new(charges / 2, seed)).steps
     };
-    let first = |seed| found_nothing(&Simulation::new(charges / 2, seed)).steps;
+    let first = |seed| run_without_violation(&Simulation::new(charges / 2, seed)).steps;
     for seed in 1..4 {
         assert_ne!(second(seed), first(seed + 1));
         assert_ne!(second(seed), second(seed + 1));
     }
 }
 
-/// Each invariant finds what breaks it, even if nothing else is looked at.
+/// Each invariant finds the sabotage that violates it, even when it is the only one that is checked.
 #[test]
 fn every_invariant_can_fail() {
     for (sabotage, invariant) in Sabotage::ALL {
-        let failure = found(&Simulation::new(5_000, 1).sabotage(sabotage).only(invariant), sabotage);
+        let failure =
+            run_with_violation(&Simulation::new(5_000, 1).sabotage(sabotage).only(invariant), sabotage);
         assert_eq!(failure.invariant, invariant, "{failure}");
     }
     for invariant in Invariant::ALL {
-        assert!(Sabotage::ALL.iter().any(|(_, broken)| *broken == invariant), "nothing breaks {invariant}");
+        assert!(
+            Sabotage::ALL.iter().any(|(_, broken)| *broken == invariant),
+            "no sabotage violates {invariant}"
+        );
     }
 }
 
 #[test]
-fn nothing_that_is_broken_is_passed_over_when_everything_is_looked_at() {
+fn every_sabotage_is_found_when_all_invariants_are_checked() {
     for (sabotage, _) in Sabotage::ALL {
-        found(&Simulation::new(5_000, 1).sabotage(sabotage), sabotage);
+        run_with_violation(&Simulation::new(5_000, 1).sabotage(sabotage), sabotage);
     }
 }
 
 #[test]
-fn a_failure_is_seen_again_in_its_own_world() {
+fn failure_can_be_replayed_in_its_own_world() {
     let sabotage = Sabotage::SendsTwice;
     let search = |charges, seed| {
         let search = Simulation::new(charges, seed).sabotage(sabotage).only(Invariant::PostedAtMostOnce);
-        found(&search, sabotage)
+        run_with_violation(&search, sabotage)
     };
     let failure = search(5_000, 9);
     let again = search(failure.charges, failure.seed);
-    assert_eq!((&again.what, &again.story), (&failure.what, &failure.story));
+    assert_eq!((&again.what, &again.trace), (&failure.what, &failure.trace));
     let text = failure.to_string();
     let command = format!(
         "cargo xtask simulate --charges {} --seed {} --sabotage sends-twice --only posted-at-most-once",
@@ -82,14 +86,14 @@ fn a_failure_is_seen_again_in_its_own_world() {
     );
     assert!(text.ends_with(&command), "{text}");
     let received = text.matches("the service receives the whole request").count();
-    assert_eq!(received, 2, "the story tells of both: {text}");
+    assert_eq!(received, 2, "the trace shows both: {text}");
 }
 
-fn found_nothing(simulation: &Simulation) -> Figures {
+fn run_without_violation(simulation: &Simulation) -> Figures {
     simulation.run().unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-fn found(simulation: &Simulation, sabotage: Sabotage) -> Failure {
+fn run_with_violation(simulation: &Simulation, sabotage: Sabotage) -> Failure {
     match simulation.run() {
         Ok(_) => panic!("{sabotage} was not found"),
         Err(failure) => failure,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use payments_core::OperationName;
 use payments_fake::{Fault, block_on};
-use payments_tests::DeafPort;
+use payments_tests::UnresponsivePort;
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
@@ -313,7 +313,7 @@ fn refusals_unrelated_to_the_payment_are_listed_by_status() {
 fn outage_leaves_the_rows_to_the_next_run_d02() {
     let billing = Billing::open();
     billing.good(100);
-    let port = DeafPort::refusing();
+    let port = UnresponsivePort::refusing();
     let unreachable = format!("http://{}/api/v1/public", port.address());
     let ended = billing
         .command_at(

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::TcpListener;
 use std::thread;
 
-use payments_tests::DeafPort;
+use payments_tests::UnresponsivePort;
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -208,7 +208,7 @@ fn missing_response_does_not_prove_the_key() {
 
 #[test]
 fn connection_failure_skips_the_later_steps() {
-    let port = DeafPort::refusing();
+    let port = UnresponsivePort::refusing();
     let address = port.address();
     let states = ["failed", "skipped", "skipped"];
     let sentence = failed(payments_at(&format!("http://{address}/x"), ["check"]), 3, "not_processed", states);

@@ -6,7 +6,7 @@ use std::thread;
 use payments_core::{OperationName, Outcome};
 use payments_fake::{Fault, FaultKind, Fixtures, Phase};
 use payments_sandbox::{BlockingSandbox, Sandbox};
-use payments_tests::{Books, PHASES, Told, WhatHappens, kinds, what_happens_over_a_socket};
+use payments_tests::{CallResult, Expectation, LedgerCheck, PHASES, expectation_over_socket, fault_kinds};
 use serde_json::{Value, json};
 
 use crate::cases::{Case, every_command};
@@ -44,7 +44,7 @@ fn customer_lookup_faults_match_the_table_d12() {
 
 /// Several faults in parallel, because they mostly wait for a deadline or a pause.
 fn every_fault(command: usize) {
-    let kinds = kinds();
+    let kinds = fault_kinds();
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..8 {
@@ -61,10 +61,10 @@ fn every_fault(command: usize) {
 }
 
 fn every_phase(sandbox: &BlockingSandbox, case: &Case, kind: FaultKind) {
-    let [before, after, late] = PHASES.map(|phase| what_happens_over_a_socket(case.operation, kind, phase));
+    let [before, after, late] = PHASES.map(|phase| expectation_over_socket(case.operation, kind, phase));
     let told_before = one_fault(sandbox, case, kind, Phase::BeforeCommit, before);
     let told_after = one_fault(sandbox, case, kind, Phase::AfterCommit, after);
-    if before.told == after.told && before.told != Told::PROCESSED {
+    if before.result == after.result && before.result != CallResult::PROCESSED {
         assert_eq!(told_before, told_after, "{kind:?}: the output depends on whether the service acted");
     }
     one_fault(sandbox, case, kind, Phase::Late, late);
@@ -76,7 +76,7 @@ fn one_fault(
     case: &Case,
     kind: FaultKind,
     phase: Phase,
-    fact: WhatHappens,
+    fact: Expectation,
 ) -> Value {
     let gateway = sandbox.gateway();
     gateway.reset_to(&fixtures());
@@ -84,21 +84,21 @@ fn one_fault(
     let fault = Fault::on(case.operation).at(phase).show(kind).times(3).retry_after("120");
     let what = format!("{fault:?}");
     gateway.arm(fault);
-    let books = Books::of(gateway);
+    let books = LedgerCheck::of(gateway);
 
-    let timeout = if fact.until_the_deadline { "2" } else { "60" };
+    let timeout = if fact.lasts_until_deadline { "2" } else { "60" };
     let shape = if phase == Phase::Late { "text" } else { "json" };
     let ended = case.run(sandbox.base_url(), &["--timeout", timeout, "--output", shape]);
 
-    assert_eq!(ended.code, Some(i32::from(fact.told.exit_code)), "{what}: {ended:?}");
+    assert_eq!(ended.code, Some(i32::from(fact.result.exit_code)), "{what}: {ended:?}");
     let requests = gateway.requests().len();
     assert!(requests <= if case.moves_money() { 1 } else { 3 }, "{what}: sent {requests} times");
     books.assert_effect(case.operation, fact.effect, &what);
     if shape == "text" {
-        assert_text(&ended, case.operation, fact.told, &what);
+        assert_text(&ended, case.operation, fact.result, &what);
         Value::Null
     } else {
-        check_document(&ended, case.operation, kind, fact.told, &what)
+        check_document(&ended, case.operation, kind, fact.result, &what)
     }
 }
 
@@ -108,10 +108,16 @@ fn fixtures() -> Fixtures {
 }
 
 /// Checks the JSON output.
-fn check_document(ended: &Ended, operation: OperationName, kind: FaultKind, told: Told, what: &str) -> Value {
+fn check_document(
+    ended: &Ended,
+    operation: OperationName,
+    kind: FaultKind,
+    told: CallResult,
+    what: &str,
+) -> Value {
     let mut document = ended.json();
     assert_eq!(document["outcome"], told.document_outcome(), "{what}: {ended:?}");
-    if told == Told::PROCESSED {
+    if told == CallResult::PROCESSED {
         return document;
     }
     let error = &document["error"];
@@ -134,7 +140,7 @@ fn check_document(ended: &Ended, operation: OperationName, kind: FaultKind, told
     let has_status = matches!(kind, FaultKind::Status { .. } | FaultKind::Html { .. });
     let pause = if has_status { json!(120) } else { Value::Null };
     assert_eq!(error["retry_after_seconds"], pause, "{what}: {error}");
-    let is_unknown = told == Told::UNKNOWN;
+    let is_unknown = told == CallResult::UNKNOWN;
     assert_eq!(error["sent_at"].is_string(), is_unknown, "{what}: {error}");
     assert!(!is_unknown || operation != OperationName::Void || error["transaction_id"] == "txn_1", "{error}");
 
@@ -150,7 +156,7 @@ fn check_document(ended: &Ended, operation: OperationName, kind: FaultKind, told
 }
 
 /// Checks the text output.
-fn assert_text(ended: &Ended, operation: OperationName, told: Told, what: &str) {
+fn assert_text(ended: &Ended, operation: OperationName, told: CallResult, what: &str) {
     let is_transaction_lookup = operation == OperationName::GetTransaction;
     let heading = match (told.outcome, operation.moves_money()) {
         (None, true) => "PROCESSED (HTTP 200)",
@@ -165,9 +171,9 @@ fn assert_text(ended: &Ended, operation: OperationName, told: Told, what: &str) 
         (Some(Outcome::Rejected), false) if ended.stderr.starts_with("NOT FOUND") => "NOT FOUND",
         (Some(Outcome::Rejected), false) => "LOOKUP REJECTED",
     };
-    let text = if told == Told::PROCESSED { &ended.stdout } else { &ended.stderr };
+    let text = if told == CallResult::PROCESSED { &ended.stdout } else { &ended.stderr };
     assert!(text.starts_with(heading), "{what}: {text}");
-    if told == Told::UNKNOWN {
+    if told == CallResult::UNKNOWN {
         assert!(text.contains("\n  sent at "), "{what}: {text}");
         assert!(!text.contains("retry after"), "suggests a retry: {what}: {text}");
         let is_void = operation == OperationName::Void;

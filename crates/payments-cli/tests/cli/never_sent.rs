@@ -6,7 +6,7 @@ use std::thread;
 
 use payments_core::OperationName;
 use payments_sandbox::{BlockingSandbox, Sandbox};
-use payments_tests::DeafPort;
+use payments_tests::UnresponsivePort;
 use rcgen::CertifiedKey;
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service
 
 #[test]
 fn connection_refused_is_not_processed_d02() {
-    let port = DeafPort::refusing();
+    let port = UnresponsivePort::refusing();
     let address = port.address();
     every_command_is_not_processed(&format!("http://{address}/api"), &[], "connect", IS_IT_THERE);
 }
@@ -70,7 +70,7 @@ fn unresolvable_name_is_not_processed_d02() {
 #[cfg(target_os = "linux")]
 #[test]
 fn connect_timeout_is_not_processed_d02_d23() {
-    let port = DeafPort::full();
+    let port = UnresponsivePort::full();
     for scheme in ["http", "https"] {
         let base_url = format!("{scheme}://{}/api", port.address());
         let hint = "no connection was established within the call's deadline of 300ms: raise the deadline, which came from --timeout";
@@ -81,7 +81,7 @@ fn connect_timeout_is_not_processed_d02_d23() {
 
 #[test]
 fn tls_handshake_timeout_is_not_processed_d02_d23() {
-    let port = DeafPort::silent();
+    let port = UnresponsivePort::silent();
     let hint = "no connection was established within the call's deadline of 300ms: raise the deadline, which came from --timeout";
     let base_url = format!("https://{}/api", port.address());
     every_command_is_not_processed(&base_url, &["--timeout", "0.3"], "timeout", hint);
@@ -92,7 +92,7 @@ fn tls_handshake_timeout_is_not_processed_d02_d23() {
 #[cfg(target_os = "linux")]
 #[test]
 fn connect_deadline_is_not_processed_d02_d23() {
-    let ports = [("http", DeafPort::full()), ("https", DeafPort::silent())];
+    let ports = [("http", UnresponsivePort::full()), ("https", UnresponsivePort::silent())];
     thread::scope(|scope| {
         for (scheme, port) in &ports {
             for case in every_command() {

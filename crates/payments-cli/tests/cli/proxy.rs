@@ -3,7 +3,7 @@
 use std::fs;
 
 use payments_sandbox::{BlockingSandbox, Sandbox};
-use payments_tests::{ConnectProxy, DeafPort};
+use payments_tests::{ConnectProxy, UnresponsivePort};
 use serde_json::json;
 
 use crate::batch_runs::{Billing, ends};
@@ -121,7 +121,7 @@ fn refusing_proxy_is_not_processed_d02() {
     };
     let refusing = ["407 Proxy Authentication Required", "502 Bad Gateway", "201 Created"]
         .map(|status| ConnectProxy::responding(page(status)));
-    let (silent, nobody) = (ConnectProxy::silent(), DeafPort::refusing());
+    let (silent, nobody) = (ConnectProxy::silent(), UnresponsivePort::refusing());
     let refused = refusing.iter().map(|proxy| (proxy.address(), "connect"));
     for (address, kind) in refused.chain([(silent.address(), "timeout"), (nobody.address(), "connect")]) {
         let run = |command: &[&str]| {

@@ -8,7 +8,7 @@ mod process;
 #[cfg(unix)]
 mod sandbox;
 
-use payments_canary::{Canaries, assert_leaks_in_no_run, has_word};
+use payments_canary::{Canaries, assert_no_leak_in_runs, has_word};
 
 use crate::support::{
     CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, ach_payment, payments, payments_at, responses,
@@ -29,7 +29,7 @@ fn assert_clean_places(run: impl Fn(&Canaries) -> Vec<Place>) {
             .zip(&runs)
             .map(|(canaries, places)| (canaries.clone(), places[index].1.clone()))
             .collect();
-        assert_leaks_in_no_run(place, &pages);
+        assert_no_leak_in_runs(place, &pages);
     }
 }
 

@@ -1,6 +1,6 @@
 use std::time::SystemTime;
 
-use payments_canary::{Canaries, assert_leaks_in_no_run};
+use payments_canary::{Canaries, assert_no_leak_in_runs};
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId,
     TransactionType, Void,
@@ -261,5 +261,5 @@ async fn rows_and_errors_show_no_secret() {
         let page = format!("{lost:?} {lost:#} {recorded:?} {recorded:#} {intent:?} {client:?}");
         pages.push((canaries, page.into_bytes()));
     }
-    assert_leaks_in_no_run("the text of an intent", &pages);
+    assert_no_leak_in_runs("the text of an intent", &pages);
 }

@@ -3,20 +3,20 @@ use std::sync::Arc;
 use super::{BACKSTOP, Call, World};
 use crate::intent::{Intent, draw_options};
 use crate::plan::Plan;
-use crate::stage::{CallEnd, Passage};
+use crate::shared::{CallRecord, CallResult};
 use crate::trace::Event;
 use crate::violation::Violation;
 use crate::{Cause, Ending, Invariant, Sabotage};
 
 /// What can happen to calls.
 impl World {
-    /// A caller calls.
+    /// A caller starts a call.
     pub(super) fn start(&mut self) {
         let number = if self.resends.is_empty() {
             let intent = Intent::draw(&mut self.rng, self.intents.len(), &self.known);
             self.charges_left = self.charges_left.saturating_sub(u64::from(intent.is_charge()));
             self.intents.push(intent);
-            self.stage.state().posts.push(0);
+            self.shared.state().posts.push(0);
             self.intents.len() - 1
         } else {
             self.figures.resends += 1;
@@ -28,23 +28,23 @@ impl World {
         let call = self.calls.len();
         intent.calls.push(call);
         intent.live += 1;
-        let operation = intent.asked.operation();
+        let operation = intent.request.operation();
         let mut plan = Plan::draw(&mut self.rng, &self.causes);
-        if intent.asked.is_local() {
+        if intent.request.is_local() {
             plan.cause = Cause::Local;
         }
         let (total, retries) = draw_options(&mut self.rng);
-        let promised = if self.sabotage == Some(Sabotage::IgnoresDeadlines) { total * 2 } else { total };
+        let deadline = if self.sabotage == Some(Sabotage::IgnoresDeadlines) { total * 2 } else { total };
         let clients = &self.clients[intent.tenant];
         let client = clients[self.rng.usize(..clients.len())]
-            .with_total_timeout(promised)
+            .with_total_timeout(deadline)
             .with_lookup_retries(retries);
         let event = Event::Called { operation, intent: number, what: intent.what, total, plan: plan.cause };
-        self.stage.admit(Passage::new(number, operation, plan), event);
-        let (asked, stage) = (Arc::clone(&intent.asked), self.stage.clone());
+        self.shared.add_call(CallRecord::new(number, operation, plan), event);
+        let (request, shared) = (Arc::clone(&intent.request), self.shared.clone());
         let work = async move {
-            let end = asked.call(&client).await;
-            stage.state().passages[call].end = Some(end);
+            let end = request.call(&client).await;
+            shared.state().records[call].end = Some(end);
         };
         let task = self.executor.spawn(call, Box::pin(work));
         self.calls.push(Call { intent: number, task, total, retries, latest_end: None, polls: 0 });
@@ -61,9 +61,9 @@ impl World {
             call.latest_end.get_or_insert(now + call.total + BACKSTOP);
         }
         let polls = call.polls;
-        self.stage.state().current = owner;
+        self.shared.state().current = owner;
         let has_ended = self.executor.poll(task);
-        let spawned = std::mem::take(&mut self.stage.state().spawned);
+        let spawned = std::mem::take(&mut self.shared.state().spawned);
         for (owner, work) in spawned {
             self.executor.spawn(owner, work);
         }
@@ -71,9 +71,9 @@ impl World {
             return;
         }
         if has_ended {
-            self.read_books();
+            self.read_changes();
             self.finish(owner);
-        } else if self.stage.state().passages[owner].plan.dropped_after == Some(polls) {
+        } else if self.shared.state().records[owner].plan.dropped_after == Some(polls) {
             self.abandon(owner);
         }
     }
@@ -81,29 +81,26 @@ impl World {
     /// A caller drops the future of its call.
     pub(super) fn abandon(&mut self, call: usize) {
         let sending = {
-            let mut state = self.stage.state();
+            let mut state = self.shared.state();
             state.current = call;
-            state.passages[call].sending
+            state.records[call].sending
         };
         self.executor.drop_task(self.calls[call].task);
-        let told = self.stage.state().passages[call].told_abandoned;
-        if told != sending {
+        let observed = self.shared.state().records[call].observed_abandoned;
+        if observed != sending {
             let what = format!(
-                "the caller dropped its call while the transport had {sending} requests, and the observer was told of {told}"
+                "the caller dropped its call while the transport had {sending} requests, and the observer saw {observed} abandoned"
             );
-            self.report(Violation::new(Invariant::AttemptsAreTold, self.calls[call].intent, what));
+            self.report(Violation::new(Invariant::AttemptsAreObserved, self.calls[call].intent, what));
         }
-        self.end(call, &CallEnd { ending: Ending::Abandoned, kind: "", id: None, cents: None });
+        self.end(call, &CallResult { ending: Ending::Abandoned, kind: "", id: None, cents: None });
     }
 
-    /// A call has ended by itself.
+    /// A call has run to its end.
     fn finish(&mut self, call: usize) {
-        let mut end = self.stage.state().passages[call].end.take().expect("a call's task ends with its end");
-        let is_lookup = !self.intents[self.calls[call].intent].asked.operation().moves_money();
-        if self.sabotage == Some(Sabotage::CallsLookupsUnknown)
-            && is_lookup
-            && end.ending != Ending::Succeeded
-        {
+        let mut end = self.shared.state().records[call].end.take().expect("a finished call has a result");
+        let is_lookup = !self.intents[self.calls[call].intent].request.operation().moves_money();
+        if self.sabotage == Some(Sabotage::LookupAsUnknown) && is_lookup && end.ending != Ending::Succeeded {
             end.ending = Ending::Unknown;
         }
         let is_late = self.calls[call].latest_end.is_some_and(|latest| self.clock.elapsed() > latest);
@@ -111,31 +108,31 @@ impl World {
             self.report_late(call);
         }
         self.end(call, &end);
-        self.judge(call, &end);
-        if end.ending == Ending::NotProcessed && self.stage.state().passages[call].plan.cause != Cause::Local
+        self.check_ending(call, &end);
+        if end.ending == Ending::NotProcessed && self.shared.state().records[call].plan.cause != Cause::Local
         {
             let number = self.calls[call].intent;
             if self.intents[number].calls.len() < 4 && self.rng.bool() {
                 self.resends.push(number);
-                self.stage.note(call, Event::Resent, |_| {});
+                self.shared.note(call, Event::Resent, |_| {});
             }
         }
     }
 
-    fn end(&mut self, call: usize, end: &CallEnd) {
-        let CallEnd { ending, kind, .. } = end;
-        self.stage
-            .note(call, Event::Ended { ending: *ending, kind }, |passage| passage.ending = Some(*ending));
+    fn end(&mut self, call: usize, end: &CallResult) {
+        let CallResult { ending, kind, .. } = end;
+        self.shared
+            .note(call, Event::Ended { ending: *ending, kind }, |record| record.ending = Some(*ending));
         self.live.retain(|live| *live != call);
         self.intents[self.calls[call].intent].live -= 1;
-        let state = self.stage.state();
-        let passage = &state.passages[call];
-        let cause = passage.cause();
+        let state = self.shared.state();
+        let record = &state.records[call];
+        let cause = record.cause();
         self.figures.endings[*ending as usize] += 1;
-        self.figures.attempts += u64::from(passage.sent);
+        self.figures.attempts += u64::from(record.sent);
         self.figures.faults +=
-            u64::from(passage.struck.is_some() || matches!(passage.plan.cause, Cause::Wire(_)));
-        self.figures.held += u64::from(passage.held.is_some());
-        self.figures.coverage.count(passage.operation, cause, *ending);
+            u64::from(record.fired.is_some() || matches!(record.plan.cause, Cause::Wire(_)));
+        self.figures.held += u64::from(record.held.is_some());
+        self.figures.coverage.count(record.operation, cause, *ending);
     }
 }

@@ -2,18 +2,18 @@ use payments_core::model::Amount;
 use payments_fake::{Change, EntryKind, EntryState, Ledger};
 
 use super::World;
-use crate::books::Entry;
+use crate::change_log::Entry;
 use crate::trace::Event;
 use crate::violation::Violation;
 use crate::{Ending, Invariant, Sabotage};
 
-/// What the ledger shows.
+/// Reads the ledger's changes and checks them.
 impl World {
-    /// Reads what has changed in the service's books, and holds it against what callers were told.
-    pub(super) fn read_books(&mut self) {
-        for (tenant, change) in self.books.take() {
+    /// Reads the new changes of the ledger and compares them with how the calls ended.
+    pub(super) fn read_changes(&mut self) {
+        for (tenant, change) in self.change_log.take() {
             self.changes_seen += 1;
-            if self.sabotage == Some(Sabotage::LooksAway) && self.changes_seen.is_multiple_of(50) {
+            if self.sabotage == Some(Sabotage::SkipsChanges) && self.changes_seen.is_multiple_of(50) {
                 continue;
             }
             match change {
@@ -27,7 +27,7 @@ impl World {
                     {
                         self.known.authorisations.push((tenant, id.clone()));
                     }
-                    self.enter(tenant, id.to_string(), &entry);
+                    self.apply(tenant, id.to_string(), &entry);
                 }
                 Change::Token { id, document: _ } => self.known.tokens.push((tenant, id.to_string())),
                 _ => {}
@@ -35,7 +35,7 @@ impl World {
         }
     }
 
-    fn enter(&mut self, tenant: usize, id: String, entry: &Entry) {
+    fn apply(&mut self, tenant: usize, id: String, entry: &Entry) {
         let before = self.ledgers[tenant].insert(id.clone(), entry.clone());
         if entry.is_void {
             return;
@@ -43,15 +43,17 @@ impl World {
         if let Some(before) = before {
             self.known.authorisations.retain(|(_, own)| own.as_str() != id);
             match entry.voided_by {
-                Some(number) if before.voided_by.is_none() => self.done(number, tenant, Event::Voided),
+                Some(number) if before.voided_by.is_none() => {
+                    self.check_effect(number, tenant, Event::Voided);
+                }
                 _ => {}
             }
             return;
         }
         let number = entry.intent.filter(|number| *number < self.intents.len());
-        let number = number.expect("every amount in the ledger was sent by an intent");
+        let number = number.expect("every amount in the ledger belongs to an intent");
         if self.intents[number].cents != Some(entry.cents) {
-            let what = format!("the ledger shows it as {} cents, which were not asked for", entry.cents);
+            let what = format!("the ledger shows {} cents, which is not the requested amount", entry.cents);
             self.report(Violation::new(Invariant::ChargedAtMostOnce, number, what));
         }
         if entry.is_declined {
@@ -60,37 +62,38 @@ impl World {
         }
         self.figures.charged += 1;
         self.intents[number].id = Some(id);
-        self.done(number, tenant, Event::Charged { cents: entry.cents });
+        self.check_effect(number, tenant, Event::Charged { cents: entry.cents });
     }
 
-    /// The ledger shows that what this intent wants was done.
-    fn done(&mut self, number: usize, tenant: usize, event: Event) {
+    /// Checks a charge or void that the ledger shows for this intent.
+    fn check_effect(&mut self, number: usize, tenant: usize, event: Event) {
         self.figures.voided += u64::from(matches!(event, Event::Voided));
         self.note_in_ledger(number, event);
         let intent = &mut self.intents[number];
-        intent.done += 1;
-        let (done, live, own, last) = (intent.done, intent.live, intent.tenant, intent.calls.last().copied());
-        if done > 1 {
-            let what = format!("the ledger shows it {done} times");
+        intent.effects += 1;
+        let (effects, live, own, last) =
+            (intent.effects, intent.live, intent.tenant, intent.calls.last().copied());
+        if effects > 1 {
+            let what = format!("the ledger shows the charge or void {effects} times");
             self.report(Violation::new(Invariant::ChargedAtMostOnce, number, what));
         }
         if own != tenant {
-            let what = format!("the ledger of tenant {tenant} shows it, and it is tenant {own}'s");
+            let what = format!("the ledger of tenant {tenant} shows a charge or void of tenant {own}");
             self.report(Violation::new(Invariant::ChargedAtMostOnce, number, what));
         }
         let Some(last) = last.filter(|_| live == 0) else { return };
-        let (ending, was_lied_to) = {
-            let state = self.stage.state();
-            (state.passages[last].ending, state.passages[last].was_lied_to)
+        let (ending, is_falsely_rejected) = {
+            let state = self.shared.state();
+            (state.records[last].ending, state.records[last].is_falsely_rejected)
         };
         match ending {
             Some(Ending::NotProcessed) => {
-                let what = "the ledger shows it after its caller was told that it was not processed";
+                let what = "the ledger shows the charge or void after its call ended not processed";
                 self.report(Violation::new(Invariant::NotProcessedIsTrue, number, what));
             }
-            Some(Ending::Rejected) if was_lied_to => self.figures.lies += 1,
+            Some(Ending::Rejected) if is_falsely_rejected => self.figures.false_rejections += 1,
             Some(Ending::Rejected) => {
-                let what = "the ledger shows it after its caller was told that it was rejected";
+                let what = "the ledger shows the charge or void after its call ended rejected";
                 self.report(Violation::new(Invariant::RejectedIsTrue, number, what));
             }
             _ => {}
@@ -99,17 +102,17 @@ impl World {
 
     fn note_in_ledger(&mut self, number: usize, event: Event) {
         if let Some(call) = self.intents[number].calls.last() {
-            self.stage.note(*call, event, |_| {});
+            self.shared.note(*call, event, |_| {});
         }
     }
 
-    /// The fake's own ledger must be what was seen to grow. To read all of it costs a sixth of a world, so the half of them
-    /// is enough; how many transactions there are is asked in each.
+    /// The fake's ledger must equal the recorded changes. Reading all of it takes a sixth of a world's time, so only half of
+    /// the worlds do it; all of them compare the number of transactions.
     pub(super) fn compare_ledgers(&mut self) {
         let is_read = self.rng.bool();
         for (index, tenant) in self.gateway.tenants().enumerate() {
             let mut differs = tenant.transaction_count() != self.ledgers[index].len();
-            let mut of = 0;
+            let mut intent = 0;
             let ledger = if is_read { tenant.ledger() } else { Ledger::default() };
             for entry in ledger.entries() {
                 let seen = self.ledgers[index].get(entry.transaction_id().as_str());
@@ -121,7 +124,7 @@ impl World {
                 });
                 if !is_same {
                     differs = true;
-                    of = entry
+                    intent = entry
                         .record
                         .base_amount
                         .value()
@@ -131,8 +134,8 @@ impl World {
                 }
             }
             if differs {
-                let what = "the fake's ledger is not what was seen of it";
-                self.report(Violation::new(Invariant::LedgerIsWhatWasSeen, of, what));
+                let what = "the fake's ledger differs from the recorded changes";
+                self.report(Violation::new(Invariant::LedgerMatchesChanges, intent, what));
             }
         }
     }

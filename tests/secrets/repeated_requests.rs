@@ -1,24 +1,24 @@
-//! A service that sends the request straight back must not make the client print it.
+//! A service that repeats the request in its response must not make the client print it.
 //!
-//! What a program reads out of a record, its JSON included, is what the service sent (decision 62): a card number and what
-//! stands under the name of a secret are redacted there, and nothing else is looked for.
+//! The contents of a record, including its JSON, are what the service sent (decision 62). Only card numbers and the values of
+//! fields named like a secret are redacted there.
 
 use bytes::Bytes;
 use payments_canary::Canaries;
 use payments_core::model::{CardTransaction, TransactionRecord};
 use payments_core::{Error, Operation, Success};
 
-use super::calls::tell_result_without_json;
-use super::page::{Page, tell};
+use super::calls::transcribe_result_without_json;
 use super::requests::{ach_payment, card_payment, endpoint};
+use super::transcript::{Transcript, transcribe};
 
 #[test]
-fn a_response_that_is_the_request_is_not_printed_d62_d64() {
-    Page::assert_clean("what is told of an echo", echoed);
+fn repeated_request_is_not_printed_d62_d64() {
+    Transcript::assert_clean("the output for repeated requests", repeated_requests);
 }
 
-fn echoed(canaries: &Canaries) -> Page {
-    let page = Page::default();
+fn repeated_requests(canaries: &Canaries) -> Transcript {
+    let transcript = Transcript::default();
     let endpoint = endpoint(canaries);
     let (card, ach) = (card_payment(canaries), ach_payment(canaries));
     for status in [200, 302, 400, 402, 500] {
@@ -30,42 +30,44 @@ fn echoed(canaries: &Canaries) -> Page {
             r#"{"status":"pending","status_code":101,"data":{"TransactionId":"t","Status":{},"CardNumber":{}}}"#,
             "<html>{}</html>",
         ] {
-            let answer = |body: &Bytes| {
+            let response = |body: &Bytes| {
                 let body = wrap.replace("{}", str::from_utf8(body).unwrap());
                 http::Response::builder().status(status).body(Bytes::from(body)).unwrap()
             };
             let request = card.request(&endpoint).unwrap();
-            page.debug(request.headers());
-            for json in tell_all_but_json(&page, &card.read(&endpoint, answer(request.body()))) {
-                page.write(&json);
+            transcript.debug(request.headers());
+            for json in transcribe_without_json(&transcript, &card.read(&endpoint, response(request.body())))
+            {
+                transcript.write(&json);
             }
             let request = ach.request(&endpoint).unwrap();
-            for json in tell_all_but_json(&page, &ach.read(&endpoint, answer(request.body()))) {
-                // `AccountNumber` is redacted, and `Whatever` is no name of a secret.
+            for json in transcribe_without_json(&transcript, &ach.read(&endpoint, response(request.body()))) {
+                // `AccountNumber` is redacted. `Whatever` is not named like a secret, so it is not.
                 let account = format!(r#""Whatever":"{}""#, canaries.account());
-                canaries.assert_absent("the JSON of an echo", json.replace(&account, "").as_bytes());
+                canaries
+                    .assert_absent("the JSON of a repeated request", json.replace(&account, "").as_bytes());
             }
         }
-        for said in said(canaries) {
-            let answer = http::Response::builder().status(status);
-            // Where services put what they quote, the headers included.
-            let answer = answer.header("x-request-id", canaries.key());
-            let read = card.read(&endpoint, answer.body(Bytes::from(said)).unwrap());
-            for json in tell_all_but_json(&page, &read) {
+        for body in bodies_with_secrets(canaries) {
+            let response = http::Response::builder().status(status);
+            // A service may repeat a secret in a header too.
+            let response = response.header("x-request-id", canaries.key());
+            let read = card.read(&endpoint, response.body(Bytes::from(body)).unwrap());
+            for json in transcribe_without_json(&transcript, &read) {
                 let sightings = canaries.sightings(json.as_bytes());
                 assert!(sightings.iter().all(|sighting| sighting.secret == "key"), "{sightings:?}");
             }
         }
     }
-    page
+    transcript
 }
 
-/// A secret in each of the members of which the client makes something.
-fn said(canaries: &Canaries) -> Vec<String> {
+/// Bodies with a secret in each member that the client reads.
+fn bodies_with_secrets(canaries: &Canaries) -> Vec<String> {
     let mut all = vec![format!("key {} refused", canaries.key())];
     for secret in [canaries.card(), canaries.key()] {
         for id in [secret.to_owned(), format!("txn-{secret}")] {
-            // Not as the id of a success: who is told that a payment went through must be told by which id.
+            // Not as the id of a success, because the caller needs the real id of a payment.
             all.push(format!(
                 r#"{{"status":"success","status_code":101,"data":{{"TransactionId":"{id}"}}}}"#
             ));
@@ -82,9 +84,12 @@ fn said(canaries: &Canaries) -> Vec<String> {
     all
 }
 
-/// Some programs write a record out on purpose: returns the JSON of the record, in both forms.
-fn tell_all_but_json(page: &Page, read: &Result<Success<TransactionRecord>, Error>) -> Vec<String> {
-    tell_result_without_json(page, read);
+/// Transcribes a result without the JSON of its record, which some programs print on purpose. Returns that JSON in both forms.
+fn transcribe_without_json(
+    transcript: &Transcript,
+    read: &Result<Success<TransactionRecord>, Error>,
+) -> Vec<String> {
+    transcribe_result_without_json(transcript, read);
     let record = match read {
         Ok(success) => Some(success.data()),
         Err(error) => error.record(),
@@ -93,12 +98,12 @@ fn tell_all_but_json(page: &Page, read: &Result<Success<TransactionRecord>, Erro
 }
 
 #[test]
-fn no_violation_shows_a_value_d62() {
-    Page::assert_clean("violations", violations);
+fn violations_show_no_value_d62() {
+    Transcript::assert_clean("violations", violations);
 }
 
-fn violations(canaries: &Canaries) -> Page {
-    let page = Page::default();
+fn violations(canaries: &Canaries) -> Transcript {
+    let transcript = Transcript::default();
     let (card, cvv, expiry, account) =
         (canaries.card(), canaries.cvv(), canaries.expiry(), canaries.account());
     let json = format!(
@@ -106,7 +111,7 @@ fn violations(canaries: &Canaries) -> Page {
     );
     for cut in 0..=json.len() {
         let error = CardTransaction::from_json(&json.as_bytes()[..cut]).unwrap_err();
-        tell!(&page, error);
+        transcribe!(&transcript, error);
     }
-    page
+    transcript
 }

@@ -7,14 +7,18 @@ use payments_fake::{DeclineShape, FakeGateway, ManualClock, VoidAnswer};
 
 use super::KEYS;
 use crate::Sabotage;
-use crate::books::Books;
+use crate::change_log::ChangeRecorder;
+use crate::observer::RecordingObserver;
 use crate::plan::pick;
-use crate::sabotage::Saboteur;
-use crate::stage::Stage;
+use crate::sabotage::SabotagedTransport;
+use crate::shared::Shared;
 use crate::wire::Wire;
-use crate::witness::Witness;
 
-pub(super) fn draw_gateway(rng: &mut fastrand::Rng, clock: &ManualClock, books: Books) -> FakeGateway {
+pub(super) fn draw_gateway(
+    rng: &mut fastrand::Rng,
+    clock: &ManualClock,
+    change_log: ChangeRecorder,
+) -> FakeGateway {
     let shape = pick(rng, &DeclineShape::ALL);
     let fee = pick(rng, &[None, Some(Amount::from_cents(1_95))]);
     let token_type = pick(rng, &[TransactionType::Sale, TransactionType::Auth]);
@@ -24,7 +28,7 @@ pub(super) fn draw_gateway(rng: &mut fastrand::Rng, clock: &ManualClock, books: 
         .another_api_key(KEYS[1])
         .seed(rng.u64(..))
         .clock(clock.clone())
-        .change_log(books)
+        .change_log(change_log)
         .decline_shape(shape)
         .choices(|choices| {
             choices.convenience_fee = fee;
@@ -39,32 +43,32 @@ pub(super) fn draw_client(
     rng: &mut fastrand::Rng,
     key: &str,
     connect: Duration,
-    stage: &Stage,
+    shared: &Shared,
     gateway: &FakeGateway,
     sabotage: Option<Sabotage>,
 ) -> Client {
     let key = ApiKey::new(key).expect("a constant key");
     let endpoint = Endpoint::new(FakeGateway::BASE_URL, key).expect("a constant https address");
     let wire = Wire {
-        stage: stage.clone(),
+        shared: shared.clone(),
         clock: gateway.clock().clone(),
         gateway: gateway.uncounted(),
         transport: gateway.transport(),
         sabotage,
     };
-    Client::builder(endpoint, Saboteur { wire, sabotage }, gateway.clock().clone())
+    Client::builder(endpoint, SabotagedTransport { wire, sabotage }, gateway.clock().clone())
         .connect_timeout(connect)
-        // The default is a MiB, and to fill that is work without a gain.
+        // The default is a MiB, and filling that would only cost time.
         .response_cap(4096)
-        .jitter(Spread(AtomicU64::new(rng.u64(..))))
-        .observer(Witness { stage: stage.clone(), sabotage })
+        .jitter(SeededJitter(AtomicU64::new(rng.u64(..))))
+        .observer(RecordingObserver { shared: shared.clone(), sabotage })
         .build()
 }
 
-/// A look-up's pauses, from the seed.
-struct Spread(AtomicU64);
+/// Jitter from the seed, for the pauses of lookup retries.
+struct SeededJitter(AtomicU64);
 
-impl Jitter for Spread {
+impl Jitter for SeededJitter {
     fn next(&self) -> u64 {
         let seed = self.0.fetch_add(1, Ordering::Relaxed);
         fastrand::Rng::with_seed(seed).u64(..)

@@ -1,4 +1,4 @@
-//! What is written with `tracing`, at every level.
+//! Records `tracing` output of every level.
 
 use std::fmt::{Debug, Write as _};
 
@@ -7,23 +7,23 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::with_default;
 use tracing::{Event, Metadata, Subscriber};
 
-use super::page::Page;
+use super::transcript::Transcript;
 
-/// Writes every span and event on a page.
-pub(super) struct Lines(Page);
+/// Writes every span and event to a transcript.
+pub(super) struct TraceRecorder(Transcript);
 
-impl Lines {
-    pub(super) fn on(page: Page) -> Self {
-        Self(page)
+impl TraceRecorder {
+    pub(super) fn new(transcript: Transcript) -> Self {
+        Self(transcript)
     }
 
-    /// What this thread traces while `body` runs.
-    pub(super) fn during<T>(&self, body: impl FnOnce() -> T) -> T {
+    /// Records what this thread traces while `body` runs.
+    pub(super) fn record_during<T>(&self, body: impl FnOnce() -> T) -> T {
         with_default(Self(self.0.clone()), body)
     }
 }
 
-impl Subscriber for Lines {
+impl Subscriber for TraceRecorder {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }

@@ -1,25 +1,25 @@
 use payments_core::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer};
 
-use crate::stage::Stage;
+use crate::shared::Shared;
 use crate::trace::Event;
 use crate::{Ending, Sabotage};
 
-/// The observer of every simulated client: it writes down what it is told.
-pub(crate) struct Witness {
-    pub(crate) stage: Stage,
+/// The observer of every simulated client. It records each event.
+pub(crate) struct RecordingObserver {
+    pub(crate) shared: Shared,
     pub(crate) sabotage: Option<Sabotage>,
 }
 
-impl Witness {
+impl RecordingObserver {
     fn current(&self) -> usize {
-        self.stage.state().current
+        self.shared.state().current
     }
 }
 
-impl Observer for Witness {
+impl Observer for RecordingObserver {
     fn attempt_started(&self, event: &AttemptStarted<'_>) {
-        self.stage.note(self.current(), Event::AttemptStarted(event.attempt), |passage| {
-            passage.told_started += 1;
+        self.shared.note(self.current(), Event::AttemptStarted(event.attempt), |record| {
+            record.observed_starts += 1;
         });
     }
 
@@ -27,18 +27,18 @@ impl Observer for Witness {
         let outcome = event.failure.and_then(|failure| failure.outcome);
         let ending = event.failure.map_or(Some(Ending::Succeeded), |_| outcome.map(Into::into));
         let how = event.failure.map_or("succeeded", |failure| failure.code);
-        self.stage.note(self.current(), Event::AttemptFinished(how), |passage| {
-            passage.told_finished += 1;
-            passage.told_last = ending;
+        self.shared.note(self.current(), Event::AttemptFinished(how), |record| {
+            record.observed_ends += 1;
+            record.last_observed = ending;
             let is_of_lookup = outcome.is_some() && !event.operation.moves_money();
-            passage.told_outcomes_of_lookups += u32::from(is_of_lookup);
+            record.lookup_outcomes_observed += u32::from(is_of_lookup);
         });
     }
 
     fn attempt_abandoned(&self, _event: &AttemptAbandoned<'_>) {
-        if self.sabotage == Some(Sabotage::HushesAbandoned) {
+        if self.sabotage == Some(Sabotage::HidesAbandoned) {
             return;
         }
-        self.stage.note(self.current(), Event::AttemptAbandoned, |passage| passage.told_abandoned += 1);
+        self.shared.note(self.current(), Event::AttemptAbandoned, |record| record.observed_abandoned += 1);
     }
 }

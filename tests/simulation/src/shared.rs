@@ -10,63 +10,63 @@ use crate::trace::{Event, Trace};
 use crate::violation::Violation;
 use crate::{Cause, Ending, Invariant, Moment, WireFault};
 
-/// What the world, its wires and its observers share: who is being polled, and what became of each call so far.
+/// The state that the world, its wires and its observers share: which call is polled, and the record of each call.
 #[derive(Clone)]
-pub(crate) struct Stage {
+pub(crate) struct Shared {
     clock: ManualClock,
     state: Arc<Mutex<State>>,
 }
 
-/// See [`Stage::state`].
+/// See [`Shared::state`].
 #[derive(Default)]
 pub(crate) struct State {
-    /// On whose behalf something is polled or dropped at this moment.
+    /// The call for which a future is being polled or dropped.
     pub(crate) current: usize,
-    pub(crate) passages: Vec<Passage>,
-    /// How many whole `POST`s of each intent the service has received.
+    pub(crate) records: Vec<CallRecord>,
+    /// The number of complete `POST`s that the service has received for each intent.
     pub(crate) posts: Vec<u32>,
-    /// What was set adrift and is to be polled on its own.
+    /// Late deliveries to be polled as tasks of their own.
     pub(crate) spawned: Vec<(usize, Work)>,
     pub(crate) trace: Trace,
-    /// The first broken promise that was seen where it happened.
+    /// The first violation found so far.
     pub(crate) violation: Option<Violation>,
     pub(crate) only: Option<Invariant>,
-    /// The service's armed faults as they were last seen.
+    /// The service's armed faults, as last read.
     pub(crate) armed: Vec<ArmedFault>,
     pub(crate) gates: Vec<(OperationName, Moment, Gate)>,
     pub(crate) received: u64,
 }
 
 /// One call, from the first poll of its future to its end, and its requests, which may outlive it.
-pub(crate) struct Passage {
+pub(crate) struct CallRecord {
     pub(crate) intent: usize,
     pub(crate) operation: OperationName,
     pub(crate) plan: Plan,
-    /// How often the transport was given a request.
+    /// How many requests the transport received.
     pub(crate) sent: u32,
-    /// How many of those futures are alive.
+    /// How many of the transport's futures are alive.
     pub(crate) sending: u32,
-    /// How many whole requests the service received.
+    /// How many complete requests the service received.
     pub(crate) received: u32,
-    /// The service's faults that struck, if all were the same.
-    pub(crate) struck: Option<Cause>,
-    pub(crate) is_tangled: bool,
+    /// The service's faults that fired, if all were the same.
+    pub(crate) fired: Option<Cause>,
+    pub(crate) has_several_causes: bool,
     pub(crate) held: Option<Moment>,
     pub(crate) was_jumped: bool,
-    pub(crate) was_lied_to: bool,
-    pub(crate) told_started: u32,
-    pub(crate) told_finished: u32,
-    pub(crate) told_abandoned: u32,
-    /// How the last attempt ended, by what the observer was told.
-    pub(crate) told_last: Option<Ending>,
-    pub(crate) told_outcomes_of_lookups: u32,
-    pub(crate) end: Option<CallEnd>,
+    pub(crate) is_falsely_rejected: bool,
+    pub(crate) observed_starts: u32,
+    pub(crate) observed_ends: u32,
+    pub(crate) observed_abandoned: u32,
+    /// How the last attempt ended, as the observer saw it.
+    pub(crate) last_observed: Option<Ending>,
+    pub(crate) lookup_outcomes_observed: u32,
+    pub(crate) end: Option<CallResult>,
     pub(crate) ending: Option<Ending>,
 }
 
-/// What the caller is given.
+/// What the caller receives.
 #[derive(Clone, Debug)]
-pub(crate) struct CallEnd {
+pub(crate) struct CallResult {
     pub(crate) ending: Ending,
     pub(crate) kind: &'static str,
     /// The id of the record that was returned.
@@ -75,12 +75,12 @@ pub(crate) struct CallEnd {
     pub(crate) cents: Option<i64>,
 }
 
-impl Stage {
+impl Shared {
     pub(crate) fn new(clock: ManualClock, only: Option<Invariant>) -> Self {
         Self { clock, state: Arc::new(Mutex::new(State { only, ..State::default() })) }
     }
 
-    /// The gateway must not be called while this is held: it calls back.
+    /// Do not call the gateway while the guard is held: the gateway calls back and takes the lock.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,31 +89,31 @@ impl Stage {
         self.clock.elapsed()
     }
 
-    /// A call begins. Passages have the same numbers as calls.
-    pub(crate) fn admit(&self, passage: Passage, event: Event) {
+    /// Adds a call that begins. Records have the same numbers as calls.
+    pub(crate) fn add_call(&self, record: CallRecord, event: Event) {
         let now = self.now();
         let mut state = self.state();
-        let call = state.passages.len();
-        state.passages.push(passage);
+        let call = state.records.len();
+        state.records.push(record);
         state.trace.note(now, Some(call), event);
     }
 
-    /// Changes the passage of a call, and notes what happened.
-    pub(crate) fn note(&self, call: usize, event: Event, change: impl FnOnce(&mut Passage)) {
+    /// Notes an event of a call and updates its record.
+    pub(crate) fn note(&self, call: usize, event: Event, change: impl FnOnce(&mut CallRecord)) {
         let now = self.now();
         let mut state = self.state();
         state.trace.note(now, Some(call), event);
-        change(&mut state.passages[call]);
+        change(&mut state.records[call]);
     }
 
-    /// The service received a whole request of this call.
+    /// Notes that the service received a complete request of this call.
     pub(crate) fn receive(&self, call: usize, request: &RecordedRequest) {
-        self.note(call, Event::Received, |passage| passage.received += 1);
+        self.note(call, Event::Received, |record| record.received += 1);
         let mut state = self.state();
         state.received += 1;
-        let passage = &state.passages[call];
-        let (intent, ending) = (passage.intent, passage.ending);
-        if !passage.operation.moves_money() {
+        let record = &state.records[call];
+        let (intent, ending) = (record.intent, record.ending);
+        if !record.operation.moves_money() {
             return;
         }
         if intent_of(request) != Some(intent) {
@@ -123,41 +123,41 @@ impl Stage {
         state.posts[intent] += 1;
         let posts = state.posts[intent];
         if posts > 1 {
-            let what = format!("the service received {posts} copies of it");
+            let what = format!("the service received {posts} copies of the request");
             state.report(Violation::new(Invariant::PostedAtMostOnce, intent, what));
         }
         if ending == Some(Ending::NotProcessed) {
-            let what = "the service received it after the caller was told that it was not processed";
+            let what = "the service received the request after the call ended not processed";
             state.report(Violation::new(Invariant::NotProcessedIsTrue, intent, what));
         }
     }
 
-    /// The service's fault struck a request of this call.
-    pub(crate) fn strike(&self, call: usize, cause: Cause) {
-        self.note(call, Event::Struck(cause), |passage| {
-            passage.is_tangled |= passage.struck.is_some_and(|struck| struck != cause);
-            passage.struck = Some(cause);
-            passage.was_lied_to |= cause.is_a_lie();
+    /// Notes that a fault of the service fired for a request of this call.
+    pub(crate) fn note_fault(&self, call: usize, cause: Cause) {
+        self.note(call, Event::FaultFired(cause), |record| {
+            record.has_several_causes |= record.fired.is_some_and(|fired| fired != cause);
+            record.fired = Some(cause);
+            record.is_falsely_rejected |= cause.is_false_rejection();
         });
     }
 
-    /// The wire's fault in what is being polled.
+    /// The wire fault of the call that is being polled.
     pub(crate) fn current_wire_fault(&self) -> Option<WireFault> {
         let state = self.state();
-        let passage = state.passages.get(state.current)?;
-        passage.plan.wire_fault(passage.sent)
+        let record = state.records.get(state.current)?;
+        record.plan.wire_fault(record.sent)
     }
 }
 
 impl State {
-    /// Keeps the first violation of those that are looked for.
+    /// Keeps the first violation of the invariants that are checked.
     pub(crate) fn report(&mut self, violation: Violation) {
         if self.only.is_none_or(|only| only == violation.invariant) && self.violation.is_none() {
             self.violation = Some(violation);
         }
     }
 
-    /// How many requests are held by gates, before and after the commit.
+    /// The number of requests held by gates, before and after the commit.
     pub(crate) fn held(&self) -> [usize; 2] {
         [Moment::BeforeCommit, Moment::AfterCommit].map(|moment| {
             let gates = self.gates.iter().filter(|(_, own, _)| *own == moment);
@@ -166,7 +166,7 @@ impl State {
     }
 }
 
-impl Passage {
+impl CallRecord {
     pub(crate) fn new(intent: usize, operation: OperationName, plan: Plan) -> Self {
         Self {
             intent,
@@ -175,46 +175,46 @@ impl Passage {
             sent: 0,
             sending: 0,
             received: 0,
-            struck: None,
-            is_tangled: false,
+            fired: None,
+            has_several_causes: false,
             held: None,
             was_jumped: false,
-            was_lied_to: false,
-            told_started: 0,
-            told_finished: 0,
-            told_abandoned: 0,
-            told_last: None,
-            told_outcomes_of_lookups: 0,
+            is_falsely_rejected: false,
+            observed_starts: 0,
+            observed_ends: 0,
+            observed_abandoned: 0,
+            last_observed: None,
+            lookup_outcomes_observed: 0,
             end: None,
             ending: None,
         }
     }
 
-    /// What decided how the call went. A fault of the service counts if it struck, one of the wire if it was planned.
+    /// The cause of how the call ended. A fault of the service counts if it fired, a fault of the wire if it was planned.
     pub(crate) fn cause(&self) -> Cause {
         let wire = matches!(self.plan.cause, Cause::Wire(_)).then_some(self.plan.cause);
         let local = (self.plan.cause == Cause::Local).then_some(Cause::Local);
         let held = self.held.map(Cause::Held);
         let jumped = self.was_jumped.then_some(Cause::Jumped);
-        let mut causes = [local, wire, self.struck, held, jumped].into_iter().flatten();
+        let mut causes = [local, wire, self.fired, held, jumped].into_iter().flatten();
         match (causes.next(), causes.next()) {
-            _ if self.is_tangled => Cause::Tangled,
-            (None, _) => Cause::Calm,
+            _ if self.has_several_causes => Cause::Several,
+            (None, _) => Cause::Nothing,
             (Some(cause), None) => cause,
-            (Some(_), Some(_)) => Cause::Tangled,
+            (Some(_), Some(_)) => Cause::Several,
         }
     }
 
-    /// Whether all that went wrong was before the first byte.
+    /// Whether the call failed before its first byte was sent.
     pub(crate) fn is_unsent(&self) -> bool {
         let planned = matches!(self.plan.cause, Cause::Wire(fault) if fault.is_before_the_first_byte());
-        let refused = self.struck.is_some_and(Cause::is_before_the_first_byte)
+        let refused = self.fired.is_some_and(Cause::is_before_the_first_byte)
             && !matches!(self.plan.cause, Cause::Wire(_));
-        (planned || refused) && !self.is_tangled && self.held.is_none()
+        (planned || refused) && !self.has_several_causes && self.held.is_none()
     }
 }
 
-/// The intent that a request carries: in its amount, which no other intent has, or in a void's reason.
+/// The intent of a request, read from its amount, which is unique to the intent, or from a void's reason.
 fn intent_of(request: &RecordedRequest) -> Option<usize> {
     match request.operation()? {
         OperationName::Void => {

@@ -4,35 +4,35 @@ use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
-/// A port of this machine on which nobody ever answers, so that a client cannot get as far as to send a request.
+/// A loopback port that never responds, so that a client cannot send a request.
 #[derive(Debug)]
-pub struct DeafPort {
+pub struct UnresponsivePort {
     listener: TcpListener,
-    /// What fills its queue.
+    /// The connections that fill the queue.
     fillers: Vec<TcpStream>,
 }
 
-impl DeafPort {
-    /// No further TCP connection can be made, and none is refused: the queue of those that wait to be accepted is full.
+impl UnresponsivePort {
+    /// A port that neither accepts nor refuses TCP connections, because its accept queue is full.
     ///
-    /// Only where the system lets a connection beyond a full queue wait, as Linux does.
+    /// Requires a system on which connections wait for a full queue, such as Linux.
     ///
     /// # Panics
     ///
-    /// If no port is free, or if the queue has no end.
+    /// If no port is free, or if the queue does not fill up.
     pub fn full() -> Self {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
         socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).expect("a loopback port is free");
-        socket.listen(0).expect("it listens");
+        socket.listen(0).expect("the socket listens");
         let mut this = Self { listener: socket.into(), fillers: Vec::new() };
         while let Ok(filler) = TcpStream::connect_timeout(&this.address(), Duration::from_millis(100)) {
             this.fillers.push(filler);
-            assert!(this.fillers.len() < 1000, "the queue has no end");
+            assert!(this.fillers.len() < 1000, "the queue does not fill up");
         }
         this
     }
 
-    /// TCP connections are made, and nothing is ever said on them.
+    /// A port that accepts TCP connections and never writes to them.
     ///
     /// # Panics
     ///
@@ -42,7 +42,7 @@ impl DeafPort {
         Self { listener, fillers: Vec::new() }
     }
 
-    /// TCP connections are refused: nobody listens, and nobody else can take the port meanwhile.
+    /// A port that refuses TCP connections. It stays reserved, so that no other process can take it.
     ///
     /// # Panics
     ///
@@ -51,62 +51,63 @@ impl DeafPort {
         Self::refusing_at(SocketAddr::from(([127, 0, 0, 1], 0)))
     }
 
-    /// The same at the address of a server that is gone.
+    /// The same, at the address of a server that has shut down.
     ///
     /// # Panics
     ///
-    /// If somebody listens there.
+    /// If a server listens there.
     pub fn refusing_at(address: SocketAddr) -> Self {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).expect("a socket");
-        // Connections of the server that was there may not have ended yet.
-        socket.set_reuse_address(true).expect("it can be asked");
-        socket.bind(&address.into()).expect("nobody listens there");
+        // The old server's connections may still be closing.
+        socket.set_reuse_address(true).expect("the option can be set");
+        socket.bind(&address.into()).expect("no server listens there");
         Self { listener: socket.into(), fillers: Vec::new() }
     }
 
-    /// Where it is.
+    /// The port's address.
     ///
     /// # Panics
     ///
     /// Never.
     pub fn address(&self) -> SocketAddr {
-        self.listener.local_addr().expect("it is bound")
+        self.listener.local_addr().expect("the socket is bound")
     }
 
-    /// Reads what came meanwhile. Every client must have gone.
+    /// Asserts that clients sent nothing but TLS handshakes. All clients must have disconnected.
     ///
     /// # Panics
     ///
-    /// If it is more than the beginnings of TLS handshakes.
+    /// If a client sent anything else.
     #[track_caller]
     pub fn assert_no_request_came(mut self) {
         self.fillers.clear();
-        self.listener.set_nonblocking(true).expect("it can be asked");
+        self.listener.set_nonblocking(true).expect("the option can be set");
         loop {
             match self.listener.accept() {
                 Ok((stream, _)) => {
-                    let came = read_to_end(stream);
-                    assert!(is_handshake(&came), "it was sent: {:?}", String::from_utf8_lossy(&came));
+                    let received = read_to_end(stream);
+                    let text = String::from_utf8_lossy(&received);
+                    assert!(is_handshake(&received), "a client sent: {text:?}");
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // It refuses.
+                // The socket does not listen.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => return,
-                Err(error) => panic!("it cannot be asked: {error}"),
+                Err(error) => panic!("cannot accept: {error}"),
             }
         }
     }
 }
 
 fn read_to_end(mut stream: TcpStream) -> Vec<u8> {
-    // A client that is still there, though it should not be, must not hang the test.
-    stream.set_nonblocking(false).expect("it can be waited for");
-    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("it can be limited");
-    let mut came = Vec::new();
-    stream.read_to_end(&mut came).expect("the client has gone");
-    came
+    // A client that should have disconnected must not hang the test.
+    stream.set_nonblocking(false).expect("the option can be set");
+    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("the timeout can be set");
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).expect("the client has disconnected");
+    received
 }
 
-/// Whether these bytes are TLS records of handshakes and alerts, and not one of application data.
+/// Whether all bytes are TLS handshake and alert records, with no application data.
 fn is_handshake(mut bytes: &[u8]) -> bool {
     const ALERT: u8 = 21;
     const HANDSHAKE: u8 = 22;
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_no_handshake_and_neither_is_application_data() {
+    fn requests_and_application_data_are_not_handshakes() {
         assert!(is_handshake(b""));
         assert!(is_handshake(&[22, 3, 1, 0, 2, 1, 0, 21, 3, 3, 0, 2, 2, 40]));
         assert!(!is_handshake(b"POST /transaction HTTP/1.1\r\n"));

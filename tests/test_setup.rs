@@ -1,4 +1,4 @@
-//! A client and the gateway it talks to, in process, over HTTP or over HTTPS.
+//! A client and its gateway, connected in process, over HTTP or over HTTPS.
 
 use payments_core::{ApiKey, Client, Endpoint};
 use payments_fake::{FakeGateway, FakeGatewayBuilder};
@@ -6,23 +6,23 @@ use payments_hyper::{HyperTransport, TokioTimer};
 use payments_sandbox::Sandbox;
 use rcgen::CertifiedKey;
 
-/// What lies between a client and the gateway.
+/// The connection between a client and the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Network {
     InProcess,
     Http,
-    /// With a certificate made for the occasion, which the client trusts and nobody else does.
+    /// With a self-signed certificate that only this client trusts.
     Https,
 }
 
-pub(crate) struct Rig {
+pub(crate) struct TestSetup {
     pub(crate) network: Network,
     pub(crate) client: Client,
     pub(crate) gateway: FakeGateway,
-    wire: Wire,
+    connection: Connection,
 }
 
-enum Wire {
+enum Connection {
     Fake,
     Http(Box<Sandbox>, HyperTransport),
 }
@@ -30,18 +30,18 @@ enum Wire {
 impl Network {
     pub(crate) const ALL: [Self; 3] = [Self::InProcess, Self::Http, Self::Https];
 
-    pub(crate) async fn rig(self) -> Rig {
-        self.rig_of(FakeGateway::builder()).await
+    pub(crate) async fn setup(self) -> TestSetup {
+        self.setup_with(FakeGateway::builder()).await
     }
 
-    /// One seed for every rig, so that the ids are the same over both networks.
-    pub(crate) async fn rig_of(self, gateway: FakeGatewayBuilder) -> Rig {
+    /// Always uses the same seed, so that the ids are the same over every network.
+    pub(crate) async fn setup_with(self, gateway: FakeGatewayBuilder) -> TestSetup {
         let gateway = gateway.seed(7).build();
-        let wire = match self {
-            Self::InProcess => Wire::Fake,
+        let connection = match self {
+            Self::InProcess => Connection::Fake,
             Self::Http => {
                 let sandbox = Sandbox::builder().gateway(gateway.clone()).start().await.unwrap();
-                Wire::Http(Box::new(sandbox), HyperTransport::builder().build().unwrap())
+                Connection::Http(Box::new(sandbox), HyperTransport::builder().build().unwrap())
             }
             Self::Https => {
                 let CertifiedKey { cert, signing_key } =
@@ -50,21 +50,21 @@ impl Network {
                 let sandbox = sandbox.gateway(gateway.clone()).start().await.unwrap();
                 assert!(sandbox.base_url().starts_with("https://"));
                 let transport = HyperTransport::builder().only_root_certificates_pem(cert.pem());
-                Wire::Http(Box::new(sandbox), transport.build().unwrap())
+                Connection::Http(Box::new(sandbox), transport.build().unwrap())
             }
         };
-        let client = wire.client(&gateway, &gateway.api_key());
-        Rig { network: self, client, gateway, wire }
+        let client = connection.client(&gateway, &gateway.api_key());
+        TestSetup { network: self, client, gateway, connection }
     }
 }
 
-impl Rig {
+impl TestSetup {
     pub(crate) fn client_with_key(&self, key: &str) -> Client {
-        self.wire.client(&self.gateway, key)
+        self.connection.client(&self.gateway, key)
     }
 }
 
-impl Wire {
+impl Connection {
     fn client(&self, gateway: &FakeGateway, key: &str) -> Client {
         let key = ApiKey::new(key).unwrap();
         match self {

@@ -7,35 +7,35 @@ use payments_fake::{Change, ChangeLog, Flushed, NotDurable};
 use serde_json::value::RawValue;
 
 use crate::WireFault;
-use crate::stage::Stage;
+use crate::shared::Shared;
 
-/// Is told of every change of the fake's books the moment it is made, and fails as a disk does where that is planned.
+/// Records every change of the fake's ledger when it is made, and fails like a disk if the plan says so.
 #[derive(Clone)]
-pub(crate) struct Books {
-    stage: Stage,
+pub(crate) struct ChangeRecorder {
+    shared: Shared,
     changes: Arc<Mutex<Vec<(usize, Change)>>>,
 }
 
-/// As much of a transaction as the promises are about.
+/// The parts of a transaction that the invariants need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// The intent in its amount.
+    /// The intent, read from its amount.
     pub(crate) intent: Option<usize>,
-    /// What was asked for, without a fee.
+    /// The requested amount, without a fee.
     pub(crate) cents: i64,
     pub(crate) is_void: bool,
     pub(crate) is_authorisation: bool,
     pub(crate) is_declined: bool,
-    /// The intent that voided it, if one did.
+    /// The intent that voided it, if any.
     pub(crate) voided_by: Option<usize>,
 }
 
-impl Books {
-    pub(crate) fn new(stage: Stage) -> Self {
-        Self { stage, changes: Arc::default() }
+impl ChangeRecorder {
+    pub(crate) fn new(shared: Shared) -> Self {
+        Self { shared, changes: Arc::default() }
     }
 
-    /// Every change since the last time, in its order, with its tenant.
+    /// Every change since the last call, in order, with its tenant.
     pub(crate) fn take(&self) -> Vec<(usize, Change)> {
         std::mem::take(&mut *self.changes())
     }
@@ -45,29 +45,28 @@ impl Books {
     }
 }
 
-impl ChangeLog for Books {
+impl ChangeLog for ChangeRecorder {
     fn append(&self, group: &mut dyn Iterator<Item = (usize, Change)>) {
         self.changes().extend(group);
     }
 
     fn flushed(&self) -> Flushed {
-        let has_failed = self.stage.current_wire_fault() == Some(WireFault::NotDurable);
+        let has_failed = self.shared.current_wire_fault() == Some(WireFault::NotDurable);
         Box::pin(ready(if has_failed { Err(NotDurable::new()) } else { Ok(()) }))
     }
 }
 
 impl Entry {
-    /// The entry in a document of the fake's books.
+    /// Reads a document of the fake's ledger.
     pub(crate) fn read(document: &str) -> Self {
         let members: BTreeMap<&str, &RawValue> =
             serde_json::from_str(document).expect("the fake's documents are JSON objects");
         let text = |name: &str| members.get(name).map_or("null", |value| value.get());
-        let amount: Amount =
-            text("BaseAmount").parse().expect("a transaction has the amount that was asked for");
+        let amount: Amount = text("BaseAmount").parse().expect("a transaction has the requested amount");
         let reason = text("VoidReason").trim_matches('"').strip_prefix(crate::intent::VOID_REASON);
         Self {
             intent: crate::intent::number_of(amount),
-            cents: amount.to_cents().expect("it is in cents"),
+            cents: amount.to_cents().expect("amounts in the simulation are whole cents"),
             is_void: text("Operation") == "\"void\"",
             is_authorisation: text("TransactionType") == "2",
             is_declined: text("Declined") == "true",

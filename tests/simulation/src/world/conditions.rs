@@ -8,7 +8,7 @@ use crate::plan::{draw_fault, pick};
 use crate::trace::Event;
 use crate::{Cause, Moment};
 
-/// What can happen to everybody.
+/// Changes of the conditions for all calls: armed faults, gates, late effects and the clock.
 impl World {
     pub(super) fn arm(&mut self) {
         let Cause::Gateway(symptom, moment) = pick(&mut self.rng, &self.causes) else { return };
@@ -21,7 +21,7 @@ impl World {
         let fault = fault.nth(self.rng.u32(1..=3)).times(self.rng.u32(1..=2));
         self.note_to_all(Event::Armed(fault.to_string()));
         let oldest = {
-            let state = self.stage.state();
+            let state = self.shared.state();
             state.armed.first().filter(|_| state.armed.len() >= 3).map(|armed| armed.id)
         };
         if let Some(oldest) = oldest {
@@ -29,11 +29,11 @@ impl World {
         }
         self.gateway.arm(fault);
         let armed = self.gateway.faults();
-        self.stage.state().armed = armed;
+        self.shared.state().armed = armed;
     }
 
     pub(super) fn close_or_open_a_gate(&mut self) {
-        if self.stage.state().gates.len() >= 2 || self.rng.u8(..3) > 0 {
+        if self.shared.state().gates.len() >= 2 || self.rng.u8(..3) > 0 {
             self.open_a_gate();
             return;
         }
@@ -44,18 +44,18 @@ impl World {
             (Moment::AfterCommit, self.gateway.gate_after_commit(operation))
         };
         self.note_to_all(Event::GateClosed(operation, moment));
-        self.stage.state().gates.push((operation, moment, gate));
+        self.shared.state().gates.push((operation, moment, gate));
     }
 
     pub(super) fn open_a_gate(&mut self) {
-        let opened = self.stage.state().gates.pop();
+        let opened = self.shared.state().gates.pop();
         if let Some((operation, _, gate)) = opened {
             self.note_to_all(Event::GateReleased(operation));
             gate.release();
         }
     }
 
-    /// Says whether anything was late.
+    /// Returns whether anything was late.
     pub(super) fn deliver_late(&mut self) -> bool {
         let count = self.gateway.deliver_late();
         if count > 0 {
@@ -65,23 +65,23 @@ impl World {
         count > 0
     }
 
-    /// Time goes on by itself, as when a computer wakes from sleep: deadlines pass before anybody is polled.
+    /// Jumps ahead in time, as when a computer wakes from sleep: deadlines pass before any task is polled.
     pub(super) fn jump(&mut self) {
         let by = Duration::from_millis(pick(&mut self.rng, &[20, 300, 1_000, 20_000, 61_000, 86_400_000]));
         self.figures.jumps += 1;
         self.note_to_all(Event::Jumped(by));
         self.clock.advance(by);
         let now = self.clock.elapsed();
-        let mut state = self.stage.state();
+        let mut state = self.shared.state();
         for call in &self.live {
             if let Some(latest) = &mut self.calls[*call].latest_end {
                 *latest = (*latest).max(now);
-                state.passages[*call].was_jumped = true;
+                state.records[*call].was_jumped = true;
             }
         }
     }
 
     fn note_to_all(&mut self, event: Event) {
-        self.stage.state().trace.note(self.clock.elapsed(), None, event);
+        self.shared.state().trace.note(self.clock.elapsed(), None, event);
     }
 }

@@ -1,4 +1,4 @@
-//! What a test leaves behind.
+//! A server leaves nothing behind after its test.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use payments_postgres_for_tests::{Server, Shutdown};
 
 #[test]
-fn a_server_ends_with_its_test_and_takes_its_folder_along() {
+fn dropped_server_ends_and_removes_its_folder() {
     let Some(mut server) = Server::start() else { return };
     let socket = server.socket();
     UnixStream::connect(&socket).unwrap();
@@ -27,12 +27,12 @@ fn a_server_ends_with_its_test_and_takes_its_folder_along() {
 }
 
 #[test]
-fn a_server_does_not_outlive_a_test_that_is_killed() {
+fn server_ends_when_its_test_is_killed() {
     if payments_postgres_for_tests::Binaries::find().is_none() {
         return;
     }
     let mut victim = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "a_victim", "--ignored", "--nocapture"])
+        .args(["--exact", "killed_test", "--ignored", "--nocapture"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -43,19 +43,19 @@ fn a_server_does_not_outlive_a_test_that_is_killed() {
     victim.kill().unwrap();
     victim.wait().unwrap();
     let began = Instant::now();
-    while is_there(socket.parent().unwrap()) {
-        assert!(began.elapsed() < Duration::from_mins(1), "{socket:?} is still there");
+    while exists(socket.parent().unwrap()) {
+        assert!(began.elapsed() < Duration::from_mins(1), "{socket:?} still exists");
         thread::sleep(Duration::from_millis(10));
     }
 }
 
-fn is_there(folder: &Path) -> bool {
+fn exists(folder: &Path) -> bool {
     folder.try_exists().unwrap()
 }
 
 #[test]
-#[ignore = "the other end of the test above"]
-fn a_victim() {
+#[ignore = "the process that the test above kills"]
+fn killed_test() {
     let server = Server::start().unwrap();
     println!("socket {}", server.socket().display());
     loop {
