@@ -8,14 +8,14 @@
 //! $ cargo add tokio --features macros,rt-multi-thread
 //! ```
 //!
-//!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # payments_fake::block_on(charge())
 //! # }
 //! # async fn charge() -> Result<(), Box<dyn std::error::Error>> {
 //! use payments_core::Outcome;
-//! use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
+//! use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee};
+//! use payments_core::model::{Payer, TransactionType};
 //!
 //! // let client = payments_hyper::client(endpoint)?;
 //! # let client = payments_fake::FakeGateway::new().client();
@@ -30,14 +30,15 @@
 //!     ip_address: "203.0.113.7",
 //! };
 //! let amount = Amount::from_cents(10_50);
-//! let sale = CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer).build()?;
+//! let fee = ConvenienceFee::Inactive;
+//! let sale = CardTransaction::builder(amount, TransactionType::Sale, fee, card, payer).build()?;
 //!
 //! match client.process_card(&sale).await {
 //!     Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
 //!     Err(error) => match error.outcome() {
-//!         Outcome::NotProcessed => println!("nothing was charged. Fix the cause, then send it again: {error:#}"),
+//!         Outcome::NotProcessed => println!("not charged, safe to send again: {error:#}"),
 //!         Outcome::Rejected => println!("refused: {error:#}"),
-//!         Outcome::Unknown => println!("it may be charged, do NOT send it again: {error:#}"),
+//!         Outcome::Unknown => println!("do NOT send it again: {error:#}"),
 //!     },
 //! }
 //! # Ok(())

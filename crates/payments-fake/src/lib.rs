@@ -5,9 +5,10 @@
 //! the ledger shows afterwards who was really charged.
 //!
 //! ```
-//! use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
+//! use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee};
+//! use payments_core::model::{Payer, TransactionType};
 //! use payments_core::{Client, OperationName, Outcome};
-//! use payments_fake::{FakeGateway, Fault, block_on};
+//! use payments_fake::{FakeGateway, Fault, block_on, test_values};
 //!
 //! /// The code under test: takes the payment and returns the message for the customer.
 //! async fn check_out(client: &Client, payment: &CardTransaction) -> &'static str {
@@ -31,12 +32,14 @@
 //! #     ip_address: "203.0.113.7",
 //! # };
 //! let price = Amount::from_cents(10_50);
-//! let card = Card { number: payments_fake::test_values::VISA, cvv: "123", expiry: "12/30" };
-//! let payment = CardTransaction::builder(price, TransactionType::Sale, ConvenienceFee::Inactive, card, payer).build()?;
+//! let card = Card { number: test_values::VISA, cvv: "123", expiry: "12/30" };
+//! let fee = ConvenienceFee::Inactive;
+//! let payment = CardTransaction::builder(price, TransactionType::Sale, fee, card, payer).build()?;
 //!
 //! let gateway = FakeGateway::new();
 //! gateway.arm(Fault::response_lost(OperationName::Transaction));
-//! assert_eq!(block_on(check_out(&gateway.client(), &payment)), "we are checking your payment");
+//! let shown = block_on(check_out(&gateway.client(), &payment));
+//! assert_eq!(shown, "we are checking your payment");
 //!
 //! // "Please try again" would have charged this card twice.
 //! gateway.ledger().assert_charged_once(price);

@@ -22,18 +22,22 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let gateway = FakeGateway::new();
-//! let journal = Journal::open(MemoryStore::new()).await?; // in production a file or a database
+//! let store = MemoryStore::new(); // in production a file or a database
+//! let journal = Journal::open(store).await?;
 //! let client = JournaledClient::new(gateway.client(), journal);
 //!
 //! let amount = Amount::from_cents(10_50);
-//! let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build()?;
+//! let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive);
+//! let payment = payment.build()?;
 //! let key = IntentKey::new("invoice-2026-0017")?; // from what is being paid
 //!
 //! for _ in 0..3 {
 //!     match client.process_token(&key, &payment).await {
 //!         Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
-//!         Err(error) if error.outcome() == Outcome::NotProcessed => println!("fix it, then call it again: {error:#}"),
-//!         Err(error) => println!("do not pay it another way before a person has looked: {error:#}"),
+//!         Err(error) => match error.outcome() {
+//!             Outcome::NotProcessed => println!("fix it, then call it again: {error:#}"),
+//!             _ => println!("do not pay it another way: {error:#}"),
+//!         },
 //!     }
 //! }
 //! gateway.ledger().assert_charged_once(amount);

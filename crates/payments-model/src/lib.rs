@@ -12,7 +12,8 @@
 //! A request that exists is valid.
 //!
 //! ```
-//! use payments_model::{Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionType};
+//! use payments_model::{Amount, Card, CardTransaction, ConvenienceFee};
+//! use payments_model::{Payer, TransactionType};
 //!
 //! let card = Card { number: "4242 4242 4242 4242", cvv: "123", expiry: "12/30" };
 //! let payer = Payer {
@@ -25,7 +26,8 @@
 //!     ip_address: "203.0.113.7",
 //! };
 //! let amount = Amount::from_cents(10_50);
-//! let sale = CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer)
+//! let fee = ConvenienceFee::Inactive;
+//! let sale = CardTransaction::builder(amount, TransactionType::Sale, fee, card, payer)
 //!     .billing_city("San Francisco")
 //!     .build()?;
 //! assert_eq!(sale.amount().to_string(), "10.50");
@@ -50,7 +52,9 @@
 //! ```
 //! use payments_model::{Amount, ConvenienceFee, TokenTransaction};
 //!
-//! let error = TokenTransaction::builder("", Amount::from_cents(0), ConvenienceFee::Inactive).build().unwrap_err();
+//! let nothing = Amount::from_cents(0);
+//! let payment = TokenTransaction::builder("", nothing, ConvenienceFee::Inactive);
+//! let error = payment.build().unwrap_err();
 //! assert_eq!(
 //!     error.to_string(),
 //!     "2 fields are invalid: TokenId: must not be blank; Amount: must be above zero",

@@ -16,11 +16,13 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // Nothing listens on port 1. The real service has an `https` URL.
-//! let endpoint = Endpoint::new("http://127.0.0.1:1/api/v1/public", ApiKey::new("sk_test_51H")?)?;
+//! let key = ApiKey::new("sk_test_51H")?;
+//! let endpoint = Endpoint::new("http://127.0.0.1:1/api/v1/public", key)?;
 //! let client = payments_reqwest::client(endpoint)?;
 //!
 //! let amount = Amount::from_cents(10_50);
-//! let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive).build()?;
+//! let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive);
+//! let payment = payment.build()?;
 //! let error = client.process_token(&payment).await.unwrap_err();
 //!
 //! // Not one byte was sent, so it is safe to send the payment again.

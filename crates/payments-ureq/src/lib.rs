@@ -14,17 +14,19 @@
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     // Nothing listens on port 1. The real service has an `https` URL.
-//!     let endpoint = Endpoint::new("http://127.0.0.1:1/api/v1/public", ApiKey::new("sk_test_51H")?)?;
+//!     let key = ApiKey::new("sk_test_51H")?;
+//!     let endpoint = Endpoint::new("http://127.0.0.1:1/api/v1/public", key)?;
 //!     let client = payments_ureq::client(endpoint)?;
 //!
 //!     let amount = Amount::from_cents(10_50);
-//!     let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive).build()?;
+//!     let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive);
+//!     let payment = payment.build()?;
 //!     match client.process_token(&payment) {
 //!         Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
 //!         Err(error) => match error.outcome() {
-//!             Outcome::NotProcessed => println!("nothing was charged. Fix the cause, then send it again: {error:#}"),
+//!             Outcome::NotProcessed => println!("not charged, safe to send again: {error:#}"),
 //!             Outcome::Rejected => println!("refused: {error:#}"),
-//!             Outcome::Unknown => println!("it may be charged, do NOT send it again: {error:#}"),
+//!             Outcome::Unknown => println!("do NOT send it again: {error:#}"),
 //!         },
 //!     }
 //!     Ok(())
