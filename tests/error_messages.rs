@@ -343,7 +343,7 @@ impl Transport for Panicking {
     }
 }
 
-/// A store that cannot be written once it is told to fail.
+/// A store that cannot be written once it is set to fail.
 #[derive(Default)]
 struct Failing {
     below: MemoryStore,

@@ -112,19 +112,19 @@ fn check_document(
     ended: &Ended,
     operation: OperationName,
     kind: FaultKind,
-    told: CallResult,
+    expected: CallResult,
     what: &str,
 ) -> Value {
     let mut document = ended.json();
-    assert_eq!(document["outcome"], told.document_outcome(), "{what}: {ended:?}");
-    if told == CallResult::PROCESSED {
+    assert_eq!(document["outcome"], expected.document_outcome(), "{what}: {ended:?}");
+    if expected == CallResult::PROCESSED {
         return document;
     }
     let error = &document["error"];
     let message = error["message"].as_str().expect("a message");
     let nothing_moved =
         if operation == OperationName::Void { "nothing was voided" } else { "nothing was charged" };
-    let advice = match (told.outcome, operation.moves_money()) {
+    let advice = match (expected.outcome, operation.moves_money()) {
         (Some(Outcome::NotProcessed), true) => &*format!("; {nothing_moved}: it is safe to send it again"),
         (Some(Outcome::Rejected), true) => {
             &*format!("; {nothing_moved}: fix the cause, then send a new request")
@@ -140,7 +140,7 @@ fn check_document(
     let has_status = matches!(kind, FaultKind::Status { .. } | FaultKind::Html { .. });
     let pause = if has_status { json!(120) } else { Value::Null };
     assert_eq!(error["retry_after_seconds"], pause, "{what}: {error}");
-    let is_unknown = told == CallResult::UNKNOWN;
+    let is_unknown = expected == CallResult::UNKNOWN;
     assert_eq!(error["sent_at"].is_string(), is_unknown, "{what}: {error}");
     assert!(!is_unknown || operation != OperationName::Void || error["transaction_id"] == "txn_1", "{error}");
 
@@ -156,9 +156,9 @@ fn check_document(
 }
 
 /// Checks the text output.
-fn assert_text(ended: &Ended, operation: OperationName, told: CallResult, what: &str) {
+fn assert_text(ended: &Ended, operation: OperationName, expected: CallResult, what: &str) {
     let is_transaction_lookup = operation == OperationName::GetTransaction;
-    let heading = match (told.outcome, operation.moves_money()) {
+    let heading = match (expected.outcome, operation.moves_money()) {
         (None, true) => "PROCESSED (HTTP 200)",
         (None, false) => "FOUND (HTTP 200)",
         (Some(Outcome::NotProcessed), true) => "NOT PROCESSED, it is safe to run it again (exit code 3)",
@@ -171,9 +171,9 @@ fn assert_text(ended: &Ended, operation: OperationName, told: CallResult, what: 
         (Some(Outcome::Rejected), false) if ended.stderr.starts_with("NOT FOUND") => "NOT FOUND",
         (Some(Outcome::Rejected), false) => "LOOKUP REJECTED",
     };
-    let text = if told == CallResult::PROCESSED { &ended.stdout } else { &ended.stderr };
+    let text = if expected == CallResult::PROCESSED { &ended.stdout } else { &ended.stderr };
     assert!(text.starts_with(heading), "{what}: {text}");
-    if told == CallResult::UNKNOWN {
+    if expected == CallResult::UNKNOWN {
         assert!(text.contains("\n  sent at "), "{what}: {text}");
         assert!(!text.contains("retry after"), "suggests a retry: {what}: {text}");
         let is_void = operation == OperationName::Void;
