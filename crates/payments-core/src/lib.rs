@@ -53,19 +53,20 @@
 //!
 //! | outcome | meaning | what to do |
 //! |---|---|---|
-//! | [`Outcome::NotProcessed`] | nothing was charged: the request provably was not processed | fix the cause, then send it again |
-//! | [`Outcome::Rejected`] | nothing was charged: the request was refused | change it, then send it as a new one |
+//! | [`Outcome::NotProcessed`] | the request provably was not processed | fix the cause, then send it again |
+//! | [`Outcome::Rejected`] | the service, or something in front of it, refused the request | change it, then send it as a new one |
 //! | [`Outcome::Unknown`] | the money can have moved: no response proves either | never send it again; look it up or reconcile it |
 //!
-//! The client never sends a payment twice: it does not retry it, follows no redirect, and does not move it to a second
-//! connection. A failed lookup is a [`LookupError`], which has no outcome, because it says nothing about a payment.
+//! The client never sends a payment twice: it does not retry it and follows no redirect. A transport takes another connection
+//! only for a request of which no byte was written. A failed lookup is a [`LookupError`], which has no outcome, because it says
+//! nothing about a payment.
 //!
 //! This is the full table:
 //!
 #![doc = include_str!("../docs/outcome-table.md")]
 //!
 //! The rows are how the SDK reads the interface. Where the interface is silent, the SDK decides on the side of caution. A body
-//! can turn an HTTP 2xx into a failure, but never a 4xx or a 5xx into a success. The text of a message decides nothing.
+//! can make the outcome of an HTTP 2xx worse, never that of a 4xx or 5xx better. The text of a message decides nothing.
 //!
 //! # No I/O, no runtime
 //!

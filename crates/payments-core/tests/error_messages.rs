@@ -148,7 +148,7 @@ fn unsent_request_is_safe_to_send_again() {
     shows(
         &error,
         "transaction: the host name did not resolve; \
-         nothing was charged: it is safe to send it again",
+         nothing was processed: it is safe to send it again",
     );
     assert!(error.is_connect());
 }
@@ -185,7 +185,7 @@ fn refusal_by_the_service() {
     shows(
         &error,
         "transaction: the service refused it, HTTP 400: invalid postal code; \
-         nothing was charged: fix the cause, then send a new request",
+         it was rejected: fix the cause, then send a new request",
     );
     assert_eq!(error.reason(), Some("invalid postal code"));
     assert!(!error.is_intermediary());
@@ -197,7 +197,7 @@ fn refusal_by_a_proxy_d10() {
     shows(
         &error,
         "transaction: something in front of the service refused it, HTTP 429: Too Many Requests; \
-         nothing was charged: fix the cause, then send a new request",
+         it was rejected: fix the cause, then send a new request",
     );
     assert!(error.is_intermediary());
 }
@@ -207,7 +207,7 @@ fn foreign_403_may_come_after_the_service_acted_d10() {
     let error = error_for(403, "<html>");
     shows(
         &error,
-        "transaction: something between here and the service refused it, before or after the service acted, HTTP 403: \
+        "transaction: something between here and the service responded, before or after the service acted, HTTP 403: \
          Forbidden; it may have been processed: find the cause with `payments check`, and look for the payment before \
          you send anything again: reconcile it with the service by amount, last four digits, payer's name \
          and time",
@@ -266,7 +266,7 @@ fn refusal_in_a_200_is_not_called_ok_d06() {
         ),
         (r#"{"status":"failed","status_code":402}"#, "HTTP 200 with status_code 402 and an error body"),
     ] {
-        let advice = "nothing was charged: fix the cause, then send a new request";
+        let advice = "it was rejected: fix the cause, then send a new request";
         shows(&error_for(200, body), &format!("transaction: the service refused it, {what}; {advice}"));
     }
 }
@@ -498,7 +498,7 @@ fn alternate_form_adds_the_causes() {
     assert_eq!(
         format!("{error:#}"),
         "transaction: could not connect: connection refused; \
-         nothing was charged: it is safe to send it again"
+         nothing was processed: it is safe to send it again"
     );
     assert!(!error.to_string().contains("refused"));
 }
@@ -735,7 +735,7 @@ fn every_error_ends_with_what_to_do() {
     let cases: [(Observed, &str); 10] = [
         (configuration.into(), "nothing was sent: fix the settings"),
         (invalid_lookup().into(), "nothing was sent: fix the request"),
-        (unsent(Kind::Connect).into(), "nothing was charged: it is safe to send it again"),
+        (unsent(Kind::Connect).into(), "nothing was processed: it is safe to send it again"),
         (lost_lookup(Kind::Closed).into(), "a lookup moves no money: it is safe to run it again"),
         (lookup(500, "").into(), "a lookup moves no money: it is safe to run it again"),
         (lookup(401, FAILED).into(), "a lookup moves no money: fix the cause, then run it again"),
@@ -744,7 +744,7 @@ fn every_error_ends_with_what_to_do() {
             lookup(404, FAILED).into(),
             "a lookup moves no money: check the id; a payment of unknown outcome may still be made",
         ),
-        (error_for(404, FAILED).into(), "nothing was charged: fix the cause, then send a new request"),
+        (error_for(404, FAILED).into(), "it was rejected: fix the cause, then send a new request"),
         (
             lost(Kind::Closed).into(),
             "it may have been processed: do not send it again, reconcile it with the service by amount, last four digits, \

@@ -116,7 +116,7 @@ impl HyperTransportBuilder {
     /// first is kept.
     ///
     /// A request that the server refuses with `REFUSED_STREAM` was not processed. A `GOAWAY` does not prove that: the outcome is
-    /// unknown. Two guarantees hold over HTTP/1.1 only: a connection that the server has closed is detected before it is used,
+    /// unknown. Two guarantees hold over HTTP/1.1 only: a close that has arrived is detected before the connection is used,
     /// and the body is not copied.
     ///
     /// A ping that is not acknowledged within 5 seconds ends the connection, and every call on it ends as unknown. This detects a

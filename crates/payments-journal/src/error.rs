@@ -1,7 +1,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use payments_core::{OperationName, Outcome};
+use payments_core::Outcome;
 use payments_model::TransactionId;
 
 use crate::{Intent, IntentKey, IntentState, StoreError};
@@ -188,11 +188,7 @@ impl fmt::Display for Error {
             Cause::Call(error) if error.outcome() == Outcome::Rejected => {
                 error.what_happened().fmt(f)?;
                 let advice = after_a_rejection(error.http_status().map(|status| status.as_u16()));
-                let nothing_moved = match error.operation() {
-                    Some(OperationName::Void) => "nothing was voided",
-                    _ => "nothing was charged",
-                };
-                write!(f, "; {nothing_moved}: fix the cause, then {advice}")
+                write!(f, "; it was rejected: fix the cause, then {advice}")
             }
             Cause::Call(error) => error.fmt(f),
             Cause::Recorded(intent) => write_recorded(intent, f),

@@ -36,7 +36,7 @@
 //!         Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
 //!         Err(error) => match error.outcome() {
 //!             Outcome::NotProcessed => println!("fix it, then call it again: {error:#}"),
-//!             _ => println!("do not pay it another way: {error:#}"),
+//!             _ => println!("a person has to look before it is paid another way: {error:#}"),
 //!         },
 //!     }
 //! }

@@ -145,7 +145,7 @@ impl PostgresStore {
     ) -> Result<T, StoreError> {
         let Ok(permit) = timeout(MAX_WAIT, self.permits.acquire()).await else {
             return Err(StoreError::unavailable(
-                "every connection to the journal's database is busy; nothing was changed",
+                "every connection to the journal's database is busy",
             ));
         };
         let _permit = permit.map_err(|_| {

@@ -225,7 +225,7 @@ impl AmountError {
     pub(crate) const fn rule(self) -> Rule {
         match self.0 {
             Problem::NotANumber => "must be a number such as 10.50",
-            Problem::NotExact => "must have at most 18 digits when written without an exponent",
+            Problem::NotExact => "must have at most 18 significant digits, and no extreme exponent",
         }
     }
 }

@@ -74,7 +74,7 @@ fn failed_program_prints_its_error_only() {
     let no_key = error_output(&[]);
     assert_eq!(no_key, "Error: PAYMENTS_API_KEY\n\nCaused by:\n    environment variable not found\n");
     let refused = error_output(&[("PAYMENTS_API_KEY", "key"), ("PAYMENTS_BASE_URL", closed_port.base_url())]);
-    assert!(refused.contains("nothing was charged") && !refused.contains('{'), "{refused}");
+    assert!(refused.contains("nothing was processed") && !refused.contains('{'), "{refused}");
 }
 
 /// The example in a line of the table.

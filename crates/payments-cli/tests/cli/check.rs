@@ -133,9 +133,9 @@ fn each_inconclusive_response_has_its_own_message_and_code() {
             "rejected",
             "the key was refused: HTTP 401",
         ),
-        (response("401 Unauthorized", "<html>"), 6, "rejected", "HTTP 401, but not from the service"),
+        (response("401 Unauthorized", "<html>"), 6, "rejected", "HTTP 401 without the service's error body"),
         (response("403 Forbidden", forbidden), 4, "rejected", "refused: HTTP 403 (not from here)"),
-        (response("404 Not Found", "<html>"), 7, "rejected", "HTTP 404, but not from the service"),
+        (response("404 Not Found", "<html>"), 7, "rejected", "HTTP 404 without the service's error body"),
         (
             response("404 Not Found", elsewhere),
             7,
@@ -155,7 +155,7 @@ fn each_inconclusive_response_has_its_own_message_and_code() {
             "not_processed",
             "HTTP 502 (Bad Gateway): the service, or something",
         ),
-        (half.to_vec(), 7, "rejected", "HTTP 404, but not from the service"),
+        (half.to_vec(), 7, "rejected", "HTTP 404 without the service's error body"),
     ];
     let mut sentences = Vec::new();
     for (bytes, code, outcome, start) in cases {
@@ -171,7 +171,7 @@ fn each_inconclusive_response_has_its_own_message_and_code() {
     // The right message in another format proves nothing.
     let peer = Peer::responding("404 Not Found", r#"{"message":"Transaction not found"}"#);
     let sentence = failed(payments_at(&peer.base_url, ["check"]), 7, "rejected", NO_KEY);
-    assert!(sentence.starts_with("HTTP 404, but not from the service"), "{sentence}");
+    assert!(sentence.starts_with("HTTP 404 without the service's error body"), "{sentence}");
 
     sentences.sort();
     sentences.dedup();

@@ -122,13 +122,9 @@ fn check_document(
     }
     let error = &document["error"];
     let message = error["message"].as_str().expect("a message");
-    let nothing_moved =
-        if operation == OperationName::Void { "nothing was voided" } else { "nothing was charged" };
     let advice = match (expected.outcome, operation.moves_money()) {
-        (Some(Outcome::NotProcessed), true) => &*format!("; {nothing_moved}: it is safe to send it again"),
-        (Some(Outcome::Rejected), true) => {
-            &*format!("; {nothing_moved}: fix the cause, then send a new request")
-        }
+        (Some(Outcome::NotProcessed), true) => "; nothing was processed: it is safe to send it again",
+        (Some(Outcome::Rejected), true) => "; it was rejected: fix the cause, then send a new request",
         (Some(Outcome::Unknown), _) if message.contains("HTTP 403") => {
             "; it may have been processed: find the cause with `payments check`, and look for the payment before \
              you send anything again: "

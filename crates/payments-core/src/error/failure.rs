@@ -163,7 +163,7 @@ impl Failure {
             Meaning::RefusedByService => "the service refused it, ",
             Meaning::RefusedByIntermediary => "something in front of the service refused it, ",
             Meaning::Unclear | Meaning::Processed if self.is_foreign_forbidden() => {
-                "something between here and the service refused it, before or after the service acted, "
+                "something between here and the service responded, before or after the service acted, "
             }
             Meaning::Unclear | Meaning::Processed => "the response is unclear, ",
         })?;

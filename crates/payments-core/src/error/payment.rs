@@ -6,7 +6,6 @@ use payments_model::{TransactionId, TransactionRecord, ValidationError};
 
 use super::failure::{Failure, failure_accessors};
 use super::{ConfigurationError, ErrorKind, Outcome};
-use crate::OperationName;
 use crate::response::Secrets;
 
 /// Why a call that moves money did not succeed, and whether the money can have moved.
@@ -203,10 +202,6 @@ impl fmt::Display for Error {
         let Inner { outcome, failure, found_by, .. } = &*self.0;
         WhatHappened(self).fmt(f)?;
         f.write_str("; ")?;
-        let nothing_moved = match failure.operation {
-            Some(OperationName::Void) => "nothing was voided",
-            _ => "nothing was charged",
-        };
         match outcome {
             Outcome::NotProcessed if failure.kind() == ErrorKind::Invalid => {
                 f.write_str("nothing was sent: fix the request")
@@ -214,8 +209,8 @@ impl fmt::Display for Error {
             Outcome::NotProcessed if failure.kind() == ErrorKind::Configuration => {
                 f.write_str("nothing was sent: fix the settings")
             }
-            Outcome::NotProcessed => write!(f, "{nothing_moved}: it is safe to send it again"),
-            Outcome::Rejected => write!(f, "{nothing_moved}: fix the cause, then send a new request"),
+            Outcome::NotProcessed => f.write_str("nothing was processed: it is safe to send it again"),
+            Outcome::Rejected => f.write_str("it was rejected: fix the cause, then send a new request"),
             Outcome::Unknown => {
                 f.write_str("it may have been processed: ")?;
                 f.write_str(if failure.is_foreign_forbidden() {

@@ -136,7 +136,7 @@ const LOOKUP_FOUND: i64 = 200;
 enum HttpClass {
     /// 2xx except 204. A 204 has no body, so a body that a stack returns for it does not belong to this request.
     Success,
-    /// A 4xx that proves that the request was not processed, even if an intermediary sent it.
+    /// A 4xx that is a refusal even if an intermediary sent it.
     Refusal,
     /// Any other 4xx: a refusal only if the service itself sent it. 403 is one of these, because firewalls that inspect responses
     /// send it after the service has acted (as the outbound rules of `ModSecurity` do).

@@ -177,7 +177,7 @@ fn up_to_18_significant_digits_always_fit_and_nothing_saturates_s3() {
         "1e-99999999999999999999",
     ] {
         let error = text.parse::<Amount>().unwrap_err();
-        let rule = "must have at most 18 digits when written without an exponent";
+        let rule = "must have at most 18 significant digits, and no extreme exponent";
         assert_eq!(error.to_string(), rule, "{text}");
     }
     let long = format!("1.{}e5", "0".repeat(1_000_000));
@@ -281,8 +281,8 @@ fn request_amounts_are_above_zero_with_at_most_two_decimal_places_s3() {
         ("-1", "must be above zero"),
         ("0.001", "must have at most two decimal places"),
         ("10.505", "must have at most two decimal places"),
-        ("1e400", "must have at most 18 digits when written without an exponent"),
-        ("12345678901234567890.5", "must have at most 18 digits when written without an exponent"),
+        ("1e400", "must have at most 18 significant digits, and no extreme exponent"),
+        ("12345678901234567890.5", "must have at most 18 significant digits, and no extreme exponent"),
     ] {
         let document = card_document().to_string().replace("\"Amount\":10", &format!("\"Amount\":{text}"));
         assert_eq!(violations(CardTransaction::from_json(document.as_bytes())), [format!("Amount: {rule}")]);

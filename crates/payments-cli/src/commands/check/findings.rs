@@ -186,7 +186,7 @@ impl Findings<'_> {
         let key = self.settings.key_source();
         let mut message = match status {
             401 if error.is_intermediary() => format!(
-                "HTTP 401, but not from the service: something in front of it, or another server, \
+                "HTTP 401 without the service's error body: something in front of it, or another server, \
                  wants other credentials; {address}, and the key, which came from {key}"
             ),
             401 => format!(
@@ -197,7 +197,7 @@ impl Findings<'_> {
                  ask the issuer of the key, which came from {key}"
             ),
             404 if error.is_intermediary() => format!(
-                "HTTP 404, but not from the service, which is not at this path; {}",
+                "HTTP 404 without the service's error body: the service is not at this path; {}",
                 self.settings.path_hint()
             ),
             404 => format!(
