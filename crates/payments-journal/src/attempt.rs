@@ -115,20 +115,14 @@ impl JournaledClient {
             Ok(other) => (other, None),
             Err(error) => (None, Some(error)),
         };
-        let cause = match result {
+        match result {
             Some(Ok(answer)) => {
                 let transaction_id = P::processed_as(&answer).clone();
-                return Ok(Journaled {
-                    transaction_id,
-                    answer: Some(answer),
-                    not_recorded,
-                    same_transaction_as,
-                });
+                Ok(Journaled { transaction_id, answer: Some(answer), not_recorded, same_transaction_as })
             }
-            Some(Err(error)) => Cause::Call(error),
-            None => Cause::Panicked,
-        };
-        Err(Error::unrecorded(key.clone(), cause, not_recorded))
+            Some(Err(error)) => Err(Error::unrecorded(key.clone(), Cause::Call(error), not_recorded)),
+            None => Err(Error::unrecorded(key.clone(), Cause::Panicked, not_recorded)),
+        }
     }
 }
 

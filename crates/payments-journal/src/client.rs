@@ -181,11 +181,8 @@ impl JournaledClient {
         if !matches!(intent.state, IntentState::Unknown(_) | IntentState::Resolved { .. }) {
             return Err(ResolveError(Reason::NotUnknown(intent.key, intent.state.name())));
         }
-        let record = self
-            .client
-            .transaction(transaction_id)
-            .await
-            .map_err(|error| ResolveError(Reason::LookUp(error)))?;
+        let found = self.client.transaction(transaction_id).await;
+        let record = found.map_err(|error| ResolveError(Reason::LookUp(error)))?;
         let mut contradictions = intent.request.contradictions(&record);
         if record.transaction_id != *transaction_id {
             contradictions.insert(0, "its record is of another transaction".to_owned());

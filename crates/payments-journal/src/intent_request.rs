@@ -142,11 +142,14 @@ impl From<&AchTransaction> for IntentRequest {
 
 impl From<&TokenTransaction> for IntentRequest {
     fn from(payment: &TokenTransaction) -> Self {
+        // A billing file with mixed-up columns has card numbers in place of tokens.
+        let token = mask(payment.token_id().as_str(), &[]);
+        let token = TokenId::new(token).expect("masked text is not blank");
         Self {
             amount: Some(payment.amount()),
             convenience_fee: Some(payment.convenience_fee()),
             reference: payment.reference_no().map(|reference| mask(reference, &[]).into_owned()),
-            ..Self::new(OperationName::TokenTransaction, Subject::Token(masked(payment.token_id())))
+            ..Self::new(OperationName::TokenTransaction, Subject::Token(token))
         }
     }
 }
@@ -155,11 +158,6 @@ impl From<&Void> for IntentRequest {
     fn from(void: &Void) -> Self {
         Self::new(OperationName::Void, Subject::Transaction(void.transaction_id().clone()))
     }
-}
-
-/// A billing file with mixed-up columns has card numbers in place of tokens.
-fn masked(token: &TokenId) -> TokenId {
-    TokenId::new(mask(token.as_str(), &[])).expect("masked text is not blank")
 }
 
 #[cfg(test)]

@@ -82,10 +82,7 @@ pub trait IntentStore: Send + Sync + 'static {
 
 /// A row before and after a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(
-    clippy::exhaustive_structs,
-    reason = "complete: stores create it, and there is nothing between before and after"
-)]
+#[allow(clippy::exhaustive_structs, reason = "complete: stores create it")]
 pub struct Applied {
     /// The row before the change.
     pub found: Option<Intent>,

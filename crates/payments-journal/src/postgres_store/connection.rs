@@ -76,19 +76,17 @@ async fn run<T>(
         Ok(Err(error)) => error,
         Err(_) => return Err(lost.because(format!("no response within {} s", MAX_WAIT.as_secs()))),
     };
-    let failure = match error.as_db_error() {
-        // Only an ERROR ends a statement. A server that shuts down sends FATAL at any moment, even between a commit and its
-        // response.
-        Some(reported) if reported.parsed_severity() == Some(Severity::Error) => {
-            if is_permanent(reported.code().code()) {
-                StoreError::refused("the journal's database refused the statement; nothing was changed")
-            } else {
-                StoreError::unavailable(
-                    "the journal's database could not execute the statement; nothing was changed",
-                )
-            }
+    // Only an ERROR ends a statement. A server that shuts down sends FATAL at any moment, even between a commit and its
+    // response.
+    let ended = error.as_db_error().filter(|reported| reported.parsed_severity() == Some(Severity::Error));
+    let failure = match ended {
+        Some(reported) if is_permanent(reported.code().code()) => {
+            StoreError::refused("the journal's database refused the statement; nothing was changed")
         }
-        _ => lost,
+        Some(_) => StoreError::unavailable(
+            "the journal's database could not execute the statement; nothing was changed",
+        ),
+        None => lost,
     };
     Err(failure.because(in_one_line(&error)))
 }

@@ -140,10 +140,9 @@ fn numbers(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
 fn configure(place: &Place, connection: &Connection, max_wait: Duration) -> Result<(), OpenError> {
     // If two processes create a journal at once, SQLite rejects one of them without waiting.
     let mode = until(max_wait, || {
-        match connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0)) {
-            Err(error) if problem::is_busy(&error) => Ok(None),
-            set => set.map(Some),
-        }
+        let set =
+            connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0));
+        problem::unless_busy(set)
     })?;
     if mode.ok_or_else(|| problem::busy(place.path()))? != "wal" {
         let why = "cannot have a log: this file system lacks what SQLite needs; use a local disk";
@@ -189,8 +188,6 @@ pub(super) fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Resul
         let (is_busy, logged, moved): (bool, i64, i64) = row.try_into()?;
         Ok(if is_busy { i64::MAX } else { logged - moved })
     };
-    match connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], waiting) {
-        Err(error) if problem::is_busy(&error) => Ok(i64::MAX),
-        result => result,
-    }
+    let result = connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], waiting);
+    Ok(problem::unless_busy(result)?.unwrap_or(i64::MAX))
 }

@@ -14,14 +14,12 @@ pub(super) fn check(path: &Path) -> Result<(), StoreError> {
         clippy::cast_sign_loss,
         reason = "32 bits in a field whose type differs between machines"
     )]
-    let name = network(found.f_type as u32);
-    name.map_or(Ok(()), |name| {
-        let why = format_args!(
-            "is on a network file system ({name}), where two machines could charge twice: use a local disk, or PostgreSQL \
-             for several machines"
-        );
-        Err(refused(path, why))
-    })
+    let Some(name) = network(found.f_type as u32) else { return Ok(()) };
+    let why = format_args!(
+        "is on a network file system ({name}), where two machines could charge twice: use a local disk, or PostgreSQL \
+         for several machines"
+    );
+    Err(refused(path, why))
 }
 
 /// The name of the network file system with this `statfs` magic number, or `None` for a local one.

@@ -64,17 +64,14 @@ pub(super) fn set(place: &Place, connection: &Connection, max_wait: Duration) ->
 pub(super) fn close(place: &Place, connection: Connection, owner: &Owner, max_wait: Duration) {
     let Ok(_lock) = OwnersLock::acquire(place, max_wait) else { return };
     owner.release();
-    if !owners::is_any_open(place) && clear(&connection).is_ok() {
+    if !owners::is_any_open(place)
+        // Rows first: SQLite moves pages in file order, not in commit order.
+        && connection::checkpoint(&connection, "PASSIVE").is_ok()
+        && connection.execute(schema::SET_OPEN, [false]).is_ok()
+    {
         // If this fails, a log remains that is not needed.
         let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
     }
     // While the lock is held.
     drop(connection);
-}
-
-fn clear(connection: &Connection) -> rusqlite::Result<()> {
-    // Rows first: SQLite moves pages in file order, not in commit order.
-    connection::checkpoint(connection, "PASSIVE")?;
-    connection.execute(schema::SET_OPEN, [false])?;
-    Ok(())
 }

@@ -130,13 +130,12 @@ impl OwnersLock {
 
     /// `None` if another store has it, or if the directory was removed meanwhile.
     fn try_acquire(directory: &Path) -> io::Result<Option<File>> {
-        let (path, opened) = if cfg!(unix) {
-            (directory.to_owned(), File::open(directory))
+        // Systems other than Unix cannot lock a directory.
+        let path = if cfg!(unix) { directory.to_owned() } else { directory.join("turn") };
+        let opened = if cfg!(unix) {
+            File::open(&path)
         } else {
-            // Other systems cannot lock a directory.
-            let path = directory.join("turn");
-            let opened = File::options().create(true).truncate(false).write(true).open(&path);
-            (path, opened)
+            File::options().create(true).truncate(false).write(true).open(&path)
         };
         let file = match opened {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

@@ -139,15 +139,13 @@ fn locate(given: &Path) -> Result<PathBuf, StoreError> {
     let found = created.and_then(|()| fs::canonicalize(directory));
     found.map(|directory| directory.join(name)).map_err(|error| {
         let directory = directory.display();
-        match error.kind() {
-            ErrorKind::NotFound => problem::refused(
-                given,
-                format_args!(
-                    "has no directory, and the parent does not exist either: create {directory} first"
-                ),
-            ),
-            _ => problem::refused(given, format_args!("cannot use its directory {directory}: {error}")),
-        }
+        let why = match error.kind() {
+            ErrorKind::NotFound => {
+                format!("has no directory, and the parent does not exist either: create {directory} first")
+            }
+            _ => format!("cannot use its directory {directory}: {error}"),
+        };
+        problem::refused(given, why)
     })
 }
 

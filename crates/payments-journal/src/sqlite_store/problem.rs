@@ -38,8 +38,16 @@ impl OpenError {
     }
 }
 
+/// `None` if another process has the file.
+pub(super) fn unless_busy<T>(result: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
+    match result {
+        Err(error) if is_busy(&error) => Ok(None),
+        result => result.map(Some),
+    }
+}
+
 /// Whether another process has the file.
-pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 

@@ -1,4 +1,6 @@
 use std::error::Error;
+use std::fmt::Display;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
@@ -15,7 +17,7 @@ use crate::{Applied, Change, IntentKey, StoreError};
 /// A thread that makes the changes, all waiting ones in one commit.
 pub(super) struct Writer {
     /// `None` ends the thread.
-    jobs: mpsc::UnboundedSender<Option<Box<dyn Job>>>,
+    jobs: mpsc::UnboundedSender<Option<Job>>,
     /// Changes when the thread has ended.
     pub(super) running: watch::Receiver<()>,
     place: Arc<Place>,
@@ -28,33 +30,17 @@ pub(super) type Poison = Arc<OnceLock<StoreError>>;
 /// Ends a transaction durably. Tests inject failures here that no disk produces on demand.
 pub(super) type Commit = Box<dyn FnMut(&Connection) -> rusqlite::Result<()> + Send>;
 
-/// Work in a transaction, whose caller gets the result when the transaction has ended.
-trait Job: Send {
-    fn run(&mut self, session: &mut Session<'_>) -> rusqlite::Result<()>;
-    fn finish(self: Box<Self>, committed: Result<(), StoreError>);
+/// One change or one batch of a purge, and who waits for it.
+struct Job {
+    work: Work,
+    caller: Caller,
 }
 
-struct Request<W, T> {
-    work: W,
-    result: Option<Result<T, StoreError>>,
-    sender: oneshot::Sender<Result<T, StoreError>>,
-}
+/// What a job does in the transaction.
+type Work = Box<dyn FnOnce(&mut Session<'_>) -> rusqlite::Result<()> + Send>;
 
-impl<W, T: Send> Job for Request<W, T>
-where
-    W: FnMut(&mut Session<'_>) -> rusqlite::Result<Result<T, StoreError>> + Send,
-{
-    fn run(&mut self, session: &mut Session<'_>) -> rusqlite::Result<()> {
-        self.result = Some((self.work)(session)?);
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>, committed: Result<(), StoreError>) {
-        let Self { result, sender, .. } = *self;
-        // Fails only if the caller has left.
-        let _ = sender.send(committed.and_then(|()| result.expect("the work ran before the commit")));
-    }
-}
+/// Gets the result of the transaction when it has ended.
+type Caller = oneshot::Sender<Result<(), StoreError>>;
 
 impl Writer {
     /// The thread writes until [`end`](Self::end) is called or this is dropped. Then it closes the journal. Only `end` waits for
@@ -71,10 +57,10 @@ impl Writer {
         let poison = Poison::default();
         let this = Self { jobs, running, place: place.clone(), poison: poison.clone() };
         let work = move || {
-            let (max_wait, mut jobs) = (settings.max_wait, Vec::new());
+            let (max_wait, mut callers) = (settings.max_wait, Vec::new());
             let result = Session::new(&connection, &place, settings)
-                .map_err(|error| Failure::same_for_all(problem::poisoned(place.path(), error)))
-                .and_then(|mut session| session.serve(&mut received, &mut jobs));
+                .map_err(|error| Failure::poisoned(place.path(), error))
+                .and_then(|mut session| session.serve(&mut received, &mut callers));
             match result {
                 Ok(()) => {
                     // The reader ends first, because the last connection to close removes the log, and only the writer may.
@@ -90,13 +76,14 @@ impl Writer {
                     // error only after the file is closed.
                     drop(connection);
                     let of_later = poison.get_or_init(|| of_later);
-                    for job in jobs {
-                        job.finish(Err(error.clone()));
+                    for caller in callers {
+                        // Fails only if the caller has left.
+                        let _ = caller.send(Err(error.clone()));
                     }
                     // Jobs received from now on were not started.
                     while let Some(message) = received.blocking_recv() {
                         match message {
-                            Some(job) => job.finish(Err(of_later.clone())),
+                            Some(job) => _ = job.caller.send(Err(of_later.clone())),
                             None => received.close(),
                         }
                     }
@@ -122,15 +109,22 @@ impl Writer {
     /// Returns once the work is durable. The inner error concerns only one row, which was then not changed.
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        work: impl FnMut(&mut Session<'_>) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
+        work: impl FnOnce(&mut Session<'_>) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
         const GONE: &str = "it was closed, or its writer thread has panicked";
         let path = self.place.path();
-        let (sender, receiver) = oneshot::channel();
+        let (caller, committed) = oneshot::channel();
+        let (sender, mut result) = oneshot::channel();
+        let work = Box::new(move |session: &mut Session<'_>| {
+            // Fails only if the caller has left.
+            let _ = sender.send(work(session)?);
+            Ok(())
+        });
         self.jobs
-            .send(Some(Box::new(Request { work, result: None, sender })))
+            .send(Some(Job { work, caller }))
             .map_err(|_| self.poison.get().cloned().unwrap_or_else(|| problem::poisoned(path, GONE)))?;
-        receiver.await.unwrap_or_else(|_| Err(problem::in_doubt(path, GONE)))
+        committed.await.unwrap_or_else(|_| Err(problem::in_doubt(path, GONE)))?;
+        result.try_recv().expect("the work ran before the commit")
     }
 }
 
@@ -143,7 +137,9 @@ struct Failure {
 }
 
 impl Failure {
-    fn same_for_all(error: StoreError) -> Self {
+    /// The same error for all jobs.
+    fn poisoned(path: &Path, reason: impl Display) -> Self {
+        let error = problem::poisoned(path, reason);
         Self { of_later: error.clone(), error }
     }
 }
@@ -184,17 +180,20 @@ impl<'a> Session<'a> {
     /// Runs jobs until the channel is closed or something fails.
     fn serve(
         &mut self,
-        received: &mut mpsc::UnboundedReceiver<Option<Box<dyn Job>>>,
-        jobs: &mut Vec<Box<dyn Job>>,
+        received: &mut mpsc::UnboundedReceiver<Option<Job>>,
+        callers: &mut Vec<Caller>,
     ) -> Result<(), Failure> {
         while let Some(first) = received.blocking_recv() {
-            let mut next = Some(first);
+            let (mut next, mut work) = (Some(first), Vec::new());
             while let Some(message) = next {
                 match message {
-                    Some(job) => jobs.push(job),
+                    Some(job) => {
+                        work.push(job.work);
+                        callers.push(job.caller);
+                    }
                     None => received.close(),
                 }
-                if jobs.len() == MAX_JOBS_PER_COMMIT {
+                if work.len() == MAX_JOBS_PER_COMMIT {
                     break;
                 }
                 next = received.try_recv().ok();
@@ -204,14 +203,13 @@ impl<'a> Session<'a> {
                     next = received.try_recv().ok();
                 }
             }
-            if !jobs.is_empty() {
-                let committed = self.transact(jobs)?;
-                for job in jobs.drain(..) {
-                    job.finish(committed.clone());
+            if !work.is_empty() {
+                let committed = self.transact(work)?;
+                for caller in callers.drain(..) {
+                    let _ = caller.send(committed.clone());
                 }
                 // After every caller has got its result.
-                self.checkpoint()
-                    .map_err(|error| Failure::same_for_all(problem::poisoned(self.place.path(), error)))?;
+                self.checkpoint().map_err(|error| Failure::poisoned(self.place.path(), error))?;
             }
         }
         Ok(())
@@ -219,14 +217,13 @@ impl<'a> Session<'a> {
 
     /// Runs all jobs in one transaction, which is durable when this returns. The inner error means that another process has the
     /// file.
-    fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<Result<(), StoreError>, Failure> {
+    fn transact(&mut self, jobs: Vec<Work>) -> Result<Result<(), StoreError>, Failure> {
         let path = self.place.path();
-        let before_commit = |reason: Box<dyn Error>| Failure::same_for_all(problem::poisoned(path, reason));
-        if !self.begin(jobs.len()).map_err(before_commit)? {
+        if !self.begin(jobs.len()).map_err(|error| Failure::poisoned(path, error))? {
             return Ok(Err(problem::busy(path)));
         }
-        for job in jobs.iter_mut() {
-            job.run(self).map_err(|error| before_commit(error.into()))?;
+        for work in jobs {
+            work(self).map_err(|error| Failure::poisoned(path, error))?;
         }
         self.commit().map(Ok).map_err(|reason| Failure {
             error: problem::in_doubt(path, &reason),
@@ -239,9 +236,8 @@ impl<'a> Session<'a> {
         if self.place.is_displaced() {
             return Err(problem::DISPLACED.into());
         }
-        match self.connection.execute_batch("BEGIN IMMEDIATE") {
-            Err(error) if problem::is_busy(&error) => return Ok(false),
-            begun => begun?,
+        if problem::unless_busy(self.connection.execute_batch("BEGIN IMMEDIATE"))?.is_none() {
+            return Ok(false);
         }
         let version: i32 = self.connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if version != schema::VERSION {
