@@ -24,9 +24,9 @@
 //!     match client.process_token(&payment) {
 //!         Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
 //!         Err(error) => match error.outcome() {
-//!             Outcome::NotProcessed => println!("not charged, safe to send again: {error:#}"),
-//!             Outcome::Rejected => println!("refused: {error:#}"),
-//!             Outcome::Unknown => println!("do NOT send it again: {error:#}"),
+//!             Outcome::NotProcessed => println!("please try again ({error:#})"),
+//!             Outcome::Rejected => println!("please use another card ({error:#})"),
+//!             Outcome::Unknown => println!("we are checking your payment ({error:#})"), // never send it again
 //!         },
 //!     }
 //!     Ok(())

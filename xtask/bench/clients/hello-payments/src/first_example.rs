@@ -23,9 +23,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     match client.process_card(&sale).await {
         Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
         Err(error) => match error.outcome() {
-            Outcome::NotProcessed => println!("nothing was charged. Fix the cause, then send it again: {error:#}"),
-            Outcome::Rejected => println!("refused: {error:#}"),
-            Outcome::Unknown => println!("it may be charged, do NOT send it again: {error:#}"),
+            Outcome::NotProcessed => println!("please try again ({error:#})"),
+            Outcome::Rejected => println!("please use another card ({error:#})"),
+            Outcome::Unknown => println!("we are checking your payment ({error:#})"), // never send it again
         },
     }
     Ok(())
