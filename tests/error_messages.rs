@@ -6,8 +6,7 @@ use std::fmt::Display;
 use std::fs;
 use std::future::pending;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -310,9 +309,9 @@ async fn journaled_calls() {
     messages.push(intent("the key is a secret", new.process_token(&secret, &payment).await.unwrap_err()));
 
     let store = Failing::default();
-    let is_failing = Arc::clone(&store.is_failing);
+    let error = Arc::clone(&store.error);
     let failing = JournaledClient::new(FakeGateway::new().client(), Journal::open(store).await.unwrap());
-    is_failing.store(true, Ordering::SeqCst);
+    error.set(StoreError::unavailable("the journal billing.db cannot be written: the disk is full")).unwrap();
     messages
         .push(intent("the journal cannot be written", pay(&failing, test_values::TOK_APPROVED, 10_50).await));
     messages.push(intent(
@@ -343,11 +342,11 @@ impl Transport for Panicking {
     }
 }
 
-/// A store that cannot be written once it is set to fail.
+/// A store that cannot be written once it has an error to return.
 #[derive(Default)]
 struct Failing {
     below: MemoryStore,
-    is_failing: Arc<AtomicBool>,
+    error: Arc<OnceLock<StoreError>>,
 }
 
 impl IntentStore for Failing {
@@ -356,12 +355,10 @@ impl IntentStore for Failing {
     }
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-        if self.is_failing.load(Ordering::SeqCst) {
-            return Err(StoreError::unavailable(
-                "the journal billing.db cannot be written: the disk is full",
-            ));
+        match self.error.get() {
+            Some(error) => Err(error.clone()),
+            None => self.below.apply(change).await,
         }
-        self.below.apply(change).await
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
@@ -412,6 +409,15 @@ async fn resolving() {
     let error = client.journal().resolve(&key, Resolution::processed(id.clone(), "ada")).await.unwrap_err();
     assert!(error.to_string().contains(id.as_str()), "{error}");
     push("the key is processed", client.journal().resolve(&other, resolve()).await.unwrap_err());
+
+    let store = Failing::default();
+    let failure = Arc::clone(&store.error);
+    let failing = Journal::open(store).await.unwrap();
+    failure.set(StoreError::in_doubt("the connection to the database broke")).unwrap();
+    push(
+        "the journal cannot say whether it was written",
+        failing.resolve(&key, resolve()).await.unwrap_err(),
+    );
     assert_messages("Resolving a key", &messages);
 }
 

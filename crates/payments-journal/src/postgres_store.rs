@@ -144,9 +144,7 @@ impl PostgresStore {
         work: impl AsyncFnOnce(&Session) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let Ok(permit) = timeout(MAX_WAIT, self.permits.acquire()).await else {
-            return Err(StoreError::unavailable(
-                "every connection to the journal's database is busy",
-            ));
+            return Err(StoreError::unavailable("every connection to the journal's database is busy"));
         };
         let _permit = permit.map_err(|_| {
             StoreError::unavailable("the journal was closed by this program; nothing was changed")
