@@ -76,17 +76,16 @@ pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
 /// Everything that a call needs. Nothing has been sent yet.
 pub(crate) struct Prepared<C> {
     pub(crate) settings: Settings,
-    pub(crate) client: Client,
+    pub(crate) client: ClientBuilder,
     pub(crate) call: C,
     pub(crate) interrupt: Interrupt,
 }
 
 impl<C: Send + 'static> Prepared<C> {
-    /// Resolves the settings and reads the request. `configure` can change the client.
+    /// Resolves the settings and reads the request.
     pub(crate) async fn new(
         options: ClientOptions,
         output: Output,
-        configure: impl FnOnce(ClientBuilder, &Settings) -> ClientBuilder,
         read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
     ) -> Result<Self, Failure> {
         let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
@@ -111,11 +110,8 @@ impl<C: Send + 'static> Prepared<C> {
         if let Some(signal) = interrupt.has_arrived().await {
             return Err(before_sending(signal));
         }
-        let mut client = configure(client, &settings);
-        if let Some(trace) = trace {
-            client = client.observer(trace);
-        }
-        Ok(Self { client: client.build(), settings, call, interrupt })
+        let client = if let Some(trace) = trace { client.observer(trace) } else { client };
+        Ok(Self { client, settings, call, interrupt })
     }
 }
 
@@ -125,11 +121,12 @@ async fn end<C: Call>(
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> Result<Report, Failure> {
     let dry_run = options.dry_run;
-    let prepared = Prepared::new(options, output, |client, _| client, read).await?;
+    let prepared = Prepared::new(options, output, read).await?;
     let Prepared { settings, client, call, mut interrupt } = prepared;
     if dry_run {
         return Ok(Report::DryRun(DryRun::of(&call, &settings).await?));
     }
+    let client = client.build();
     let at = SystemTime::now();
     let failure = tokio::select! {
         biased;
@@ -231,7 +228,8 @@ pub(crate) fn after_sending<C: Call>(call: &C, kind: &'static str, what: &str) -
     match C::PURPOSE {
         Purpose::MoveMoney => {
             let next_step = failure::after_unknown(call.transaction(), call.search_by());
-            Failure::unknown(
+            Failure::new(
+                FailedOutcome::Unknown,
                 kind,
                 format!(
                     "{what} after the request may have been sent; the outcome is unknown, \

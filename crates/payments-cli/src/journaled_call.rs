@@ -105,7 +105,7 @@ async fn end<C: Charge>(
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> Result<Report, Failure> {
     let ClientOptions { dry_run, verbose, .. } = options;
-    let prepared = Prepared::new(options, output, |client, _| client, read).await?;
+    let prepared = Prepared::new(options, output, read).await?;
     let Prepared { settings, client, call, mut interrupt } = prepared;
     output.warn(&place.warnings());
     if verbose {
@@ -115,7 +115,7 @@ async fn end<C: Charge>(
         return Ok(Report::DryRun(DryRun::of(&call, &settings).await?));
     }
     let journal = interrupt.unless_arrived(place.open()).await.map_err(journal_not_opened)?;
-    let client = JournaledClient::new(client, journal);
+    let client = JournaledClient::new(client.build(), journal);
     let at = SystemTime::now();
     let mut sending = pin!(call.send_with(&client, key, *attempt));
     let report = |ended: Result<Processed, Error>| {
@@ -220,12 +220,11 @@ const NEW_ATTEMPT: &str = "to make a new attempt with this key, give --after-rej
 
 /// A failure that the journal reports without a response to this call.
 fn without_response(error: &Error) -> Failure {
-    let kind = error.kind().to_owned();
-    let failure = match error.outcome() {
-        Outcome::NotProcessed if !error.is_recorded() => Failure::invalid(kind, String::new()),
-        Outcome::NotProcessed => Failure::not_processed(kind, String::new()),
-        Outcome::Rejected => Failure::rejected(kind, String::new()),
-        Outcome::Unknown => Failure::unknown(kind, String::new()),
+    let outcome = match error.outcome() {
+        Outcome::NotProcessed if !error.is_recorded() => FailedOutcome::Invalid,
+        Outcome::NotProcessed => FailedOutcome::NotProcessed,
+        Outcome::Rejected => FailedOutcome::Rejected,
+        Outcome::Unknown => FailedOutcome::Unknown,
     };
     let response =
         match error.intent().map(|intent| &intent.state) {
@@ -234,11 +233,10 @@ fn without_response(error: &Error) -> Failure {
             ) if error.is_recorded() => FailedResponse::recorded(kept),
             _ => None,
         };
+    let failure = Failure::new(outcome, error.kind(), error.to_string());
     let failure = Failure { response: response.map(Box::new), ..failure };
     match error.transaction_id() {
-        Some(id) if failure.outcome == FailedOutcome::Unknown && id.path_segment().is_ok() => {
-            failure.with_lookup(id)
-        }
+        Some(id) if outcome == FailedOutcome::Unknown && id.path_segment().is_ok() => failure.with_lookup(id),
         _ => failure,
     }
 }

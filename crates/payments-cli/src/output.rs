@@ -97,25 +97,15 @@ impl Output {
         if let Some(warning) = report.note().and_then(|note| text::journal_warning(note, self.stderr)) {
             stderr::write_last(warning);
         }
+        let is_read = self.is_text() || self.only_stderr_is_terminal;
         let for_people = match report {
-            Report::Failed(failure)
-                if self.shape == OutputShape::Text
-                    || self.only_stderr_is_terminal
-                    || *failure.kind == *"interrupted" =>
-            {
+            Report::Failed(failure) if is_read || *failure.kind == *"interrupted" => {
                 Some(text::failed(failure, self.stderr))
             }
-            Report::Check(checked) if self.shape == OutputShape::Json && self.only_stderr_is_terminal => {
-                Some(checked.lines(self.stderr))
-            }
-            Report::Batch(summary) if self.shape == OutputShape::Json && self.only_stderr_is_terminal => {
-                Some(summary.lines(self.stderr))
-            }
-            Report::InvalidFile(problems)
-                if self.shape == OutputShape::Text || self.only_stderr_is_terminal =>
-            {
-                Some(problems.lines(self.stderr))
-            }
+            Report::InvalidFile(problems) if is_read => Some(problems.lines(self.stderr)),
+            // Text is already on stdout.
+            Report::Check(checked) if is_read && !self.is_text() => Some(checked.lines(self.stderr)),
+            Report::Batch(summary) if is_read && !self.is_text() => Some(summary.lines(self.stderr)),
             _ => None,
         };
         if let Some(text) = for_people {

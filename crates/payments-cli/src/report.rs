@@ -3,11 +3,9 @@
 use payments_core::Success;
 use payments_journal::{IntentKey, Journaled};
 use payments_model::unversioned::as_number;
-use payments_model::{
-    Amount, CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord, Violation,
-};
+use payments_model::{Amount, CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, Value};
 
 use crate::batch_report::{Problems, Summary};
 use crate::commands::CheckReport;
@@ -112,7 +110,7 @@ struct ErrorObject<'a> {
     kind: &'a str,
     message: &'a str,
     http_status: Option<u16>,
-    status_code: Option<StatusCode<'a>>,
+    status_code: Option<Value>,
     transaction_id: Option<&'a str>,
     violations: Vec<ViolationObject<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,15 +132,17 @@ struct ErrorObject<'a> {
 impl<'a> ErrorObject<'a> {
     fn of(failure: &'a Failure) -> Self {
         let (response, sent) = (failure.response.as_deref(), failure.sent.as_deref());
-        let responded = response.and_then(|response| response.transaction_id.as_deref());
-        let to_look_up = failure.advice.to_look_up.as_ref().map(TransactionId::as_str);
         Self {
             kind: &failure.kind,
             message: &failure.message,
             http_status: response.map(|response| response.http_status),
-            status_code: response.and_then(|response| response.status_code.as_deref()).map(StatusCode::read),
-            transaction_id: responded.or(to_look_up),
-            violations: failure.violations.iter().map(ViolationObject::of).collect(),
+            status_code: response.and_then(|response| response.status_code.as_deref()).map(status_code),
+            transaction_id: failure.transaction_id(),
+            violations: failure
+                .violations
+                .iter()
+                .map(|it| ViolationObject { field: it.field(), rule: it.rule() })
+                .collect(),
             cause: failure.cause.as_deref(),
             reason: response.and_then(|response| response.reason.as_deref()),
             request_id: response.and_then(|response| response.request_id.as_deref()),
@@ -155,29 +155,14 @@ impl<'a> ErrorObject<'a> {
 }
 
 /// The `status_code` of a response, which is passed without quotes: a number if it is one, else a string.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum StatusCode<'a> {
-    Number(i64),
-    Text(&'a str),
-}
-
-impl<'a> StatusCode<'a> {
-    fn read(written: &'a str) -> Self {
-        written.parse().map_or(Self::Text(written), Self::Number)
-    }
+fn status_code(written: &str) -> Value {
+    written.parse::<i64>().map_or_else(|_| written.into(), Value::from)
 }
 
 #[derive(Serialize)]
 struct ViolationObject<'a> {
     field: &'a str,
     rule: &'a str,
-}
-
-impl<'a> ViolationObject<'a> {
-    fn of(violation: &'a Violation) -> Self {
-        Self { field: violation.field(), rule: violation.rule() }
-    }
 }
 
 /// An amount as a JSON number with all its digits, or null.

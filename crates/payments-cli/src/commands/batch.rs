@@ -63,14 +63,10 @@ async fn end(
     let (is_dry_run, is_verbose) = (options.client.dry_run, options.client.verbose);
     output.warn(&place.warnings());
     let path = arguments.file.clone();
-    let prepared = Prepared::new(
-        options.client,
-        output,
-        |client, _| client,
-        move || RowFile::open(&path, Role::BillingRun),
-    )
-    .await?;
-    let Prepared { settings, client, call: file, mut interrupt } = prepared;
+    let read = move || RowFile::open(&path, Role::BillingRun);
+    let Prepared { settings, client, call: file, mut interrupt } =
+        Prepared::new(options.client, output, read).await?;
+    let client = client.build();
     if is_verbose {
         Trace::to_stderr().journal(place);
     }

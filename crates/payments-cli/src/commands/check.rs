@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use http::Uri;
 use http::uri::Scheme;
-use payments_core::{Client, ClientBuilder, Deadlines, Delivery, LookupError, Success, TransportErrorKind};
+use payments_core::{Client, Deadlines, Delivery, LookupError, Success, TransportErrorKind};
 use payments_model::{TransactionId, TransactionRecord};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -36,14 +36,14 @@ pub(super) fn run(options: GlobalOptions) -> ExitCode {
 }
 
 async fn check(options: GlobalOptions, output: Output) -> CheckReport {
-    let configure = |client: ClientBuilder, settings: &Settings| {
-        client.connect_timeout(connect_timeout(settings.timeout())).lookup_retries(0)
-    };
-    let prepared = Prepared::new(options.client, output, configure, unknown_id).await;
+    let prepared = Prepared::new(options.client, output, unknown_id).await;
     let Prepared { settings, client, call: id, mut interrupt } = match prepared {
         Ok(prepared) => prepared,
         Err(failure) => return CheckReport::without_settings(failure),
     };
+    // At most half of the time, so that enough is left to find out what was slow.
+    let connect_timeout = Deadlines::DEFAULT_CONNECT.min(settings.timeout() / 2);
+    let client = client.connect_timeout(connect_timeout).lookup_retries(0).build();
     let uri: Uri = settings.base_url().parse().expect("it is the address of an endpoint");
     let findings = Findings { uri: &uri, settings: &settings };
     let unfinished = |failure| FailedStep { at: StepName::Key, earlier_steps_passed: false, failure };
@@ -79,11 +79,6 @@ fn ended_while_connecting(result: &Result<Success<TransactionRecord>, LookupErro
     error.transport_error().is_some_and(|error| {
         error.kind() == TransportErrorKind::Timeout && error.delivery() == Delivery::NotProcessed
     })
-}
-
-/// At most half of the time, so that enough is left to find out what was slow.
-fn connect_timeout(total: Duration) -> Duration {
-    Deadlines::DEFAULT_CONNECT.min(total / 2)
 }
 
 /// An id that the service, which generates its ids, never generates.

@@ -142,13 +142,11 @@ fn cells(report: &Report) -> (&'static str, String, String, String, String) {
             )
         }
         Report::Failed(failure) => {
-            let response = failure.response.as_ref();
-            let responded = response.and_then(|response| response.transaction_id.clone());
-            let to_look_up = || failure.advice.to_look_up.as_ref().map(ToString::to_string);
+            let http_status = failure.response.as_ref().map(|response| response.http_status.to_string());
             (
                 failure.outcome.as_str(),
-                responded.or_else(to_look_up).unwrap_or_default(),
-                response.map(|response| response.http_status.to_string()).unwrap_or_default(),
+                failure.transaction_id().unwrap_or_default().to_owned(),
+                http_status.unwrap_or_default(),
                 failure.kind.to_string(),
                 failure.message.clone(),
             )

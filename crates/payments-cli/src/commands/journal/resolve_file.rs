@@ -60,8 +60,8 @@ pub(super) async fn run(
     let mut rows = read(file, &mut problems)
         .map_err(|error| Role::Resolutions.refused(" cannot be read").with_cause(&error))?;
     let (client, settings, mut interrupt) = if rows.iter().any(|row| row.id.is_some()) {
-        let prepared = Prepared::new(options, output, |client, _| client, || Ok(())).await?;
-        (Some(prepared.client), Some(prepared.settings), prepared.interrupt)
+        let prepared = Prepared::new(options, output, || Ok(())).await?;
+        (Some(prepared.client.build()), Some(prepared.settings), prepared.interrupt)
     } else {
         // The settings are not needed, but if an API key is set, any cell may contain it.
         let settings = Settings::resolve(&options).ok();
