@@ -158,7 +158,11 @@ pub(crate) enum Command {
         after_long_help = end(help!("completions_codes"), "payments completions bash"),
         args = help::hidden_client_options()
     )]
-    Completions(ShellToComplete),
+    Completions {
+        /// The shell
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
 
     /// Explain options, settings, profiles and JSON
     #[command(hide = true, long_about = help!("settings"), help_template = "{about}", args = help::hidden_client_options())]
@@ -173,7 +177,10 @@ pub(crate) enum TransactionCommand {
 
     /// Look up a transaction (GET /transaction/{id})
     #[command(long_about = help!("transaction_get"), after_long_help = end(help!("look_up_codes"), "payments transaction get txn_1"))]
-    Get(TransactionToFind),
+    Get {
+        #[arg(value_name = "ID", help = "TransactionId of the transaction")]
+        id: String,
+    },
 }
 
 #[derive(Subcommand)]
@@ -187,42 +194,20 @@ pub(crate) enum TokenTransactionCommand {
 pub(crate) enum CustomerCommand {
     /// Look up a customer (GET /customer/{id})
     #[command(long_about = help!("customer_get"), after_long_help = end(help!("look_up_codes"), "payments customer get cus_1"))]
-    Get(CustomerToFind),
+    Get {
+        #[arg(value_name = "ID", help = "CustomerId of the customer")]
+        id: String,
+    },
 }
 
 #[derive(Args)]
 pub(crate) struct Payment {
-    #[command(flatten)]
-    pub(crate) request: RequestFile,
-
-    #[command(flatten)]
-    pub(crate) intent: IntentOptions,
-}
-
-#[derive(Args)]
-pub(crate) struct RequestFile {
     /// File with the request as JSON, or - for stdin; at most 64 KiB
     #[arg(long, value_name = "FILE")]
     pub(crate) file: PathBuf,
-}
 
-#[derive(Args)]
-pub(crate) struct TransactionToFind {
-    #[arg(value_name = "ID", help = "TransactionId of the transaction")]
-    pub(crate) id: String,
-}
-
-#[derive(Args)]
-pub(crate) struct CustomerToFind {
-    #[arg(value_name = "ID", help = "CustomerId of the customer")]
-    pub(crate) id: String,
-}
-
-#[derive(Args)]
-pub(crate) struct ShellToComplete {
-    /// The shell
-    #[arg(value_name = "SHELL")]
-    pub(crate) shell: Shell,
+    #[command(flatten)]
+    pub(crate) intent: IntentOptions,
 }
 
 #[derive(Args)]

@@ -93,7 +93,7 @@ impl<C: Send + 'static> Prepared<C> {
         // Reading files or stdin may block, so it happens on another thread and signals are still handled.
         let prepared = spawn_blocking(move || {
             let settings = Settings::resolve(&options)?;
-            output.warn(settings.warnings());
+            output.warn(&settings.warnings);
             if let Some(trace) = trace {
                 trace.settings(&settings);
             }
@@ -165,7 +165,7 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
     let status = error.http_status().map(|status| status.as_u16());
     let moves_money = error.operation().is_some_and(OperationName::moves_money);
     if status == Some(401) {
-        hints.push(settings.key_source().hint());
+        hints.push(settings.key_source.hint());
     }
     // The service itself never responds to a payment or a void with 404.
     if moves_money && status == Some(404) {
@@ -178,11 +178,11 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
         hints.push("only an authorization that is not yet voided can be voided".to_owned());
     }
     if let Some(unsent) = error.transport_error().filter(|it| it.delivery() == Delivery::NotProcessed) {
-        let deadline = settings.timeout();
+        let deadline = settings.timeout;
         if unsent.kind() != TransportErrorKind::Timeout {
             // `Failure::of` adds the other hints.
         } else if deadline <= Deadlines::DEFAULT_CONNECT {
-            let source = settings.timeout_source();
+            let source = &settings.timeout_source;
             hints.push(format!(
                 "no connection was established within the call's deadline of {deadline:?}: raise the deadline, which came \
                  from {source}"
@@ -196,7 +196,7 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
                  accept this machine?"
             ));
         }
-        if let source @ Source::Profile(_) = settings.base_url_source() {
+        if let source @ Source::Profile(_) = &settings.base_url_source {
             hints.push(format!("the base URL came from {source}"));
         }
     }

@@ -114,6 +114,11 @@ impl Failure {
         Self::new(FailedOutcome::Invalid, kind, message)
     }
 
+    /// A setting is missing or wrong.
+    pub(crate) fn configuration(message: impl Into<String>) -> Self {
+        Self::invalid("configuration", message)
+    }
+
     /// Nothing was sent, through no fault of the caller.
     pub(crate) fn not_processed(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
         Self::new(FailedOutcome::NotProcessed, kind, message)

@@ -36,7 +36,7 @@ impl Report {
             Self::Processed(_) | Self::DryRun(_) => ExitCode::Processed,
             Self::Check(checked) => checked.exit_code(),
             Self::Batch(summary) => summary.exit_code(),
-            Self::InvalidFile(problems) => problems.exit_code(),
+            Self::InvalidFile(_) => ExitCode::Invalid,
             Self::Failed(failure) => failure.exit_code(),
         }
     }

@@ -113,15 +113,10 @@ impl Problems {
         self.kept.truncate(MOST_KEPT);
     }
 
-    #[allow(clippy::unused_self, reason = "the same signature as every other report")]
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        ExitCode::Invalid
-    }
-
     /// The report for people.
     pub(crate) fn lines(&self, style: Style) -> String {
         let heading = style.paint(Tone::Error, &format!("INVALID, {}", self.role.nothing_done()));
-        let code = style.paint(Tone::Dim, &format!("(exit code {})", self.exit_code().number()));
+        let code = style.paint(Tone::Dim, &format!("(exit code {})", ExitCode::Invalid.number()));
         let mut text = format!("{heading} {code}\n  {}\n", for_terminal(&self.message()));
         for Problem { line, key, field, rule, recorded: _ } in self.kept.iter().take(MOST_SHOWN) {
             let article = if ["row", "header", "file"].contains(&&**field) { "the " } else { "" };

@@ -42,7 +42,7 @@ async fn check(options: GlobalOptions, output: Output) -> CheckReport {
         Err(failure) => return CheckReport::without_settings(failure),
     };
     // At most half of the time, so that enough is left to find out what was slow.
-    let connect_timeout = Deadlines::DEFAULT_CONNECT.min(settings.timeout() / 2);
+    let connect_timeout = Deadlines::DEFAULT_CONNECT.min(settings.timeout / 2);
     let client = client.connect_timeout(connect_timeout).lookup_retries(0).build();
     let uri: Uri = settings.base_url().parse().expect("it is the address of an endpoint");
     let findings = Findings { uri: &uri, settings: &settings };
@@ -66,7 +66,7 @@ async fn examine(client: &Client, id: &TransactionId, findings: &Findings<'_>) -
     let result = client.transaction(id).await;
     // A direct connection to the service says nothing about the way through a proxy.
     let probe = if settings.proxy().is_none() && ended_while_connecting(&result) {
-        Some(Probe::of(uri, settings.timeout() / 2).await)
+        Some(Probe::of(uri, settings.timeout / 2).await)
     } else {
         None
     };
@@ -255,9 +255,9 @@ impl SettingsFound {
     fn of(settings: &Settings) -> Self {
         let setting = |value: Option<Value>, from: &dyn Display| Setting { value, from: from.to_string() };
         Self {
-            base_url: setting(Some(settings.shown_base_url().into()), settings.base_url_source()),
-            api_key: setting(None, settings.key_source()),
-            timeout: setting(Some(settings.timeout().as_secs_f64().into()), settings.timeout_source()),
+            base_url: setting(Some(settings.shown_base_url.clone().into()), &settings.base_url_source),
+            api_key: setting(None, &settings.key_source),
+            timeout: setting(Some(settings.timeout.as_secs_f64().into()), &settings.timeout_source),
             ca_cert: settings.ca_cert().map(|(name, from)| setting(name.map(Into::into), from)),
             proxy: settings.proxy().map(|(address, from)| setting(Some(address.into()), from)),
         }

@@ -32,18 +32,18 @@ impl Proxy {
             (Zeroizing::new(address.clone()), Source::Flag("--proxy"))
         } else if let Some(address) = text_variable(PROXY, environment)? {
             (Zeroizing::new(address), Source::Variable(PROXY))
-        } else if let Some(Profile { proxy: Some(address), name, .. }) = profile {
-            (address.clone(), Source::Profile(name.clone()))
+        } else if let Some(profile) = profile
+            && let Some(address) = &profile.entries.proxy
+        {
+            (address.clone(), profile.source())
         } else {
             return Ok(None);
         };
         let refused = |why: &str| {
-            let of = match &source {
-                Source::Profile(_) => format!("proxy in {source}"),
-                _ => source.to_string(),
-            };
-            let message = format!("{of} cannot be used: {why}; nothing was sent: give http://host:port");
-            Failure::invalid("configuration", message)
+            let of = source.of_setting("proxy");
+            Failure::configuration(format!(
+                "{of} cannot be used: {why}; nothing was sent: give http://host:port"
+            ))
         };
         // Only the transport knows what it accepts. Its errors never contain the address.
         if let Err(error) = HyperTransport::builder().proxy(&*address).build()
@@ -67,8 +67,7 @@ impl Proxy {
             key.and_then(|key| Endpoint::new(&format!("http://{}", self.host_and_port), key)).is_err()
         };
         if is_plain && is_elsewhere() {
-            return Err(Failure::invalid(
-                "configuration",
+            return Err(Failure::configuration(
                 "a plain http base URL cannot be used with a proxy on another machine, because card data and API \
                  key would cross the network unencrypted; nothing was sent: use https, or no proxy",
             )

@@ -5,7 +5,6 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use payments_model::mask;
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
@@ -32,6 +31,16 @@ impl ProfileName {
     /// `name` must be safe to print.
     pub(super) fn new(name: String, file: PathBuf) -> Self {
         Self(Arc::new((name, file)))
+    }
+}
+
+impl Source {
+    /// The source, with the name of the setting if a profile has it.
+    pub(super) fn of_setting(&self, name: &str) -> String {
+        match self {
+            Self::Profile(profile) => format!("{name} in {profile}"),
+            _ => self.to_string(),
+        }
     }
 }
 
@@ -70,10 +79,9 @@ pub(super) fn variable(name: &str, environment: Environment<'_>) -> Option<OsStr
 pub(super) fn text_variable(name: &str, environment: Environment<'_>) -> Result<Option<String>, Failure> {
     let Some(value) = variable(name, environment) else { return Ok(None) };
     value.into_string().map(Some).map_err(|_| {
-        Failure::invalid(
-            "configuration",
-            format!("the environment variable {name} is not valid UTF-8; nothing was sent"),
-        )
+        Failure::configuration(format!(
+            "the environment variable {name} is not valid UTF-8; nothing was sent"
+        ))
     })
 }
 
@@ -96,30 +104,13 @@ impl fmt::Display for KeySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Key(source) => source.fmt(f),
-            Self::File(Source::Profile(profile)) => write!(f, "the file of api_key_file in {profile}"),
-            Self::File(source) => write!(f, "the file of {source}"),
+            Self::File(source) => write!(f, "the file of {}", source.of_setting("api_key_file")),
         }
     }
 }
 
 /// The key, wiped when dropped.
-pub(super) struct SecretKey(Zeroizing<String>);
-
-impl SecretKey {
-    pub(super) fn new(key: Zeroizing<String>) -> Self {
-        Self(key)
-    }
-
-    /// The text with the key and card numbers masked.
-    pub(super) fn mask(&self, text: &str) -> String {
-        mask(text, &[&self.0]).into_owned()
-    }
-
-    /// A shorter key would occur in other texts by chance.
-    pub(super) fn is_in(&self, text: &str) -> bool {
-        self.0.len() >= 8 && text.contains(&**self.0)
-    }
-}
+pub(super) struct SecretKey(pub(super) Zeroizing<String>);
 
 impl fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,6 +13,7 @@ use tokio::sync::mpsc::error::TryRecvError;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
+use super::super::calls::of_receipt;
 use super::feed::FeedItem;
 use super::progress::{Progress, WaitState};
 use super::results::Results;
@@ -592,11 +593,7 @@ impl ChargeService for LiveService {
     fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report {
         let Self { settings, .. } = self;
         match charged {
-            Ok(journaled) => {
-                Report::Processed(Processed::journaled(journaled.clone(), &row.key, |success| {
-                    Processed::moved(success, success.to_json(), &success.transaction_id)
-                }))
-            }
+            Ok(journaled) => Report::Processed(Processed::journaled(journaled.clone(), &row.key, of_receipt)),
             Err(error) => journaled_call::failed(error, &row.payment, settings, at).into(),
         }
     }
