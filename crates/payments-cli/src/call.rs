@@ -147,7 +147,7 @@ async fn end<C: Call>(
 pub(crate) fn with_sent<C: Call>(failure: Failure, call: &C, settings: &Settings, at: SystemTime) -> Failure {
     let reference = call.reference().map(|text| settings.without_key(text));
     let sent = Sent { amount: call.amount(), reference, at };
-    let failure = failure.with_sent(sent).with_search_by(call.search_by());
+    let failure = failure.with_sent(sent, call.search_by());
     match call.transaction() {
         Some(id) => failure.with_lookup(id),
         None => failure,

@@ -12,7 +12,6 @@ use payments_model::{Amount, TransactionId, ValidationError, Violation};
 
 use crate::exit_code::ExitCode;
 use crate::report::IntentNote;
-use crate::text::timestamp;
 
 /// Why a command did not succeed. None of its texts contains a secret.
 #[derive(Clone, Debug)]
@@ -155,15 +154,10 @@ impl Failure {
         self
     }
 
-    /// Adds what the service's records can be searched by.
-    pub(crate) fn with_search_by(mut self, search_by: &'static str) -> Self {
-        self.advice.search_by = Some(search_by);
-        self
-    }
-
-    /// Adds what was sent.
-    pub(crate) fn with_sent(mut self, sent: Sent) -> Self {
+    /// Adds what was sent, and what the service's records can be searched by.
+    pub(crate) fn with_sent(mut self, sent: Sent, search_by: &'static str) -> Self {
         self.sent = Some(Box::new(sent));
+        self.advice.search_by = Some(search_by);
         self
     }
 
@@ -415,13 +409,6 @@ pub(crate) struct Sent {
     /// The caller's own reference.
     pub(crate) reference: Option<String>,
     pub(crate) at: SystemTime,
-}
-
-impl Sent {
-    /// The time in UTC, as RFC 3339.
-    pub(crate) fn timestamp(&self) -> String {
-        timestamp(self.at)
-    }
 }
 
 /// The transaction of a response, if its id can be looked up.

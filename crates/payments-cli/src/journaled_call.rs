@@ -174,7 +174,7 @@ pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: 
         Some(intent) => {
             let reference = intent.request.reference.as_deref().map(|text| settings.without_key(text));
             let sent = Sent { amount: intent.request.amount, reference, at: intent.begun_at };
-            failure.with_sent(sent).with_search_by(intent.request.search_by())
+            failure.with_sent(sent, intent.request.search_by())
         }
         None if failure.outcome == FailedOutcome::Unknown => call::with_sent(failure, call, settings, at),
         None => failure,

@@ -40,12 +40,6 @@ impl Output {
         }
     }
 
-    /// Writes the report and returns the exit code.
-    pub(crate) fn write(self, report: &Report) -> ExitCode {
-        stderr::finish_on_a_terminal();
-        self.write_to_stdout(report)
-    }
-
     /// Whether people read the result.
     pub(crate) fn is_text(self) -> bool {
         self.shape == OutputShape::Text
@@ -74,9 +68,12 @@ impl Output {
         stderr::finish_on_a_terminal();
     }
 
+    /// Writes the report and returns the exit code.
+    ///
     /// A success that cannot be written is [`ExitCode::Other`]: the caller does not have the id, so stderr gets it. A failure
     /// that cannot be written keeps its exit code, which matters most.
-    fn write_to_stdout(self, report: &Report) -> ExitCode {
+    pub(crate) fn write(self, report: &Report) -> ExitCode {
+        stderr::finish_on_a_terminal();
         let written = match self.shape {
             OutputShape::Json => stdout::print_json(report),
             OutputShape::Text => match report {

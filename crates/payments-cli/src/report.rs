@@ -11,7 +11,8 @@ use crate::batch_report::{Problems, Summary};
 use crate::commands::CheckReport;
 use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
-use crate::failure::{Failure, Sent};
+use crate::failure::Failure;
+use crate::text::timestamp;
 
 /// The result of a client command.
 #[derive(Clone, Debug)]
@@ -149,7 +150,7 @@ impl<'a> ErrorObject<'a> {
             retry_after_seconds: response.and_then(|response| response.retry_after_seconds),
             amount: sent.and_then(|sent| sent.amount),
             reference: sent.and_then(|sent| sent.reference.as_deref()),
-            sent_at: sent.map(Sent::timestamp),
+            sent_at: sent.map(|sent| timestamp(sent.at)),
         }
     }
 }

@@ -178,7 +178,7 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
     if let Some(sent) = &failure.sent {
         facts.extend(sent.amount.map(|amount| ("amount", amount.to_string())));
         facts.extend(sent.reference.iter().map(|reference| ("reference", reference.clone())));
-        facts.push(("sent at", sent.timestamp()));
+        facts.push(("sent at", timestamp(sent.at)));
     }
     facts.extend(failure.advice.to_look_up.iter().map(|id| ("look it up", failure::look_up(id))));
     facts.extend(failure.advice.hints.iter().map(|hint| ("hint", hint.clone())));

@@ -4,6 +4,7 @@ mod log;
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IsTerminal as _, Read as _};
+use std::iter;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -31,7 +32,7 @@ pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitC
         return refused;
     }
     match arguments.show {
-        Some(SandboxCommand::Magic) => stdout::print_document(&(test_values(options.output) + "\n")),
+        Some(SandboxCommand::Magic) => stdout::print_document(&test_values(options.output)),
         Some(SandboxCommand::Openapi) => stdout::print_document(payments_sandbox::OPENAPI),
         None => match fixtures(&arguments.serve)
             .and_then(|fixtures| check_keys(&arguments.serve).map(|()| fixtures))
@@ -131,9 +132,13 @@ async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io
     if let (Some(path), Some(authority)) = (&tls_ca_out, sandbox.ca_certificate_pem()) {
         write_authority(path, authority)?;
     }
-    let warn = |address, can| {
-        if let Some(warning) = exposure_warning(address, can, tls) {
-            note(&warning);
+    let in_the_clear = if tls { "" } else { ", and their requests cross the network unencrypted" };
+    let warn = |address: SocketAddr, can: &str| {
+        if !address.ip().is_loopback() {
+            note(&format!(
+                "warning: listening on {address}, which is not a loopback address: \
+                 other machines can {can}{in_the_clear}"
+            ));
         }
     };
     if admin_listen.is_some() {
@@ -177,18 +182,6 @@ fn write_authority(path: &Path, authority: &str) -> io::Result<()> {
     })
 }
 
-/// A warning if other machines can use `address`.
-fn exposure_warning(address: SocketAddr, can: &str, tls: bool) -> Option<String> {
-    if address.ip().is_loopback() {
-        return None;
-    }
-    let in_the_clear = if tls { "" } else { ", and their requests cross the network unencrypted" };
-    Some(format!(
-        "warning: listening on {address}, which is not a loopback address: \
-         other machines can {can}{in_the_clear}"
-    ))
-}
-
 /// Writes the ready line, with its members in the documented order.
 fn announce(sandbox: &Sandbox) -> io::Result<()> {
     #[derive(Serialize)]
@@ -220,17 +213,13 @@ fn announce(sandbox: &Sandbox) -> io::Result<()> {
 fn test_values(requested: Option<OutputShape>) -> String {
     let default = if io::stdout().is_terminal() { OutputShape::Text } else { OutputShape::Json };
     match requested.unwrap_or(default) {
-        OutputShape::Json => payments_sandbox::magic_json(),
-        OutputShape::Text => table(),
+        OutputShape::Json => payments_sandbox::magic_json() + "\n",
+        OutputShape::Text => {
+            let rows = TEST_VALUES.iter().map(|row| (row.field.as_str(), row.value, row.result));
+            iter::once(("field", "value", "result"))
+                .chain(rows)
+                .map(|(field, value, result)| format!("{field:17}  {value:27}  {result}\n"))
+                .collect()
+        }
     }
-}
-
-fn table() -> String {
-    let rows = TEST_VALUES.iter().map(|row| (row.field.as_str(), row.value, row.result));
-    let rows: Vec<_> = [("field", "value", "result")]
-        .into_iter()
-        .chain(rows)
-        .map(|(field, value, result)| format!("{field:17}  {value:27}  {result}"))
-        .collect();
-    rows.join("\n")
 }
