@@ -229,11 +229,12 @@ const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 /// Seconds with or without decimals. The error is the rule that the text breaks.
 pub(crate) fn timeout(text: &str) -> Result<Duration, &'static str> {
     const RULE: &str = "must be a number of seconds above 0 and at most 86400, such as 30 or 2.5";
-    let seconds: f64 = text.parse().map_err(|_| RULE)?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(timeout) if !timeout.is_zero() && timeout <= LONGEST_TIMEOUT => Ok(timeout),
-        _ => Err(RULE),
-    }
+    up_to_a_day(text).filter(|timeout| !timeout.is_zero()).ok_or(RULE)
+}
+
+fn up_to_a_day(text: &str) -> Option<Duration> {
+    let duration = Duration::try_from_secs_f64(text.parse().ok()?).ok()?;
+    (duration <= LONGEST_TIMEOUT).then_some(duration)
 }
 
 #[cfg(test)]

@@ -24,21 +24,15 @@ use crate::trace::Trace;
 /// A call that can be recorded in a journal.
 pub(crate) trait Charge: Call {
     /// Sends the request if the journal allows it.
-    async fn send_with(
-        &self,
-        client: &JournaledClient,
-        key: &IntentKey,
-        attempt: Attempt,
-    ) -> Result<Processed, Error>;
+    async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, Error>;
 }
 
-/// Which attempt the journal should allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attempt {
-    /// At most one attempt for the key.
-    Only,
-    /// One more attempt with a key that was rejected.
-    AfterRejection,
+/// How a charge is sent.
+pub(crate) struct Attempt<'a> {
+    pub(crate) client: &'a JournaledClient,
+    pub(crate) key: &'a IntentKey,
+    /// Whether the journal should allow one more attempt with a key that was rejected.
+    pub(crate) is_after_rejection: bool,
 }
 
 /// Like [`call::run`], through a journal if the options name one.
@@ -70,7 +64,7 @@ pub(crate) fn run<C: Charge>(
 struct JournalOptions {
     place: JournalPlace,
     key: IntentKey,
-    attempt: Attempt,
+    is_after_rejection: bool,
 }
 
 impl IntentOptions {
@@ -79,8 +73,7 @@ impl IntentOptions {
         let refused = |message: String| Err(Failure::invalid("usage", message));
         match (JournalPlace::find(self.journal.as_deref(), Purpose::MoveMoney)?, self.key) {
             (Some(place), Some(key)) => {
-                let attempt = if self.after_rejection { Attempt::AfterRejection } else { Attempt::Only };
-                Ok(Some(JournalOptions { place, key, attempt }))
+                Ok(Some(JournalOptions { place, key, is_after_rejection: self.after_rejection }))
             }
             (None, None) => Ok(None),
             (None, Some(_)) => refused(format!(
@@ -101,7 +94,7 @@ impl IntentOptions {
 async fn end<C: Charge>(
     options: ClientOptions,
     output: Output,
-    JournalOptions { place, key, attempt }: &JournalOptions,
+    JournalOptions { place, key, is_after_rejection }: &JournalOptions,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> Result<Report, Failure> {
     let ClientOptions { dry_run, verbose, .. } = options;
@@ -117,7 +110,8 @@ async fn end<C: Charge>(
     let journal = interrupt.unless_arrived(place.open()).await.map_err(journal_not_opened)?;
     let client = JournaledClient::new(client.build(), journal);
     let at = SystemTime::now();
-    let mut sending = pin!(call.send_with(&client, key, *attempt));
+    let attempt = Attempt { client: &client, key, is_after_rejection: *is_after_rejection };
+    let mut sending = pin!(call.send_with(&attempt));
     let report = |ended: Result<Processed, Error>| {
         ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at))
     };

@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use crate::args::OutputShape;
+use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -85,7 +86,7 @@ impl Output {
                     }
                     stdout::print(&text::processed(processed, self.stdout))
                 }
-                Report::DryRun(request) => stdout::print(&text::dry_run(request, self.stdout)),
+                Report::DryRun(DryRun { request }) => stdout::print(&text::dry_run(request, self.stdout)),
                 Report::Check(checked) => stdout::print(&checked.lines(self.stdout)),
                 Report::Batch(summary) => stdout::print(&summary.lines(self.stdout)),
                 Report::Failed(_) | Report::InvalidFile(_) => Ok(()),

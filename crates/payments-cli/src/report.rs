@@ -14,12 +14,11 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::text::timestamp;
 
-/// The result of a client command.
-#[derive(Clone, Debug)]
+/// The result of a client command. Other programs read its document, whose member names are fixed.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
 pub(crate) enum Report {
-    /// `"outcome":"processed"`
     Processed(Processed),
-    /// `"outcome":"dry_run"`
     DryRun(DryRun),
     /// The steps of a check, with any outcome.
     Check(Box<CheckReport>),
@@ -58,50 +57,18 @@ impl From<Failure> for Report {
     }
 }
 
-/// Other programs read this document: its member names are fixed.
-#[derive(Serialize)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
-enum Document<'a> {
-    Processed {
-        http_status: Option<u16>,
-        data: &'a RawValue,
-        #[serde(flatten)]
-        note: Option<&'a IntentNote>,
-    },
-    DryRun {
-        request: &'a DryRun,
-    },
-}
-
-impl Serialize for Report {
+impl Serialize for Failure {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Processed(Processed { http_status, data, note, .. }) => {
-                Document::Processed { http_status: *http_status, data, note: note.as_ref() }
-                    .serialize(serializer)
-            }
-            Self::DryRun(request) => Document::DryRun { request }.serialize(serializer),
-            Self::Check(checked) => checked.serialize(serializer),
-            Self::Batch(summary) => summary.serialize(serializer),
-            Self::InvalidFile(problems) => problems.serialize(serializer),
-            Self::Failed(failure) => FailedDocument::of(failure).serialize(serializer),
+        #[derive(Serialize)]
+        struct Document<'a> {
+            outcome: &'static str,
+            error: ErrorObject<'a>,
+            #[serde(flatten)]
+            note: Option<&'a IntentNote>,
         }
-    }
-}
 
-/// A failed command.
-#[derive(Serialize)]
-pub(crate) struct FailedDocument<'a> {
-    outcome: &'static str,
-    error: ErrorObject<'a>,
-    #[serde(flatten)]
-    note: Option<&'a IntentNote>,
-}
-
-impl<'a> FailedDocument<'a> {
-    pub(crate) fn of(failure: &'a Failure) -> Self {
-        let (outcome, note) = (failure.outcome.as_str(), failure.advice.note.as_ref());
-        Self { outcome, error: ErrorObject::of(failure), note }
+        let (outcome, note) = (self.outcome.as_str(), self.advice.note.as_ref());
+        Document { outcome, error: ErrorObject::of(self), note }.serialize(serializer)
     }
 }
 
@@ -176,14 +143,17 @@ pub(crate) fn exact<S: Serializer>(amount: &Option<Amount>, serializer: S) -> Re
 }
 
 /// A success.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "outcome", rename = "processed")]
 pub(crate) struct Processed {
     /// `None` if an earlier call received the response.
     pub(crate) http_status: Option<u16>,
+    #[serde(skip)]
     pub(crate) effect: Effect,
     /// The response's `data` with the interface's names. Text, so that no amount passes through a binary number.
     pub(crate) data: Box<RawValue>,
     /// The journal's part of the result, if the call has a key.
+    #[serde(flatten)]
     pub(crate) note: Option<IntentNote>,
 }
 

@@ -7,9 +7,9 @@ mod proxy;
 mod source;
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{env, io};
 
 use payments_core::{ApiKey, Client, ClientBuilder, Deadlines, Endpoint, Transport};
 use payments_hyper::{HyperTransport, TokioTimer};
@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use self::profile::Profile;
 use self::proxy::Proxy;
-use self::source::{API_KEY, API_KEY_FILE, BASE_URL, Environment, SecretKey, text_variable, variable};
+use self::source::{API_KEY, API_KEY_FILE, BASE_URL, SecretKey, text_variable, variable};
 pub(crate) use self::source::{KeySource, Source};
 use crate::args::ClientOptions;
 use crate::failure::Failure;
@@ -52,9 +52,47 @@ struct Authority {
 }
 
 impl Settings {
-    /// Reads the environment and the files that the settings name.
+    /// Reads the environment and the files that the settings name. Reports all problems together.
     pub(crate) fn resolve(options: &ClientOptions) -> Result<Self, Failure> {
-        Self::from_sources(options, &|name| env::var_os(name))
+        // A missing profile is reported alone, because everything that it sets would also seem to be missing.
+        let profile = profile::chosen(options)?;
+        let profile = profile.as_ref();
+        let extra_ca = authority(options, profile);
+        let proxy = Proxy::chosen(options, profile);
+        let (base_url, key) = (base_url(options, profile), api_key(options, profile));
+        match (base_url, key, extra_ca, proxy) {
+            (
+                Ok((base_url, base_url_source)),
+                Ok(Key { text: key, source: key_source, warning }),
+                Ok(extra_ca),
+                Ok(mut proxy),
+            ) => {
+                if let Some(proxy) = &mut proxy {
+                    proxy.check(&base_url)?;
+                    proxy.host_and_port = mask(&proxy.host_and_port, &[&key]).into_owned();
+                }
+                let endpoint = Endpoint::new(&base_url, ApiKey::new(&key)?)?;
+                let (timeout, timeout_source) = timeout(options, profile);
+                let mut warnings = warnings(profile, &base_url_source, &key_source);
+                warnings.extend(warning);
+                Ok(Self {
+                    warnings,
+                    shown_base_url: mask(endpoint.base_url(), &[&key]).into_owned(),
+                    endpoint,
+                    key: SecretKey(key),
+                    base_url_source,
+                    key_source,
+                    timeout,
+                    timeout_source,
+                    extra_ca,
+                    proxy,
+                })
+            }
+            (base_url, key, extra_ca, proxy) => {
+                let problems = [base_url.err(), key.err(), extra_ca.err(), proxy.err()].into_iter().flatten();
+                Err(problems.reduce(Failure::and).expect("at least one of the four failed"))
+            }
+        }
     }
 
     /// A client with these settings over a real network. Nothing is sent yet.
@@ -132,60 +170,12 @@ impl Settings {
         lines.extend(self.proxy().map(|(at, source)| format!("proxy {at} ({source})")));
         lines
     }
-
-    /// Reports all problems together.
-    fn from_sources(options: &ClientOptions, environment: Environment<'_>) -> Result<Self, Failure> {
-        // A missing profile is reported alone, because everything that it sets would also seem to be missing.
-        let profile = profile::chosen(options, environment)?;
-        let profile = profile.as_ref();
-        let extra_ca = authority(options, profile);
-        let proxy = Proxy::chosen(options, environment, profile);
-        let (base_url, key) =
-            (base_url(options, environment, profile), api_key(options, environment, profile));
-        match (base_url, key, extra_ca, proxy) {
-            (
-                Ok((base_url, base_url_source)),
-                Ok(Key { text: key, source: key_source, warning }),
-                Ok(extra_ca),
-                Ok(mut proxy),
-            ) => {
-                if let Some(proxy) = &mut proxy {
-                    proxy.check(&base_url)?;
-                    proxy.host_and_port = mask(&proxy.host_and_port, &[&key]).into_owned();
-                }
-                let endpoint = Endpoint::new(&base_url, ApiKey::new(&key)?)?;
-                let (timeout, timeout_source) = timeout(options, profile);
-                let mut warnings = warnings(profile, &base_url_source, &key_source);
-                warnings.extend(warning);
-                Ok(Self {
-                    warnings,
-                    shown_base_url: mask(endpoint.base_url(), &[&key]).into_owned(),
-                    endpoint,
-                    key: SecretKey(key),
-                    base_url_source,
-                    key_source,
-                    timeout,
-                    timeout_source,
-                    extra_ca,
-                    proxy,
-                })
-            }
-            (base_url, key, extra_ca, proxy) => {
-                let problems = [base_url.err(), key.err(), extra_ca.err(), proxy.err()].into_iter().flatten();
-                Err(problems.reduce(Failure::and).expect("at least one of the four failed"))
-            }
-        }
-    }
 }
 
-fn base_url(
-    options: &ClientOptions,
-    environment: Environment<'_>,
-    profile: Option<&Profile>,
-) -> Result<(String, Source), Failure> {
+fn base_url(options: &ClientOptions, profile: Option<&Profile>) -> Result<(String, Source), Failure> {
     let (base_url, source) = if let Some(url) = &options.base_url {
         (url.clone(), Source::Flag("--base-url"))
-    } else if let Some(url) = text_variable(BASE_URL, environment)? {
+    } else if let Some(url) = text_variable(BASE_URL)? {
         (url, Source::Variable(BASE_URL))
     } else if let Some(profile) = profile
         && let Some(url) = &profile.entries.base_url
@@ -208,16 +198,12 @@ fn base_url(
 }
 
 /// The validated key: from the option's file, else the variable, else the variable's file, else the profile.
-fn api_key(
-    options: &ClientOptions,
-    environment: Environment<'_>,
-    profile: Option<&Profile>,
-) -> Result<Key, Failure> {
+fn api_key(options: &ClientOptions, profile: Option<&Profile>) -> Result<Key, Failure> {
     let key = if let Some(path) = &options.api_key_file {
         key_file(path, path, KeySource::File(Source::Flag("--api-key-file")))?
-    } else if let Some(key) = text_variable(API_KEY, environment)? {
+    } else if let Some(key) = text_variable(API_KEY)? {
         Key::inline(Zeroizing::new(key), Source::Variable(API_KEY))
-    } else if let Some(path) = variable(API_KEY_FILE, environment).map(PathBuf::from) {
+    } else if let Some(path) = variable(API_KEY_FILE).map(PathBuf::from) {
         key_file(&path, &path, KeySource::File(Source::Variable(API_KEY_FILE)))?
     } else if let Some(profile) = profile
         && let Some(key) = &profile.entries.api_key

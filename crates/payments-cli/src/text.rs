@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use payments_model::unversioned::RequestMembers;
 
-use crate::dry_run::DryRun;
+use crate::dry_run::RedactedRequest;
 use crate::failure::{self, FailedOutcome, Failure, Purpose};
 use crate::report::{Effect, IntentNote, Processed};
 use crate::style::{Style, Tone, for_terminal};
@@ -44,8 +44,8 @@ pub(crate) fn processed(processed: &Processed, style: Style) -> String {
 }
 
 /// The text of a request that was not sent.
-pub(crate) fn dry_run(request: &DryRun, style: Style) -> String {
-    let DryRun { method, url, headers, body } = request;
+pub(crate) fn dry_run(request: &RedactedRequest, style: Style) -> String {
+    let RedactedRequest { method, url, headers, body } = request;
     let heading = style.paint(Tone::Heading, "DRY RUN, nothing was sent");
     let mut text = format!("{heading}\n  {} {}\n", for_terminal(method), for_terminal(url));
     write_rows(&mut text, headers.0.iter().map(|(name, value)| (&**name, value.clone())));

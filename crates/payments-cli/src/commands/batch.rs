@@ -23,7 +23,7 @@ use self::rows::Row;
 use self::run::{LiveService, Run};
 use self::throttle::Throttle;
 use crate::args::GlobalOptions;
-use crate::args::batch::{BatchArguments, Rate};
+use crate::args::batch::BatchArguments;
 use crate::batch_report::{Problems, Stop, Summary};
 use crate::call::{self, Prepared};
 use crate::exit_code::ExitCode;
@@ -113,7 +113,7 @@ async fn end(
     let run = Run {
         service: service.clone(),
         rows: inspected.feed(file),
-        throttle: Throttle::new(concurrency, arguments.rate.map(Rate::interval), arguments.patience),
+        throttle: Throttle::new(concurrency, arguments.rate, arguments.patience),
         max_rejected: arguments.max_rejected,
         results,
         progress: Progress::begin(&summary.tallies, Instant::now()),

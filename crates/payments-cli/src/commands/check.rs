@@ -21,7 +21,7 @@ use crate::call::{self, Prepared};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
 use crate::output::{self, Output};
-use crate::report::{FailedDocument, Report};
+use crate::report::Report;
 use crate::settings::Settings;
 use crate::style::{Style, Tone, for_terminal};
 
@@ -221,14 +221,14 @@ impl Serialize for CheckReport {
             #[serde(flatten)]
             passed: Option<Passed>,
             #[serde(flatten)]
-            failed: Option<FailedDocument<'a>>,
+            failed: Option<&'a Failure>,
             data: Data<'a>,
         }
 
         let data = Data { settings: self.settings.as_ref(), steps: &self.steps };
         // The only response that shows that the key is valid.
         let passed = self.failure.is_none().then_some(Passed { outcome: "processed", http_status: 404 });
-        let document = Document { passed, failed: self.failure.as_ref().map(FailedDocument::of), data };
+        let document = Document { passed, failed: self.failure.as_ref(), data };
         document.serialize(serializer)
     }
 }

@@ -83,56 +83,41 @@ fn serve(arguments: ServeArguments, fixtures: Fixtures) -> ExitCode {
 }
 
 async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io::Result<()> {
-    let ServeArguments {
-        listen,
-        admin_listen,
-        api_keys,
-        data,
-        fixtures: _,
-        tls,
-        tls_ca_out,
-        seed,
-        decline_shape,
-        unlisted_cards,
-        allow_unknown_fields,
-        no_control_headers,
-        log,
-    } = arguments;
     // Before the ready line, so that its reader may send a signal at once.
     let mut interrupt = Interrupt::install()?;
     let mut builder = Sandbox::builder()
-        .listen(listen)
+        .listen(arguments.listen)
         .fixtures(fixtures)
-        .control_headers(!no_control_headers)
+        .control_headers(!arguments.no_control_headers)
         .ignore_unfired_faults()
         .choices(move |choices| {
-            choices.decline_shape = decline_shape;
-            choices.unlisted_cards = unlisted_cards.into();
-            if allow_unknown_fields {
+            choices.decline_shape = arguments.decline_shape;
+            choices.unlisted_cards = arguments.unlisted_cards.into();
+            if arguments.allow_unknown_fields {
                 choices.unknown_fields = UnknownFields::Ignored;
             }
         });
-    builder = api_keys.into_iter().fold(builder, SandboxBuilder::api_key);
-    if let Some(address) = admin_listen {
+    builder = arguments.api_keys.into_iter().fold(builder, SandboxBuilder::api_key);
+    if let Some(address) = arguments.admin_listen {
         builder = builder.admin_listen(address);
     }
-    if let Some(path) = data {
+    if let Some(path) = arguments.data {
         builder = builder.data(path);
     }
-    if let Some(seed) = seed {
+    if let Some(seed) = arguments.seed {
         builder = builder.seed(seed);
     }
-    if tls {
+    if arguments.tls {
         builder = builder.tls();
     }
-    if let Some(write) = log::writer(log) {
+    if let Some(write) = log::writer(arguments.log) {
         builder = builder.on_exchange(write);
     }
     let sandbox = builder.start().await.map_err(with_advice)?;
-    if let (Some(path), Some(authority)) = (&tls_ca_out, sandbox.ca_certificate_pem()) {
+    if let (Some(path), Some(authority)) = (&arguments.tls_ca_out, sandbox.ca_certificate_pem()) {
         write_authority(path, authority)?;
     }
-    let in_the_clear = if tls { "" } else { ", and their requests cross the network unencrypted" };
+    let in_the_clear = if arguments.tls { "" } else { ", and their requests cross the network unencrypted" };
     let warn = |address: SocketAddr, can: &str| {
         if !address.ip().is_loopback() {
             note(&format!(
@@ -141,7 +126,7 @@ async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io
             ));
         }
     };
-    if admin_listen.is_some() {
+    if arguments.admin_listen.is_some() {
         warn(sandbox.local_addr(), "reach this sandbox");
         warn(sandbox.admin_local_addr(), "control this sandbox");
     } else {

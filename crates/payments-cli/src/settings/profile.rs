@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use zeroize::Zeroizing;
 
 use super::access;
-use super::source::{Environment, PROFILE, ProfileName, Source, text_variable, variable};
+use super::source::{PROFILE, ProfileName, Source, text_variable, variable};
 use crate::args::{self, ClientOptions};
 use crate::failure::Failure;
 use crate::files;
@@ -120,16 +120,13 @@ impl fmt::Debug for Profile {
 ///
 /// Chosen by this command: without either there is no profile, not even one called `default`, and no file is read. A charge
 /// against production must be requested by name.
-pub(super) fn chosen(
-    options: &ClientOptions,
-    environment: Environment<'_>,
-) -> Result<Option<Profile>, Failure> {
+pub(super) fn chosen(options: &ClientOptions) -> Result<Option<Profile>, Failure> {
     let name = match &options.profile {
         Some(name) => Some(name.clone()),
-        None => text_variable(PROFILE, environment)?,
+        None => text_variable(PROFILE)?,
     };
     let Some(name) = name else { return Ok(None) };
-    let path = location(environment)?;
+    let path = location()?;
     let refused = |why: &str| {
         let path = files::name_in_brackets(&path);
         Failure::configuration(format!(
@@ -156,11 +153,11 @@ pub(super) fn chosen(
 
 /// `$XDG_CONFIG_HOME/payments/config.toml`, with `$HOME/.config` if the variable is not set or, as its standard says, not an
 /// absolute path.
-fn location(environment: Environment<'_>) -> Result<PathBuf, Failure> {
+fn location() -> Result<PathBuf, Failure> {
     let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
-    let folder = variable("XDG_CONFIG_HOME", environment)
+    let folder = variable("XDG_CONFIG_HOME")
         .and_then(absolute)
-        .or_else(|| variable("HOME", environment).map(|home| PathBuf::from(home).join(".config")));
+        .or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".config")));
     folder.map(|folder| folder.join("payments").join("config.toml")).ok_or_else(|| {
         Failure::configuration(
             "a profile is chosen, but the folder of its file is not known; nothing was sent: \

@@ -9,7 +9,7 @@ use payments_hyper::HyperTransport;
 use zeroize::Zeroizing;
 
 use super::profile::Profile;
-use super::source::{Environment, PROXY, Source, text_variable};
+use super::source::{PROXY, Source, text_variable};
 use crate::args::ClientOptions;
 use crate::failure::Failure;
 
@@ -25,12 +25,11 @@ impl Proxy {
     /// The proxy from the option, else the environment, else the profile. No other variable is read.
     pub(super) fn chosen(
         options: &ClientOptions,
-        environment: Environment<'_>,
         profile: Option<&Profile>,
     ) -> Result<Option<Self>, Failure> {
         let (address, source) = if let Some(address) = &options.proxy {
             (Zeroizing::new(address.clone()), Source::Flag("--proxy"))
-        } else if let Some(address) = text_variable(PROXY, environment)? {
+        } else if let Some(address) = text_variable(PROXY)? {
             (Zeroizing::new(address), Source::Variable(PROXY))
         } else if let Some(profile) = profile
             && let Some(address) = &profile.entries.proxy

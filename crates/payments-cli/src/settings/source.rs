@@ -1,9 +1,9 @@
 //! Where a setting came from, for messages about it.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::{env, fmt};
 
 use zeroize::Zeroizing;
 
@@ -62,9 +62,6 @@ impl fmt::Display for ProfileName {
     }
 }
 
-/// Looks up a variable.
-pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
-
 pub(super) const BASE_URL: &str = "PAYMENTS_BASE_URL";
 pub(super) const API_KEY: &str = "PAYMENTS_API_KEY";
 pub(super) const API_KEY_FILE: &str = "PAYMENTS_API_KEY_FILE";
@@ -72,12 +69,12 @@ pub(super) const PROXY: &str = "PAYMENTS_PROXY";
 pub(super) const PROFILE: &str = "PAYMENTS_PROFILE";
 
 /// A variable's value; an empty one counts as unset.
-pub(super) fn variable(name: &str, environment: Environment<'_>) -> Option<OsString> {
-    environment(name).filter(|value| !value.is_empty())
+pub(super) fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
 }
 
-pub(super) fn text_variable(name: &str, environment: Environment<'_>) -> Result<Option<String>, Failure> {
-    let Some(value) = variable(name, environment) else { return Ok(None) };
+pub(super) fn text_variable(name: &str) -> Result<Option<String>, Failure> {
+    let Some(value) = variable(name) else { return Ok(None) };
     value.into_string().map(Some).map_err(|_| {
         Failure::configuration(format!(
             "the environment variable {name} is not valid UTF-8; nothing was sent"

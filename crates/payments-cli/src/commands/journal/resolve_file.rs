@@ -23,7 +23,7 @@ use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
-use crate::report::{FailedDocument, Processed};
+use crate::report::Processed;
 use crate::row_file::{Role, RowFile};
 use crate::settings::Settings;
 
@@ -421,14 +421,13 @@ impl Serialize for FileResult {
         #[derive(Serialize)]
         struct Document<'a> {
             #[serde(flatten)]
-            failed: Option<FailedDocument<'a>>,
+            failed: Option<&'a Failure>,
             resolved: BTreeMap<&'static str, Tally>,
             intents: &'a [ResolvedIntent],
         }
 
         let [processed, not_processed] = self.tallies();
         let resolved = BTreeMap::from([("processed", processed), ("not_processed", not_processed)]);
-        let failed = self.failure.as_ref().map(FailedDocument::of);
-        Document { failed, resolved, intents: &self.resolved }.serialize(serializer)
+        Document { failed: self.failure.as_ref(), resolved, intents: &self.resolved }.serialize(serializer)
     }
 }
