@@ -111,7 +111,7 @@ impl<C: Send + 'static> Prepared<C> {
             return Err(before_sending(signal));
         }
         let client = if let Some(trace) = trace { client.observer(trace) } else { client };
-        Ok(Self { client, settings, call, interrupt })
+        Ok(Self { settings, client, call, interrupt })
     }
 }
 
@@ -219,8 +219,12 @@ pub(crate) fn cannot_start(error: &io::Error) -> Failure {
 }
 
 pub(crate) fn before_sending(signal: &str) -> Failure {
-    let message = format!("interrupted by {signal} before anything was sent; it is safe to run it again");
-    Failure::not_processed("interrupted", message)
+    interrupted(signal, " before anything was sent; it is safe to run it again")
+}
+
+/// The failure of a command that a signal ended and that moved no money. `rest` ends its message.
+pub(crate) fn interrupted(signal: &str, rest: &str) -> Failure {
+    Failure::not_processed("interrupted", format!("interrupted by {signal}{rest}"))
 }
 
 /// The failure of a call that was abandoned after the request may have been sent.

@@ -209,7 +209,7 @@ impl Failure {
     /// The transaction of the response, else the one to look up.
     pub(crate) fn transaction_id(&self) -> Option<&str> {
         let responded = self.response.as_ref().and_then(|response| response.transaction_id.as_deref());
-        responded.or(self.advice.to_look_up.as_ref().map(TransactionId::as_str))
+        responded.or_else(|| self.advice.to_look_up.as_ref().map(TransactionId::as_str))
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {

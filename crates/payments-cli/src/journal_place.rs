@@ -123,15 +123,13 @@ impl JournalPlace {
     /// Warnings to show before the journal is used.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let is_seen = matches!(&self.kind, Kind::Database(url) if may_hold_a_password(url));
-        (is_seen && self.source == Source::Flag("--journal"))
-            .then(|| {
-                format!(
-                    "every user of this machine can read the arguments of its processes, and --journal contains a password: \
-                     set {JOURNAL} instead"
-                )
-            })
-            .into_iter()
-            .collect()
+        if !is_seen || self.source != Source::Flag("--journal") {
+            return Vec::new();
+        }
+        vec![format!(
+            "every user of this machine can read the arguments of its processes, and --journal contains a password: \
+             set {JOURNAL} instead"
+        )]
     }
 
     /// Whether the path, however it is spelled, is the journal or one of its files.

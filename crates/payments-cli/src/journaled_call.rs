@@ -131,7 +131,7 @@ async fn end<C: Charge>(
             let failure = call::after_sending(&call, INTERRUPTED, &what);
             let message =
                 format!("{}; the key stays unknown in the journal until a person resolves it", failure.message);
-            let note = IntentNote { key: Some(key.clone()), is_recorded: false, not_recorded: None, same_transaction_as: None };
+            let note = IntentNote { key: Some(key.clone()), ..IntentNote::default() };
             let failure = Failure { message, ..failure }.with_note(note);
             Err(call::with_sent(failure, &call, &settings, at))
         }

@@ -234,7 +234,7 @@ fn raw(json: String) -> Box<RawValue> {
 }
 
 /// The journal's part of the result of a call with a key.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct IntentNote {
     /// `None` if it contains a secret.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,6 +11,7 @@ use crate::exit_code::ExitCode;
 use crate::report::exact;
 use crate::row_file::Role;
 use crate::style::{Style, Tone, for_terminal};
+use crate::text::counted;
 
 /// A problem with one row. It never holds the row's text, because any cell may contain a token or a card number. A key that
 /// is in the journal contains neither.
@@ -135,8 +136,7 @@ impl Problems {
 
     fn message(&self) -> String {
         let file = self.file.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
-        let problems =
-            if self.count == 1 { "1 problem".to_owned() } else { format!("{} problems", self.count) };
+        let problems = counted(self.count, "problem");
         format!("the file{file} has {problems}; {}: fix it, then run it again", self.role.nothing_done())
     }
 }

@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 use super::Stop;
 use crate::exit_code::ExitCode;
 use crate::style::{Style, Tone, for_terminal};
+use crate::text::counted;
 
 /// The result of a run. Every row of the file is counted in exactly one place, with its amount.
 #[derive(Clone, Debug, Default)]
@@ -199,8 +200,7 @@ impl Summary {
     fn unknown_heading(&self) -> String {
         let not_recorded = match self.not_recorded.count {
             0 => String::new(),
-            1 => "1 outcome NOT RECORDED in the journal: keep this list".to_owned(),
-            count => format!("{count} outcomes NOT RECORDED in the journal: keep this list"),
+            count => format!("{} NOT RECORDED in the journal: keep this list", counted(count, "outcome")),
         };
         let unknown = match self.tallies.all_unknown().count {
             0 => return not_recorded,
@@ -386,8 +386,7 @@ impl RejectedByStatus {
         }
         let mut lines = vec!["rejected for a reason other than the payment itself:".to_owned()];
         lines.extend(self.each().map(|(status, tally)| {
-            let rows = if tally.count == 1 { "1 row".to_owned() } else { format!("{} rows", tally.count) };
-            format!("  HTTP {status}: {rows}, {}", tally.sum())
+            format!("  HTTP {status}: {}, {}", counted(tally.count, "row"), tally.sum())
         }));
         let statuses = statuses.join(",");
         lines.push(format!(

@@ -52,10 +52,9 @@ async fn check(options: GlobalOptions, output: Output) -> CheckReport {
         failed = call::catch_panic(examine(&client, &id, &findings)) => failed.unwrap_or_else(|| {
             Some(unfinished(Failure::not_processed("internal", "internal error; a lookup moves no money")))
         }),
-        signal = interrupt.arrived() => Some(unfinished(Failure::not_processed(
-            "interrupted",
-            format!("interrupted by {signal}; a check moves no money: it is safe to run it again"),
-        ))),
+        signal = interrupt.arrived() => {
+            Some(unfinished(call::interrupted(signal, "; a check moves no money: it is safe to run it again")))
+        }
     };
     CheckReport::new(Some(&findings), failed)
 }
@@ -211,25 +210,21 @@ impl Serialize for CheckReport {
         }
 
         #[derive(Serialize)]
-        struct Passed {
-            outcome: &'static str,
-            http_status: u16,
-        }
-
-        #[derive(Serialize)]
         struct Document<'a> {
-            #[serde(flatten)]
-            passed: Option<Passed>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            outcome: Option<&'static str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            http_status: Option<u16>,
             #[serde(flatten)]
             failed: Option<&'a Failure>,
             data: Data<'a>,
         }
 
         let data = Data { settings: self.settings.as_ref(), steps: &self.steps };
+        let failed = self.failure.as_ref();
         // The only response that shows that the key is valid.
-        let passed = self.failure.is_none().then_some(Passed { outcome: "processed", http_status: 404 });
-        let document = Document { passed, failed: self.failure.as_ref(), data };
-        document.serialize(serializer)
+        let (outcome, http_status) = failed.is_none().then_some(("processed", 404)).unzip();
+        Document { outcome, http_status, failed, data }.serialize(serializer)
     }
 }
 

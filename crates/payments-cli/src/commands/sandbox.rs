@@ -201,10 +201,10 @@ fn test_values(requested: Option<OutputShape>) -> String {
         OutputShape::Json => payments_sandbox::magic_json() + "\n",
         OutputShape::Text => {
             let rows = TEST_VALUES.iter().map(|row| (row.field.as_str(), row.value, row.result));
-            iter::once(("field", "value", "result"))
+            let lines = iter::once(("field", "value", "result"))
                 .chain(rows)
-                .map(|(field, value, result)| format!("{field:17}  {value:27}  {result}\n"))
-                .collect()
+                .map(|(field, value, result)| format!("{field:17}  {value:27}  {result}\n"));
+            lines.collect::<Vec<_>>().concat()
         }
     }
 }

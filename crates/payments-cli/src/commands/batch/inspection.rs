@@ -50,7 +50,11 @@ pub(super) fn inspect<'a>(
             inspection.take(row)?;
         }
         inspection.settle()?;
-        inspection.find_duplicates()?;
+        let problems = &mut inspection.problems;
+        let report = |line, first: u64| {
+            problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
+        };
+        inspection.inspected.scratch.duplicates(report).map_err(|error| no_scratch(&error))?;
     }
     if file.has_changed().map_err(|error| unreadable(&error))? {
         let message = "the file was written to while it was checked; nothing was sent: \
@@ -173,14 +177,6 @@ impl Inspection<'_> {
         };
         *tally = tally.checked_with(amount).unwrap_or(*tally);
         true
-    }
-
-    fn find_duplicates(&mut self) -> Result<(), Failure> {
-        let problems = &mut self.problems;
-        let report = |line, first: u64| {
-            problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
-        };
-        self.inspected.scratch.duplicates(report).map_err(|error| no_scratch(&error))
     }
 
     fn keep(

@@ -15,7 +15,7 @@ use crate::output::Output;
 use crate::report::exact;
 use crate::stdout;
 use crate::style::{Style, Tone, for_terminal};
-use crate::text::timestamp;
+use crate::text::{counted, timestamp};
 
 /// How many rows are in memory at once.
 pub(super) const PAGE: usize = 1000;
@@ -233,7 +233,7 @@ impl Tally {
 
     /// `1 intent`, `2 intents`.
     pub(super) fn intents(&self) -> String {
-        format!("{} {}", self.count, if self.count == 1 { "intent" } else { "intents" })
+        counted(self.count, "intent")
     }
 }
 

@@ -109,10 +109,7 @@ async fn resolve_processed(
     tokio::select! {
         biased;
         resolved = resolving => resolved,
-        signal = interrupt.arrived() => Err(Failure::not_processed(
-            "interrupted",
-            format!("interrupted by {signal}; it is safe to run it again"),
-        )),
+        signal = interrupt.arrived() => Err(call::interrupted(signal, "; it is safe to run it again")),
     }
 }
 

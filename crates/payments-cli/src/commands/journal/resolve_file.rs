@@ -86,10 +86,9 @@ pub(super) async fn run(
     let rows = tokio::select! {
         biased;
         checked = checking => checked?,
-        signal = interrupt.arrived() => return Err(Failure::not_processed(
-            "interrupted",
-            format!("interrupted by {signal}; nothing was changed: it is safe to run it again"),
-        ).into()),
+        signal = interrupt.arrived() => {
+            return Err(call::interrupted(signal, "; nothing was changed: it is safe to run it again").into());
+        }
     };
     if !problems.is_empty() {
         problems.sort();
@@ -342,7 +341,7 @@ async fn write(journal: &Journal, rows: Vec<CheckedRow>, by: &str, interrupt: &m
     let mut stop = None;
     for CheckedRow { row, intent, record } in rows {
         if let Some(signal) = interrupt.has_arrived().await {
-            stop = Some(Failure::not_processed("interrupted", format!("interrupted by {signal}")));
+            stop = Some(call::interrupted(signal, ""));
             break;
         }
         let Row { line, key, id, note, .. } = row;
