@@ -158,7 +158,11 @@ pub(crate) enum Command {
         after_long_help = end(help!("completions_codes"), "payments completions bash"),
         args = help::hidden_client_options()
     )]
-    Completions(ShellToComplete),
+    Completions {
+        /// The shell
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
 
     /// Explain options, settings, profiles and JSON
     #[command(hide = true, long_about = help!("settings"), help_template = "{about}", args = help::hidden_client_options())]
@@ -173,7 +177,10 @@ pub(crate) enum TransactionCommand {
 
     /// Look up a transaction (GET /transaction/{id})
     #[command(long_about = help!("transaction_get"), after_long_help = end(help!("look_up_codes"), "payments transaction get txn_1"))]
-    Get(TransactionToFind),
+    Get {
+        #[arg(value_name = "ID", help = "TransactionId of the transaction")]
+        id: String,
+    },
 }
 
 #[derive(Subcommand)]
@@ -187,42 +194,20 @@ pub(crate) enum TokenTransactionCommand {
 pub(crate) enum CustomerCommand {
     /// Look up a customer (GET /customer/{id})
     #[command(long_about = help!("customer_get"), after_long_help = end(help!("look_up_codes"), "payments customer get cus_1"))]
-    Get(CustomerToFind),
+    Get {
+        #[arg(value_name = "ID", help = "CustomerId of the customer")]
+        id: String,
+    },
 }
 
 #[derive(Args)]
 pub(crate) struct Payment {
-    #[command(flatten)]
-    pub(crate) request: RequestFile,
-
-    #[command(flatten)]
-    pub(crate) intent: IntentOptions,
-}
-
-#[derive(Args)]
-pub(crate) struct RequestFile {
     /// File with the request as JSON, or - for stdin; at most 64 KiB
     #[arg(long, value_name = "FILE")]
     pub(crate) file: PathBuf,
-}
 
-#[derive(Args)]
-pub(crate) struct TransactionToFind {
-    #[arg(value_name = "ID", help = "TransactionId of the transaction")]
-    pub(crate) id: String,
-}
-
-#[derive(Args)]
-pub(crate) struct CustomerToFind {
-    #[arg(value_name = "ID", help = "CustomerId of the customer")]
-    pub(crate) id: String,
-}
-
-#[derive(Args)]
-pub(crate) struct ShellToComplete {
-    /// The shell
-    #[arg(value_name = "SHELL")]
-    pub(crate) shell: Shell,
+    #[command(flatten)]
+    pub(crate) intent: IntentOptions,
 }
 
 #[derive(Args)]
@@ -244,11 +229,12 @@ const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 /// Seconds with or without decimals. The error is the rule that the text breaks.
 pub(crate) fn timeout(text: &str) -> Result<Duration, &'static str> {
     const RULE: &str = "must be a number of seconds above 0 and at most 86400, such as 30 or 2.5";
-    let seconds: f64 = text.parse().map_err(|_| RULE)?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(timeout) if !timeout.is_zero() && timeout <= LONGEST_TIMEOUT => Ok(timeout),
-        _ => Err(RULE),
-    }
+    up_to_a_day(text).filter(|timeout| !timeout.is_zero()).ok_or(RULE)
+}
+
+fn up_to_a_day(text: &str) -> Option<Duration> {
+    let duration = Duration::try_from_secs_f64(text.parse().ok()?).ok()?;
+    (duration <= LONGEST_TIMEOUT).then_some(duration)
 }
 
 #[cfg(test)]

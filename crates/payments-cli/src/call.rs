@@ -76,17 +76,16 @@ pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
 /// Everything that a call needs. Nothing has been sent yet.
 pub(crate) struct Prepared<C> {
     pub(crate) settings: Settings,
-    pub(crate) client: Client,
+    pub(crate) client: ClientBuilder,
     pub(crate) call: C,
     pub(crate) interrupt: Interrupt,
 }
 
 impl<C: Send + 'static> Prepared<C> {
-    /// Resolves the settings and reads the request. `configure` can change the client.
+    /// Resolves the settings and reads the request.
     pub(crate) async fn new(
         options: ClientOptions,
         output: Output,
-        configure: impl FnOnce(ClientBuilder, &Settings) -> ClientBuilder,
         read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
     ) -> Result<Self, Failure> {
         let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
@@ -94,7 +93,7 @@ impl<C: Send + 'static> Prepared<C> {
         // Reading files or stdin may block, so it happens on another thread and signals are still handled.
         let prepared = spawn_blocking(move || {
             let settings = Settings::resolve(&options)?;
-            output.warn(settings.warnings());
+            output.warn(&settings.warnings);
             if let Some(trace) = trace {
                 trace.settings(&settings);
             }
@@ -111,11 +110,8 @@ impl<C: Send + 'static> Prepared<C> {
         if let Some(signal) = interrupt.has_arrived().await {
             return Err(before_sending(signal));
         }
-        let mut client = configure(client, &settings);
-        if let Some(trace) = trace {
-            client = client.observer(trace);
-        }
-        Ok(Self { client: client.build(), settings, call, interrupt })
+        let client = if let Some(trace) = trace { client.observer(trace) } else { client };
+        Ok(Self { settings, client, call, interrupt })
     }
 }
 
@@ -125,11 +121,12 @@ async fn end<C: Call>(
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> Result<Report, Failure> {
     let dry_run = options.dry_run;
-    let prepared = Prepared::new(options, output, |client, _| client, read).await?;
+    let prepared = Prepared::new(options, output, read).await?;
     let Prepared { settings, client, call, mut interrupt } = prepared;
     if dry_run {
         return Ok(Report::DryRun(DryRun::of(&call, &settings).await?));
     }
+    let client = client.build();
     let at = SystemTime::now();
     let failure = tokio::select! {
         biased;
@@ -150,7 +147,7 @@ async fn end<C: Call>(
 pub(crate) fn with_sent<C: Call>(failure: Failure, call: &C, settings: &Settings, at: SystemTime) -> Failure {
     let reference = call.reference().map(|text| settings.without_key(text));
     let sent = Sent { amount: call.amount(), reference, at };
-    let failure = failure.with_sent(sent).with_search_by(call.search_by());
+    let failure = failure.with_sent(sent, call.search_by());
     match call.transaction() {
         Some(id) => failure.with_lookup(id),
         None => failure,
@@ -168,7 +165,7 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
     let status = error.http_status().map(|status| status.as_u16());
     let moves_money = error.operation().is_some_and(OperationName::moves_money);
     if status == Some(401) {
-        hints.push(settings.key_source().hint());
+        hints.push(settings.key_source.hint());
     }
     // The service itself never responds to a payment or a void with 404.
     if moves_money && status == Some(404) {
@@ -181,11 +178,11 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
         hints.push("only an authorization that is not yet voided can be voided".to_owned());
     }
     if let Some(unsent) = error.transport_error().filter(|it| it.delivery() == Delivery::NotProcessed) {
-        let deadline = settings.timeout();
+        let deadline = settings.timeout;
         if unsent.kind() != TransportErrorKind::Timeout {
             // `Failure::of` adds the other hints.
         } else if deadline <= Deadlines::DEFAULT_CONNECT {
-            let source = settings.timeout_source();
+            let source = &settings.timeout_source;
             hints.push(format!(
                 "no connection was established within the call's deadline of {deadline:?}: raise the deadline, which came \
                  from {source}"
@@ -199,7 +196,7 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
                  accept this machine?"
             ));
         }
-        if let source @ Source::Profile(_) = settings.base_url_source() {
+        if let source @ Source::Profile(_) = &settings.base_url_source {
             hints.push(format!("the base URL came from {source}"));
         }
     }
@@ -222,8 +219,12 @@ pub(crate) fn cannot_start(error: &io::Error) -> Failure {
 }
 
 pub(crate) fn before_sending(signal: &str) -> Failure {
-    let message = format!("interrupted by {signal} before anything was sent; it is safe to run it again");
-    Failure::not_processed("interrupted", message)
+    interrupted(signal, " before anything was sent; it is safe to run it again")
+}
+
+/// The failure of a command that a signal ended and that moved no money. `rest` ends its message.
+pub(crate) fn interrupted(signal: &str, rest: &str) -> Failure {
+    Failure::not_processed("interrupted", format!("interrupted by {signal}{rest}"))
 }
 
 /// The failure of a call that was abandoned after the request may have been sent.
@@ -231,7 +232,8 @@ pub(crate) fn after_sending<C: Call>(call: &C, kind: &'static str, what: &str) -
     match C::PURPOSE {
         Purpose::MoveMoney => {
             let next_step = failure::after_unknown(call.transaction(), call.search_by());
-            Failure::unknown(
+            Failure::new(
+                FailedOutcome::Unknown,
                 kind,
                 format!(
                     "{what} after the request may have been sent; the outcome is unknown, \

@@ -10,12 +10,13 @@ mod sandbox;
 pub(crate) use self::check::CheckReport;
 
 use clap::CommandFactory as _;
+use clap_complete::Shell;
 use payments_model::{CustomerId, TokenTransaction, TransactionId, TransactionRequest};
 
 use crate::args::batch::BatchCommand;
 use crate::args::{
-    Arguments, ClientOptions, Command, CustomerCommand, GlobalOptions, Payment, ShellToComplete,
-    TokenTransactionCommand, TransactionCommand, VoidArguments,
+    Arguments, ClientOptions, Command, CustomerCommand, GlobalOptions, Payment, TokenTransactionCommand,
+    TransactionCommand, VoidArguments,
 };
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
@@ -30,41 +31,35 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     match command {
         Command::Demo => demo::run(&global),
         Command::Sandbox(sandbox) => sandbox::run(&global, sandbox),
-        Command::Transaction(TransactionCommand::Create(Payment { request, intent })) => {
-            journaled_call::run(global, intent, move || {
-                files::request(&request.file, TransactionRequest::from_json)
-            })
+        Command::Transaction(TransactionCommand::Create(Payment { file, intent })) => {
+            journaled_call::run(global, intent, move || files::request(&file, TransactionRequest::from_json))
         }
-        Command::Transaction(TransactionCommand::Get(asked)) => {
-            call::run(global, move || Ok(TransactionId::new(asked.id)?))
+        Command::Transaction(TransactionCommand::Get { id }) => {
+            call::run(global, move || Ok(TransactionId::new(id)?))
         }
-        Command::TokenTransaction(TokenTransactionCommand::Create(Payment { request, intent })) => {
-            journaled_call::run(global, intent, move || {
-                files::request(&request.file, TokenTransaction::from_json)
-            })
+        Command::TokenTransaction(TokenTransactionCommand::Create(Payment { file, intent })) => {
+            journaled_call::run(global, intent, move || files::request(&file, TokenTransaction::from_json))
         }
         Command::Void(VoidArguments { id, reason, intent }) => {
             journaled_call::run(global, intent, move || calls::void(id, reason))
         }
         Command::Batch(BatchCommand::Run(batch)) => batch::run(global, batch),
         Command::Journal(arguments) => journal::run(global, arguments),
-        Command::Customer(CustomerCommand::Get(asked)) => {
-            call::run(global, move || Ok(CustomerId::new(asked.id)?))
-        }
+        Command::Customer(CustomerCommand::Get { id }) => call::run(global, move || Ok(CustomerId::new(id)?)),
         Command::Check => check::run(global),
-        Command::Completions(asked) => completions(&global, &asked),
+        Command::Completions { shell } => completions(&global, shell),
         Command::Settings => stdout::print_document(&format!("{}\n", help!("settings"))),
     }
 }
 
 /// Prints a shell completion script.
-fn completions(options: &GlobalOptions, asked: &ShellToComplete) -> ExitCode {
+fn completions(options: &GlobalOptions, shell: Shell) -> ExitCode {
     if let Some(refused) = refuse_settings(options, "talks to no service", Purpose::MoveMoney) {
         return refused;
     }
     // Into memory first: the generator panics if a pipe is closed early.
     let mut script = Vec::new();
-    clap_complete::generate(asked.shell, &mut Arguments::command(), "payments", &mut script);
+    clap_complete::generate(shell, &mut Arguments::command(), "payments", &mut script);
     stdout::print_document(&String::from_utf8_lossy(&script))
 }
 

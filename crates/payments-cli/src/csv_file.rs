@@ -50,12 +50,17 @@ impl<R: BufRead> Table<R> {
         let mut records = Records::new(source);
         let is_whole = match records.next()? {
             None => Err("is missing: the file is empty".to_owned()),
-            Some(RecordRead::Invalid(rule)) => Err(rule),
-            Some(RecordRead::Complete) if records.count == 1 => {
-                other_separator(records.cell(0).unwrap_or_default())
-                    .map_or(Ok(()), |rule| Err(rule.to_owned()))
+            Some(Ok(())) if records.count == 1 => {
+                let name = records.cell(0).unwrap_or_default();
+                let others = [(';', "semicolons"), ('\t', "tabs")];
+                match others.iter().find(|(separator, _)| name.contains(*separator)) {
+                    Some((_, by)) => {
+                        Err(format!("has columns separated by {by}; they must be separated by commas"))
+                    }
+                    None => Ok(()),
+                }
             }
-            Some(RecordRead::Complete) => Ok(()),
+            Some(read) => read,
         };
         let headings =
             (0..records.count).map(|index| records.cell(index).unwrap_or("\0").to_owned()).collect();
@@ -81,9 +86,9 @@ impl<R: BufRead> Table<R> {
         let rule = loop {
             match records.next()? {
                 None => return Ok(None),
-                Some(RecordRead::Invalid(rule)) => break rule,
-                Some(RecordRead::Complete) if records.length == 0 => {}
-                Some(RecordRead::Complete) => {
+                Some(Err(rule)) => break rule,
+                Some(Ok(())) if records.length == 0 => {}
+                Some(Ok(())) => {
                     let extra = (headings.len()..records.count).any(|index| records.cell(index) != Some(""));
                     if records.count >= headings.len() && !extra {
                         return Ok(Some(Ok(())));
@@ -114,17 +119,6 @@ impl<R: BufRead> Table<R> {
     }
 }
 
-/// The problem with a header that is a single name.
-fn other_separator(name: &str) -> Option<&'static str> {
-    match name {
-        _ if name.contains(';') => {
-            Some("has columns separated by semicolons; they must be separated by commas")
-        }
-        _ if name.contains('\t') => Some("has columns separated by tabs; they must be separated by commas"),
-        _ => None,
-    }
-}
-
 /// CSV records in bounded memory, each with its first line.
 struct Records<R> {
     source: R,
@@ -134,13 +128,6 @@ struct Records<R> {
     length: usize,
     ends: Vec<usize>,
     count: usize,
-}
-
-/// The result of reading a record.
-enum RecordRead {
-    Complete,
-    /// The rule that the record breaks. The rest of it was skipped.
-    Invalid(String),
 }
 
 /// Chosen by this command: twice the largest request that the SDK sends.
@@ -155,7 +142,8 @@ impl<R: BufRead> Records<R> {
         Self { source, reader: Reader::new(), begun_at: 1, cells, length: 0, ends, count: 0 }
     }
 
-    fn next(&mut self) -> io::Result<Option<RecordRead>> {
+    /// Reads the next record; `None` at the end. The inner error is the rule that the record breaks, whose rest was skipped.
+    fn next(&mut self) -> io::Result<Option<Result<(), String>>> {
         if self.skip_line_breaks()? {
             return Ok(None);
         }
@@ -177,15 +165,15 @@ impl<R: BufRead> Records<R> {
             match result {
                 ReadRecordResult::Record if is_too_large => {
                     let rule = format!("must be at most {} KiB in {MOST_CELLS} cells", LONGEST_ROW / 1024);
-                    return Ok(Some(RecordRead::Invalid(rule)));
+                    return Ok(Some(Err(rule)));
                 }
-                ReadRecordResult::Record => return Ok(Some(RecordRead::Complete)),
+                ReadRecordResult::Record => return Ok(Some(Ok(()))),
                 ReadRecordResult::InputEmpty if is_at_the_end => {
                     let rule =
                         "has a quotation mark that is not closed before the end of the file".to_owned();
                     // The file ends here.
                     self.reader.reset();
-                    return Ok(Some(RecordRead::Invalid(rule)));
+                    return Ok(Some(Err(rule)));
                 }
                 ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
                     is_too_large = true;

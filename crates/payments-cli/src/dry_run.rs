@@ -17,9 +17,16 @@ use crate::call::Call;
 use crate::failure::Failure;
 use crate::settings::Settings;
 
+/// The result of `--dry-run`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "outcome", rename = "dry_run")]
+pub(crate) struct DryRun {
+    pub(crate) request: RedactedRequest,
+}
+
 /// A request as it would be sent, except for `Host` and `Content-Length`, which belong to the connection.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct DryRun {
+pub(crate) struct RedactedRequest {
     pub(crate) method: String,
     pub(crate) url: String,
     pub(crate) headers: Fields<String>,
@@ -39,13 +46,15 @@ impl DryRun {
         let result = call.send(&client).await;
         let recorded = transport.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         match (recorded, result) {
-            (Some(request), _) => Ok(Self::redacted(&request)),
+            (Some(request), _) => Ok(Self { request: RedactedRequest::of(&request) }),
             (None, Err(error)) => Err(Failure::of(&error)),
             (None, Ok(_)) => Err(Failure::not_processed("internal", "internal error; nothing was sent")),
         }
     }
+}
 
-    fn redacted(request: &Request<Bytes>) -> Self {
+impl RedactedRequest {
+    fn of(request: &Request<Bytes>) -> Self {
         // The key may be where it does not belong: in the address, or in a text field.
         let key = request.headers().get(AUTHORIZATION).and_then(|key| key.to_str().ok()).unwrap_or_default();
         let shown = |text: &str| mask(text, &[key]).into_owned();

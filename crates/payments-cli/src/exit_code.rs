@@ -6,37 +6,29 @@ use std::process;
 ///
 /// A billing run ends with the first that applies of 2, 5, 6, 3, 4, 1 and 0, so no other code hides an unknown outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum ExitCode {
     /// The service processed the request, or found the record.
-    Processed,
+    Processed = 0,
     /// Anything without its own code, such as a result that could not be written.
-    Other,
+    Other = 1,
     /// Wrong usage or input. Nothing was sent.
-    Invalid,
+    Invalid = 2,
     /// Not processed: running the same command again is safe.
-    NotProcessed,
+    NotProcessed = 3,
     /// The service, or something in front of it, rejected the request.
-    Rejected,
+    Rejected = 4,
     /// It may have been processed. Running the same command again may charge twice.
-    Unknown,
+    Unknown = 5,
     /// Rejected with HTTP 401: the API key was refused.
-    Unauthorized,
+    Unauthorized = 6,
     /// Rejected with HTTP 404.
-    NotFound,
+    NotFound = 7,
 }
 
 impl ExitCode {
     pub(crate) const fn number(self) -> u8 {
-        match self {
-            Self::Processed => 0,
-            Self::Other => 1,
-            Self::Invalid => 2,
-            Self::NotProcessed => 3,
-            Self::Rejected => 4,
-            Self::Unknown => 5,
-            Self::Unauthorized => 6,
-            Self::NotFound => 7,
-        }
+        self as u8
     }
 }
 

@@ -12,7 +12,6 @@ use payments_model::{Amount, TransactionId, ValidationError, Violation};
 
 use crate::exit_code::ExitCode;
 use crate::report::IntentNote;
-use crate::text::timestamp;
 
 /// Why a command did not succeed. None of its texts contains a secret.
 #[derive(Clone, Debug)]
@@ -49,7 +48,7 @@ pub(crate) struct Advice {
 }
 
 /// The kept parts of a response that was not a success.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FailedResponse {
     pub(crate) http_status: u16,
     /// As sent, without quotes.
@@ -76,11 +75,9 @@ impl FailedResponse {
     pub(crate) fn recorded(failure: &payments_journal::Failure) -> Option<Self> {
         Some(Self {
             http_status: failure.http_status?,
-            status_code: None,
             transaction_id: failure.transaction_id.as_ref().map(ToString::to_string),
             reason: failure.reason.clone(),
-            request_id: None,
-            retry_after_seconds: None,
+            ..Self::default()
         })
     }
 }
@@ -113,22 +110,17 @@ impl FailedOutcome {
 impl Failure {
     /// Refused by this command.
     pub(crate) fn invalid(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
-        Self::new(FailedOutcome::Invalid, kind.into(), message.into())
+        Self::new(FailedOutcome::Invalid, kind, message)
+    }
+
+    /// A setting is missing or wrong.
+    pub(crate) fn configuration(message: impl Into<String>) -> Self {
+        Self::invalid("configuration", message)
     }
 
     /// Nothing was sent, through no fault of the caller.
     pub(crate) fn not_processed(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
-        Self::new(FailedOutcome::NotProcessed, kind.into(), message.into())
-    }
-
-    /// The request may have been sent, and its response is not known.
-    pub(crate) fn unknown(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
-        Self::new(FailedOutcome::Unknown, kind.into(), message.into())
-    }
-
-    /// An earlier call was rejected.
-    pub(crate) fn rejected(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
-        Self::new(FailedOutcome::Rejected, kind.into(), message.into())
+        Self::new(FailedOutcome::NotProcessed, kind, message)
     }
 
     /// Adds the underlying cause.
@@ -162,15 +154,10 @@ impl Failure {
         self
     }
 
-    /// Adds what the service's records can be searched by.
-    pub(crate) fn with_search_by(mut self, search_by: &'static str) -> Self {
-        self.advice.search_by = Some(search_by);
-        self
-    }
-
-    /// Adds what was sent.
-    pub(crate) fn with_sent(mut self, sent: Sent) -> Self {
+    /// Adds what was sent, and what the service's records can be searched by.
+    pub(crate) fn with_sent(mut self, sent: Sent, search_by: &'static str) -> Self {
         self.sent = Some(Box::new(sent));
+        self.advice.search_by = Some(search_by);
         self
     }
 
@@ -215,8 +202,14 @@ impl Failure {
                 ..Advice::default()
             }),
             cause,
-            ..Self::new(error.failed_outcome(), error.code().into(), error.to_string())
+            ..Self::new(error.failed_outcome(), error.code(), error.to_string())
         }
+    }
+
+    /// The transaction of the response, else the one to look up.
+    pub(crate) fn transaction_id(&self) -> Option<&str> {
+        let responded = self.response.as_ref().and_then(|response| response.transaction_id.as_deref());
+        responded.or_else(|| self.advice.to_look_up.as_ref().map(TransactionId::as_str))
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
@@ -230,11 +223,11 @@ impl Failure {
         }
     }
 
-    fn new(outcome: FailedOutcome, kind: Box<str>, message: String) -> Self {
+    pub(crate) fn new(outcome: FailedOutcome, kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
         Self {
             outcome,
-            kind,
-            message,
+            kind: kind.into(),
+            message: message.into(),
             cause: None,
             violations: Vec::new(),
             response: None,
@@ -244,14 +237,8 @@ impl Failure {
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::of(&error)
-    }
-}
-
-impl From<LookupError> for Failure {
-    fn from(error: LookupError) -> Self {
+impl<E: CallError> From<E> for Failure {
+    fn from(error: E) -> Self {
         Self::of(&error)
     }
 }
@@ -315,9 +302,14 @@ fn seconds(retry_after: RetryAfter) -> Option<u64> {
 /// The common parts of [`Error`] and [`LookupError`].
 pub(crate) trait CallError: StdError {
     fn failed_outcome(&self) -> FailedOutcome;
-    fn transaction_id(&self) -> Option<&TransactionId>;
-    /// What the service's records can be searched by if the outcome is unknown.
-    fn search_by(&self) -> Option<&'static str>;
+    /// The transaction to look up next, which a failed lookup does not name.
+    fn transaction_id(&self) -> Option<&TransactionId> {
+        None
+    }
+    /// What the service's records can be searched by if the outcome is unknown: nothing for a lookup, which moves no money.
+    fn search_by(&self) -> Option<&'static str> {
+        None
+    }
     fn code(&self) -> &'static str;
     fn operation(&self) -> Option<OperationName>;
     fn violations(&self) -> &[Violation];
@@ -330,18 +322,10 @@ pub(crate) trait CallError: StdError {
 }
 
 macro_rules! call_error {
-    ($error:ident, $outcome:expr, $transaction_id:expr, $search_by:expr, $($method:ident -> $output:ty,)*) => {
+    (impl $error:ident, $outcome:ident, $($method:ident -> $output:ty,)*) => {
         impl CallError for $error {
             fn failed_outcome(&self) -> FailedOutcome {
                 $outcome(self)
-            }
-
-            fn transaction_id(&self) -> Option<&TransactionId> {
-                $transaction_id(self)
-            }
-
-            fn search_by(&self) -> Option<&'static str> {
-                $search_by(self)
             }
 
             $(fn $method(&self) -> $output {
@@ -349,9 +333,9 @@ macro_rules! call_error {
             })*
         }
     };
-    ($error:ident, $outcome:expr, $transaction_id:expr, $search_by:expr) => {
+    ($error:ident, $outcome:ident, $($only:tt)*) => {
         call_error! {
-            $error, $outcome, $transaction_id, $search_by,
+            impl $error, $outcome, $($only)*
             code -> &'static str,
             operation -> Option<OperationName>,
             violations -> &[Violation],
@@ -365,8 +349,13 @@ macro_rules! call_error {
     };
 }
 
-call_error!(Error, outcome_of_payment, Self::transaction_id, Self::search_by);
-call_error!(LookupError, outcome_of_lookup, no_transaction, no_search);
+call_error!(
+    Error,
+    outcome_of_payment,
+    transaction_id -> Option<&TransactionId>,
+    search_by -> Option<&'static str>,
+);
+call_error!(LookupError, outcome_of_lookup,);
 
 fn outcome_of_payment(error: &Error) -> FailedOutcome {
     match error.outcome() {
@@ -385,16 +374,6 @@ fn outcome_of_lookup(error: &LookupError) -> FailedOutcome {
     } else {
         FailedOutcome::NotProcessed
     }
-}
-
-/// A failed lookup does not name a transaction to look up next.
-fn no_transaction(_: &LookupError) -> Option<&TransactionId> {
-    None
-}
-
-/// A lookup moves no money, so there is nothing to search for.
-fn no_search(_: &LookupError) -> Option<&'static str> {
-    None
 }
 
 /// The purpose of a command.
@@ -430,13 +409,6 @@ pub(crate) struct Sent {
     /// The caller's own reference.
     pub(crate) reference: Option<String>,
     pub(crate) at: SystemTime,
-}
-
-impl Sent {
-    /// The time in UTC, as RFC 3339.
-    pub(crate) fn timestamp(&self) -> String {
-        timestamp(self.at)
-    }
 }
 
 /// The transaction of a response, if its id can be looked up.

@@ -47,19 +47,14 @@ fn read_request(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     } else {
         read(path, LARGEST_REQUEST)
     };
-    let file = format!("the request of --file{}", name_in_brackets(path));
-    match bytes {
-        Ok(Some(bytes)) => Ok(bytes),
-        Ok(None) => Err(Failure::invalid(
-            "input",
-            format!("{file} is larger than 64 KiB; nothing was sent: {FIX_THE_FILE}"),
-        )),
-        Err(error) => Err(Failure::invalid(
-            "input",
-            format!("{file} cannot be read; nothing was sent: {FIX_THE_FILE}, or - for stdin"),
-        )
-        .with_cause(&error)),
-    }
+    let refused = |why: &str, or: &str| {
+        let name = name_in_brackets(path);
+        let message = format!("the request of --file{name} {why}; nothing was sent: {FIX_THE_FILE}{or}");
+        Failure::invalid("input", message)
+    };
+    bytes
+        .map_err(|error| refused("cannot be read", ", or - for stdin").with_cause(&error))?
+        .ok_or_else(|| refused("is larger than 64 KiB", ""))
 }
 
 /// What to do about a file that is refused, for the end of a message.

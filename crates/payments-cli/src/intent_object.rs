@@ -96,24 +96,17 @@ pub(crate) struct IntentObject<'a>(pub(crate) &'a Intent);
 impl Serialize for IntentObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
-        self.serialize_into(&mut object)?;
-        object.end()
-    }
-}
-
-impl IntentObject<'_> {
-    /// Adds the members to an object that has more.
-    pub(crate) fn serialize_into<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
         for (index, (name, value)) in MEMBERS.into_iter().zip(values(self.0)).enumerate() {
+            if value.is_none() && index >= ALWAYS {
+                continue;
+            }
             if EXACT.contains(&name) {
-                let value = value.map(RawValue::from_string).transpose().map_err(M::Error::custom)?;
-                if value.is_some() || index < ALWAYS {
-                    object.serialize_entry(name, &value)?;
-                }
-            } else if value.is_some() || index < ALWAYS {
+                let value = value.map(RawValue::from_string).transpose().map_err(S::Error::custom)?;
+                object.serialize_entry(name, &value)?;
+            } else {
                 object.serialize_entry(name, &value)?;
             }
         }
-        Ok(())
+        object.end()
     }
 }

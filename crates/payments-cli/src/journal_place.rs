@@ -55,12 +55,9 @@ impl JournalPlace {
     pub(crate) async fn open(&self) -> Result<Journal, Failure> {
         let opened = match &self.kind {
             Kind::File(path) => open_file(path.clone()).await,
-            Kind::Database(url) => match PostgresStore::connect(url).await {
-                Ok(store) => Journal::open(store).await,
-                Err(error) => Err(error),
-            },
+            Kind::Database(url) => async { Journal::open(PostgresStore::connect(url).await?).await }.await,
         };
-        opened.inspect(|journal| self.remember(journal)).map_err(|error| self.failure(&error))
+        self.remember(opened)
     }
 
     /// Opens the journal, which must exist: a command that reads must not create one.
@@ -87,11 +84,13 @@ impl JournalPlace {
                 Err(error) => Err(error),
             },
         };
-        opened.inspect(|journal| self.remember(journal)).map(Some).map_err(|error| self.failure(&error))
+        self.remember(opened).map(Some)
     }
 
-    fn remember(&self, journal: &Journal) {
+    fn remember(&self, opened: Result<Journal, StoreError>) -> Result<Journal, Failure> {
+        let journal = opened.map_err(|error| self.failure(&error))?;
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
+        Ok(journal)
     }
 
     /// Closes the journals, so that a journal in a file is left as one file. Waits at most a second for a dead database or
@@ -124,15 +123,13 @@ impl JournalPlace {
     /// Warnings to show before the journal is used.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let is_seen = matches!(&self.kind, Kind::Database(url) if may_hold_a_password(url));
-        (is_seen && self.source == Source::Flag("--journal"))
-            .then(|| {
-                format!(
-                    "every user of this machine can read the arguments of its processes, and --journal contains a password: \
-                     set {JOURNAL} instead"
-                )
-            })
-            .into_iter()
-            .collect()
+        if !is_seen || self.source != Source::Flag("--journal") {
+            return Vec::new();
+        }
+        vec![format!(
+            "every user of this machine can read the arguments of its processes, and --journal contains a password: \
+             set {JOURNAL} instead"
+        )]
     }
 
     /// Whether the path, however it is spelled, is the journal or one of its files.

@@ -24,21 +24,15 @@ use crate::trace::Trace;
 /// A call that can be recorded in a journal.
 pub(crate) trait Charge: Call {
     /// Sends the request if the journal allows it.
-    async fn send_with(
-        &self,
-        client: &JournaledClient,
-        key: &IntentKey,
-        attempt: Attempt,
-    ) -> Result<Processed, Error>;
+    async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, Error>;
 }
 
-/// Which attempt the journal should allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attempt {
-    /// At most one attempt for the key.
-    Only,
-    /// One more attempt with a key that was rejected.
-    AfterRejection,
+/// How a charge is sent.
+pub(crate) struct Attempt<'a> {
+    pub(crate) client: &'a JournaledClient,
+    pub(crate) key: &'a IntentKey,
+    /// Whether the journal should allow one more attempt with a key that was rejected.
+    pub(crate) is_after_rejection: bool,
 }
 
 /// Like [`call::run`], through a journal if the options name one.
@@ -70,7 +64,7 @@ pub(crate) fn run<C: Charge>(
 struct JournalOptions {
     place: JournalPlace,
     key: IntentKey,
-    attempt: Attempt,
+    is_after_rejection: bool,
 }
 
 impl IntentOptions {
@@ -79,8 +73,7 @@ impl IntentOptions {
         let refused = |message: String| Err(Failure::invalid("usage", message));
         match (JournalPlace::find(self.journal.as_deref(), Purpose::MoveMoney)?, self.key) {
             (Some(place), Some(key)) => {
-                let attempt = if self.after_rejection { Attempt::AfterRejection } else { Attempt::Only };
-                Ok(Some(JournalOptions { place, key, attempt }))
+                Ok(Some(JournalOptions { place, key, is_after_rejection: self.after_rejection }))
             }
             (None, None) => Ok(None),
             (None, Some(_)) => refused(format!(
@@ -101,11 +94,11 @@ impl IntentOptions {
 async fn end<C: Charge>(
     options: ClientOptions,
     output: Output,
-    JournalOptions { place, key, attempt }: &JournalOptions,
+    JournalOptions { place, key, is_after_rejection }: &JournalOptions,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> Result<Report, Failure> {
     let ClientOptions { dry_run, verbose, .. } = options;
-    let prepared = Prepared::new(options, output, |client, _| client, read).await?;
+    let prepared = Prepared::new(options, output, read).await?;
     let Prepared { settings, client, call, mut interrupt } = prepared;
     output.warn(&place.warnings());
     if verbose {
@@ -115,9 +108,10 @@ async fn end<C: Charge>(
         return Ok(Report::DryRun(DryRun::of(&call, &settings).await?));
     }
     let journal = interrupt.unless_arrived(place.open()).await.map_err(journal_not_opened)?;
-    let client = JournaledClient::new(client, journal);
+    let client = JournaledClient::new(client.build(), journal);
     let at = SystemTime::now();
-    let mut sending = pin!(call.send_with(&client, key, *attempt));
+    let attempt = Attempt { client: &client, key, is_after_rejection: *is_after_rejection };
+    let mut sending = pin!(call.send_with(&attempt));
     let report = |ended: Result<Processed, Error>| {
         ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at))
     };
@@ -137,7 +131,7 @@ async fn end<C: Charge>(
             let failure = call::after_sending(&call, INTERRUPTED, &what);
             let message =
                 format!("{}; the key stays unknown in the journal until a person resolves it", failure.message);
-            let note = IntentNote { key: Some(key.clone()), is_recorded: false, not_recorded: None, same_transaction_as: None };
+            let note = IntentNote { key: Some(key.clone()), ..IntentNote::default() };
             let failure = Failure { message, ..failure }.with_note(note);
             Err(call::with_sent(failure, &call, &settings, at))
         }
@@ -174,7 +168,7 @@ pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: 
         Some(intent) => {
             let reference = intent.request.reference.as_deref().map(|text| settings.without_key(text));
             let sent = Sent { amount: intent.request.amount, reference, at: intent.begun_at };
-            failure.with_sent(sent).with_search_by(intent.request.search_by())
+            failure.with_sent(sent, intent.request.search_by())
         }
         None if failure.outcome == FailedOutcome::Unknown => call::with_sent(failure, call, settings, at),
         None => failure,
@@ -220,12 +214,11 @@ const NEW_ATTEMPT: &str = "to make a new attempt with this key, give --after-rej
 
 /// A failure that the journal reports without a response to this call.
 fn without_response(error: &Error) -> Failure {
-    let kind = error.kind().to_owned();
-    let failure = match error.outcome() {
-        Outcome::NotProcessed if !error.is_recorded() => Failure::invalid(kind, String::new()),
-        Outcome::NotProcessed => Failure::not_processed(kind, String::new()),
-        Outcome::Rejected => Failure::rejected(kind, String::new()),
-        Outcome::Unknown => Failure::unknown(kind, String::new()),
+    let outcome = match error.outcome() {
+        Outcome::NotProcessed if !error.is_recorded() => FailedOutcome::Invalid,
+        Outcome::NotProcessed => FailedOutcome::NotProcessed,
+        Outcome::Rejected => FailedOutcome::Rejected,
+        Outcome::Unknown => FailedOutcome::Unknown,
     };
     let response =
         match error.intent().map(|intent| &intent.state) {
@@ -234,11 +227,10 @@ fn without_response(error: &Error) -> Failure {
             ) if error.is_recorded() => FailedResponse::recorded(kept),
             _ => None,
         };
+    let failure = Failure::new(outcome, error.kind(), error.to_string());
     let failure = Failure { response: response.map(Box::new), ..failure };
     match error.transaction_id() {
-        Some(id) if failure.outcome == FailedOutcome::Unknown && id.path_segment().is_ok() => {
-            failure.with_lookup(id)
-        }
+        Some(id) if outcome == FailedOutcome::Unknown && id.path_segment().is_ok() => failure.with_lookup(id),
         _ => failure,
     }
 }

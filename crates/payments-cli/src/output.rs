@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use crate::args::OutputShape;
+use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -40,12 +41,6 @@ impl Output {
         }
     }
 
-    /// Writes the report and returns the exit code.
-    pub(crate) fn write(self, report: &Report) -> ExitCode {
-        stderr::finish_on_a_terminal();
-        self.write_to_stdout(report)
-    }
-
     /// Whether people read the result.
     pub(crate) fn is_text(self) -> bool {
         self.shape == OutputShape::Text
@@ -74,9 +69,12 @@ impl Output {
         stderr::finish_on_a_terminal();
     }
 
+    /// Writes the report and returns the exit code.
+    ///
     /// A success that cannot be written is [`ExitCode::Other`]: the caller does not have the id, so stderr gets it. A failure
     /// that cannot be written keeps its exit code, which matters most.
-    fn write_to_stdout(self, report: &Report) -> ExitCode {
+    pub(crate) fn write(self, report: &Report) -> ExitCode {
+        stderr::finish_on_a_terminal();
         let written = match self.shape {
             OutputShape::Json => stdout::print_json(report),
             OutputShape::Text => match report {
@@ -88,7 +86,7 @@ impl Output {
                     }
                     stdout::print(&text::processed(processed, self.stdout))
                 }
-                Report::DryRun(request) => stdout::print(&text::dry_run(request, self.stdout)),
+                Report::DryRun(DryRun { request }) => stdout::print(&text::dry_run(request, self.stdout)),
                 Report::Check(checked) => stdout::print(&checked.lines(self.stdout)),
                 Report::Batch(summary) => stdout::print(&summary.lines(self.stdout)),
                 Report::Failed(_) | Report::InvalidFile(_) => Ok(()),
@@ -97,25 +95,15 @@ impl Output {
         if let Some(warning) = report.note().and_then(|note| text::journal_warning(note, self.stderr)) {
             stderr::write_last(warning);
         }
+        let is_read = self.is_text() || self.only_stderr_is_terminal;
         let for_people = match report {
-            Report::Failed(failure)
-                if self.shape == OutputShape::Text
-                    || self.only_stderr_is_terminal
-                    || *failure.kind == *"interrupted" =>
-            {
+            Report::Failed(failure) if is_read || *failure.kind == *"interrupted" => {
                 Some(text::failed(failure, self.stderr))
             }
-            Report::Check(checked) if self.shape == OutputShape::Json && self.only_stderr_is_terminal => {
-                Some(checked.lines(self.stderr))
-            }
-            Report::Batch(summary) if self.shape == OutputShape::Json && self.only_stderr_is_terminal => {
-                Some(summary.lines(self.stderr))
-            }
-            Report::InvalidFile(problems)
-                if self.shape == OutputShape::Text || self.only_stderr_is_terminal =>
-            {
-                Some(problems.lines(self.stderr))
-            }
+            Report::InvalidFile(problems) if is_read => Some(problems.lines(self.stderr)),
+            // Text is already on stdout.
+            Report::Check(checked) if is_read && !self.is_text() => Some(checked.lines(self.stderr)),
+            Report::Batch(summary) if is_read && !self.is_text() => Some(summary.lines(self.stderr)),
             _ => None,
         };
         if let Some(text) = for_people {

@@ -3,24 +3,22 @@
 use payments_core::Success;
 use payments_journal::{IntentKey, Journaled};
 use payments_model::unversioned::as_number;
-use payments_model::{
-    Amount, CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord, Violation,
-};
+use payments_model::{Amount, CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, Value};
 
 use crate::batch_report::{Problems, Summary};
 use crate::commands::CheckReport;
 use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
-use crate::failure::{Failure, Sent};
+use crate::failure::Failure;
+use crate::text::timestamp;
 
-/// The result of a client command.
-#[derive(Clone, Debug)]
+/// The result of a client command. Other programs read its document, whose member names are fixed.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
 pub(crate) enum Report {
-    /// `"outcome":"processed"`
     Processed(Processed),
-    /// `"outcome":"dry_run"`
     DryRun(DryRun),
     /// The steps of a check, with any outcome.
     Check(Box<CheckReport>),
@@ -38,7 +36,7 @@ impl Report {
             Self::Processed(_) | Self::DryRun(_) => ExitCode::Processed,
             Self::Check(checked) => checked.exit_code(),
             Self::Batch(summary) => summary.exit_code(),
-            Self::InvalidFile(problems) => problems.exit_code(),
+            Self::InvalidFile(_) => ExitCode::Invalid,
             Self::Failed(failure) => failure.exit_code(),
         }
     }
@@ -59,50 +57,18 @@ impl From<Failure> for Report {
     }
 }
 
-/// Other programs read this document: its member names are fixed.
-#[derive(Serialize)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
-enum Document<'a> {
-    Processed {
-        http_status: Option<u16>,
-        data: &'a RawValue,
-        #[serde(flatten)]
-        note: Option<&'a IntentNote>,
-    },
-    DryRun {
-        request: &'a DryRun,
-    },
-}
-
-impl Serialize for Report {
+impl Serialize for Failure {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Processed(Processed { http_status, data, note, .. }) => {
-                Document::Processed { http_status: *http_status, data, note: note.as_ref() }
-                    .serialize(serializer)
-            }
-            Self::DryRun(request) => Document::DryRun { request }.serialize(serializer),
-            Self::Check(checked) => checked.serialize(serializer),
-            Self::Batch(summary) => summary.serialize(serializer),
-            Self::InvalidFile(problems) => problems.serialize(serializer),
-            Self::Failed(failure) => FailedDocument::of(failure).serialize(serializer),
+        #[derive(Serialize)]
+        struct Document<'a> {
+            outcome: &'static str,
+            error: ErrorObject<'a>,
+            #[serde(flatten)]
+            note: Option<&'a IntentNote>,
         }
-    }
-}
 
-/// A failed command.
-#[derive(Serialize)]
-pub(crate) struct FailedDocument<'a> {
-    outcome: &'static str,
-    error: ErrorObject<'a>,
-    #[serde(flatten)]
-    note: Option<&'a IntentNote>,
-}
-
-impl<'a> FailedDocument<'a> {
-    pub(crate) fn of(failure: &'a Failure) -> Self {
-        let (outcome, note) = (failure.outcome.as_str(), failure.advice.note.as_ref());
-        Self { outcome, error: ErrorObject::of(failure), note }
+        let (outcome, note) = (self.outcome.as_str(), self.advice.note.as_ref());
+        Document { outcome, error: ErrorObject::of(self), note }.serialize(serializer)
     }
 }
 
@@ -112,7 +78,7 @@ struct ErrorObject<'a> {
     kind: &'a str,
     message: &'a str,
     http_status: Option<u16>,
-    status_code: Option<StatusCode<'a>>,
+    status_code: Option<Value>,
     transaction_id: Option<&'a str>,
     violations: Vec<ViolationObject<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,50 +100,37 @@ struct ErrorObject<'a> {
 impl<'a> ErrorObject<'a> {
     fn of(failure: &'a Failure) -> Self {
         let (response, sent) = (failure.response.as_deref(), failure.sent.as_deref());
-        let responded = response.and_then(|response| response.transaction_id.as_deref());
-        let to_look_up = failure.advice.to_look_up.as_ref().map(TransactionId::as_str);
         Self {
             kind: &failure.kind,
             message: &failure.message,
             http_status: response.map(|response| response.http_status),
-            status_code: response.and_then(|response| response.status_code.as_deref()).map(StatusCode::read),
-            transaction_id: responded.or(to_look_up),
-            violations: failure.violations.iter().map(ViolationObject::of).collect(),
+            status_code: response.and_then(|response| response.status_code.as_deref()).map(status_code),
+            transaction_id: failure.transaction_id(),
+            violations: failure
+                .violations
+                .iter()
+                .map(|it| ViolationObject { field: it.field(), rule: it.rule() })
+                .collect(),
             cause: failure.cause.as_deref(),
             reason: response.and_then(|response| response.reason.as_deref()),
             request_id: response.and_then(|response| response.request_id.as_deref()),
             retry_after_seconds: response.and_then(|response| response.retry_after_seconds),
             amount: sent.and_then(|sent| sent.amount),
             reference: sent.and_then(|sent| sent.reference.as_deref()),
-            sent_at: sent.map(Sent::timestamp),
+            sent_at: sent.map(|sent| timestamp(sent.at)),
         }
     }
 }
 
 /// The `status_code` of a response, which is passed without quotes: a number if it is one, else a string.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum StatusCode<'a> {
-    Number(i64),
-    Text(&'a str),
-}
-
-impl<'a> StatusCode<'a> {
-    fn read(written: &'a str) -> Self {
-        written.parse().map_or(Self::Text(written), Self::Number)
-    }
+fn status_code(written: &str) -> Value {
+    written.parse::<i64>().map_or_else(|_| written.into(), Value::from)
 }
 
 #[derive(Serialize)]
 struct ViolationObject<'a> {
     field: &'a str,
     rule: &'a str,
-}
-
-impl<'a> ViolationObject<'a> {
-    fn of(violation: &'a Violation) -> Self {
-        Self { field: violation.field(), rule: violation.rule() }
-    }
 }
 
 /// An amount as a JSON number with all its digits, or null.
@@ -190,14 +143,17 @@ pub(crate) fn exact<S: Serializer>(amount: &Option<Amount>, serializer: S) -> Re
 }
 
 /// A success.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "outcome", rename = "processed")]
 pub(crate) struct Processed {
     /// `None` if an earlier call received the response.
     pub(crate) http_status: Option<u16>,
+    #[serde(skip)]
     pub(crate) effect: Effect,
     /// The response's `data` with the interface's names. Text, so that no amount passes through a binary number.
     pub(crate) data: Box<RawValue>,
     /// The journal's part of the result, if the call has a key.
+    #[serde(flatten)]
     pub(crate) note: Option<IntentNote>,
 }
 
@@ -278,7 +234,7 @@ fn raw(json: String) -> Box<RawValue> {
 }
 
 /// The journal's part of the result of a call with a key.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct IntentNote {
     /// `None` if it contains a secret.
     #[serde(skip_serializing_if = "Option::is_none")]

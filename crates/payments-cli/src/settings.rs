@@ -7,18 +7,18 @@ mod proxy;
 mod source;
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{env, io};
 
 use payments_core::{ApiKey, Client, ClientBuilder, Deadlines, Endpoint, Transport};
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_model::mask;
 use zeroize::Zeroizing;
 
-use self::profile::{Profile, ProfileKey};
+use self::profile::Profile;
 use self::proxy::Proxy;
-use self::source::{API_KEY, API_KEY_FILE, BASE_URL, Environment, SecretKey, text_variable, variable};
+use self::source::{API_KEY, API_KEY_FILE, BASE_URL, SecretKey, text_variable, variable};
 pub(crate) use self::source::{KeySource, Source};
 use crate::args::ClientOptions;
 use crate::failure::Failure;
@@ -30,14 +30,16 @@ pub(crate) struct Settings {
     endpoint: Endpoint,
     key: SecretKey,
     /// The base URL with the key masked, in case the user put it there.
-    shown_base_url: String,
-    base_url_source: Source,
-    key_source: KeySource,
-    timeout: Option<Duration>,
-    timeout_source: Source,
+    pub(crate) shown_base_url: String,
+    pub(crate) base_url_source: Source,
+    pub(crate) key_source: KeySource,
+    /// The deadline of the whole call.
+    pub(crate) timeout: Duration,
+    pub(crate) timeout_source: Source,
     extra_ca: Option<Authority>,
     proxy: Option<Proxy>,
-    warnings: Vec<String>,
+    /// To show before money moves.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// An additional certificate authority to trust.
@@ -50,123 +52,14 @@ struct Authority {
 }
 
 impl Settings {
-    /// Reads the environment and the files that the settings name.
+    /// Reads the environment and the files that the settings name. Reports all problems together.
     pub(crate) fn resolve(options: &ClientOptions) -> Result<Self, Failure> {
-        Self::from_sources(options, &|name| env::var_os(name))
-    }
-
-    /// A client with these settings over a real network. Nothing is sent yet.
-    pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
-        let mut transport = HyperTransport::builder();
-        if let Some(authority) = &self.extra_ca {
-            transport = transport.root_certificates_pem(&authority.pem);
-        }
-        if let Some(proxy) = &self.proxy {
-            transport = transport.proxy(&*proxy.address);
-        }
-        let transport = transport.build().map_err(|error| {
-            let failure = Failure::invalid(
-                "configuration",
-                "HTTPS cannot be set up; nothing was sent: check the file of --ca-cert",
-            );
-            match &self.extra_ca {
-                Some(Authority { source: source @ Source::Profile(_), .. }) => {
-                    failure.hint(format!("ca_cert came from {source}"))
-                }
-                _ => failure,
-            }
-            .with_cause(&error)
-        })?;
-        Ok(self.client_over(transport))
-    }
-
-    /// The same over any transport.
-    pub(crate) fn client_over(&self, transport: impl Transport) -> ClientBuilder {
-        Client::builder(self.endpoint.clone(), transport, TokioTimer::new()).total_timeout(self.timeout())
-    }
-
-    pub(crate) fn base_url(&self) -> &str {
-        self.endpoint.base_url()
-    }
-
-    /// The base URL for messages.
-    pub(crate) fn shown_base_url(&self) -> &str {
-        &self.shown_base_url
-    }
-
-    /// The text with the key and card numbers masked.
-    pub(crate) fn without_key(&self, text: &str) -> String {
-        self.key.mask(text)
-    }
-
-    pub(crate) fn is_key_in(&self, text: &str) -> bool {
-        self.key.is_in(text)
-    }
-
-    pub(crate) fn base_url_source(&self) -> &Source {
-        &self.base_url_source
-    }
-
-    /// The hint for a 404 that is not about the id.
-    pub(crate) fn path_hint(&self) -> String {
-        format!(
-            "check the base URL ({}), which must end in the service's path prefix, such as /api/v1/public",
-            self.base_url_source
-        )
-    }
-
-    pub(crate) fn key_source(&self) -> &KeySource {
-        &self.key_source
-    }
-
-    /// The deadline of the whole call.
-    pub(crate) fn timeout(&self) -> Duration {
-        self.timeout.unwrap_or(Deadlines::DEFAULT_TOTAL)
-    }
-
-    pub(crate) fn timeout_source(&self) -> &Source {
-        &self.timeout_source
-    }
-
-    /// The file of the additional authority, if it may be shown, and its source.
-    pub(crate) fn ca_cert(&self) -> Option<(Option<&str>, &Source)> {
-        self.extra_ca.as_ref().map(|authority| (authority.name.as_deref(), &authority.source))
-    }
-
-    /// Host and port of the egress proxy, and its source.
-    pub(crate) fn proxy(&self) -> Option<(&str, &Source)> {
-        self.proxy.as_ref().map(|proxy| (&*proxy.host_and_port, &proxy.source))
-    }
-
-    /// A line for each setting with its source.
-    pub(crate) fn described(&self) -> Vec<String> {
-        let mut lines = vec![
-            format!("base URL {} ({})", self.shown_base_url, self.base_url_source),
-            format!("API key ({})", self.key_source),
-            format!("deadline {:?} ({})", self.timeout(), self.timeout_source),
-        ];
-        lines.extend(
-            self.ca_cert()
-                .map(|(name, source)| format!("authority {} ({source})", name.unwrap_or("in a file"))),
-        );
-        lines.extend(self.proxy().map(|(at, source)| format!("proxy {at} ({source})")));
-        lines
-    }
-
-    /// Warnings to show before money moves.
-    pub(crate) fn warnings(&self) -> &[String] {
-        &self.warnings
-    }
-
-    /// Reports all problems together.
-    fn from_sources(options: &ClientOptions, environment: Environment<'_>) -> Result<Self, Failure> {
         // A missing profile is reported alone, because everything that it sets would also seem to be missing.
-        let profile = profile::chosen(options, environment)?;
+        let profile = profile::chosen(options)?;
         let profile = profile.as_ref();
-        let extra_ca = authority(options, profile).transpose();
-        let proxy = Proxy::chosen(options, environment, profile);
-        let (base_url, key) =
-            (base_url(options, environment, profile), api_key(options, environment, profile));
+        let extra_ca = authority(options, profile);
+        let proxy = Proxy::chosen(options, profile);
+        let (base_url, key) = (base_url(options, profile), api_key(options, profile));
         match (base_url, key, extra_ca, proxy) {
             (
                 Ok((base_url, base_url_source)),
@@ -186,7 +79,7 @@ impl Settings {
                     warnings,
                     shown_base_url: mask(endpoint.base_url(), &[&key]).into_owned(),
                     endpoint,
-                    key: SecretKey::new(key),
+                    key: SecretKey(key),
                     base_url_source,
                     key_source,
                     timeout,
@@ -201,37 +94,101 @@ impl Settings {
             }
         }
     }
+
+    /// A client with these settings over a real network. Nothing is sent yet.
+    pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
+        let mut transport = HyperTransport::builder();
+        if let Some(authority) = &self.extra_ca {
+            transport = transport.root_certificates_pem(&authority.pem);
+        }
+        if let Some(proxy) = &self.proxy {
+            transport = transport.proxy(&*proxy.address);
+        }
+        let transport = transport.build().map_err(|error| {
+            let failure = Failure::configuration(
+                "HTTPS cannot be set up; nothing was sent: check the file of --ca-cert",
+            );
+            match &self.extra_ca {
+                Some(Authority { source: source @ Source::Profile(_), .. }) => {
+                    failure.hint(format!("ca_cert came from {source}"))
+                }
+                _ => failure,
+            }
+            .with_cause(&error)
+        })?;
+        Ok(self.client_over(transport))
+    }
+
+    /// The same over any transport.
+    pub(crate) fn client_over(&self, transport: impl Transport) -> ClientBuilder {
+        Client::builder(self.endpoint.clone(), transport, TokioTimer::new()).total_timeout(self.timeout)
+    }
+
+    pub(crate) fn base_url(&self) -> &str {
+        self.endpoint.base_url()
+    }
+
+    /// The text with the key and card numbers masked.
+    pub(crate) fn without_key(&self, text: &str) -> String {
+        mask(text, &[&self.key.0]).into_owned()
+    }
+
+    /// A shorter key would occur in other texts by chance.
+    pub(crate) fn is_key_in(&self, text: &str) -> bool {
+        self.key.0.len() >= 8 && text.contains(&**self.key.0)
+    }
+
+    /// The hint for a 404 that is not about the id.
+    pub(crate) fn path_hint(&self) -> String {
+        format!(
+            "check the base URL ({}), which must end in the service's path prefix, such as /api/v1/public",
+            self.base_url_source
+        )
+    }
+
+    /// The file of the additional authority, if it may be shown, and its source.
+    pub(crate) fn ca_cert(&self) -> Option<(Option<&str>, &Source)> {
+        self.extra_ca.as_ref().map(|authority| (authority.name.as_deref(), &authority.source))
+    }
+
+    /// Host and port of the egress proxy, and its source.
+    pub(crate) fn proxy(&self) -> Option<(&str, &Source)> {
+        self.proxy.as_ref().map(|proxy| (&*proxy.host_and_port, &proxy.source))
+    }
+
+    /// A line for each setting with its source.
+    pub(crate) fn described(&self) -> Vec<String> {
+        let mut lines = vec![
+            format!("base URL {} ({})", self.shown_base_url, self.base_url_source),
+            format!("API key ({})", self.key_source),
+            format!("deadline {:?} ({})", self.timeout, self.timeout_source),
+        ];
+        lines.extend(
+            self.ca_cert()
+                .map(|(name, source)| format!("authority {} ({source})", name.unwrap_or("in a file"))),
+        );
+        lines.extend(self.proxy().map(|(at, source)| format!("proxy {at} ({source})")));
+        lines
+    }
 }
 
-fn base_url(
-    options: &ClientOptions,
-    environment: Environment<'_>,
-    profile: Option<&Profile>,
-) -> Result<(String, Source), Failure> {
+fn base_url(options: &ClientOptions, profile: Option<&Profile>) -> Result<(String, Source), Failure> {
     let (base_url, source) = if let Some(url) = &options.base_url {
         (url.clone(), Source::Flag("--base-url"))
-    } else if let Some(url) = text_variable(BASE_URL, environment)? {
+    } else if let Some(url) = text_variable(BASE_URL)? {
         (url, Source::Variable(BASE_URL))
+    } else if let Some(profile) = profile
+        && let Some(url) = &profile.entries.base_url
+    {
+        (url.clone(), profile.source())
     } else {
-        match profile {
-            Some(Profile { base_url: Some(url), name, .. }) => (url.clone(), Source::Profile(name.clone())),
+        let advice = match profile {
             Some(Profile { name, .. }) => {
-                return Err(Failure::invalid(
-                    "configuration",
-                    format!(
-                        "no base URL is set; nothing was sent: give {name} a base_url, \
-                         or give --base-url or set PAYMENTS_BASE_URL"
-                    ),
-                ));
+                format!("give {name} a base_url, or give --base-url or set PAYMENTS_BASE_URL")
             }
-            None => {
-                return Err(Failure::invalid(
-                    "configuration",
-                    "no base URL is set; nothing was sent: choose a --profile, \
-                     give --base-url or set PAYMENTS_BASE_URL",
-                ));
-            }
-        }
+            None => "choose a --profile, give --base-url or set PAYMENTS_BASE_URL".to_owned(),
+        };
+        return Err(Failure::configuration(format!("no base URL is set; nothing was sent: {advice}")));
     };
     // With a placeholder key, so that a wrong address and a missing key are reported together.
     if let Err(error) = Endpoint::new(&base_url, ApiKey::new("any")?) {
@@ -241,34 +198,26 @@ fn base_url(
 }
 
 /// The validated key: from the option's file, else the variable, else the variable's file, else the profile.
-fn api_key(
-    options: &ClientOptions,
-    environment: Environment<'_>,
-    profile: Option<&Profile>,
-) -> Result<Key, Failure> {
+fn api_key(options: &ClientOptions, profile: Option<&Profile>) -> Result<Key, Failure> {
     let key = if let Some(path) = &options.api_key_file {
         key_file(path, path, KeySource::File(Source::Flag("--api-key-file")))?
-    } else if let Some(key) = text_variable(API_KEY, environment)? {
+    } else if let Some(key) = text_variable(API_KEY)? {
         Key::inline(Zeroizing::new(key), Source::Variable(API_KEY))
-    } else if let Some(path) = variable(API_KEY_FILE, environment).map(PathBuf::from) {
+    } else if let Some(path) = variable(API_KEY_FILE).map(PathBuf::from) {
         key_file(&path, &path, KeySource::File(Source::Variable(API_KEY_FILE)))?
+    } else if let Some(profile) = profile
+        && let Some(key) = &profile.entries.api_key
+    {
+        Key::inline(key.clone(), profile.source())
+    } else if let Some(profile) = profile
+        && let Some(path) = &profile.entries.api_key_file
+    {
+        key_file(&profile.folder.join(path), path, KeySource::File(profile.source()))?
     } else {
-        match profile {
-            Some(Profile { key: Some(ProfileKey::Key(key)), name, .. }) => {
-                Key::inline(key.clone(), Source::Profile(name.clone()))
-            }
-            Some(Profile { key: Some(ProfileKey::File(path)), name, folder, .. }) => {
-                let source = KeySource::File(Source::Profile(name.clone()));
-                key_file(&folder.join(path), path, source)?
-            }
-            Some(Profile { key: None, .. }) | None => {
-                return Err(Failure::invalid(
-                    "configuration",
-                    "no API key is set; nothing was sent: choose a --profile with one, \
-                     set PAYMENTS_API_KEY, or give --api-key-file or PAYMENTS_API_KEY_FILE",
-                ));
-            }
-        }
+        return Err(Failure::configuration(
+            "no API key is set; nothing was sent: choose a --profile with one, \
+             set PAYMENTS_API_KEY, or give --api-key-file or PAYMENTS_API_KEY_FILE",
+        ));
     };
     match ApiKey::new(&key.text) {
         Ok(_) => Ok(key),
@@ -299,7 +248,7 @@ fn key_file(path: &Path, written: &Path, source: KeySource) -> Result<Key, Failu
     };
     let refused = |why: &str| {
         let why = about_file(why);
-        Failure::invalid("configuration", format!("{why}; nothing was sent: {FIX_THE_FILE}"))
+        Failure::configuration(format!("{why}; nothing was sent: {FIX_THE_FILE}"))
     };
     let cannot_be_read = |error: io::Error| refused("cannot be read").with_cause(&error);
     let file = File::open(path).map_err(cannot_be_read)?;
@@ -323,56 +272,49 @@ fn without_final_newline(text: &str) -> &str {
     text.strip_suffix('\r').unwrap_or(text)
 }
 
-fn timeout(options: &ClientOptions, profile: Option<&Profile>) -> (Option<Duration>, Source) {
-    match (options.timeout, profile) {
-        (Some(timeout), _) => (Some(timeout), Source::Flag("--timeout")),
-        (None, Some(Profile { timeout: Some(timeout), name, .. })) => {
-            (Some(*timeout), Source::Profile(name.clone()))
-        }
-        (None, _) => (None, Source::Default),
+fn timeout(options: &ClientOptions, profile: Option<&Profile>) -> (Duration, Source) {
+    if let Some(timeout) = options.timeout {
+        (timeout, Source::Flag("--timeout"))
+    } else if let Some(profile) = profile
+        && let Some(timeout) = profile.entries.timeout
+    {
+        (timeout, profile.source())
+    } else {
+        (Deadlines::DEFAULT_TOTAL, Source::Default)
     }
 }
 
-fn authority(options: &ClientOptions, profile: Option<&Profile>) -> Option<Result<Authority, Failure>> {
-    match (&options.ca_cert, profile) {
-        (Some(path), _) => Some(certificate(path, Source::Flag("--ca-cert"))),
-        (None, Some(Profile { ca_cert: Some(path), folder, name, .. })) => {
-            Some(certificate(&folder.join(path), Source::Profile(name.clone())))
-        }
-        (None, _) => None,
-    }
-}
-
-fn certificate(path: &Path, source: Source) -> Result<Authority, Failure> {
-    let refused = |why: &str| {
-        let name = files::name_in_brackets(path);
-        let of = match &source {
-            Source::Profile(_) => format!("ca_cert in {source}"),
-            _ => source.to_string(),
-        };
-        Failure::invalid(
-            "configuration",
-            format!("the file of {of}{name} {why}; nothing was sent: {FIX_THE_FILE}"),
-        )
+fn authority(options: &ClientOptions, profile: Option<&Profile>) -> Result<Option<Authority>, Failure> {
+    let (path, source) = if let Some(path) = &options.ca_cert {
+        (path.clone(), Source::Flag("--ca-cert"))
+    } else if let Some(profile) = profile
+        && let Some(path) = &profile.entries.ca_cert
+    {
+        (profile.folder.join(path), profile.source())
+    } else {
+        return Ok(None);
     };
-    let bytes = files::read(path, LARGEST_CERTIFICATE_FILE)
+    let refused = |why: &str| {
+        let (of, name) = (source.of_setting("ca_cert"), files::name_in_brackets(&path));
+        Failure::configuration(format!("the file of {of}{name} {why}; nothing was sent: {FIX_THE_FILE}"))
+    };
+    let bytes = files::read(&path, LARGEST_CERTIFICATE_FILE)
         .map_err(|error| refused("cannot be read").with_cause(&error))?
         .ok_or_else(|| refused("is larger than 1 MiB"))?;
-    Ok(Authority { pem: bytes.to_vec(), name: files::shown_name(path), source })
+    Ok(Some(Authority { pem: bytes.to_vec(), name: files::shown_name(&path), source }))
 }
 
 /// Warns if a variable overrides the profile's address or key: a variable left over in the shell could turn a test charge
 /// into a real one.
 fn warnings(profile: Option<&Profile>, base_url: &Source, key: &KeySource) -> Vec<String> {
-    let Some(Profile { name, base_url: own_url, key: own_key, .. }) = profile else { return Vec::new() };
+    let Some(Profile { name, entries, .. }) = profile else { return Vec::new() };
     let mut warnings = Vec::new();
-    if let (Some(_), Source::Variable(variable)) = (own_url, base_url) {
+    if let (Some(_), Source::Variable(variable)) = (&entries.base_url, base_url) {
         warnings.push(format!("{variable} is set and overrides the base URL of {name}"));
     }
-    if let (
-        Some(_),
-        KeySource::Key(Source::Variable(variable)) | KeySource::File(Source::Variable(variable)),
-    ) = (own_key, key)
+    let has_key = entries.api_key.is_some() || entries.api_key_file.is_some();
+    if let KeySource::Key(Source::Variable(variable)) | KeySource::File(Source::Variable(variable)) = key
+        && has_key
     {
         warnings.push(format!("{variable} is set and overrides the key of {name}"));
     }

@@ -1,13 +1,12 @@
 //! Reports for people: the outcome first, then the facts, then what to do.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
+use std::iter;
 use std::time::SystemTime;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use payments_model::unversioned::RequestMembers;
 
-use crate::dry_run::DryRun;
+use crate::dry_run::RedactedRequest;
 use crate::failure::{self, FailedOutcome, Failure, Purpose};
 use crate::report::{Effect, IntentNote, Processed};
 use crate::style::{Style, Tone, for_terminal};
@@ -33,27 +32,26 @@ pub(crate) fn processed(processed: &Processed, style: Style) -> String {
     }
     let key = processed.note.as_ref().and_then(|note| note.key.as_ref());
     let key = key.map(|key| ("key", key.as_str().to_owned()));
-    match serde_json::from_str::<Members>(processed.data.get()) {
-        Ok(Members(members)) => {
-            let rows = members.iter().map(|(name, value)| (&**name, readable(value)));
+    let data = processed.data.get();
+    match RequestMembers::read(data.as_bytes()) {
+        Ok(members) => {
+            let rows = members.iter().map(|(name, value)| (name, readable(value)));
             write_rows(&mut text, rows.chain(key));
         }
-        Err(_) => {
-            write_rows(&mut text, [("data", processed.data.get().to_owned())].into_iter().chain(key));
-        }
+        Err(_) => write_rows(&mut text, iter::once(("data", data.to_owned())).chain(key)),
     }
     text
 }
 
 /// The text of a request that was not sent.
-pub(crate) fn dry_run(request: &DryRun, style: Style) -> String {
-    let DryRun { method, url, headers, body } = request;
+pub(crate) fn dry_run(request: &RedactedRequest, style: Style) -> String {
+    let RedactedRequest { method, url, headers, body } = request;
     let heading = style.paint(Tone::Heading, "DRY RUN, nothing was sent");
     let mut text = format!("{heading}\n  {} {}\n", for_terminal(method), for_terminal(url));
     write_rows(&mut text, headers.0.iter().map(|(name, value)| (&**name, value.clone())));
     if let Some(fields) = body {
         text.push('\n');
-        write_rows(&mut text, fields.0.iter().map(|(name, value)| (&**name, readable(value))));
+        write_rows(&mut text, fields.0.iter().map(|(name, value)| (&**name, readable(value.get()))));
     }
     text
 }
@@ -103,59 +101,51 @@ pub(crate) fn failed(failure: &Failure, style: Style) -> String {
 
 /// What happened and what to do, in one line.
 fn heading(failure: &Failure) -> (Tone, String) {
+    use FailedOutcome::{Invalid, NotProcessed, Rejected, Unknown};
+    use Purpose::{FindCustomer, FindTransaction, KeepJournal, MoveMoney};
+
     let is_recorded = failure.advice.note.as_ref().is_some_and(|note| note.is_recorded);
-    let (tone, heading) = match (failure.outcome, failure.advice.purpose) {
-        (FailedOutcome::Invalid, Purpose::KeepJournal) => (Tone::Error, "INVALID, nothing was changed"),
-        (FailedOutcome::NotProcessed, Purpose::KeepJournal) if failure.advice.is_partly_done => {
-            (Tone::Error, "PARTLY DONE, it is safe to run it again")
+    let tone = match (failure.outcome, failure.advice.purpose) {
+        (Unknown, _) | (NotProcessed | Rejected, FindTransaction) | (NotProcessed, FindCustomer) => {
+            Tone::Warning
         }
-        (FailedOutcome::NotProcessed, Purpose::KeepJournal) => {
-            (Tone::Error, "NOT DONE, it is safe to run it again")
+        _ => Tone::Error,
+    };
+    let heading = match (failure.outcome, failure.advice.purpose, &*failure.kind) {
+        (Invalid, KeepJournal, _) => "INVALID, nothing was changed",
+        (NotProcessed, KeepJournal, _) if failure.advice.is_partly_done => {
+            "PARTLY DONE, it is safe to run it again"
         }
+        (NotProcessed, KeepJournal, _) => "NOT DONE, it is safe to run it again",
         // Without the journal it is not known whether an earlier call has sent the key.
-        (FailedOutcome::Invalid, _) if *failure.kind == *"journal" => {
-            (Tone::Error, "JOURNAL REFUSED, nothing was sent now")
+        (Invalid, _, "journal") => "JOURNAL REFUSED, nothing was sent now",
+        (NotProcessed, MoveMoney, "journal") => "NOT SENT NOW, it is safe to run the same command again",
+        (Invalid, _, _) => "INVALID, nothing was sent",
+        (Rejected, MoveMoney, _) if is_recorded => "REJECTED EARLIER, nothing was sent now",
+        (Unknown, _, "in_progress") => {
+            "IN PROGRESS elsewhere, nothing was sent now: check the journal again later"
         }
-        (FailedOutcome::NotProcessed, Purpose::MoveMoney) if *failure.kind == *"journal" => {
-            (Tone::Error, "NOT SENT NOW, it is safe to run the same command again")
+        (Unknown, _, "journal") => {
+            "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same key"
         }
-        (FailedOutcome::Invalid, _) => (Tone::Error, "INVALID, nothing was sent"),
-        (FailedOutcome::Rejected, Purpose::MoveMoney) if is_recorded => {
-            (Tone::Error, "REJECTED EARLIER, nothing was sent now")
+        (Unknown, _, "key_reused") => {
+            "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way"
         }
-        (FailedOutcome::Unknown, _) if *failure.kind == *"in_progress" => {
-            (Tone::Warning, "IN PROGRESS elsewhere, nothing was sent now: check the journal again later")
+        (NotProcessed, MoveMoney, _) => "NOT PROCESSED, it is safe to run it again",
+        (NotProcessed, FindTransaction, _) => {
+            "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again"
         }
-        (FailedOutcome::Unknown, _) if *failure.kind == *"journal" => (
-            Tone::Warning,
-            "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same key",
-        ),
-        (FailedOutcome::Unknown, _) if *failure.kind == *"key_reused" => {
-            (Tone::Warning, "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way")
-        }
-        (FailedOutcome::NotProcessed, Purpose::MoveMoney) => {
-            (Tone::Error, "NOT PROCESSED, it is safe to run it again")
-        }
-        (FailedOutcome::NotProcessed, Purpose::FindTransaction) => {
-            (Tone::Warning, "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again")
-        }
-        (FailedOutcome::NotProcessed, Purpose::FindCustomer) => {
-            (Tone::Warning, "NOT LOOKED UP, it is safe to run it again")
-        }
-        (FailedOutcome::Rejected, Purpose::MoveMoney) => (Tone::Error, "REJECTED"),
+        (NotProcessed, FindCustomer, _) => "NOT LOOKED UP, it is safe to run it again",
+        (Rejected, MoveMoney, _) => "REJECTED",
         // A proxy's 404 has another kind, because it says nothing about the service's records.
         // A payment that is still in flight cannot be found yet.
-        (FailedOutcome::Rejected, Purpose::FindTransaction) if *failure.kind == *"not_found" => {
-            (Tone::Warning, "NOT FOUND, which does not prove that nothing was or will be charged")
+        (Rejected, FindTransaction, "not_found") => {
+            "NOT FOUND, which does not prove that nothing was or will be charged"
         }
-        (FailedOutcome::Rejected, _) if *failure.kind == *"not_found" => (Tone::Error, "NOT FOUND"),
-        (FailedOutcome::Rejected, Purpose::FindTransaction) => {
-            (Tone::Warning, "LOOKUP REJECTED, which says nothing about the payment")
-        }
-        (FailedOutcome::Rejected, Purpose::FindCustomer | Purpose::KeepJournal) => {
-            (Tone::Error, "LOOKUP REJECTED")
-        }
-        (FailedOutcome::Unknown, _) => {
+        (Rejected, _, "not_found") => "NOT FOUND",
+        (Rejected, FindTransaction, _) => "LOOKUP REJECTED, which says nothing about the payment",
+        (Rejected, FindCustomer | KeepJournal, _) => "LOOKUP REJECTED",
+        (Unknown, _, _) => {
             let next_step = match (&failure.advice.to_look_up, failure.advice.search_by) {
                 (Some(_), _) => "look it up".to_owned(),
                 (None, Some(search_by)) => failure::after_unknown(None, search_by),
@@ -167,7 +157,7 @@ fn heading(failure: &Failure) -> (Tone, String) {
                     format!("OUTCOME UNKNOWN, do not pay it another way: {next_step}, then resolve the key")
                 }
             };
-            return (Tone::Warning, heading);
+            return (tone, heading);
         }
     };
     (tone, heading.to_owned())
@@ -188,7 +178,7 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
     if let Some(sent) = &failure.sent {
         facts.extend(sent.amount.map(|amount| ("amount", amount.to_string())));
         facts.extend(sent.reference.iter().map(|reference| ("reference", reference.clone())));
-        facts.push(("sent at", sent.timestamp()));
+        facts.push(("sent at", timestamp(sent.at)));
     }
     facts.extend(failure.advice.to_look_up.iter().map(|id| ("look it up", failure::look_up(id))));
     facts.extend(failure.advice.hints.iter().map(|hint| ("hint", hint.clone())));
@@ -206,35 +196,13 @@ pub(crate) fn write_rows<'a>(text: &mut String, rows: impl IntoIterator<Item = (
 }
 
 /// A string without its quotes; anything else, such as an amount, exactly as sent.
-fn readable(value: &RawValue) -> String {
-    serde_json::from_str::<String>(value.get()).unwrap_or_else(|_| value.get().to_owned())
+fn readable(value: &str) -> String {
+    serde_json::from_str(value).unwrap_or_else(|_| value.to_owned())
 }
 
-/// An object's members in their order, each value as sent.
-struct Members(Vec<(String, Box<RawValue>)>);
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Members;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-
-        deserializer.deserialize_map(InOrder)
-    }
+/// `1 row`, `2 rows`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The time in UTC as RFC 3339, with milliseconds.

@@ -48,13 +48,7 @@ fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     let purpose = reached.purpose();
     let nothing_done = purpose.nothing_done();
     let what = match (error.kind(), &name) {
-        (ErrorKind::UnknownArgument, Some(name)) if name == "--api-key" => {
-            return Failure::invalid(
-                "usage",
-                format!("{KEY_AS_ARGUMENT}; {nothing_done}: see {}", reached.help()),
-            )
-            .for_purpose(purpose);
-        }
+        (ErrorKind::UnknownArgument, Some(name)) if name == "--api-key" => KEY_AS_ARGUMENT.to_owned(),
         (ErrorKind::UnknownArgument, Some(name)) => format!("the option {name} does not exist here"),
         (ErrorKind::UnknownArgument, None) => "there is an unexpected argument".to_owned(),
         (ErrorKind::InvalidSubcommand, _) => {
@@ -82,6 +76,7 @@ fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     let suggestion = list(error, ContextKind::SuggestedArg)
         .or_else(|| list(error, ContextKind::SuggestedSubcommand))
         .or_else(|| forgets_the_file_flag(error, name.as_deref()).then(|| "--file FILE".to_owned()));
+    let suggestion = suggestion.filter(|_| what != KEY_AS_ARGUMENT);
     let hint = suggestion.map(|suggestion| format!("; did you mean {suggestion}?")).unwrap_or_default();
     Failure::invalid("usage", format!("{what}{hint}; {nothing_done}: see {}", reached.help()))
         .for_purpose(purpose)
@@ -147,11 +142,7 @@ impl Reached {
 
 /// The argument that the error is about, if its name cannot be a secret.
 fn name(error: &clap::Error) -> Option<String> {
-    let name = match error.get(ContextKind::InvalidArg)? {
-        ContextValue::String(name) => name.clone(),
-        ContextValue::Strings(names) => names.join(", "),
-        _ => return None,
-    };
+    let name = list(error, ContextKind::InvalidArg)?;
     let is_declared = error.kind() != ErrorKind::UnknownArgument;
     (is_declared || is_option_name(&name)).then_some(name)
 }

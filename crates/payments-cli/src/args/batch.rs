@@ -38,7 +38,7 @@ pub(crate) struct BatchArguments {
 
     /// Maximum rate of new charges, evenly spaced, such as 50/s or 600/m
     #[arg(long, value_name = "N/s", value_parser = rate)]
-    pub(crate) rate: Option<Rate>,
+    pub(crate) rate: Option<Duration>,
 
     /// File to append each result to, as JSON Lines, or as CSV if its name ends in .csv
     #[arg(long, value_name = "FILE")]
@@ -56,22 +56,8 @@ pub(crate) struct BatchArguments {
 /// The number of connections that the transport keeps.
 const MOST_IN_FLIGHT: i64 = 512;
 
-/// A maximum number of new charges per unit of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rate {
-    count: NonZeroU32,
-    per: Duration,
-}
-
-impl Rate {
-    /// The time between the starts of two charges.
-    pub(crate) fn interval(self) -> Duration {
-        self.per / self.count.get()
-    }
-}
-
-/// `N/s`, `N/m` or `N/h`. The error is the rule that the text breaks.
-fn rate(text: &str) -> Result<Rate, &'static str> {
+/// The time between the starts of two charges at `N/s`, `N/m` or `N/h`. The error is the rule that the text breaks.
+fn rate(text: &str) -> Result<Duration, &'static str> {
     const RULE: &str = "must be a whole number from 1 to 100000 per s, m or h, such as 50/s";
     let (count, unit) = text.split_once('/').ok_or(RULE)?;
     let per = match unit {
@@ -81,19 +67,14 @@ fn rate(text: &str) -> Result<Rate, &'static str> {
         _ => return Err(RULE),
     };
     match count.parse::<NonZeroU32>() {
-        Ok(number) if number.get() <= 100_000 && !count.starts_with('+') => Ok(Rate { count: number, per }),
+        Ok(number) if number.get() <= 100_000 && !count.starts_with('+') => Ok(per / number.get()),
         _ => Err(RULE),
     }
 }
 
 /// At most a day, in seconds. The error is the rule that the text breaks.
 fn patience(text: &str) -> Result<Duration, &'static str> {
-    const RULE: &str = "must be a number of seconds from 0 to 86400";
-    let seconds: f64 = text.parse().map_err(|_| RULE)?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(patience) if patience <= Duration::from_hours(24) => Ok(patience),
-        _ => Err(RULE),
-    }
+    super::up_to_a_day(text).ok_or("must be a number of seconds from 0 to 86400")
 }
 
 #[cfg(test)]
@@ -102,9 +83,9 @@ mod tests {
 
     #[test]
     fn rate_is_a_count_per_second_minute_or_hour() {
-        assert_eq!(rate("50/s").map(Rate::interval), Ok(Duration::from_millis(20)));
-        assert_eq!(rate("600/m").map(Rate::interval), Ok(Duration::from_millis(100)));
-        assert_eq!(rate("1/h").map(Rate::interval), Ok(Duration::from_hours(1)));
+        assert_eq!(rate("50/s"), Ok(Duration::from_millis(20)));
+        assert_eq!(rate("600/m"), Ok(Duration::from_millis(100)));
+        assert_eq!(rate("1/h"), Ok(Duration::from_hours(1)));
         for bad in ["", "50", "0/s", "-1/s", "+1/s", "1.5/s", "1/d", "/s", "1/", "100001/s", "1 /s"] {
             assert!(rate(bad).is_err(), "{bad}");
         }

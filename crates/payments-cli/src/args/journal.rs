@@ -50,7 +50,11 @@ pub(crate) enum JournalCommand {
 
     /// Show one intent
     #[command(after_long_help = end(help!("read_codes"), "payments journal show invoice-17 --journal billing.db"), args = hidden_settings())]
-    Show(IntentToShow),
+    Show {
+        /// The intent's key
+        #[arg(value_name = "KEY", value_parser = key)]
+        key: IntentKey,
+    },
 
     /// Print all or selected intents, for a spreadsheet or a program
     #[command(long_about = help!("export"), after_long_help = end(help!("read_codes"), "payments journal export --journal billing.db --format csv"), args = hidden_settings())]
@@ -66,7 +70,11 @@ pub(crate) enum JournalCommand {
 
     /// Remove intents that ended long ago
     #[command(long_about = help!("purge"), after_long_help = end(help!("write_codes"), "payments journal purge --journal billing.db --older-than 90d"), args = hidden_settings())]
-    Purge(PurgeArguments),
+    Purge {
+        /// Remove intents that ended longer ago than this, such as 90d; at least 24h
+        #[arg(long, value_name = "AGE", value_parser = age)]
+        older_than: Age,
+    },
 }
 
 #[derive(Args)]
@@ -96,13 +104,6 @@ impl States {
     pub(crate) fn asked(&self) -> &[StateName] {
         if self.states.is_empty() { StateName::ALL } else { &self.states }
     }
-}
-
-#[derive(Args)]
-pub(crate) struct IntentToShow {
-    /// The intent's key
-    #[arg(value_name = "KEY", value_parser = key)]
-    pub(crate) key: IntentKey,
 }
 
 #[derive(Args)]
@@ -188,13 +189,6 @@ pub(crate) struct RetryArguments {
     /// Only the intent with this key
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
-}
-
-#[derive(Args)]
-pub(crate) struct PurgeArguments {
-    /// Remove intents that ended longer ago than this, such as 90d; at least 24h
-    #[arg(long, value_name = "AGE", value_parser = age)]
-    pub(crate) older_than: Age,
 }
 
 /// The minimum age of an intent to purge.

@@ -11,6 +11,7 @@ use crate::exit_code::ExitCode;
 use crate::report::exact;
 use crate::row_file::Role;
 use crate::style::{Style, Tone, for_terminal};
+use crate::text::counted;
 
 /// A problem with one row. It never holds the row's text, because any cell may contain a token or a card number. A key that
 /// is in the journal contains neither.
@@ -113,15 +114,10 @@ impl Problems {
         self.kept.truncate(MOST_KEPT);
     }
 
-    #[allow(clippy::unused_self, reason = "the same signature as every other report")]
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        ExitCode::Invalid
-    }
-
     /// The report for people.
     pub(crate) fn lines(&self, style: Style) -> String {
         let heading = style.paint(Tone::Error, &format!("INVALID, {}", self.role.nothing_done()));
-        let code = style.paint(Tone::Dim, &format!("(exit code {})", self.exit_code().number()));
+        let code = style.paint(Tone::Dim, &format!("(exit code {})", ExitCode::Invalid.number()));
         let mut text = format!("{heading} {code}\n  {}\n", for_terminal(&self.message()));
         for Problem { line, key, field, rule, recorded: _ } in self.kept.iter().take(MOST_SHOWN) {
             let article = if ["row", "header", "file"].contains(&&**field) { "the " } else { "" };
@@ -140,8 +136,7 @@ impl Problems {
 
     fn message(&self) -> String {
         let file = self.file.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
-        let problems =
-            if self.count == 1 { "1 problem".to_owned() } else { format!("{} problems", self.count) };
+        let problems = counted(self.count, "problem");
         format!("the file{file} has {problems}; {}: fix it, then run it again", self.role.nothing_done())
     }
 }

@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 use super::Stop;
 use crate::exit_code::ExitCode;
 use crate::style::{Style, Tone, for_terminal};
+use crate::text::counted;
 
 /// The result of a run. Every row of the file is counted in exactly one place, with its amount.
 #[derive(Clone, Debug, Default)]
@@ -53,29 +54,10 @@ pub(crate) struct Earlier {
     pub(crate) unknown: Tally,
 }
 
-impl Earlier {
-    fn all(&self) -> Tally {
-        let Self { processed, rejected, unknown } = *self;
-        processed.plus(rejected).plus(unknown)
-    }
-}
-
 impl Tallies {
     /// Rows that were not started in this run, but could be.
     pub(crate) fn not_started(&self) -> Tally {
-        let Self {
-            total,
-            earlier,
-            processed,
-            rejected,
-            unknown,
-            in_progress,
-            not_processed,
-            rejected_by_status: _,
-        } = *self;
-        let counted =
-            earlier.all().plus(processed).plus(rejected).plus(unknown).plus(in_progress).plus(not_processed);
-        total.minus(counted)
+        self.counted().into_iter().fold(self.total, |left, (_, _, tally)| left.minus(tally))
     }
 
     fn all_unknown(&self) -> Tally {
@@ -88,7 +70,12 @@ impl Tallies {
     }
 
     /// Each tally with its JSON name and its label for people.
-    fn named(&self) -> [(&'static str, &'static str, Tally); 9] {
+    fn named(&self) -> impl Iterator<Item = (&'static str, &'static str, Tally)> {
+        self.counted().into_iter().chain([("not_started", "not started", self.not_started())])
+    }
+
+    /// The same without the rows that were not started.
+    fn counted(&self) -> [(&'static str, &'static str, Tally); 8] {
         let Self {
             total: _,
             earlier,
@@ -108,7 +95,6 @@ impl Tallies {
             ("unknown_earlier", "OUTCOME UNKNOWN earlier", earlier.unknown),
             ("in_progress", "in progress elsewhere", in_progress),
             ("not_processed", "not processed", not_processed),
-            ("not_started", "not started", self.not_started()),
         ]
     }
 }
@@ -214,8 +200,7 @@ impl Summary {
     fn unknown_heading(&self) -> String {
         let not_recorded = match self.not_recorded.count {
             0 => String::new(),
-            1 => "1 outcome NOT RECORDED in the journal: keep this list".to_owned(),
-            count => format!("{count} outcomes NOT RECORDED in the journal: keep this list"),
+            count => format!("{} NOT RECORDED in the journal: keep this list", counted(count, "outcome")),
         };
         let unknown = match self.tallies.all_unknown().count {
             0 => return not_recorded,
@@ -231,7 +216,6 @@ impl Summary {
         let tallies = &self.tallies;
         let mut rows: Vec<_> = tallies
             .named()
-            .into_iter()
             .filter(|(_, _, tally)| tally.count > 0)
             .map(|(name, label, tally)| match name {
                 "not_started" if self.is_dry_run => ("would be sent", tally),
@@ -297,7 +281,7 @@ impl Serialize for Summary {
         struct Document<'a> {
             outcome: &'static str,
             stopped: Option<StopObject>,
-            rows: TalliesObject<'a>,
+            rows: &'a Tallies,
             rejected_by_status: &'a RejectedByStatus,
             not_recorded: Tally,
             unresolved: &'a [UnresolvedRow],
@@ -316,7 +300,7 @@ impl Serialize for Summary {
         Document {
             outcome: self.outcome(),
             stopped,
-            rows: TalliesObject(&self.tallies),
+            rows: &self.tallies,
             rejected_by_status: &self.tallies.rejected_by_status,
             not_recorded: self.not_recorded,
             unresolved: &self.unresolved,
@@ -327,21 +311,20 @@ impl Serialize for Summary {
     }
 }
 
-struct TalliesObject<'a>(&'a Tallies);
-
-impl Serialize for TalliesObject<'_> {
+impl Serialize for Tallies {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rows = self.0.named().into_iter().map(|(name, _, tally)| (name, tally));
-        serializer.collect_map(rows.chain([("total", self.0.total)]))
+        let rows = self.named().map(|(name, _, tally)| (name, tally));
+        serializer.collect_map(rows.chain([("total", self.total)]))
     }
 }
 
 /// A number of rows and the sum of their amounts.
 ///
 /// The sum is exact: a request has at most two decimals, and a file whose sum would not fit in 64 bits of cents is refused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Tally {
     pub(crate) count: u64,
+    #[serde(rename = "sum", serialize_with = "cents_as_amount")]
     cents: i64,
 }
 
@@ -371,17 +354,9 @@ impl Tally {
     }
 }
 
-impl Serialize for Tally {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Object {
-            count: u64,
-            #[serde(serialize_with = "as_number")]
-            sum: Amount,
-        }
-
-        Object { count: self.count, sum: self.sum() }.serialize(serializer)
-    }
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a field by reference")]
+fn cents_as_amount<S: Serializer>(cents: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+    as_number(&Amount::from_cents(*cents), serializer)
 }
 
 /// Rejected rows whose HTTP status is about the caller and not about the payment: 401, 403 and 429. A person may allow
@@ -411,8 +386,7 @@ impl RejectedByStatus {
         }
         let mut lines = vec!["rejected for a reason other than the payment itself:".to_owned()];
         lines.extend(self.each().map(|(status, tally)| {
-            let rows = if tally.count == 1 { "1 row".to_owned() } else { format!("{} rows", tally.count) };
-            format!("  HTTP {status}: {rows}, {}", tally.sum())
+            format!("  HTTP {status}: {}, {}", counted(tally.count, "row"), tally.sum())
         }));
         let statuses = statuses.join(",");
         lines.push(format!(

@@ -16,15 +16,15 @@ use tokio::runtime::{self, Handle};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{Instant, timeout};
 
-use self::inspection::{Inspected, Refusal, inspect};
+use self::inspection::{Inspected, inspect};
 use self::progress::Progress;
 use self::results::Results;
 use self::rows::Row;
 use self::run::{LiveService, Run};
 use self::throttle::Throttle;
 use crate::args::GlobalOptions;
-use crate::args::batch::{BatchArguments, Rate};
-use crate::batch_report::{Stop, Summary};
+use crate::args::batch::BatchArguments;
+use crate::batch_report::{Problems, Stop, Summary};
 use crate::call::{self, Prepared};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
@@ -63,14 +63,10 @@ async fn end(
     let (is_dry_run, is_verbose) = (options.client.dry_run, options.client.verbose);
     output.warn(&place.warnings());
     let path = arguments.file.clone();
-    let prepared = Prepared::new(
-        options.client,
-        output,
-        |client, _| client,
-        move || RowFile::open(&path, Role::BillingRun),
-    )
-    .await?;
-    let Prepared { settings, client, call: file, mut interrupt } = prepared;
+    let read = move || RowFile::open(&path, Role::BillingRun);
+    let Prepared { settings, client, call: file, mut interrupt } =
+        Prepared::new(options.client, output, read).await?;
+    let client = client.build();
     if is_verbose {
         Trace::to_stderr().journal(place);
     }
@@ -88,11 +84,9 @@ async fn end(
         let client = client.clone();
         move |key: &str| client.is_api_key_in(key)
     };
-    let inspected = inspected(file, known, is_secret, &mut interrupt).await?;
-    let (file, inspected) = match inspected {
+    let (file, inspected) = match inspected(file, known, is_secret, &mut interrupt).await? {
         Ok(inspected) => inspected,
-        Err(Refusal::Problems(problems)) => return Ok(Report::InvalidFile(Box::new(problems))),
-        Err(Refusal::Failure(failure)) => return Err(*failure),
+        Err(problems) => return Ok(Report::InvalidFile(Box::new(problems))),
     };
     let (tallies, unresolved) = (inspected.tallies, inspected.unresolved.clone());
     let summary = Summary { tallies, unresolved, is_dry_run, ..Summary::default() };
@@ -119,7 +113,7 @@ async fn end(
     let run = Run {
         service: service.clone(),
         rows: inspected.feed(file),
-        throttle: Throttle::new(concurrency, arguments.rate.map(Rate::interval), arguments.patience),
+        throttle: Throttle::new(concurrency, arguments.rate, arguments.patience),
         max_rejected: arguments.max_rejected,
         results,
         progress: Progress::begin(&summary.tallies, Instant::now()),
@@ -158,19 +152,22 @@ async fn inspected(
     known: Option<Journal>,
     is_secret: impl Fn(&str) -> bool + Send + 'static,
     interrupt: &mut Interrupt,
-) -> Result<Result<(RowFile, Inspected), Refusal>, Failure> {
+) -> Result<Result<(RowFile, Inspected), Problems>, Failure> {
     let runtime = Handle::current();
-    let inspecting = spawn_blocking(move || match known {
-        None => inspect(&mut file, &is_secret, None).map(|inspected| (file, inspected)),
-        Some(journal) => {
-            let mut look_up = |rows: &[Row]| runtime.block_on(look_up(&journal, rows));
-            inspect(&mut file, &is_secret, Some(&mut look_up)).map(|inspected| (file, inspected))
-        }
+    let inspecting = spawn_blocking(move || {
+        let inspected = match known {
+            None => inspect(&mut file, &is_secret, None),
+            Some(journal) => {
+                let mut look_up = |rows: &[Row]| runtime.block_on(look_up(&journal, rows));
+                inspect(&mut file, &is_secret, Some(&mut look_up))
+            }
+        }?;
+        Ok(inspected.map(|inspected| (file, inspected)))
     });
     tokio::select! {
         biased;
         inspected = inspecting => {
-            inspected.map_err(|_| Failure::not_processed("internal", "internal error; nothing was sent"))
+            inspected.map_err(|_| Failure::not_processed("internal", "internal error; nothing was sent"))?
         }
         signal = interrupt.arrived() => Err(call::before_sending(signal)),
     }

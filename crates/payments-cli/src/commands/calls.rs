@@ -1,7 +1,6 @@
 //! The service's operations as calls of this command.
 
 use payments_core::{Client, Error, LookupError, Operation, Success, VoidReceipt};
-use payments_journal::{IntentKey, JournaledClient};
 use payments_model::{
     Amount, CustomerId, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
     TransactionRequest, Void,
@@ -51,21 +50,17 @@ impl Call for TransactionRequest {
 }
 
 impl Charge for TransactionRequest {
-    async fn send_with(
-        &self,
-        client: &JournaledClient,
-        key: &IntentKey,
-        attempt: Attempt,
-    ) -> Result<Processed, payments_journal::Error> {
-        let journaled = match (self, attempt) {
-            (Self::Card(payment), Attempt::Only) => client.process_card(key, payment).await,
-            (Self::Card(payment), Attempt::AfterRejection) => {
+    async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
+        let Attempt { client, key, is_after_rejection } = *attempt;
+        let journaled = match self {
+            Self::Card(payment) if is_after_rejection => {
                 client.after_rejection(key).process_card(payment).await
             }
-            (Self::Ach(payment), Attempt::Only) => client.process_ach(key, payment).await,
-            (Self::Ach(payment), Attempt::AfterRejection) => {
+            Self::Card(payment) => client.process_card(key, payment).await,
+            Self::Ach(payment) if is_after_rejection => {
                 client.after_rejection(key).process_ach(payment).await
             }
+            Self::Ach(payment) => client.process_ach(key, payment).await,
         }?;
         Ok(Processed::journaled(journaled, key, of_record))
     }
@@ -94,16 +89,13 @@ impl Call for TokenTransaction {
 }
 
 impl Charge for TokenTransaction {
-    async fn send_with(
-        &self,
-        client: &JournaledClient,
-        key: &IntentKey,
-        attempt: Attempt,
-    ) -> Result<Processed, payments_journal::Error> {
-        let journaled = match attempt {
-            Attempt::Only => client.process_token(key, self).await,
-            Attempt::AfterRejection => client.after_rejection(key).process_token(self).await,
-        }?;
+    async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
+        let Attempt { client, key, is_after_rejection } = *attempt;
+        let journaled = if is_after_rejection {
+            client.after_rejection(key).process_token(self).await?
+        } else {
+            client.process_token(key, self).await?
+        };
         Ok(Processed::journaled(journaled, key, of_receipt))
     }
 }
@@ -127,16 +119,13 @@ impl Call for Void {
 }
 
 impl Charge for Void {
-    async fn send_with(
-        &self,
-        client: &JournaledClient,
-        key: &IntentKey,
-        attempt: Attempt,
-    ) -> Result<Processed, payments_journal::Error> {
-        let journaled = match attempt {
-            Attempt::Only => client.void(key, self).await,
-            Attempt::AfterRejection => client.after_rejection(key).void(self).await,
-        }?;
+    async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
+        let Attempt { client, key, is_after_rejection } = *attempt;
+        let journaled = if is_after_rejection {
+            client.after_rejection(key).void(self).await?
+        } else {
+            client.void(key, self).await?
+        };
         Ok(Processed::journaled(journaled, key, of_void))
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use http::Uri;
 use http::uri::Scheme;
-use payments_core::{Client, ClientBuilder, Deadlines, Delivery, LookupError, Success, TransportErrorKind};
+use payments_core::{Client, Deadlines, Delivery, LookupError, Success, TransportErrorKind};
 use payments_model::{TransactionId, TransactionRecord};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -21,7 +21,7 @@ use crate::call::{self, Prepared};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
 use crate::output::{self, Output};
-use crate::report::{FailedDocument, Report};
+use crate::report::Report;
 use crate::settings::Settings;
 use crate::style::{Style, Tone, for_terminal};
 
@@ -36,14 +36,14 @@ pub(super) fn run(options: GlobalOptions) -> ExitCode {
 }
 
 async fn check(options: GlobalOptions, output: Output) -> CheckReport {
-    let configure = |client: ClientBuilder, settings: &Settings| {
-        client.connect_timeout(connect_timeout(settings.timeout())).lookup_retries(0)
-    };
-    let prepared = Prepared::new(options.client, output, configure, unknown_id).await;
+    let prepared = Prepared::new(options.client, output, unknown_id).await;
     let Prepared { settings, client, call: id, mut interrupt } = match prepared {
         Ok(prepared) => prepared,
         Err(failure) => return CheckReport::without_settings(failure),
     };
+    // At most half of the time, so that enough is left to find out what was slow.
+    let connect_timeout = Deadlines::DEFAULT_CONNECT.min(settings.timeout / 2);
+    let client = client.connect_timeout(connect_timeout).lookup_retries(0).build();
     let uri: Uri = settings.base_url().parse().expect("it is the address of an endpoint");
     let findings = Findings { uri: &uri, settings: &settings };
     let unfinished = |failure| FailedStep { at: StepName::Key, earlier_steps_passed: false, failure };
@@ -52,10 +52,9 @@ async fn check(options: GlobalOptions, output: Output) -> CheckReport {
         failed = call::catch_panic(examine(&client, &id, &findings)) => failed.unwrap_or_else(|| {
             Some(unfinished(Failure::not_processed("internal", "internal error; a lookup moves no money")))
         }),
-        signal = interrupt.arrived() => Some(unfinished(Failure::not_processed(
-            "interrupted",
-            format!("interrupted by {signal}; a check moves no money: it is safe to run it again"),
-        ))),
+        signal = interrupt.arrived() => {
+            Some(unfinished(call::interrupted(signal, "; a check moves no money: it is safe to run it again")))
+        }
     };
     CheckReport::new(Some(&findings), failed)
 }
@@ -66,7 +65,7 @@ async fn examine(client: &Client, id: &TransactionId, findings: &Findings<'_>) -
     let result = client.transaction(id).await;
     // A direct connection to the service says nothing about the way through a proxy.
     let probe = if settings.proxy().is_none() && ended_while_connecting(&result) {
-        Some(Probe::of(uri, settings.timeout() / 2).await)
+        Some(Probe::of(uri, settings.timeout / 2).await)
     } else {
         None
     };
@@ -79,11 +78,6 @@ fn ended_while_connecting(result: &Result<Success<TransactionRecord>, LookupErro
     error.transport_error().is_some_and(|error| {
         error.kind() == TransportErrorKind::Timeout && error.delivery() == Delivery::NotProcessed
     })
-}
-
-/// At most half of the time, so that enough is left to find out what was slow.
-fn connect_timeout(total: Duration) -> Duration {
-    Deadlines::DEFAULT_CONNECT.min(total / 2)
 }
 
 /// An id that the service, which generates its ids, never generates.
@@ -216,25 +210,21 @@ impl Serialize for CheckReport {
         }
 
         #[derive(Serialize)]
-        struct Passed {
-            outcome: &'static str,
-            http_status: u16,
-        }
-
-        #[derive(Serialize)]
         struct Document<'a> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            outcome: Option<&'static str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            http_status: Option<u16>,
             #[serde(flatten)]
-            passed: Option<Passed>,
-            #[serde(flatten)]
-            failed: Option<FailedDocument<'a>>,
+            failed: Option<&'a Failure>,
             data: Data<'a>,
         }
 
         let data = Data { settings: self.settings.as_ref(), steps: &self.steps };
+        let failed = self.failure.as_ref();
         // The only response that shows that the key is valid.
-        let passed = self.failure.is_none().then_some(Passed { outcome: "processed", http_status: 404 });
-        let document = Document { passed, failed: self.failure.as_ref().map(FailedDocument::of), data };
-        document.serialize(serializer)
+        let (outcome, http_status) = failed.is_none().then_some(("processed", 404)).unzip();
+        Document { outcome, http_status, failed, data }.serialize(serializer)
     }
 }
 
@@ -260,9 +250,9 @@ impl SettingsFound {
     fn of(settings: &Settings) -> Self {
         let setting = |value: Option<Value>, from: &dyn Display| Setting { value, from: from.to_string() };
         Self {
-            base_url: setting(Some(settings.shown_base_url().into()), settings.base_url_source()),
-            api_key: setting(None, settings.key_source()),
-            timeout: setting(Some(settings.timeout().as_secs_f64().into()), settings.timeout_source()),
+            base_url: setting(Some(settings.shown_base_url.clone().into()), &settings.base_url_source),
+            api_key: setting(None, &settings.key_source),
+            timeout: setting(Some(settings.timeout.as_secs_f64().into()), &settings.timeout_source),
             ca_cert: settings.ca_cert().map(|(name, from)| setting(name.map(Into::into), from)),
             proxy: settings.proxy().map(|(address, from)| setting(Some(address.into()), from)),
         }

@@ -25,6 +25,7 @@ use crate::failure::{self, CallError, FailedOutcome, Purpose};
 use crate::report::{Effect, Processed};
 use crate::stderr;
 use crate::style::{Style, Tone, for_terminal, in_json};
+use crate::text::counted;
 
 /// Runs the demo. Its output is text, also in a pipe, unless JSON is requested.
 pub(super) fn run(options: &GlobalOptions) -> ExitCode {
@@ -473,8 +474,8 @@ impl Demo<'_> {
             disagreements.push(format!("They disagree on {wrong} of {count} calls."));
         }
         if unaccounted > 0 {
-            let payments = if unaccounted == 1 { "payment" } else { "payments" };
-            disagreements.push(format!("The ledger has {unaccounted} {payments} that no call accounts for."));
+            let payments = counted(unaccounted as u64, "payment");
+            disagreements.push(format!("The ledger has {payments} that no call accounts for."));
         }
         if !agrees {
             let disagreements = self.style.paint(Tone::Error, &disagreements.join("\n"));

@@ -52,11 +52,11 @@ pub(super) fn run(
     let ended = block_on(async move {
         let ended = match command {
             JournalCommand::List(asked) => list::run(&place, output, &asked).await,
-            JournalCommand::Show(asked) => show::run(&place, output, &asked.key).await,
+            JournalCommand::Show { key } => show::run(&place, output, &key).await,
             JournalCommand::Export(asked) => export::run(&place, &asked).await,
             JournalCommand::Resolve(asked) => resolve::run(options.client, &place, output, asked).await,
             JournalCommand::Retry(asked) => retry::run(&place, output, &asked).await,
-            JournalCommand::Purge(asked) => purge::run(&place, output, &asked.older_than).await,
+            JournalCommand::Purge { older_than } => purge::run(&place, output, &older_than).await,
         };
         place.close().await;
         ended

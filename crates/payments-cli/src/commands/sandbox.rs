@@ -4,6 +4,7 @@ mod log;
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IsTerminal as _, Read as _};
+use std::iter;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -31,7 +32,7 @@ pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitC
         return refused;
     }
     match arguments.show {
-        Some(SandboxCommand::Magic) => stdout::print_document(&(test_values(options.output) + "\n")),
+        Some(SandboxCommand::Magic) => stdout::print_document(&test_values(options.output)),
         Some(SandboxCommand::Openapi) => stdout::print_document(payments_sandbox::OPENAPI),
         None => match fixtures(&arguments.serve)
             .and_then(|fixtures| check_keys(&arguments.serve).map(|()| fixtures))
@@ -82,61 +83,50 @@ fn serve(arguments: ServeArguments, fixtures: Fixtures) -> ExitCode {
 }
 
 async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io::Result<()> {
-    let ServeArguments {
-        listen,
-        admin_listen,
-        api_keys,
-        data,
-        fixtures: _,
-        tls,
-        tls_ca_out,
-        seed,
-        decline_shape,
-        unlisted_cards,
-        allow_unknown_fields,
-        no_control_headers,
-        log,
-    } = arguments;
     // Before the ready line, so that its reader may send a signal at once.
     let mut interrupt = Interrupt::install()?;
     let mut builder = Sandbox::builder()
-        .listen(listen)
+        .listen(arguments.listen)
         .fixtures(fixtures)
-        .control_headers(!no_control_headers)
+        .control_headers(!arguments.no_control_headers)
         .ignore_unfired_faults()
         .choices(move |choices| {
-            choices.decline_shape = decline_shape;
-            choices.unlisted_cards = unlisted_cards.into();
-            if allow_unknown_fields {
+            choices.decline_shape = arguments.decline_shape;
+            choices.unlisted_cards = arguments.unlisted_cards.into();
+            if arguments.allow_unknown_fields {
                 choices.unknown_fields = UnknownFields::Ignored;
             }
         });
-    builder = api_keys.into_iter().fold(builder, SandboxBuilder::api_key);
-    if let Some(address) = admin_listen {
+    builder = arguments.api_keys.into_iter().fold(builder, SandboxBuilder::api_key);
+    if let Some(address) = arguments.admin_listen {
         builder = builder.admin_listen(address);
     }
-    if let Some(path) = data {
+    if let Some(path) = arguments.data {
         builder = builder.data(path);
     }
-    if let Some(seed) = seed {
+    if let Some(seed) = arguments.seed {
         builder = builder.seed(seed);
     }
-    if tls {
+    if arguments.tls {
         builder = builder.tls();
     }
-    if let Some(write) = log::writer(log) {
+    if let Some(write) = log::writer(arguments.log) {
         builder = builder.on_exchange(write);
     }
     let sandbox = builder.start().await.map_err(with_advice)?;
-    if let (Some(path), Some(authority)) = (&tls_ca_out, sandbox.ca_certificate_pem()) {
+    if let (Some(path), Some(authority)) = (&arguments.tls_ca_out, sandbox.ca_certificate_pem()) {
         write_authority(path, authority)?;
     }
-    let warn = |address, can| {
-        if let Some(warning) = exposure_warning(address, can, tls) {
-            note(&warning);
+    let in_the_clear = if arguments.tls { "" } else { ", and their requests cross the network unencrypted" };
+    let warn = |address: SocketAddr, can: &str| {
+        if !address.ip().is_loopback() {
+            note(&format!(
+                "warning: listening on {address}, which is not a loopback address: \
+                 other machines can {can}{in_the_clear}"
+            ));
         }
     };
-    if admin_listen.is_some() {
+    if arguments.admin_listen.is_some() {
         warn(sandbox.local_addr(), "reach this sandbox");
         warn(sandbox.admin_local_addr(), "control this sandbox");
     } else {
@@ -177,18 +167,6 @@ fn write_authority(path: &Path, authority: &str) -> io::Result<()> {
     })
 }
 
-/// A warning if other machines can use `address`.
-fn exposure_warning(address: SocketAddr, can: &str, tls: bool) -> Option<String> {
-    if address.ip().is_loopback() {
-        return None;
-    }
-    let in_the_clear = if tls { "" } else { ", and their requests cross the network unencrypted" };
-    Some(format!(
-        "warning: listening on {address}, which is not a loopback address: \
-         other machines can {can}{in_the_clear}"
-    ))
-}
-
 /// Writes the ready line, with its members in the documented order.
 fn announce(sandbox: &Sandbox) -> io::Result<()> {
     #[derive(Serialize)]
@@ -220,17 +198,13 @@ fn announce(sandbox: &Sandbox) -> io::Result<()> {
 fn test_values(requested: Option<OutputShape>) -> String {
     let default = if io::stdout().is_terminal() { OutputShape::Text } else { OutputShape::Json };
     match requested.unwrap_or(default) {
-        OutputShape::Json => payments_sandbox::magic_json(),
-        OutputShape::Text => table(),
+        OutputShape::Json => payments_sandbox::magic_json() + "\n",
+        OutputShape::Text => {
+            let rows = TEST_VALUES.iter().map(|row| (row.field.as_str(), row.value, row.result));
+            let lines = iter::once(("field", "value", "result"))
+                .chain(rows)
+                .map(|(field, value, result)| format!("{field:17}  {value:27}  {result}\n"));
+            lines.collect::<Vec<_>>().concat()
+        }
     }
-}
-
-fn table() -> String {
-    let rows = TEST_VALUES.iter().map(|row| (row.field.as_str(), row.value, row.result));
-    let rows: Vec<_> = [("field", "value", "result")]
-        .into_iter()
-        .chain(rows)
-        .map(|(field, value, result)| format!("{field:17}  {value:27}  {result}"))
-        .collect();
-    rows.join("\n")
 }

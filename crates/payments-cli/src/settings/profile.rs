@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use zeroize::Zeroizing;
 
 use super::access;
-use super::source::{Environment, PROFILE, ProfileName, text_variable, variable};
+use super::source::{PROFILE, ProfileName, Source, text_variable, variable};
 use crate::args::{self, ClientOptions};
 use crate::failure::Failure;
 use crate::files;
@@ -21,30 +21,25 @@ pub(super) struct Profile {
     pub(super) name: ProfileName,
     /// The folder that its relative paths start from, so that a charge does not depend on the current folder.
     pub(super) folder: PathBuf,
-    pub(super) base_url: Option<String>,
-    pub(super) key: Option<ProfileKey>,
-    pub(super) timeout: Option<Duration>,
-    /// As written in the file.
-    pub(super) ca_cert: Option<PathBuf>,
-    /// May contain a password.
-    pub(super) proxy: Option<Zeroizing<String>>,
+    pub(super) entries: Entries,
 }
 
-/// The key of a profile, or its file.
-pub(super) enum ProfileKey {
-    Key(Zeroizing<String>),
-    /// As written in the file.
-    File(PathBuf),
+impl Profile {
+    pub(super) fn source(&self) -> Source {
+        Source::Profile(self.name.clone())
+    }
 }
 
-/// The settings in one table.
+/// The settings in one table, with paths as written in the file.
 #[derive(Default)]
 pub(super) struct Entries {
     pub(super) base_url: Option<String>,
+    /// Not together with `api_key_file`.
     pub(super) api_key: Option<Zeroizing<String>>,
     pub(super) api_key_file: Option<PathBuf>,
     pub(super) timeout: Option<Duration>,
     pub(super) ca_cert: Option<PathBuf>,
+    /// May contain a password.
     pub(super) proxy: Option<Zeroizing<String>>,
 }
 
@@ -125,26 +120,18 @@ impl fmt::Debug for Profile {
 ///
 /// Chosen by this command: without either there is no profile, not even one called `default`, and no file is read. A charge
 /// against production must be requested by name.
-pub(super) fn chosen(
-    options: &ClientOptions,
-    environment: Environment<'_>,
-) -> Result<Option<Profile>, Failure> {
+pub(super) fn chosen(options: &ClientOptions) -> Result<Option<Profile>, Failure> {
     let name = match &options.profile {
-        Some(name) => name.clone(),
-        None => match text_variable(PROFILE, environment)? {
-            Some(name) => name,
-            None => return Ok(None),
-        },
+        Some(name) => Some(name.clone()),
+        None => text_variable(PROFILE)?,
     };
-    let path = location(environment)?;
+    let Some(name) = name else { return Ok(None) };
+    let path = location()?;
     let refused = |why: &str| {
         let path = files::name_in_brackets(&path);
-        Failure::invalid(
-            "configuration",
-            format!(
-                "the file of profiles{path} {why}; nothing was sent: fix the file or choose another profile"
-            ),
-        )
+        Failure::configuration(format!(
+            "the file of profiles{path} {why}; nothing was sent: fix the file or choose another profile"
+        ))
     };
     let cannot_be_read = |error: std::io::Error| {
         refused(
@@ -166,14 +153,13 @@ pub(super) fn chosen(
 
 /// `$XDG_CONFIG_HOME/payments/config.toml`, with `$HOME/.config` if the variable is not set or, as its standard says, not an
 /// absolute path.
-fn location(environment: Environment<'_>) -> Result<PathBuf, Failure> {
+fn location() -> Result<PathBuf, Failure> {
     let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
-    let folder = variable("XDG_CONFIG_HOME", environment)
+    let folder = variable("XDG_CONFIG_HOME")
         .and_then(absolute)
-        .or_else(|| variable("HOME", environment).map(|home| PathBuf::from(home).join(".config")));
+        .or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".config")));
     folder.map(|folder| folder.join("payments").join("config.toml")).ok_or_else(|| {
-        Failure::invalid(
-            "configuration",
+        Failure::configuration(
             "a profile is chosen, but the folder of its file is not known; nothing was sent: \
              set XDG_CONFIG_HOME or HOME, or do not choose a profile",
         )
@@ -239,11 +225,7 @@ fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<P
     Ok(Profile {
         folder: path.parent().unwrap_or(path).to_owned(),
         name: ProfileName::new(name.to_owned(), path.to_owned()),
-        base_url: entries.base_url,
-        key: entries.api_key.map(ProfileKey::Key).or_else(|| entries.api_key_file.map(ProfileKey::File)),
-        timeout: entries.timeout,
-        ca_cert: entries.ca_cert,
-        proxy: entries.proxy,
+        entries,
     })
 }
 

@@ -9,7 +9,7 @@ use payments_hyper::HyperTransport;
 use zeroize::Zeroizing;
 
 use super::profile::Profile;
-use super::source::{Environment, PROXY, Source, text_variable};
+use super::source::{PROXY, Source, text_variable};
 use crate::args::ClientOptions;
 use crate::failure::Failure;
 
@@ -25,25 +25,24 @@ impl Proxy {
     /// The proxy from the option, else the environment, else the profile. No other variable is read.
     pub(super) fn chosen(
         options: &ClientOptions,
-        environment: Environment<'_>,
         profile: Option<&Profile>,
     ) -> Result<Option<Self>, Failure> {
         let (address, source) = if let Some(address) = &options.proxy {
             (Zeroizing::new(address.clone()), Source::Flag("--proxy"))
-        } else if let Some(address) = text_variable(PROXY, environment)? {
+        } else if let Some(address) = text_variable(PROXY)? {
             (Zeroizing::new(address), Source::Variable(PROXY))
-        } else if let Some(Profile { proxy: Some(address), name, .. }) = profile {
-            (address.clone(), Source::Profile(name.clone()))
+        } else if let Some(profile) = profile
+            && let Some(address) = &profile.entries.proxy
+        {
+            (address.clone(), profile.source())
         } else {
             return Ok(None);
         };
         let refused = |why: &str| {
-            let of = match &source {
-                Source::Profile(_) => format!("proxy in {source}"),
-                _ => source.to_string(),
-            };
-            let message = format!("{of} cannot be used: {why}; nothing was sent: give http://host:port");
-            Failure::invalid("configuration", message)
+            let of = source.of_setting("proxy");
+            Failure::configuration(format!(
+                "{of} cannot be used: {why}; nothing was sent: give http://host:port"
+            ))
         };
         // Only the transport knows what it accepts. Its errors never contain the address.
         if let Err(error) = HyperTransport::builder().proxy(&*address).build()
@@ -67,8 +66,7 @@ impl Proxy {
             key.and_then(|key| Endpoint::new(&format!("http://{}", self.host_and_port), key)).is_err()
         };
         if is_plain && is_elsewhere() {
-            return Err(Failure::invalid(
-                "configuration",
+            return Err(Failure::configuration(
                 "a plain http base URL cannot be used with a proxy on another machine, because card data and API \
                  key would cross the network unencrypted; nothing was sent: use https, or no proxy",
             )

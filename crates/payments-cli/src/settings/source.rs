@@ -1,11 +1,10 @@
 //! Where a setting came from, for messages about it.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::{env, fmt};
 
-use payments_model::mask;
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
@@ -35,6 +34,16 @@ impl ProfileName {
     }
 }
 
+impl Source {
+    /// The source, with the name of the setting if a profile has it.
+    pub(super) fn of_setting(&self, name: &str) -> String {
+        match self {
+            Self::Profile(profile) => format!("{name} in {profile}"),
+            _ => self.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -53,9 +62,6 @@ impl fmt::Display for ProfileName {
     }
 }
 
-/// Looks up a variable.
-pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
-
 pub(super) const BASE_URL: &str = "PAYMENTS_BASE_URL";
 pub(super) const API_KEY: &str = "PAYMENTS_API_KEY";
 pub(super) const API_KEY_FILE: &str = "PAYMENTS_API_KEY_FILE";
@@ -63,17 +69,16 @@ pub(super) const PROXY: &str = "PAYMENTS_PROXY";
 pub(super) const PROFILE: &str = "PAYMENTS_PROFILE";
 
 /// A variable's value; an empty one counts as unset.
-pub(super) fn variable(name: &str, environment: Environment<'_>) -> Option<OsString> {
-    environment(name).filter(|value| !value.is_empty())
+pub(super) fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
 }
 
-pub(super) fn text_variable(name: &str, environment: Environment<'_>) -> Result<Option<String>, Failure> {
-    let Some(value) = variable(name, environment) else { return Ok(None) };
+pub(super) fn text_variable(name: &str) -> Result<Option<String>, Failure> {
+    let Some(value) = variable(name) else { return Ok(None) };
     value.into_string().map(Some).map_err(|_| {
-        Failure::invalid(
-            "configuration",
-            format!("the environment variable {name} is not valid UTF-8; nothing was sent"),
-        )
+        Failure::configuration(format!(
+            "the environment variable {name} is not valid UTF-8; nothing was sent"
+        ))
     })
 }
 
@@ -96,30 +101,13 @@ impl fmt::Display for KeySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Key(source) => source.fmt(f),
-            Self::File(Source::Profile(profile)) => write!(f, "the file of api_key_file in {profile}"),
-            Self::File(source) => write!(f, "the file of {source}"),
+            Self::File(source) => write!(f, "the file of {}", source.of_setting("api_key_file")),
         }
     }
 }
 
 /// The key, wiped when dropped.
-pub(super) struct SecretKey(Zeroizing<String>);
-
-impl SecretKey {
-    pub(super) fn new(key: Zeroizing<String>) -> Self {
-        Self(key)
-    }
-
-    /// The text with the key and card numbers masked.
-    pub(super) fn mask(&self, text: &str) -> String {
-        mask(text, &[&self.0]).into_owned()
-    }
-
-    /// A shorter key would occur in other texts by chance.
-    pub(super) fn is_in(&self, text: &str) -> bool {
-        self.0.len() >= 8 && text.contains(&**self.0)
-    }
-}
+pub(super) struct SecretKey(pub(super) Zeroizing<String>);
 
 impl fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

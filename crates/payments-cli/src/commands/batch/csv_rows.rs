@@ -41,19 +41,12 @@ const COLUMNS: [(&str, Column); 7] = [
     (REFERENCE, Column::Text(REFERENCE)),
 ];
 
-/// A header, checked.
-pub(super) struct Header<R> {
-    /// The rows after it, unless a required column is missing.
-    pub(super) rows: Option<CsvRows<R>>,
-    pub(super) problems: Vec<Problem>,
-}
-
 impl<R: BufRead> CsvRows<R> {
-    /// Reads the header.
-    pub(super) fn begin(source: R) -> io::Result<Header<R>> {
+    /// Reads the header. Returns its problems, and no rows if a required column is missing.
+    pub(super) fn begin(source: R) -> io::Result<(Option<Self>, Vec<Problem>)> {
         let table = match Table::begin(source)? {
             Ok(table) => table,
-            Err(problem) => return Ok(Header { rows: None, problems: vec![problem] }),
+            Err(problem) => return Ok((None, vec![problem])),
         };
         let line = table.line();
         let mut problems = Vec::new();
@@ -77,7 +70,7 @@ impl<R: BufRead> CsvRows<R> {
         let missing = missing(&columns);
         let is_complete = missing.is_empty();
         problems.extend(missing.into_iter().map(|name| Problem::new(line, name, "is missing in the header")));
-        Ok(Header { rows: is_complete.then_some(Self { table, columns }), problems })
+        Ok((is_complete.then_some(Self { table, columns }), problems))
     }
 
     /// The next row; `None` at the end.
@@ -96,16 +89,8 @@ impl<R: BufRead> CsvRows<R> {
         let mut report = |field: &'static str, rule: String| {
             draft.problems.push(Problem::new(line, field, rule));
         };
-        let mut document = String::from("{");
-        let mut write = |name: &str, value: &str| {
-            if document.len() > 1 {
-                document.push(',');
-            }
-            document.push('"');
-            document.push_str(name);
-            document.push_str("\":");
-            document.push_str(value);
-        };
+        let mut members = Vec::new();
+        let mut write = |name: &str, value: &str| members.push(format!("\"{name}\":{value}"));
         for (index, column) in self.columns.iter().enumerate() {
             let cell = match self.table.cell(index) {
                 Ok("") => continue,
@@ -139,8 +124,7 @@ impl<R: BufRead> CsvRows<R> {
                 Column::Flag => write("ConvenienceFeeActive", &text(cell)),
             }
         }
-        document.push('}');
-        draft.document = document;
+        draft.document = format!("{{{}}}", members.join(","));
         draft.check(line, digest, |field, _| amount_rule.clone().filter(|_| field == "Amount"))
     }
 }
@@ -204,7 +188,7 @@ mod tests {
         let expected = [(6, "a", Some("x\r\n\"y\"\n")), (11, "b", None), (12, "c", Some("z"))];
         for size in 3..=text.len() {
             let source = io::BufReader::with_capacity(size, text.as_bytes());
-            let Header { rows, problems } = CsvRows::begin(source).expect("it can be read");
+            let (rows, problems) = CsvRows::begin(source).expect("it can be read");
             assert_eq!(problems, [], "{size}");
             let mut rows = rows.expect("a good header");
             for (line, key, description) in expected {

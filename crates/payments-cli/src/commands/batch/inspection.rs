@@ -21,23 +21,16 @@ pub(super) struct Inspected {
     pub(super) scratch: ScratchDatabase,
 }
 
-/// Why no row of a file is sent.
-#[derive(Debug)]
-pub(super) enum Refusal {
-    Problems(Problems),
-    Failure(Box<Failure>),
-}
-
 /// Looks up these rows in the journal.
 pub(super) type JournalLookup<'a> = &'a mut dyn FnMut(&[Row]) -> Result<Vec<Option<Intent>>, Failure>;
 
 /// Reads the whole file, with only a few rows in memory. With a journal, looks up each row in it. A key that contains the
-/// API key, according to `is_secret`, is refused.
+/// API key, according to `is_secret`, is refused. The inner error has the problems of a file of which no row is sent.
 pub(super) fn inspect<'a>(
     file: &mut RowFile,
     is_secret: &'a dyn Fn(&str) -> bool,
     look_up: Option<JournalLookup<'a>>,
-) -> Result<Inspected, Refusal> {
+) -> Result<Result<Inspected, Problems>, Failure> {
     let (rows, problems) = Rows::begin(file).map_err(|error| unreadable(&error))?;
     let mut inspection = Inspection {
         is_secret,
@@ -57,12 +50,16 @@ pub(super) fn inspect<'a>(
             inspection.take(row)?;
         }
         inspection.settle()?;
-        inspection.find_duplicates()?;
+        let problems = &mut inspection.problems;
+        let report = |line, first: u64| {
+            problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
+        };
+        inspection.inspected.scratch.duplicates(report).map_err(|error| no_scratch(&error))?;
     }
     if file.has_changed().map_err(|error| unreadable(&error))? {
         let message = "the file was written to while it was checked; nothing was sent: \
                        run it again when it is complete";
-        return Err(Failure::not_processed("file_changed", message).into());
+        return Err(Failure::not_processed("file_changed", message));
     }
     let Inspection { mut problems, inspected, .. } = inspection;
     if inspected.rows == 0 && problems.is_empty() {
@@ -70,10 +67,10 @@ pub(super) fn inspect<'a>(
         problems.push(Problem::new(1, "file", "has no rows"));
     }
     if problems.is_empty() {
-        return Ok(inspected);
+        return Ok(Ok(inspected));
     }
     problems.sort();
-    Err(Refusal::Problems(problems))
+    Ok(Err(problems))
 }
 
 struct Inspection<'a> {
@@ -90,7 +87,7 @@ struct Inspection<'a> {
 const ASKED_AT_ONCE: usize = 256;
 
 impl Inspection<'_> {
-    fn take(&mut self, row: RowRead) -> Result<(), Refusal> {
+    fn take(&mut self, row: RowRead) -> Result<(), Failure> {
         let RowRead { line, digest, key, content } = row;
         self.inspected.rows += 1;
         let number = self.inspected.rows;
@@ -124,7 +121,7 @@ impl Inspection<'_> {
     }
 
     /// Looks up the waiting rows in the journal.
-    fn settle(&mut self) -> Result<(), Refusal> {
+    fn settle(&mut self) -> Result<(), Failure> {
         let Some(look_up) = &mut self.look_up else { return Ok(()) };
         let (numbers, rows): (Vec<_>, Vec<_>) =
             self.waiting.drain(..).map(|(number, digest, row)| ((number, digest), row)).unzip();
@@ -182,14 +179,6 @@ impl Inspection<'_> {
         true
     }
 
-    fn find_duplicates(&mut self) -> Result<(), Refusal> {
-        let problems = &mut self.problems;
-        let report = |line, first: u64| {
-            problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
-        };
-        self.inspected.scratch.duplicates(report).map_err(|error| no_scratch(&error))
-    }
-
     fn keep(
         &self,
         number: u64,
@@ -197,7 +186,7 @@ impl Inspection<'_> {
         key: Option<&str>,
         digest: u64,
         is_settled: bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Failure> {
         let seen = RowRecord { digest, is_settled };
         self.inspected.scratch.keep(number, line, key, seen).map_err(|error| no_scratch(&error))
     }
@@ -236,21 +225,15 @@ fn reused(intent: &Intent, differences: &[&str]) -> String {
     )
 }
 
-fn unreadable(error: &io::Error) -> Refusal {
+fn unreadable(error: &io::Error) -> Failure {
     let message = "the file of the billing run cannot be read; nothing was sent";
-    Failure::invalid("batch_file", message).with_cause(error).into()
+    Failure::invalid("batch_file", message).with_cause(error)
 }
 
-fn no_scratch(error: &rusqlite::Error) -> Refusal {
+fn no_scratch(error: &rusqlite::Error) -> Failure {
     let message = "the folder for temporary files, which is needed to compare keys, cannot be used; nothing was sent: \
                    free some space there, or set SQLITE_TMPDIR";
-    Failure::not_processed("temporary_file", message).with_cause(error).into()
-}
-
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
-        Self::Failure(Box::new(failure))
-    }
+    Failure::not_processed("temporary_file", message).with_cause(error)
 }
 
 /// A temporary SQLite database of the rows.

@@ -104,10 +104,10 @@ impl Results {
                     outcome.to_owned(),
                     row.payment.amount().to_string(),
                     reference.unwrap_or_default().to_owned(),
-                    transaction_id,
-                    http_status,
-                    kind,
-                    message,
+                    transaction_id.to_owned(),
+                    http_status.map(|status| status.to_string()).unwrap_or_default(),
+                    kind.to_owned(),
+                    message.to_owned(),
                 ])?)
             }
         }
@@ -126,34 +126,21 @@ impl Results {
 }
 
 /// Outcome, transaction, HTTP status, kind and message.
-fn cells(report: &Report) -> (&'static str, String, String, String, String) {
+fn cells(report: &Report) -> (&str, &str, Option<u16>, &str, &str) {
     match report {
         Report::Processed(Processed { http_status, effect, .. }) => {
             let id = match effect {
-                Effect::Moved { transaction_id } => transaction_id.clone(),
-                Effect::FoundTransaction { .. } | Effect::FoundCustomer => String::new(),
+                Effect::Moved { transaction_id } => transaction_id,
+                Effect::FoundTransaction { .. } | Effect::FoundCustomer => "",
             };
-            (
-                "processed",
-                id,
-                http_status.map(|it| it.to_string()).unwrap_or_default(),
-                String::new(),
-                String::new(),
-            )
+            ("processed", id, *http_status, "", "")
         }
         Report::Failed(failure) => {
-            let response = failure.response.as_ref();
-            let responded = response.and_then(|response| response.transaction_id.clone());
-            let to_look_up = || failure.advice.to_look_up.as_ref().map(ToString::to_string);
-            (
-                failure.outcome.as_str(),
-                responded.or_else(to_look_up).unwrap_or_default(),
-                response.map(|response| response.http_status.to_string()).unwrap_or_default(),
-                failure.kind.to_string(),
-                failure.message.clone(),
-            )
+            let http_status = failure.response.as_ref().map(|response| response.http_status);
+            let id = failure.transaction_id().unwrap_or_default();
+            (failure.outcome.as_str(), id, http_status, &failure.kind, &failure.message)
         }
-        _ => ("", String::new(), String::new(), String::new(), String::new()),
+        _ => ("", "", None, "", ""),
     }
 }
 

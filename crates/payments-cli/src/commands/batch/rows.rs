@@ -9,7 +9,7 @@ use payments_journal::IntentKey;
 use payments_model::unversioned::RequestMembers;
 use payments_model::{TokenTransaction, mask};
 
-use super::csv_rows::{CsvRows, Header};
+use super::csv_rows::CsvRows;
 use crate::batch_report::Problem;
 use crate::csv_file::LONGEST_ROW;
 use crate::row_file::{Format, RowFile};
@@ -26,7 +26,7 @@ impl Rows {
         let source = file.rewound()?;
         Ok(match file.format() {
             Format::Csv => {
-                let Header { rows, problems } = CsvRows::begin(source)?;
+                let (rows, problems) = CsvRows::begin(source)?;
                 (rows.map(|rows| Self::Csv(Box::new(rows))), problems)
             }
             Format::JsonLines => (Some(Self::JsonLines(JsonRows::new(source))), Vec::new()),
@@ -214,8 +214,8 @@ fn read(text: &[u8], line: u64, digest: u64) -> RowRead {
             return RowRead { line, digest, key: None, content };
         }
     };
-    let mut draft = Draft { document: String::with_capacity(text.len()), ..Draft::default() };
-    draft.document.push('{');
+    let mut draft = Draft::default();
+    let mut written = Vec::new();
     for (name, value) in members.iter() {
         if name == KEY {
             let is_first = draft.key.is_none();
@@ -227,13 +227,9 @@ fn read(text: &[u8], line: u64, digest: u64) -> RowRead {
             // The model refuses a value that is not a string.
             draft.reference = serde_json::from_str(value).ok().map(Cow::Owned);
         }
-        if draft.document.len() > 1 {
-            draft.document.push(',');
-        }
-        draft.document.push_str(&serde_json::to_string(name).expect("a string is valid JSON"));
-        draft.document.push(':');
-        draft.document.push_str(value);
+        let name = serde_json::to_string(name).expect("a string is valid JSON");
+        written.push(format!("{name}:{value}"));
     }
-    draft.document.push('}');
+    draft.document = format!("{{{}}}", written.join(","));
     draft.check(line, digest, |_, _| None)
 }

@@ -13,6 +13,7 @@ use tokio::sync::mpsc::error::TryRecvError;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
+use super::super::calls::of_receipt;
 use super::feed::FeedItem;
 use super::progress::{Progress, WaitState};
 use super::results::Results;
@@ -127,9 +128,9 @@ struct State<W> {
     /// Rows that were read and not started.
     ready: VecDeque<Row>,
     /// Rows that did not reach the service, to be tried again.
-    waiting: VecDeque<PendingRow>,
+    waiting: VecDeque<FinishedCharge>,
     /// Rows that another process is sending.
-    elsewhere: Vec<PendingRow>,
+    elsewhere: Vec<FinishedCharge>,
     /// Since when only those rows are left.
     waiting_for_others_since: Option<Instant>,
     poll_others_at: Option<Instant>,
@@ -138,14 +139,6 @@ struct State<W> {
     all_rows_read: bool,
     /// When a charge last ended, or the first of those in flight started.
     quiet_since: Instant,
-}
-
-/// A row, and the result of its last attempt.
-struct PendingRow {
-    row: Arc<Row>,
-    tries: u32,
-    last: ChargeResult,
-    at: SystemTime,
 }
 
 /// A row whose known outcome the journal could not record.
@@ -196,7 +189,7 @@ impl<W: ChargeService> State<W> {
                 Start::At(_) | Start::WhenOneEnds => return Next::Nothing,
                 Start::Now => {}
             }
-            if let Some(PendingRow { row, tries, .. }) = self.waiting.pop_front() {
+            if let Some(FinishedCharge { row, tries, .. }) = self.waiting.pop_front() {
                 self.start(row, tries + 1);
                 continue;
             }
@@ -273,22 +266,23 @@ impl<W: ChargeService> State<W> {
     }
 
     fn ended(&mut self, ended: Result<FinishedCharge, JoinError>) {
-        let Ok(FinishedCharge { row, tries, ticket, charged, at }) = ended else {
+        let Ok(mut ended) = ended else {
             // Its row stays in `in_flight_rows`.
             return self.stop(Stop::Internal);
         };
         self.quiet_since = Instant::now();
-        self.in_flight_rows.remove(&row.line);
-        if charged.as_ref().is_err_and(Error::is_in_progress) {
+        self.in_flight_rows.remove(&ended.row.line);
+        if ended.charged.as_ref().is_err_and(Error::is_in_progress) {
             // It was not sent here, so this was not an attempt.
-            return self.elsewhere.push(PendingRow { row, tries: tries - 1, last: charged, at });
+            ended.tries -= 1;
+            return self.elsewhere.push(ended);
         }
         self.waiting_for_others_since = None;
-        let may_try_again = self.update_throttle(&charged, ticket);
-        if may_try_again && tries < MOST_TRIES {
-            self.waiting.push_back(PendingRow { row, tries, last: charged, at });
+        let may_try_again = self.update_throttle(&ended.charged, ended.ticket);
+        if may_try_again && ended.tries < MOST_TRIES {
+            self.waiting.push_back(ended);
         } else {
-            self.count(&row, &charged, at);
+            self.count(&ended);
         }
     }
 
@@ -338,7 +332,7 @@ impl<W: ChargeService> State<W> {
     }
 
     /// Counts the row, and writes its result.
-    fn count(&mut self, row: &Row, charged: &ChargeResult, at: SystemTime) {
+    fn count(&mut self, FinishedCharge { row, charged, at, .. }: &FinishedCharge) {
         let Summary { tallies, not_recorded, same_transaction, .. } = &mut self.run.summary;
         let amount = row.payment.amount();
         let mut unresolved_kind = None;
@@ -428,7 +422,7 @@ impl<W: ChargeService> State<W> {
             self.stop(Stop::TooManyRejected(limit));
         }
         if is_of_this_run {
-            self.write(row, charged, at);
+            self.write(row, charged, *at);
         }
     }
 
@@ -516,9 +510,8 @@ impl<W: ChargeService> State<W> {
 
     fn count_waiting(&mut self) {
         let elsewhere = std::mem::take(&mut self.elsewhere);
-        for PendingRow { row, last, at, .. } in std::mem::take(&mut self.waiting).into_iter().chain(elsewhere)
-        {
-            self.count(&row, &last, at);
+        for ended in std::mem::take(&mut self.waiting).into_iter().chain(elsewhere) {
+            self.count(&ended);
         }
     }
 
@@ -592,11 +585,7 @@ impl ChargeService for LiveService {
     fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report {
         let Self { settings, .. } = self;
         match charged {
-            Ok(journaled) => {
-                Report::Processed(Processed::journaled(journaled.clone(), &row.key, |success| {
-                    Processed::moved(success, success.to_json(), &success.transaction_id)
-                }))
-            }
+            Ok(journaled) => Report::Processed(Processed::journaled(journaled.clone(), &row.key, of_receipt)),
             Err(error) => journaled_call::failed(error, &row.payment, settings, at).into(),
         }
     }

@@ -24,7 +24,7 @@ impl Findings<'_> {
     pub(super) fn passed(&self, name: StepName) -> (State, String) {
         let message = match name {
             StepName::Settings => {
-                let warnings = self.settings.warnings().iter().map(|warning| format!("; WARNING: {warning}"));
+                let warnings = self.settings.warnings.iter().map(|warning| format!("; WARNING: {warning}"));
                 self.settings.described().join(", ") + &warnings.collect::<String>()
             }
             StepName::Connection => format!("{} accepts connections", self.authority()),
@@ -79,7 +79,7 @@ impl Findings<'_> {
         use TransportErrorKind as Kind;
 
         let (authority, host) = (self.authority(), self.host());
-        let at = self.settings.base_url_source();
+        let at = &self.settings.base_url_source;
         let unresolved = |why: &str| {
             let message = format!(
                 "the name {host} does not resolve{why}: check the base URL ({at}) and this machine's network"
@@ -145,7 +145,7 @@ impl Findings<'_> {
 
     /// The message for a failed TLS handshake.
     fn bad_tls(&self, error: &io::Error) -> String {
-        let (host, at) = (self.host(), self.settings.base_url_source());
+        let (host, at) = (self.host(), &self.settings.base_url_source);
         let refused = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         let Some(rustls::Error::InvalidCertificate(refused)) = refused else {
             return format!(
@@ -181,9 +181,9 @@ impl Findings<'_> {
         let Some(status) = error.http_status().map(|status| status.as_u16()) else {
             return self.no_response(error);
         };
-        let address = format!("check the base URL ({})", self.settings.base_url_source());
+        let address = format!("check the base URL ({})", self.settings.base_url_source);
         let reason = error.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
-        let key = self.settings.key_source();
+        let key = &self.settings.key_source;
         let mut message = match status {
             401 if error.is_intermediary() => format!(
                 "HTTP 401 without the service's error body: something in front of it, or another server, \
@@ -235,7 +235,7 @@ impl Findings<'_> {
         use TransportErrorKind as Kind;
 
         let authority = self.authority();
-        let at = self.settings.base_url_source();
+        let at = &self.settings.base_url_source;
         let or_https = if self.is_secure() { "" } else { ", or does it expect https" };
         match error.transport_error().map(TransportError::kind) {
             Some(Kind::Timeout) => format!(

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 
 use payments_journal::{Cursor, Intent, IntentState, Journal, Page, StateName, Verdict};
 use payments_model::Amount;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::CommandError;
 use crate::args::journal::ListArguments;
@@ -15,10 +15,10 @@ use crate::output::Output;
 use crate::report::exact;
 use crate::stdout;
 use crate::style::{Style, Tone, for_terminal};
-use crate::text::timestamp;
+use crate::text::{counted, timestamp};
 
 /// How many rows are in memory at once.
-const PAGE: usize = 1000;
+pub(super) const PAGE: usize = 1000;
 
 /// Writes the intents as they are read, so that memory does not depend on their number.
 pub(super) async fn run(
@@ -210,10 +210,11 @@ pub(super) fn tone(state: &IntentState) -> Tone {
 }
 
 /// A count and an exact sum. A void has no amount and only adds to the count.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Tally {
-    pub(super) count: u64,
+    count: u64,
     /// `None` if it is too large to be exact.
+    #[serde(serialize_with = "exact")]
     sum: Option<Amount>,
 }
 
@@ -232,26 +233,12 @@ impl Tally {
 
     /// `1 intent`, `2 intents`.
     pub(super) fn intents(&self) -> String {
-        format!("{} {}", self.count, if self.count == 1 { "intent" } else { "intents" })
+        counted(self.count, "intent")
     }
 }
 
 impl Default for Tally {
     fn default() -> Self {
         Self { count: 0, sum: Some(Amount::from_cents(0)) }
-    }
-}
-
-/// `sum` is null if it is too large to be exact.
-impl Serialize for Tally {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Object {
-            count: u64,
-            #[serde(serialize_with = "exact")]
-            sum: Option<Amount>,
-        }
-
-        Object { count: self.count, sum: self.sum }.serialize(serializer)
     }
 }

@@ -9,7 +9,7 @@ use super::CommandError;
 use crate::args::journal::Age;
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
-use crate::text::timestamp;
+use crate::text::{counted, timestamp};
 
 pub(super) async fn run(place: &JournalPlace, output: Output, age: &Age) -> Result<(), CommandError> {
     let journal = place.open_existing().await?;
@@ -18,9 +18,8 @@ pub(super) async fn run(place: &JournalPlace, output: Output, age: &Age) -> Resu
     let warning = "a purged key is new again: using it again charges again";
     output.warn(&[warning.to_owned()]);
     if output.is_text() {
-        let noun = if purged == 1 { "intent" } else { "intents" };
-        let age = &age.text;
-        let mut text = format!("purged {purged} {noun} that ended more than {age} ago\n");
+        let (count, age) = (counted(purged, "intent"), &age.text);
+        let mut text = format!("purged {count} that ended more than {age} ago\n");
         if let Some(newest) = newest {
             let _ = writeln!(text, "the newest of them last changed at {newest}, by the journal's own time");
         }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use payments_journal::{Intent, IntentKey, JournaledClient, Resolution, ResolveError};
 use payments_model::TransactionId;
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 
 use super::CommandError;
 use super::{resolve_file, show};
@@ -93,11 +94,11 @@ async fn resolve_processed(
     (by, note): (&str, Option<&str>),
 ) -> Result<ResolvedIntent, Failure> {
     let read = move || Ok(TransactionId::new(id)?);
-    let prepared = Prepared::new(options, output, |client, _| client, read).await?;
+    let prepared = Prepared::new(options, output, read).await?;
     let Prepared { settings, client, call: id, mut interrupt } = prepared;
     let (by, note) = (settings.without_key(by), note.map(|note| settings.without_key(note)));
     let resolving = async {
-        let client = JournaledClient::new(client, place.open_existing().await?);
+        let client = JournaledClient::new(client.build(), place.open_existing().await?);
         match client.resolve_processed(key, &id, &by, note.as_deref()).await {
             Ok((intent, record)) => {
                 Ok(ResolvedIntent { intent, record: Some(Processed::found_record(&record)) })
@@ -108,10 +109,7 @@ async fn resolve_processed(
     tokio::select! {
         biased;
         resolved = resolving => resolved,
-        signal = interrupt.arrived() => Err(Failure::not_processed(
-            "interrupted",
-            format!("interrupted by {signal}; it is safe to run it again"),
-        )),
+        signal = interrupt.arrived() => Err(call::interrupted(signal, "; it is safe to run it again")),
     }
 }
 
@@ -144,13 +142,16 @@ impl ResolvedIntent {
 /// The members of the intent, and `record` as `transaction get` shows it.
 impl Serialize for ResolvedIntent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { intent, record } = self;
-        let mut object = serializer.serialize_map(None)?;
-        IntentObject(intent).serialize_into(&mut object)?;
-        if let Some(record) = record {
-            object.serialize_entry("record", &record.data)?;
+        #[derive(Serialize)]
+        struct Document<'a> {
+            #[serde(flatten)]
+            intent: IntentObject<'a>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            record: Option<&'a RawValue>,
         }
-        object.end()
+
+        let record = self.record.as_ref().map(|record| &*record.data);
+        Document { intent: IntentObject(&self.intent), record }.serialize(serializer)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
-use crate::report::{FailedDocument, Processed};
+use crate::report::Processed;
 use crate::row_file::{Role, RowFile};
 use crate::settings::Settings;
 
@@ -60,8 +60,8 @@ pub(super) async fn run(
     let mut rows = read(file, &mut problems)
         .map_err(|error| Role::Resolutions.refused(" cannot be read").with_cause(&error))?;
     let (client, settings, mut interrupt) = if rows.iter().any(|row| row.id.is_some()) {
-        let prepared = Prepared::new(options, output, |client, _| client, || Ok(())).await?;
-        (Some(prepared.client), Some(prepared.settings), prepared.interrupt)
+        let prepared = Prepared::new(options, output, || Ok(())).await?;
+        (Some(prepared.client.build()), Some(prepared.settings), prepared.interrupt)
     } else {
         // The settings are not needed, but if an API key is set, any cell may contain it.
         let settings = Settings::resolve(&options).ok();
@@ -86,10 +86,9 @@ pub(super) async fn run(
     let rows = tokio::select! {
         biased;
         checked = checking => checked?,
-        signal = interrupt.arrived() => return Err(Failure::not_processed(
-            "interrupted",
-            format!("interrupted by {signal}; nothing was changed: it is safe to run it again"),
-        ).into()),
+        signal = interrupt.arrived() => {
+            return Err(call::interrupted(signal, "; nothing was changed: it is safe to run it again").into());
+        }
     };
     if !problems.is_empty() {
         problems.sort();
@@ -342,7 +341,7 @@ async fn write(journal: &Journal, rows: Vec<CheckedRow>, by: &str, interrupt: &m
     let mut stop = None;
     for CheckedRow { row, intent, record } in rows {
         if let Some(signal) = interrupt.has_arrived().await {
-            stop = Some(Failure::not_processed("interrupted", format!("interrupted by {signal}")));
+            stop = Some(call::interrupted(signal, ""));
             break;
         }
         let Row { line, key, id, note, .. } = row;
@@ -421,14 +420,13 @@ impl Serialize for FileResult {
         #[derive(Serialize)]
         struct Document<'a> {
             #[serde(flatten)]
-            failed: Option<FailedDocument<'a>>,
+            failed: Option<&'a Failure>,
             resolved: BTreeMap<&'static str, Tally>,
             intents: &'a [ResolvedIntent],
         }
 
         let [processed, not_processed] = self.tallies();
         let resolved = BTreeMap::from([("processed", processed), ("not_processed", not_processed)]);
-        let failed = self.failure.as_ref().map(FailedDocument::of);
-        Document { failed, resolved, intents: &self.resolved }.serialize(serializer)
+        Document { failed: self.failure.as_ref(), resolved, intents: &self.resolved }.serialize(serializer)
     }
 }

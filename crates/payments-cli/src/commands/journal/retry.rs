@@ -5,15 +5,12 @@ use std::collections::BTreeMap;
 use payments_journal::{Cursor, IntentState, Journal, StateName};
 
 use super::CommandError;
-use super::list::Tally;
+use super::list::{PAGE, Tally};
 use super::show::no_such_key;
 use crate::args::journal::RetryArguments;
 use crate::failure::Failure;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
-
-/// How many rows are in memory at once.
-const PAGE: usize = 1000;
 
 /// Reopens intents that were rejected with these statuses. Sends nothing.
 pub(super) async fn run(
