@@ -28,9 +28,8 @@ pub fn every_status_from_200_to_599_is_an_answer(stack: &impl Stack) -> Verdict 
             for status in &statuses {
                 let call = run.send(run.charge())?;
                 let response = call.must_have_status(*status)?;
-                if response.body() != body_of(*status) {
-                    return Err(call.expected(&format!("the body {:?}", body_of(*status))));
-                }
+                let body = body_of(*status);
+                call.must(response.body() == body, &format!("the body {body:?}"))?;
                 run.must_have_arrived_once(&call.id)?;
             }
             Ok(())
@@ -46,8 +45,7 @@ pub fn redirects_are_not_followed(stack: &impl Stack) -> Verdict {
     let why = "following a redirect sends the payment a second time. 307 and 308 send the card, and with many clients also \
                the API key, to an unverified host. Disable redirects in the HTTP client";
     Contract::new("redirects_are_not_followed", why).check(stack, |harness| {
-        let other_journal = Journal::default();
-        let other = harness.another_server(&other_journal, Connection::serve);
+        let other = harness.another_server(Connection::serve);
         let locations = [format!("{}/transaction", harness.url(other.address)), "/elsewhere".to_owned()];
         let acts: Vec<_> = locations
             .iter()
@@ -59,7 +57,7 @@ pub fn redirects_are_not_followed(stack: &impl Stack) -> Verdict {
                 let id = charge.id.clone();
                 let call = run.send(charge);
                 // Checked first, because the result does not show where the card was sent.
-                must_not_have_reached(&other_journal, &id)?;
+                must_not_have_reached(&other.journal, &id)?;
                 let call = call?;
                 run.must_have_arrived_at_most_once(&id)?;
                 call.must_have_status(*status)?;
@@ -127,10 +125,9 @@ pub fn bodies_arrive_whole_in_every_framing(stack: &impl Stack) -> Verdict {
                 }
             };
             let what = format!("sends a body {what}");
-            harness.on_first_request(&what, action, |charge| charge, |run, call| {
+            harness.on_first_request(&what, action, |run, call| {
                 call.must_have_body(body.as_bytes())?;
-                run.round_trip()?;
-                Ok(())
+                run.round_trip()
             })?;
         }
         Ok(())
@@ -148,12 +145,8 @@ pub fn an_answer_without_a_body_ends_at_its_head(stack: &impl Stack) -> Verdict 
         ] {
             let what = format!("responds with {status} without a body");
             harness.respond_to_first(&what, format!("HTTP/1.1 {head}"), |run, call| {
-                let response = call.must_have_status(status)?;
-                if !response.body().is_empty() {
-                    return Err(call.expected("an empty body"));
-                }
-                run.round_trip()?;
-                Ok(())
+                call.must(call.must_have_status(status)?.body().is_empty(), "an empty body")?;
+                run.round_trip()
             })?;
         }
         Ok(())
@@ -172,10 +165,8 @@ pub fn an_encoded_answer_is_not_decoded(stack: &impl Stack) -> Verdict {
             harness.with_script("responds with an encoded body", [Act::Answer(encoded)], |run| {
                 let call = run.send(run.charge())?;
                 let response = call.must_have_body(GZIP)?;
-                if response.headers().get(CONTENT_ENCODING).is_none_or(|value| value != coding) {
-                    return Err(call.expected(&format!("the header Content-Encoding: {coding}")));
-                }
-                Ok(())
+                let is_kept = response.headers().get(CONTENT_ENCODING).is_some_and(|value| value == coding);
+                call.must(is_kept, &format!("the header Content-Encoding: {coding}"))
             })?;
         }
         Ok(())
@@ -201,13 +192,10 @@ pub fn repeated_and_unreadable_headers_survive(stack: &impl Stack) -> Verdict {
             let call = run.send(run.charge())?;
             let headers = call.must_have_body(b"{}")?.headers();
             let twice: Vec<_> = headers.get_all("x-twice").iter().collect();
-            if twice != ["one", "two"]
-                || headers.get("x-bytes") != Some(&odd)
-                || !headers.contains_key("x-empty")
-            {
-                return Err(call.expected("all headers, including repeated, empty and non-UTF-8 ones"));
-            }
-            Ok(())
+            let all = twice == ["one", "two"]
+                && headers.get("x-bytes") == Some(&odd)
+                && headers.contains_key("x-empty");
+            call.must(all, "all headers, including repeated, empty and non-UTF-8 ones")
         })
     })
 }
@@ -227,10 +215,7 @@ pub fn interim_answers_are_skipped(stack: &impl Stack) -> Verdict {
             let bytes = format!("{interim}HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{{}}");
             harness.respond_to_first(&what, bytes, |_, call| {
                 let response = call.must_have_status(StatusCode::CREATED)?;
-                if response.body() != "{}" {
-                    return Err(call.expected("the body of the final response"));
-                }
-                Ok(())
+                call.must(response.body() == "{}", "the body of the final response")
             })?;
         }
         Ok(())
@@ -278,15 +263,10 @@ pub fn an_answer_in_single_bytes_is_whole(stack: &impl Stack) -> Verdict {
             }
         };
         let what = "sends its response one byte at a time";
-        harness.on_first_request(
-            what,
-            action,
-            |charge| charge,
-            |run, call| {
-                call.must_get_own_response()?;
-                run.round_trip()
-            },
-        )
+        harness.on_first_request(what, action, |run, call| {
+            call.must_get_own_response()?;
+            run.round_trip()
+        })
     })
 }
 

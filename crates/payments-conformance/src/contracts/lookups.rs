@@ -8,7 +8,7 @@ use crate::contract::Contract;
 use crate::script::{Act, response};
 use crate::situations::SHORT;
 use crate::violation::{SENT_TWICE, Violation};
-use crate::{Journal, Stack, Verdict};
+use crate::{Stack, Verdict};
 
 use super::answers::redirect;
 
@@ -20,8 +20,7 @@ pub fn a_lookup_follows_no_redirect(stack: &impl Stack) -> Verdict {
     let why = "a redirected lookup gives the API key, and with it every payment of the account, to an unverified host. That \
                host's response is then trusted as the outcome of a payment. Disable redirects in the HTTP client";
     Contract::new("a_lookup_follows_no_redirect", why).check(stack, |harness| {
-        let other_journal = Journal::default();
-        let other = harness.another_server(&other_journal, Connection::serve);
+        let other = harness.another_server(Connection::serve);
         let locations = [format!("{}/transaction", harness.url(other.address)), "/elsewhere".to_owned()];
         let statuses: Vec<_> = (300..=308).filter_map(|status| StatusCode::from_u16(status).ok()).collect();
         for location in locations {
@@ -32,12 +31,12 @@ pub fn a_lookup_follows_no_redirect(stack: &impl Stack) -> Verdict {
                     let id = charge.id.clone();
                     let call = run.send(charge);
                     // Checked first, because the result does not show where the key was sent.
-                    if other_journal.connections() > 0 {
+                    if other.journal.connections() > 0 {
                         let found = format!(
                             "{id} followed a redirect to another server; it must not follow redirects"
                         );
                         return Err(Violation::general(found, SENT_TWICE)
-                            .detail("other server", other_journal.to_string()));
+                            .detail("other server", other.journal.to_string()));
                     }
                     call?.must_have_status(*status)?;
                     run.must_have_arrived_once(&id)?;
