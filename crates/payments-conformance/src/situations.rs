@@ -9,36 +9,23 @@ use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::contract::Harness;
 use crate::journal::Received;
-use crate::test_request::TestRequest;
 use crate::test_run::TestRun;
 use crate::violation::Violation;
 
 /// Situations that many contracts share.
 impl<S: Stack> Harness<'_, S> {
-    /// Checks the result of the first payment. The server reads its whole request and then runs `action`.
-    ///
-    /// All later requests are echoed, on any connection.
-    pub(crate) fn on_first_request(
+    /// Checks the result of a payment after this many that the server echoes. It reads the whole request and then runs
+    /// `action`. All later requests are echoed, on any connection.
+    pub(crate) fn on_request(
         &self,
+        served: usize,
         what: &str,
         action: impl Fn(&mut Connection, &Received) + Send + Sync + 'static,
         check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
-        self.with_server(what, first_then_echo(action), |run| check(run, &run.send(run.charge())?))
-    }
-
-    /// Like `on_first_request` for the second payment. Its deadline need not cover connecting on a slow machine, because
-    /// the connection is open by then.
-    pub(crate) fn on_second_request(
-        &self,
-        what: &str,
-        prepare: impl Fn(TestRequest) -> TestRequest,
-        action: impl Fn(&mut Connection, &Received) + Send + Sync + 'static,
-        check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
-    ) -> Result<(), Violation> {
-        self.with_server(&after(1, what), nth_then_echo(1, action), |run| {
-            run.round_trip()?;
-            check(run, &run.send(prepare(run.charge()))?)
+        self.with_server(&after(served, what), echo_except(served, action), |run| {
+            (0..served).try_for_each(|_| run.round_trip())?;
+            check(run, &run.send(run.charge())?)
         })
     }
 
@@ -49,19 +36,17 @@ impl<S: Stack> Harness<'_, S> {
         action: impl Fn(&mut Connection, &Received) + Clone + Send + Sync + 'static,
         check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
-        self.on_first_request(what, action.clone(), &check)?;
-        self.on_second_request(what, |charge| charge, action, &check)
+        [0, 1].into_iter().try_for_each(|served| self.on_request(served, what, action.clone(), &check))
     }
 
     /// Sends these bytes as the response to the first payment and leaves the connection open.
     pub(crate) fn respond_to_first(
         &self,
         what: &str,
-        bytes: impl Into<Vec<u8>>,
+        bytes: impl Into<Vec<u8>> + 'static,
         check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
-        let bytes = bytes.into();
-        let script = first_then_echo(move |connection, _| _ = connection.write(&bytes));
+        let script = echo_except(0, send_and(bytes, |_| {}));
         // A client that waits for more bytes must not make the test slow.
         self.with_server(what, script, |run| check(run, &run.send(run.charge().total(MEDIUM))?))
     }
@@ -84,15 +69,8 @@ pub(crate) fn after(served: usize, what: &str) -> String {
     }
 }
 
-/// Runs `action` on the first request across all connections. Echoes all others.
-pub(crate) fn first_then_echo(
-    action: impl Fn(&mut Connection, &Received) + Send + Sync + 'static,
-) -> impl Fn(&mut Connection) + Send + Sync + 'static {
-    nth_then_echo(0, action)
-}
-
 /// Runs `action` on the request that follows this many others across all connections. Echoes all others.
-fn nth_then_echo(
+pub(crate) fn echo_except(
     before: usize,
     action: impl Fn(&mut Connection, &Received) + Send + Sync + 'static,
 ) -> impl Fn(&mut Connection) + Send + Sync + 'static {
@@ -105,6 +83,21 @@ fn nth_then_echo(
                 return;
             }
         }
+    }
+}
+
+/// How the server ends a connection, if at all.
+pub(crate) type End = fn(&mut Connection);
+
+/// Sends these bytes and then ends the connection in this way.
+pub(crate) fn send_and(
+    bytes: impl Into<Vec<u8>> + 'static,
+    end: End,
+) -> impl Fn(&mut Connection, &Received) + Clone + Send + Sync + 'static {
+    let bytes = bytes.into();
+    move |connection, _| {
+        connection.write(&bytes);
+        end(connection);
     }
 }
 

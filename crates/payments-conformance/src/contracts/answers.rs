@@ -10,6 +10,7 @@ use crate::connection::Connection;
 use crate::contract::Contract;
 use crate::journal::Received;
 use crate::script::{Act, response};
+use crate::situations::{End, send_and};
 use crate::test_request::{API_KEY, CARD_NUMBER};
 use crate::violation::{SENT_TWICE, Violation};
 use crate::{Journal, Stack, Verdict};
@@ -104,28 +105,24 @@ fn holds(bytes: &[u8], secret: &str) -> bool {
 /// The transport must return each body whole, without the framing.
 pub fn bodies_arrive_whole_in_every_framing(stack: &impl Stack) -> Verdict {
     Contract::new("bodies_arrive_whole_in_every_framing", MUST_BE_UNCHANGED).check(stack, |harness| {
-        for (what, bytes, body, closes) in [
-            ("with a length", "Content-Length: 5\r\n\r\nabcde", "abcde", false),
-            ("with a length of zero", "Content-Length: 0\r\n\r\n", "", false),
-            ("in one chunk", "Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n", "abcde", false),
-            ("in zero chunks", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "", false),
+        let open: End = |_| {};
+        for (what, bytes, body, end) in [
+            ("with a length", "Content-Length: 5\r\n\r\nabcde", "abcde", open),
+            ("with a length of zero", "Content-Length: 0\r\n\r\n", "", open),
+            ("in one chunk", "Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n", "abcde", open),
+            ("in zero chunks", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "", open),
             (
                 "in chunks with extensions and trailers",
                 "Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n3;a=b\r\nabc\r\n02\r\nde\r\n0\r\nX-Sum: 1\r\n\r\n",
                 "abcde",
-                false,
+                open,
             ),
-            ("ended by closing the connection", "\r\nabcde", "abcde", true),
-            ("that is empty, ended by closing the connection", "\r\n", "", true),
+            ("ended by closing the connection", "\r\nabcde", "abcde", Connection::close),
+            ("that is empty, ended by closing the connection", "\r\n", "", Connection::close),
         ] {
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(format!("HTTP/1.1 200 OK\r\n{bytes}"));
-                if closes {
-                    connection.close();
-                }
-            };
+            let action = send_and(format!("HTTP/1.1 200 OK\r\n{bytes}"), end);
             let what = format!("sends a body {what}");
-            harness.on_first_request(&what, action, |run, call| {
+            harness.on_request(0, &what, action, |run, call| {
                 call.must_have_body(body.as_bytes())?;
                 run.round_trip()
             })?;
@@ -232,8 +229,7 @@ pub fn an_answer_as_long_as_the_cap_is_whole(stack: &impl Stack) -> Verdict {
             let whole = Act::Answer(response(StatusCode::OK, body.clone()));
             let what = format!("responds with {length} bytes, exactly the cap");
             harness.with_script(&what, [whole], |run| {
-                run.send(run.charge().cap(length))?.must_have_body(&body)?;
-                Ok(())
+                run.send(run.charge().cap(length))?.must_have_body(&body).map(drop)
             })?;
         }
         Ok(())
@@ -263,7 +259,7 @@ pub fn an_answer_in_single_bytes_is_whole(stack: &impl Stack) -> Verdict {
             }
         };
         let what = "sends its response one byte at a time";
-        harness.on_first_request(what, action, |run, call| {
+        harness.on_request(0, what, action, |run, call| {
             call.must_get_own_response()?;
             run.round_trip()
         })

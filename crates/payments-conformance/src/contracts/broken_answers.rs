@@ -5,9 +5,8 @@ use http::StatusCode;
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::contract::Contract;
-use crate::journal::Received;
 use crate::script::{Act, response};
-use crate::situations::{LARGE, first_then_echo};
+use crate::situations::{End, LARGE, echo_except, send_and};
 use crate::violation::Violation;
 use crate::{Ability, Stack, Verdict};
 
@@ -37,15 +36,12 @@ pub fn a_chunked_body_without_its_end_is_answered(stack: &impl Stack) -> Verdict
     Contract::new("a_chunked_body_without_its_end_is_answered", HALF_A_RECEIPT).check(stack, |harness| {
         for end in ["", "5\r\nab", "0", "0\r\n"] {
             let chunks = format!("{:x}\r\n{HALF}\r\n{end}", HALF.len());
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}"));
-                connection.close();
-            };
+            let response = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}");
             let what = match end {
                 "" => "sends a chunk and closes without the last chunk".to_owned(),
                 end => format!("sends a chunk, then {end:?}, and closes"),
             };
-            harness.on_first_request(&what, action, |_, call| {
+            harness.on_request(0, &what, send_and(response, Connection::close), |_, call| {
                 // Some clients do not wait for the line break that ends the trailers.
                 if end == "0\r\n" && call.result.as_ref().is_ok_and(|response| response.body() == HALF) {
                     return Ok(());
@@ -85,7 +81,7 @@ pub fn a_broken_chunk_is_answered_and_ends_the_connection(stack: &impl Stack) ->
 /// The status was read, so the call must fail with `Answered`.
 pub fn a_body_broken_off_by_a_reset_is_answered(stack: &impl Stack) -> Verdict {
     Contract::new("a_body_broken_off_by_a_reset_is_answered", HALF_A_RECEIPT).check(stack, |harness| {
-        let script = first_then_echo(|connection, _| {
+        let script = echo_except(0, |connection, _| {
             // A reset discards what the client has not read. This is more than the socket buffers hold, so the client
             // has read the head by the time everything is written.
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n");
@@ -105,17 +101,11 @@ pub fn a_body_broken_off_by_a_reset_is_answered(stack: &impl Stack) -> Verdict {
 /// Over TLS the cut is visible, because there is no `close_notify`. Otherwise anyone on the network could shorten a
 /// response. The call must fail with `Answered`.
 pub fn a_body_cut_without_goodbye_is_not_whole(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("a_body_cut_without_goodbye_is_not_whole", HALF_A_RECEIPT);
-    contract.needs(Ability::Https).check(stack, |harness| {
-        let action = |connection: &mut Connection, _: &Received| {
-            connection.write(format!("HTTP/1.1 200 OK\r\n\r\n{HALF}"));
-            connection.cut();
-        };
+    Contract::over_tls("a_body_cut_without_goodbye_is_not_whole", HALF_A_RECEIPT).check(stack, |harness| {
+        let action = send_and(format!("HTTP/1.1 200 OK\r\n\r\n{HALF}"), Connection::cut);
         let what = "sends part of a body without a length, then the connection is cut without close_notify";
-        harness.on_first_request(what, action, |_, call| {
-            call.must_have_partial_response(StatusCode::OK)?;
-            Ok(())
-        })
+        harness
+            .on_request(0, what, action, |_, call| call.must_have_partial_response(StatusCode::OK).map(drop))
     })
 }
 
@@ -132,16 +122,13 @@ pub fn a_body_over_the_cap_is_cut_at_the_cap(stack: &impl Stack) -> Verdict {
         let chunked =
             format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}{chunk}1\r\nx\r\n0\r\n\r\n");
         let unannounced = format!("HTTP/1.1 200 OK\r\n\r\n{body}");
-        for (kind, bytes) in
-            [("with a length", announced), ("in chunks", chunked), ("without a length", unannounced)]
-        {
-            let closes = kind == "without a length";
-            let script = first_then_echo(move |connection, _| {
-                connection.write(&bytes);
-                if closes {
-                    connection.close();
-                }
-            });
+        let cases: [(&str, String, End); 3] = [
+            ("with a length", announced, |_| {}),
+            ("in chunks", chunked, |_| {}),
+            ("without a length", unannounced, Connection::close),
+        ];
+        for (kind, bytes, end) in cases {
+            let script = echo_except(0, send_and(bytes, end));
             let what = format!("sends a body of 101 bytes {kind}; the cap is 100");
             harness.with_server(&what, script, |run| {
                 let call = run.send(run.charge().cap(100))?;
@@ -186,18 +173,15 @@ pub fn an_ambiguous_length_is_refused(stack: &impl Stack) -> Verdict {
                 _ => "{}",
             };
             let what = format!("responds with the headers {lengths:?}");
-            harness.respond_to_first(
-                &what,
-                format!("HTTP/1.1 200 OK\r\n{lengths}\r\n\r\n{bytes}"),
-                |run, call| {
-                    if equal && call.result.as_ref().is_ok_and(|response| response.body() == "{}") {
-                        return Ok(());
-                    }
-                    call.must_fail()?;
-                    call.must_not_be_not_processed()?;
-                    run.follow_up(call)
-                },
-            )?;
+            let response = format!("HTTP/1.1 200 OK\r\n{lengths}\r\n\r\n{bytes}");
+            harness.respond_to_first(&what, response, |run, call| {
+                if equal && call.result.as_ref().is_ok_and(|response| response.body() == "{}") {
+                    return Ok(());
+                }
+                call.must_fail()?;
+                call.must_not_be_not_processed()?;
+                run.follow_up(call)
+            })?;
         }
         Ok(())
     })
@@ -223,22 +207,13 @@ pub fn a_body_broken_off_on_a_reused_connection_is_answered(stack: &impl Stack) 
             for end in [Connection::close, Connection::cut] {
                 let response = format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n{part}");
                 let kept = if part.is_empty() { "" } else { HALF };
-                let action = move |connection: &mut Connection, _: &Received| {
-                    connection.write(&response);
-                    end(connection);
-                };
                 let what =
                     format!("announces a body with {framing:?}, sends {} bytes of it and ends", kept.len());
-                harness.on_second_request(
-                    &what,
-                    |charge| charge,
-                    action,
-                    |run, call| {
-                        run.must_have_arrived_once(&call.id)?;
-                        must_keep(call, StatusCode::OK, kept)?;
-                        run.follow_up(call)
-                    },
-                )?;
+                harness.on_request(1, &what, send_and(response, end), |run, call| {
+                    run.must_have_arrived_once(&call.id)?;
+                    must_keep(call, StatusCode::OK, kept)?;
+                    run.follow_up(call)
+                })?;
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ use crate::connection::Connection;
 use crate::contract::Contract;
 use crate::journal::Received;
 use crate::server::Security;
-use crate::situations::{Counter, unknown_and_once};
+use crate::situations::{Counter, End, send_and, unknown_and_once};
 use crate::violation::ensure;
 use crate::{Stack, Verdict};
 
@@ -68,12 +68,8 @@ pub fn a_bad_record_after_the_request_is_unknown(stack: &impl Stack) -> Verdict 
 pub fn a_line_cut_within_the_head_is_unknown(stack: &impl Stack) -> Verdict {
     Contract::over_tls("a_line_cut_within_the_head_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for half in ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(half);
-                connection.cut();
-            };
             let what = format!("reads the whole request, sends {half:?}, then the connection is cut");
-            harness.new_and_reused(&what, action, unknown_and_once)?;
+            harness.new_and_reused(&what, send_and(half, Connection::cut), unknown_and_once)?;
         }
         Ok(())
     })
@@ -153,10 +149,8 @@ pub fn early_data_is_never_sent(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// A way for TLS to fail within a body.
-type Failure = fn(&mut Connection);
-
-const FAILURES: [(&str, Failure); 3] = [
+/// The ways in which TLS fails within a body.
+const FAILURES: [(&str, End); 3] = [
     (CUT, Connection::cut),
     ("sends the TLS alert internal_error and closes", |connection| {
         connection.alert(80);

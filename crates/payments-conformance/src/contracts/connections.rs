@@ -14,7 +14,7 @@ use crate::connection::Connection;
 use crate::contract::Contract;
 use crate::journal::counted;
 use crate::signal::{Signal, cancel_on, join_all};
-use crate::situations::{Counter, LARGE, MEDIUM, first_then_echo, pause};
+use crate::situations::{Counter, End, LARGE, MEDIUM, echo_except, pause};
 use crate::test_request::TestRequest;
 use crate::test_run::TestRun;
 use crate::violation::{Violation, ensure};
@@ -54,7 +54,7 @@ pub fn a_connection_seen_to_be_closed_is_replaced(stack: &impl Stack) -> Verdict
         for end in [Connection::close, Connection::reset] {
             let ended = Signal::default();
             let has_ended = ended.clone();
-            let script = first_then_echo(move |connection, request| {
+            let script = echo_except(0, move |connection, request| {
                 connection.echo(request);
                 end(connection);
                 ended.set();
@@ -118,8 +118,6 @@ pub fn what_has_arrived_on_an_idle_connection_is_seen(stack: &impl Stack) -> Ver
     })
 }
 
-type End = fn(&mut Connection);
-
 /// The server responds, and closes the connection while the next request is in transit.
 ///
 /// Each call must get its own response or fail with the correct delivery, and arrives at most once.
@@ -167,7 +165,7 @@ pub fn an_answer_nobody_asked_for_is_nobodys(stack: &impl Stack) -> Verdict {
         for at_once in [true, false] {
             let sent = Signal::default();
             let is_sent = sent.clone();
-            let script = first_then_echo(move |connection, request| {
+            let script = echo_except(0, move |connection, request| {
                 let id = request.id();
                 let own = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{id}", id.len());
                 if at_once {
@@ -258,7 +256,7 @@ pub fn a_dropped_call_closes_its_connection(stack: &impl Stack) -> Verdict {
     contract.tests(Ability::Cancel).check(stack, |harness| {
         let (arrived, closed, rest) = (Signal::default(), Signal::default(), Counter::default());
         let signals = (arrived.clone(), closed.clone(), rest.clone());
-        let script = first_then_echo(move |connection, _| {
+        let script = echo_except(0, move |connection, _| {
             signals.0.set();
             signals.2.add(connection.wait_for_close());
             signals.1.set();

@@ -8,9 +8,8 @@ use payments_core::{Deadlines, Delivery};
 
 use crate::connection::Connection;
 use crate::contract::Contract;
-use crate::journal::Received;
 use crate::script::{Act, response};
-use crate::situations::{LARGE, SHORT, SHORT_WITH_CONNECT, first_then_echo};
+use crate::situations::{LARGE, SHORT, SHORT_WITH_CONNECT, after, echo_except};
 use crate::{Ability, Stack, Verdict};
 
 /// The server reads the whole request and sends nothing.
@@ -25,9 +24,7 @@ pub fn silence_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
             acts.extend([Act::Silence, Act::Echo]);
             let what = format!("responds to {before} requests, reads the next and sends nothing");
             harness.with_script(&what, acts, |run| {
-                for _ in 0..before {
-                    run.round_trip()?;
-                }
+                (0..before).try_for_each(|_| run.round_trip())?;
                 let call = run.send(run.charge().total(total))?;
                 call.must_be_unknown()?;
                 call.must_be_a_timeout()?;
@@ -73,22 +70,19 @@ pub fn a_dripping_body_ends_with_the_total_deadline(stack: &impl Stack) -> Verdi
 /// The call must end at its total deadline, as `Unknown`.
 pub fn a_dripping_head_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
     Contract::new("a_dripping_head_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |harness| {
-        let action = |connection: &mut Connection, _: &Received| {
+        let script = echo_except(1, |connection, _| {
             connection.write("HTTP/1.1 200 OK\r\nX-Drip: ");
             while connection.write("a") {
                 thread::sleep(Duration::from_millis(5));
             }
-        };
-        let what = "sends a byte of its response head every 5 ms";
-        harness.on_second_request(
-            what,
-            |charge| charge.total(SHORT),
-            action,
-            |_, call| {
-                call.must_be_unknown()?;
-                call.must_end_with_the_deadline().map(drop)
-            },
-        )
+        });
+        let what = after(1, "sends a byte of its response head every 5 ms");
+        harness.with_server(&what, script, |run| {
+            run.round_trip()?;
+            let call = run.send(run.charge().total(SHORT))?;
+            call.must_be_unknown()?;
+            call.must_end_with_the_deadline().map(drop)
+        })
     })
 }
 
@@ -120,7 +114,7 @@ pub fn a_slow_answer_within_the_deadline_is_an_answer(stack: &impl Stack) -> Ver
     Contract::new("a_slow_answer_within_the_deadline_is_an_answer", why).check(stack, |harness| {
         // Also long enough to connect on a busy machine.
         let connect = Duration::from_millis(1500);
-        let script = first_then_echo(move |connection, request| {
+        let script = echo_except(0, move |connection, request| {
             thread::sleep(connect + Duration::from_millis(200));
             let id = request.id();
             connection.write(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", id.len()));

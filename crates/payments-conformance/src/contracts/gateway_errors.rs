@@ -4,7 +4,7 @@ use http::{HeaderValue, StatusCode};
 
 use crate::connection::Connection;
 use crate::contract::Contract;
-use crate::journal::Received;
+use crate::situations::send_and;
 use crate::{Stack, Verdict};
 
 /// The server responds with 502, 503 or 504, an HTML page and `Connection: close`, as reverse proxies and
@@ -29,12 +29,8 @@ pub fn a_gateway_error_page_is_a_response(stack: &impl Stack) -> Verdict {
             };
             let response =
                 format!("{head}Content-Type: text/html\r\nConnection: close\r\n{framing}\r\n{body}");
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(&response);
-                connection.close();
-            };
             let what = format!("responds like {gateway} with {code} and a page, and closes");
-            harness.new_and_reused(&what, action, |run, call| {
+            harness.new_and_reused(&what, send_and(response, Connection::close), |run, call| {
                 let response = call.must_have_status(status)?;
                 let html = HeaderValue::from_static("text/html");
                 let is_unchanged =

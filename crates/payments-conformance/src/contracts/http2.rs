@@ -52,9 +52,7 @@ fn new_and_reused<S: Stack>(
             }
         };
         harness.with_http2_server(&after(served, what), &[], script, |run| {
-            for _ in 0..served {
-                run.round_trip()?;
-            }
+            (0..served).try_for_each(|_| run.round_trip())?;
             check(run, &run.send(run.charge().total(total))?)
         })?;
     }

@@ -1,6 +1,5 @@
 //! A server that sends without end must not use up the client's memory or time.
 
-use std::cell::Cell;
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +10,7 @@ use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::contract::{Contract, Harness};
 use crate::journal::Received;
-use crate::situations::{Counter, SHORT, first_then_echo};
+use crate::situations::{Counter, SHORT, after, echo_except, send_and};
 use crate::test_request::TestRequest;
 use crate::violation::{Violation, ensure};
 use crate::{Stack, Verdict};
@@ -65,7 +64,7 @@ pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &impl Stack) 
             connection.write("A: b\r\n".repeat(100_000));
             connection.write("Content-Length: 2\r\n\r\n{}");
         };
-        harness.on_first_request("responds with 100 000 headers", action, |run, call| {
+        harness.on_request(0, "responds with 100 000 headers", action, |run, call| {
             call.must_not_be_not_processed()?;
             harness.figure(match &call.result {
                 Ok(_) => format!("a response after {:.0?}", call.took),
@@ -87,24 +86,20 @@ pub fn endless_interim_answers_end_with_the_deadline(stack: &impl Stack) -> Verd
         // A client that never checks its deadline still meets it if the reader happens to wait once. Large pieces, which
         // are cheap to send and slow to parse, and three attempts make that unlikely.
         let many: Arc<str> = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(40_000).into();
-        let latest = Cell::new(Duration::ZERO);
+        let mut latest = Duration::ZERO;
         for _ in 0..3 {
             let many = Arc::clone(&many);
-            let action = move |connection: &mut Connection, _: &Received| while connection.write(&*many) {};
-            let what = "sends endless interim responses";
-            harness.on_second_request(
-                what,
-                |charge| charge.total(SHORT),
-                action,
-                |_, call| {
-                    call.must_be_unknown()?;
-                    call.must_end_by_the_deadline()?;
-                    latest.set(latest.get().max(call.took.saturating_sub(call.total)));
-                    Ok(())
-                },
-            )?;
+            let script = echo_except(1, move |connection, _| while connection.write(&*many) {});
+            harness.with_server(&after(1, "sends endless interim responses"), script, |run| {
+                run.round_trip()?;
+                let call = run.send(run.charge().total(SHORT))?;
+                call.must_be_unknown()?;
+                call.must_end_by_the_deadline()?;
+                latest = latest.max(call.took.saturating_sub(call.total));
+                Ok(())
+            })?;
         }
-        harness.figure(format!("{:.1?} after the deadline (goal 50 ms)", latest.get()));
+        harness.figure(format!("{latest:.1?} after the deadline (goal 50 ms)"));
         memory_grew_little(harness, before)
     })
 }
@@ -120,14 +115,14 @@ pub fn an_absurd_length_reserves_no_memory(stack: &impl Stack) -> Verdict {
             "Content-Length: 9300000000000000000\r\n\r\nabc",
             "Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nabc",
         ] {
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(format!("HTTP/1.1 200 OK\r\n{head}"));
+            let action = send_and(format!("HTTP/1.1 200 OK\r\n{head}"), |connection| {
                 connection.wait_for_close();
-            };
+            });
             let what = format!("announces a body larger than any memory: {head:?}");
-            // With a huge cap, so that the cap does not protect the transport.
-            let without_cap = |charge: TestRequest| charge.total(SHORT).cap(usize::MAX / 2);
-            harness.on_second_request(&what, without_cap, action, |_, call| {
+            harness.with_server(&after(1, &what), echo_except(1, action), |run| {
+                run.round_trip()?;
+                // With a huge cap, so that the cap does not protect the transport.
+                let call = run.send(run.charge().total(SHORT).cap(usize::MAX / 2))?;
                 call.must_have_partial_response(StatusCode::OK).map(drop)
             })?;
         }
@@ -146,7 +141,7 @@ fn flooded<S: Stack>(
 ) -> Result<(), Violation> {
     let sent = Counter::default();
     let counter = sent.clone();
-    let script = first_then_echo(move |connection, _| {
+    let script = echo_except(0, move |connection, _| {
         connection.write(&head);
         while counter.get() <= MOST_READ && connection.write(&piece) {
             counter.add(piece.len());

@@ -72,9 +72,7 @@ pub fn a_lost_lookup_is_not_repeated(stack: &impl Stack) -> Verdict {
                 acts.extend([act.clone(), Act::Echo]);
                 let what = format!("responds to {served} requests, reads a lookup and {what}");
                 harness.with_script(&what, acts, |run| {
-                    for _ in 0..served {
-                        run.round_trip()?;
-                    }
+                    (0..served).try_for_each(|_| run.round_trip())?;
                     let lookup = if is_silent { run.lookup().total(SHORT) } else { run.lookup() };
                     let call = run.send(lookup)?;
                     if matches!(act, Act::Truncate { .. }) {

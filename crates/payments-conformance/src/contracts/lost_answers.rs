@@ -2,9 +2,9 @@
 
 use crate::connection::Connection;
 use crate::contract::{Contract, Harness};
-use crate::journal::{Received, counted};
+use crate::journal::counted;
 use crate::script::Act;
-use crate::situations::{LARGE, after, unknown_and_once};
+use crate::situations::{LARGE, after, send_and, unknown_and_once};
 use crate::violation::{Violation, ensure};
 use crate::{Stack, Verdict};
 
@@ -36,12 +36,8 @@ pub fn reset_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
 pub fn fin_within_the_head_is_unknown(stack: &impl Stack) -> Verdict {
     Contract::new("fin_within_the_head_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for half in ["H", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(half);
-                connection.close();
-            };
             let what = format!("reads the whole request, sends {half:?} and closes");
-            harness.on_first_request(&what, action, unknown_and_once)?;
+            harness.on_request(0, &what, send_and(half, Connection::close), unknown_and_once)?;
         }
         Ok(())
     })
@@ -94,12 +90,9 @@ pub fn odd_heads_are_never_not_processed(stack: &impl Stack) -> Verdict {
             "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other",
             "\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2",
         ] {
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(format!("{head}\r\n\r\n{{}}"));
-                connection.close();
-            };
+            let action = send_and(format!("{head}\r\n\r\n{{}}"), Connection::close);
             let what = format!("reads the whole request, responds with the head {head:?}, and closes");
-            harness.on_first_request(&what, action, |run, call| {
+            harness.on_request(0, &what, action, |run, call| {
                 call.must_not_be_not_processed()?;
                 run.must_have_arrived_once(&call.id)
             })?;
@@ -188,9 +181,7 @@ fn is_unknown_after<S: Stack>(harness: &Harness<'_, S>, what: &str, act: &Act) -
         let mut acts = vec![Act::Echo; served];
         acts.push(act.clone());
         harness.with_script(&after(served, what), acts, |run| {
-            for _ in 0..served {
-                run.round_trip()?;
-            }
+            (0..served).try_for_each(|_| run.round_trip())?;
             unknown_and_once(run, &run.send(run.charge())?)
         })?;
     }

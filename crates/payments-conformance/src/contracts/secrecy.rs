@@ -6,11 +6,12 @@ use http::StatusCode;
 use payments_core::Transport;
 
 use crate::child::Child;
+use crate::connection::Connection;
 use crate::contract::Contract;
 use crate::logs::write_logs_to_stderr;
 use crate::script::{Act, response};
 use crate::secrets::must_not_hold;
-use crate::situations::{MEDIUM, SHORT_WITH_CONNECT, first_then_echo};
+use crate::situations::{MEDIUM, SHORT_WITH_CONNECT, echo_except, send_and};
 use crate::test_request::{API_KEY, CARD_NUMBER, TestRequest};
 use crate::violation::{SHOWS_A_SECRET, Violation};
 use crate::{Ability, Stack, Verdict};
@@ -35,10 +36,7 @@ pub fn what_comes_back_shows_no_secret(stack: &impl Stack) -> Verdict {
             format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 16\r\n\r\n{CARD_NUMBER}"),
         ] {
             let what = format!("responds with {:?}", response.replace(CARD_NUMBER, "[card number]"));
-            let script = first_then_echo(move |connection, _| {
-                connection.write(&response);
-                connection.close();
-            });
+            let script = echo_except(0, send_and(response, Connection::close));
             harness.with_server(&what, script, |run| {
                 run.send(run.charge().total(MEDIUM))?.must_not_be_not_processed()
             })?;

@@ -9,7 +9,7 @@ use crate::connection::Connection;
 use crate::contracts::lost_answers::MAY_BE_CHARGED;
 use crate::http2::{Event, Peer, Request, code};
 use crate::signal::{Signal, cancel_on, join_all};
-use crate::situations::{pause, unknown_and_once};
+use crate::situations::{End, pause, unknown_and_once};
 use crate::test_request::AMPLE;
 use crate::violation::{Violation, ensure};
 use crate::{Ability, Stack, Verdict};
@@ -231,8 +231,6 @@ pub fn a_connection_that_the_network_dropped_is_not_used_again(stack: &impl Stac
         })
     })
 }
-
-type End = fn(&mut Connection);
 
 /// The ways in which a server ends a connection.
 const ENDS: [(&str, End); 3] = [
