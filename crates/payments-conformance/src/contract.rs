@@ -113,15 +113,6 @@ impl Contract {
         };
         verdict.with_deviation(deviation)
     }
-
-    /// How to declare that the stack lacks the ability that this contract tests.
-    fn declaration(&self) -> Option<String> {
-        let ability = self.tested?;
-        Some(format!(
-            "if the stack cannot do this at all, declare it with \
-             `Abilities::default().without(Ability::{ability:?}, \"the reason\")`"
-        ))
-    }
 }
 
 /// The schemes to check. HTTP/2 is offered only over TLS. Without sockets all schemes are the same.
@@ -347,7 +338,13 @@ impl<S: Stack> Harness<'_, S> {
     fn failure_message(&self, situation: &str, violation: &Violation, journal: &str, calls: &str) -> String {
         let over = format!("`{}`, over {}", self.contract.name, self.scheme);
         let why = violation.general.unwrap_or(self.contract.why);
-        let declaration = self.contract.declaration().filter(|_| violation.general.is_none());
+        let tested = self.contract.tested.filter(|_| violation.general.is_none());
+        let declaration = tested.map(|ability| {
+            format!(
+                "if the stack cannot do this at all, declare it with \
+                 `Abilities::default().without(Ability::{ability:?}, \"the reason\")`"
+            )
+        });
         let fields = [("contract", over.as_str()), ("the server", situation), ("received", journal)];
         let details = violation.details.iter().map(|(name, text)| (*name, text.as_str()));
         let after = [("returned", calls), ("risk", why)];

@@ -52,6 +52,15 @@ impl<S: Stack> Harness<'_, S> {
     }
 }
 
+/// The call must get its own response, and its request arrived once.
+pub(crate) fn own_response_and_once<S: Stack>(
+    run: &TestRun<'_, S>,
+    call: &CompletedCall,
+) -> Result<(), Violation> {
+    call.must_get_own_response()?;
+    run.must_have_arrived_once(&call.id)
+}
+
 /// The call must be `Unknown`, and its request arrived once.
 pub(crate) fn unknown_and_once<S: Stack>(
     run: &TestRun<'_, S>,

@@ -8,7 +8,7 @@ use crate::connection::Connection;
 use crate::contract::Contract;
 use crate::journal::Received;
 use crate::server::Security;
-use crate::situations::{Counter, End, send_and, unknown_and_once};
+use crate::situations::{Counter, End, own_response_and_once, send_and, unknown_and_once};
 use crate::violation::ensure;
 use crate::{Stack, Verdict};
 
@@ -140,8 +140,7 @@ pub fn early_data_is_never_sent(stack: &impl Stack) -> Verdict {
                      completes",
                     call.id
                 );
-                call.must_get_own_response()?;
-                run.must_have_arrived_once(&call.id)?;
+                own_response_and_once(run, &call)?;
             }
             harness.figure(format!("{} of 5 sessions were resumed, without early data", resumed.get()));
             Ok(())

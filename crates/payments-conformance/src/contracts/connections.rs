@@ -14,7 +14,7 @@ use crate::connection::Connection;
 use crate::contract::Contract;
 use crate::journal::counted;
 use crate::signal::{Signal, cancel_on, join_all};
-use crate::situations::{Counter, End, LARGE, MEDIUM, echo_except, pause};
+use crate::situations::{Counter, End, LARGE, MEDIUM, echo_except, own_response_and_once, pause};
 use crate::test_request::TestRequest;
 use crate::test_run::TestRun;
 use crate::violation::{Violation, ensure};
@@ -61,11 +61,7 @@ pub fn a_connection_seen_to_be_closed_is_replaced(stack: &impl Stack) -> Verdict
             });
             let what = "responds to the first request, then ends the idle connection";
             harness.with_server(what, script, |run| {
-                for call in two_calls(run, &has_ended)? {
-                    call.must_get_own_response()?;
-                    run.must_have_arrived_once(&call.id)?;
-                }
-                Ok(())
+                two_calls(run, &has_ended)?.iter().try_for_each(|call| own_response_and_once(run, call))
             })?;
         }
         Ok(())
@@ -341,10 +337,7 @@ pub fn sixty_four_at_once_get_their_own_answers(stack: &impl Stack) -> Verdict {
                 }
             });
             let calls = run.block_on(join_all(calls))?.into_iter().collect::<Result<Vec<_>, _>>()?;
-            for call in calls.iter().flatten() {
-                call.must_get_own_response()?;
-                run.must_have_arrived_once(&call.id)?;
-            }
+            calls.iter().flatten().try_for_each(|call| own_response_and_once(run, call))?;
             ensure!(
                 !cancels || calls[0].is_none(),
                 "the dropped call ended, although the server never responded to it"

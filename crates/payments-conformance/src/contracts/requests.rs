@@ -5,6 +5,7 @@ use http::{HeaderValue, StatusCode};
 use crate::contract::Contract;
 use crate::journal::Received;
 use crate::script::{Act, response};
+use crate::situations::own_response_and_once;
 use crate::test_request::TestRequest;
 use crate::test_run::TestRun;
 use crate::violation::{Violation, ensure};
@@ -120,8 +121,7 @@ fn must_arrive_unchanged<S: Stack>(
     over_http1: bool,
 ) -> Result<(), Violation> {
     let call = run.send(sent.clone())?;
-    call.must_get_own_response()?;
-    run.must_have_arrived_once(&call.id)?;
+    own_response_and_once(run, &call)?;
     run.journal.received().iter().try_for_each(|received| must_be_the_same(sent, received, over_http1))
 }
 

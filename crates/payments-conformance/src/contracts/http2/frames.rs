@@ -7,7 +7,7 @@ use super::{contract, new_and_reused};
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::http2::{Event, LARGEST, Peer, Request, code, flag, header_block, kind, literal, setting};
-use crate::situations::unknown_and_once;
+use crate::situations::{own_response_and_once, unknown_and_once};
 use crate::test_request::AMPLE;
 use crate::violation::{Violation, ensure};
 use crate::{Stack, Verdict};
@@ -25,10 +25,13 @@ pub fn informational_heads_are_passed_over_in_http2(stack: &impl Stack) -> Verdi
             }
             peer.echo(request);
         };
-        new_and_reused(harness, "responds with 100, 103, 103 and then 200", AMPLE, action, |run, call| {
-            call.must_get_own_response()?;
-            run.must_have_arrived_once(&call.id)
-        })
+        new_and_reused(
+            harness,
+            "responds with 100, 103, 103 and then 200",
+            AMPLE,
+            action,
+            own_response_and_once,
+        )
     })
 }
 
@@ -64,10 +67,7 @@ pub fn rare_frames_are_understood(stack: &impl Stack) -> Verdict {
             literal(&mut trailers, b"x-trailer", b"1");
             peer.frame(kind::HEADERS, flag::END_HEADERS | flag::END_STREAM, stream, &trailers);
         };
-        new_and_reused(harness, "responds with valid but rare frames", AMPLE, action, |run, call| {
-            call.must_get_own_response()?;
-            run.must_have_arrived_once(&call.id)
-        })
+        new_and_reused(harness, "responds with valid but rare frames", AMPLE, action, own_response_and_once)
     })
 }
 
@@ -97,8 +97,7 @@ pub fn a_body_arrives_whole_through_small_windows(stack: &impl Stack) -> Verdict
         harness.with_http2_server(what, NO_WINDOW, script, |run| {
             let charge = run.charge().padded_to(LONG_BODY as usize);
             let call = run.send(charge.clone())?;
-            call.must_get_own_response()?;
-            run.must_have_arrived_once(&call.id)?;
+            own_response_and_once(run, &call)?;
             ensure!(
                 run.journal.received().iter().all(|received| received.body == *charge.request.body()),
                 "the body that arrived is not the one that was sent; send it unchanged"
