@@ -23,7 +23,7 @@ pub fn every_status_from_200_to_599_is_an_answer(stack: &impl Stack) -> Verdict 
     let why = "only payments-core decides what a status means for the money, and it needs the status and the body. A \
                client that acts on a status itself may send the payment again: disable its status handling and retries";
     Contract::scripted("every_status_from_200_to_599_is_an_answer", why).check(stack, |harness| {
-        let statuses: Vec<_> = (200..=599).filter_map(|status| StatusCode::from_u16(status).ok()).collect();
+        let statuses = statuses(200..=599);
         let acts: Vec<_> = statuses.iter().map(|status| with_retry_headers(*status)).collect();
         harness.with_script("responds to each request with another status, from 200 to 599", acts, |run| {
             for status in &statuses {
@@ -48,12 +48,13 @@ pub fn redirects_are_not_followed(stack: &impl Stack) -> Verdict {
     Contract::new("redirects_are_not_followed", why).check(stack, |harness| {
         let other = harness.another_server(Connection::serve);
         let locations = [format!("{}/transaction", harness.url(other.address)), "/elsewhere".to_owned()];
+        let statuses = statuses([300, 301, 302, 303, 305, 307, 308]);
         let acts: Vec<_> = locations
             .iter()
-            .flat_map(|location| REDIRECTS.map(|status| redirect(status, location)))
+            .flat_map(|location| statuses.iter().map(|status| redirect(*status, location)))
             .collect();
         harness.with_script("responds to every request with a redirect", acts, |run| {
-            for status in REDIRECTS.iter().chain(&REDIRECTS) {
+            for status in statuses.iter().chain(&statuses) {
                 let charge = run.charge();
                 let id = charge.id.clone();
                 let call = run.send(charge);
@@ -283,21 +284,15 @@ fn body_of(status: StatusCode) -> &'static str {
     if [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&status) { "" } else { "{\"a\":1}" }
 }
 
+pub(super) fn statuses(codes: impl IntoIterator<Item = u16>) -> Vec<StatusCode> {
+    codes.into_iter().map(|code| StatusCode::from_u16(code).expect("HTTP allows this code")).collect()
+}
+
 pub(super) fn redirect(status: StatusCode, location: &str) -> Act {
     let mut response = response(status, "");
     response.headers_mut().insert(LOCATION, HeaderValue::from_str(location).expect("an address"));
     Act::Answer(response)
 }
-
-const REDIRECTS: [StatusCode; 7] = [
-    StatusCode::MULTIPLE_CHOICES,
-    StatusCode::MOVED_PERMANENTLY,
-    StatusCode::FOUND,
-    StatusCode::SEE_OTHER,
-    StatusCode::USE_PROXY,
-    StatusCode::TEMPORARY_REDIRECT,
-    StatusCode::PERMANENT_REDIRECT,
-];
 
 /// `{"a":1}`, compressed.
 const GZIP: &[u8] =

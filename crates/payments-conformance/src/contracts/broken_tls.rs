@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use http::StatusCode;
+
+use super::broken_answers::HALF;
 use crate::connection::Connection;
 use crate::contract::Contract;
 use crate::journal::Received;
@@ -11,10 +14,6 @@ use crate::server::Security;
 use crate::situations::{Counter, End, own_response_and_once, send_and, unknown_and_once};
 use crate::violation::ensure;
 use crate::{Stack, Verdict};
-
-use http::StatusCode;
-
-use super::broken_answers::HALF;
 
 /// The server reads the whole request, sends a fatal TLS alert and closes. Among the alert codes are those that usually mean
 /// a failed handshake.

@@ -150,11 +150,9 @@ fn flooded<S: Stack>(
     });
     harness.with_server(what, script, |run| {
         let call = run.send(prepare(run.charge()))?;
-        let mebibytes = sent.get().div_ceil(1024 * 1024);
-        ensure!(
-            sent.get() <= MOST_READ,
-            "the server could send {mebibytes} MiB; the transport must stop reading"
-        );
+        let sent = sent.get();
+        let mebibytes = sent.div_ceil(1024 * 1024);
+        ensure!(sent <= MOST_READ, "the server could send {mebibytes} MiB; the transport must stop reading");
         check(&call)?;
         harness.figure(format!("the server {what} and could send at most {mebibytes} MiB"));
         Ok(())

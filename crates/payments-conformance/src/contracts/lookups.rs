@@ -10,7 +10,7 @@ use crate::situations::SHORT;
 use crate::violation::{SENT_TWICE, Violation};
 use crate::{Stack, Verdict};
 
-use super::answers::redirect;
+use super::answers::{redirect, statuses};
 
 /// The server responds to a lookup with every redirect, to another server and to another path of its own.
 ///
@@ -22,7 +22,7 @@ pub fn a_lookup_follows_no_redirect(stack: &impl Stack) -> Verdict {
     Contract::new("a_lookup_follows_no_redirect", why).check(stack, |harness| {
         let other = harness.another_server(Connection::serve);
         let locations = [format!("{}/transaction", harness.url(other.address)), "/elsewhere".to_owned()];
-        let statuses: Vec<_> = (300..=308).filter_map(|status| StatusCode::from_u16(status).ok()).collect();
+        let statuses = statuses(300..=308);
         for location in locations {
             let acts: Vec<_> = statuses.iter().map(|status| redirect(*status, &location)).collect();
             harness.with_script("responds to every lookup with a redirect", acts, |run| {
@@ -95,10 +95,7 @@ pub fn a_lookup_is_not_repeated_for_its_status(stack: &impl Stack) -> Verdict {
     let why = "the caller already retries lookups, within one deadline and respecting Retry-After. Retries inside the \
                transport multiply the attempts and keep an overloaded service from recovering";
     Contract::scripted("a_lookup_is_not_repeated_for_its_status", why).check(stack, |harness| {
-        let statuses: Vec<_> = [401, 403, 407, 408, 421, 425, 429, 500, 502, 503, 504, 511]
-            .into_iter()
-            .filter_map(|status| StatusCode::from_u16(status).ok())
-            .collect();
+        let statuses = statuses([401, 403, 407, 408, 421, 425, 429, 500, 502, 503, 504, 511]);
         let with_retry_headers = |status: &StatusCode| {
             let mut inviting = response(*status, "{}");
             inviting.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("0"));

@@ -188,5 +188,5 @@ fn is_unknown_after<S: Stack>(harness: &Harness<'_, S>, what: &str, act: &Act) -
     Ok(())
 }
 
-pub(super) const MAY_BE_CHARGED: &str = "the server may have charged the card before the connection ended. NotProcessed lets the \
-     caller charge again; only Unknown makes it look the payment up";
+pub(super) const MAY_BE_CHARGED: &str = "the server may have charged the card before the connection ended. \
+     NotProcessed lets the caller charge again; only Unknown makes it look the payment up";
