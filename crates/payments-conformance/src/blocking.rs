@@ -1,4 +1,3 @@
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread;
@@ -95,21 +94,16 @@ impl<S: BlockingStack> Stack for OnThreads<S> {
 struct ThreadPerCall<T>(Arc<T>);
 
 impl<T: blocking::Transport> Transport for ThreadPerCall<T> {
-    fn send(
-        &self,
-        request: TransportRequest,
-    ) -> impl Future<Output = Result<TransportResponse, TransportError>> + Send {
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let transport = Arc::clone(&self.0);
-        async move {
-            let (ended, end) = oneshot::channel();
-            thread::spawn(move || {
-                let result = catch_unwind(AssertUnwindSafe(|| transport.send(request)));
-                // Dropped before the call ends, because the kit checks the connections afterwards.
-                drop(transport);
-                drop(ended.send(result));
-            });
-            let result = end.await.expect("the thread always sends a result");
-            result.unwrap_or_else(|panic| resume_unwind(panic))
-        }
+        let (ended, end) = oneshot::channel();
+        thread::spawn(move || {
+            let result = catch_unwind(AssertUnwindSafe(|| transport.send(request)));
+            // Dropped before the call ends, because the kit checks the connections afterwards.
+            drop(transport);
+            drop(ended.send(result));
+        });
+        let result = end.await.expect("the thread always sends a result");
+        result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 }

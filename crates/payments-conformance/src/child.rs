@@ -13,8 +13,10 @@ use crate::{Journal, Setup, Stack, Verdict};
 
 /// A child process that runs the same test in another environment.
 pub(crate) struct Child {
-    base_url: String,
-    setup: Setup,
+    /// The address of the parent's server.
+    pub(crate) base_url: String,
+    /// For transports that connect to the parent's server.
+    pub(crate) setup: Setup,
 }
 
 impl Child {
@@ -34,18 +36,17 @@ impl Child {
         Some(Self { base_url, setup })
     }
 
-    /// The name of the test that runs on this thread, or a verdict if no child process can be started.
+    /// The name of the test that runs on this thread. `None` if no child process can be started.
     ///
     /// Only a test created by [`contract_tests!`](crate::contract_tests) can start itself again. Any other program would
     /// run with the arguments of a test harness and could, for example, send payments.
-    pub(crate) fn test(contract: &'static str) -> Result<String, Verdict> {
-        let name = thread::current().name().and_then(|name| name.strip_prefix(OF_A_TEST)).map(str::to_owned);
-        name.ok_or_else(|| {
-            let reason =
-                "it needs a separate process, which only a test created by `contract_tests!` can start";
-            Verdict::not_applicable(contract, reason.to_owned())
-        })
+    pub(crate) fn test() -> Option<String> {
+        thread::current().name().and_then(|name| name.strip_prefix(OF_A_TEST)).map(str::to_owned)
     }
+
+    /// Why a contract does not apply in a program that cannot start a child process.
+    pub(crate) const NEEDS_A_TEST: &str =
+        "it needs a separate process, which only a test created by `contract_tests!` can start";
 
     /// A command that runs only this test, for this contract.
     pub(crate) fn command(
@@ -64,16 +65,6 @@ impl Child {
             child.env(HTTP2, "1");
         }
         Ok(child)
-    }
-
-    /// The address of the parent's server.
-    pub(crate) fn base_url(&self) -> &str {
-        &self.base_url
-    }
-
-    /// For transports that connect to the parent's server.
-    pub(crate) fn setup(&self) -> &Setup {
-        &self.setup
     }
 
     /// Makes one call to the parent's server.

@@ -1,9 +1,11 @@
+use std::error::Error;
+use std::iter;
 use std::time::Duration;
 
 use http::StatusCode;
 use payments_core::{Delivery, TransportError, TransportErrorKind, TransportResponse};
 
-use crate::violation::Violation;
+use crate::violation::{Violation, ensure};
 
 /// The result of a call, and how long it took.
 #[derive(Debug)]
@@ -47,9 +49,8 @@ impl CompletedCall {
     }
 
     /// Requires the server's echo of this call's id.
-    pub(crate) fn must_get_own_response(&self) -> Result<&Self, Violation> {
-        self.must_have_body(self.id.as_bytes())?;
-        Ok(self)
+    pub(crate) fn must_get_own_response(&self) -> Result<(), Violation> {
+        self.must_have_body(self.id.as_bytes()).map(drop)
     }
 
     pub(crate) fn must_fail(&self) -> Result<&TransportError, Violation> {
@@ -57,12 +58,12 @@ impl CompletedCall {
     }
 
     /// Requires an error with `Delivery::Unknown`.
-    pub(crate) fn must_be_unknown(&self) -> Result<&TransportError, Violation> {
-        self.must_be(Delivery::Unknown, "an error with Delivery::Unknown")
+    pub(crate) fn must_be_unknown(&self) -> Result<(), Violation> {
+        self.must(self.delivery() == Some(Delivery::Unknown), "an error with Delivery::Unknown")
     }
 
-    pub(crate) fn must_be_not_processed(&self) -> Result<&TransportError, Violation> {
-        self.must_be(Delivery::NotProcessed, "an error with Delivery::NotProcessed")
+    pub(crate) fn must_be_not_processed(&self) -> Result<(), Violation> {
+        self.must(self.delivery() == Some(Delivery::NotProcessed), "an error with Delivery::NotProcessed")
     }
 
     /// Requires an error with this status that keeps what arrived of the body.
@@ -74,47 +75,40 @@ impl CompletedCall {
             "an error with Delivery::Answered({}) and the part of the body that arrived",
             status.as_u16()
         );
-        let error = self.must_be(Delivery::Answered(status), &wanted)?;
-        error.partial().ok_or_else(|| self.expected(&wanted))
+        let error = self.result.as_ref().err().filter(|error| error.delivery() == Delivery::Answered(status));
+        error.and_then(TransportError::partial).ok_or_else(|| self.expected(&wanted))
     }
 
     /// Requires the error kind `Timeout`.
-    pub(crate) fn must_be_a_timeout(&self) -> Result<&TransportError, Violation> {
-        let error = self.must_fail()?;
-        if error.kind() == TransportErrorKind::Timeout {
-            return Ok(error);
-        }
-        Err(self.expected("an error with the kind Timeout"))
+    pub(crate) fn must_be_a_timeout(&self) -> Result<(), Violation> {
+        let is_timeout = self.must_fail()?.kind() == TransportErrorKind::Timeout;
+        self.must(is_timeout, "an error with the kind Timeout")
     }
 
     /// Accepts any result except `Delivery::NotProcessed`.
-    pub(crate) fn must_not_be_not_processed(&self) -> Result<&Self, Violation> {
-        if self.delivery() == Some(Delivery::NotProcessed) {
-            return Err(self.expected("a response, or an error without Delivery::NotProcessed"));
-        }
-        Ok(self)
+    pub(crate) fn must_not_be_not_processed(&self) -> Result<(), Violation> {
+        let may_be_processed = self.delivery() != Some(Delivery::NotProcessed);
+        self.must(may_be_processed, "a response, or an error without Delivery::NotProcessed")
     }
 
     /// Requires that the call ended at its total deadline. Returns how late it was.
     pub(crate) fn must_end_with_the_deadline(&self) -> Result<Duration, Violation> {
-        if self.took + CLOCK_RESOLUTION < self.total || self.took > self.total + TOLERANCE {
-            return Err(Violation::new(format!(
-                "{} ended after {:.0?}; it must end at its total deadline of {:.0?}",
-                self.id, self.took, self.total
-            )));
-        }
-        Ok(self.took.saturating_sub(self.total))
+        let Self { id, took, total, .. } = self;
+        ensure!(
+            *took + CLOCK_RESOLUTION >= *total && *took <= *total + TOLERANCE,
+            "{id} ended after {took:.0?}; it must end at its total deadline of {total:.0?}"
+        );
+        Ok(took.saturating_sub(*total))
     }
 
     /// Requires that the call ended no later than its total deadline.
     pub(crate) fn must_end_by_the_deadline(&self) -> Result<(), Violation> {
-        if self.took <= self.total + TOLERANCE {
-            return Ok(());
-        }
-        Err(Violation::new(format!(
-            "{} ended after {:.0?}; it must end no later than its total deadline of {:.0?}",
-            self.id, self.took, self.total
-        )))
+        let Self { id, took, total, .. } = self;
+        ensure!(
+            *took <= *total + TOLERANCE,
+            "{id} ended after {took:.0?}; it must end no later than its total deadline of {total:.0?}"
+        );
+        Ok(())
     }
 
     /// The result in one line, without the body.
@@ -128,36 +122,27 @@ impl CompletedCall {
                     response.body().len()
                 )
             }
-            Err(error) => format!(
-                "{id} failed with the kind {:?} and Delivery::{:?} after {took:.0?}: {error}{}",
-                error.kind(),
-                error.delivery(),
-                sources(error)
-            ),
+            Err(error) => {
+                let sources = iter::successors(Some(error as &dyn Error), |&error| error.source());
+                let texts: Vec<_> = sources.map(ToString::to_string).collect();
+                format!(
+                    "{id} failed with the kind {:?} and Delivery::{:?} after {took:.0?}: {}",
+                    error.kind(),
+                    error.delivery(),
+                    texts.join(": ")
+                )
+            }
         }
     }
 
-    fn must_be(&self, delivery: Delivery, wanted: &str) -> Result<&TransportError, Violation> {
-        match &self.result {
-            Err(error) if error.delivery() == delivery => Ok(error),
-            _ => Err(self.expected(wanted)),
-        }
+    /// Requires that the result is `wanted`.
+    pub(crate) fn must(&self, is_wanted: bool, wanted: &str) -> Result<(), Violation> {
+        if is_wanted { Ok(()) } else { Err(self.expected(wanted)) }
     }
 
     pub(crate) fn expected(&self, wanted: &str) -> Violation {
         Violation::new(format!("{}; the transport must return {wanted}", self.summary()))
     }
-}
-
-fn sources(error: &dyn std::error::Error) -> String {
-    let mut text = String::new();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text
 }
 
 /// A stack's clock may be coarser than the kit's.

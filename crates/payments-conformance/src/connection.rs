@@ -16,13 +16,15 @@ use crate::signal::Signal;
 
 /// One connection, from the server's side.
 pub(crate) struct Connection {
-    index: usize,
+    /// The index of this connection on its server, from 0.
+    pub(crate) index: usize,
     /// `None` once the server has closed the connection.
     tcp: Option<Arc<TcpStream>>,
     tls: Option<Box<rustls::ServerConnection>>,
     unread: Vec<u8>,
-    journal: Journal,
-    server_stopped: Signal,
+    pub(crate) journal: Journal,
+    /// Set when the server stops.
+    pub(crate) server_stopped: Signal,
 }
 
 impl Connection {
@@ -48,16 +50,6 @@ impl Connection {
         Self { index, tcp: Some(tcp), tls, unread: Vec::new(), journal, server_stopped }
     }
 
-    /// The index of this connection on its server, from 0.
-    pub(crate) fn index(&self) -> usize {
-        self.index
-    }
-
-    /// Set when the server stops.
-    pub(crate) fn server_stopped(&self) -> &Signal {
-        &self.server_stopped
-    }
-
     /// Reads the next whole request and adds it to the journal. `None` if the client closed the connection.
     pub(crate) fn read_request(&mut self) -> Option<Received> {
         loop {
@@ -72,18 +64,13 @@ impl Connection {
 
     /// Reads at least this many bytes of a request. `false` if the client closed the connection first.
     pub(crate) fn read_at_least(&mut self, bytes: usize) -> bool {
-        while self.unread.len() < bytes {
-            if self.read_more().is_none() {
-                return false;
-            }
-        }
-        true
+        while self.unread.len() < bytes && self.read_more().is_some() {}
+        self.unread.len() >= bytes
     }
 
     /// Reads exactly this many bytes of any protocol. `None` if the client closed the connection first.
     ///
-    /// The caller parses the protocol and writes the journal with [`record`](Self::record) and
-    /// [`record_started`](Self::record_started).
+    /// The caller parses the protocol and writes the journal.
     pub(crate) fn read_exact(&mut self, length: usize) -> Option<Vec<u8>> {
         while self.unread.len() < length {
             self.fill()?;
@@ -97,22 +84,7 @@ impl Connection {
         self.unread.is_empty()
     }
 
-    /// Adds a whole request to the journal.
-    pub(crate) fn record(&self, request: Received) {
-        self.journal.add(self.index, request);
-    }
-
-    /// Adds to the journal that a request began to arrive.
-    pub(crate) fn record_started(&self, id: &str) {
-        self.journal.add_started(self.index, id);
-    }
-
-    /// Adds to the journal that the server is about to prove to the client that it did not process the request.
-    pub(crate) fn record_refused(&self, id: &str) {
-        self.journal.add_refused(self.index, id);
-    }
-
-    /// Adds another event to the journal.
+    /// Adds an event to the journal.
     pub(crate) fn note(&self, event: &'static str) {
         self.journal.note(self.index, event);
     }
@@ -121,20 +93,17 @@ impl Connection {
     pub(crate) fn wait_for_close(&mut self) -> usize {
         while self.read_more().is_some() {}
         if self.tcp.is_some() && !self.server_stopped.is_set() {
-            self.journal.note(self.index, "the client closed it");
+            self.note("the client closed it");
         }
         self.unread.len()
     }
 
     /// Reads and discards everything until the client closes or resets the connection.
     pub(crate) fn discard_input(&mut self) {
-        self.journal.note(self.index, "from here on everything was dropped");
+        self.note("from here on everything was dropped");
         let mut buffer = [0; 4096];
-        while let Some(mut tcp) = self.tcp.as_deref() {
-            match tcp.read(&mut buffer) {
-                Ok(0) | Err(_) => return,
-                Ok(_) => {}
-            }
+        if let Some(mut tcp) = self.tcp.as_deref() {
+            while tcp.read(&mut buffer).is_ok_and(|length| length > 0) {}
         }
     }
 
@@ -180,7 +149,17 @@ impl Connection {
             Act::Close | Act::Refuse => self.close(),
             Act::Reset => self.reset(),
             Act::Silence => drop(self.wait_for_close()),
-            Act::Drip { answer, bytes, every } => self.drip(answer, *bytes, *every),
+            Act::Drip { answer, bytes, every } => {
+                let last = answer.body().len().saturating_sub(1);
+                self.write(head(answer));
+                for piece in answer.body()[..last].chunks(*bytes) {
+                    thread::sleep(*every);
+                    if !self.write(piece) {
+                        return false;
+                    }
+                }
+                self.wait_for_close();
+            }
             Act::Truncate { answer, bytes } => {
                 let mut cut = head(answer);
                 cut.extend_from_slice(&answer.body()[..*bytes]);
@@ -195,21 +174,9 @@ impl Connection {
         false
     }
 
-    fn drip(&mut self, answer: &Response<bytes::Bytes>, bytes: usize, every: Duration) {
-        let last = answer.body().len().saturating_sub(1);
-        self.write(head(answer));
-        for piece in answer.body()[..last].chunks(bytes) {
-            thread::sleep(every);
-            if !self.write(piece) {
-                return;
-            }
-        }
-        self.wait_for_close();
-    }
-
     /// Sends everything that was written, then closes the connection. Discards what the client still sends.
     pub(crate) fn close(&mut self) {
-        self.journal.note(self.index, "the server closed it");
+        self.note("the server closed it");
         self.send_close_notify();
         self.shut_down(Shutdown::Both);
         self.tcp = None;
@@ -217,14 +184,14 @@ impl Connection {
 
     /// Like `close`, but over TLS without `close_notify`, as if the network cut the connection.
     pub(crate) fn cut(&mut self) {
-        self.journal.note(self.index, "the connection was cut");
+        self.note("the connection was cut");
         self.shut_down(Shutdown::Both);
         self.tcp = None;
     }
 
     /// Closes only the writing side. The server continues to read.
     pub(crate) fn close_writing(&mut self) {
-        self.journal.note(self.index, "the server closed its writing side");
+        self.note("the server closed its writing side");
         self.send_close_notify();
         self.shut_down(Shutdown::Write);
     }
@@ -244,7 +211,7 @@ impl Connection {
 
     /// Resets the connection. The client sees "connection reset by peer".
     pub(crate) fn reset(&mut self) {
-        self.journal.note(self.index, "the server reset it");
+        self.note("the server reset it");
         if let Some(tcp) = self.tcp.take() {
             // The reset is sent when the last handle is dropped, and this is the only one.
             drop(socket2::SockRef::from(&*tcp).set_linger(Some(Duration::ZERO)));
@@ -287,18 +254,15 @@ fn parse(connection: usize, bytes: &[u8]) -> Option<(Received, usize)> {
         method: request.method.unwrap_or_default().to_owned(),
         target: request.path.unwrap_or_default().to_owned(),
         headers: fields.collect(),
-        body: Vec::new(),
+        ..Received::default()
     };
     let number = |value: &[u8]| std::str::from_utf8(value).ok().and_then(|text| text.trim().parse().ok());
-    let length = if received.header("transfer-encoding").is_empty() {
-        let length: usize =
-            received.header("content-length").first().and_then(|value| number(value)).unwrap_or(0);
-        received.body = bytes.get(head..head.checked_add(length)?)?.to_vec();
-        length
+    let length: usize;
+    (received.body, length) = if received.header("transfer-encoding").is_empty() {
+        let length = received.header("content-length").first().and_then(|value| number(value)).unwrap_or(0);
+        (bytes.get(head..head.checked_add(length)?)?.to_vec(), length)
     } else {
-        let (body, length) = chunked(&bytes[head..])?;
-        received.body = body;
-        length
+        chunked(&bytes[head..])?
     };
     Some((received, head + length))
 }

@@ -1,4 +1,4 @@
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -34,6 +34,11 @@ impl Contract {
     /// A contract whose server is a [`Script`], which a stack without sockets can run itself.
     pub(crate) fn scripted(name: &'static str, why: &'static str) -> Self {
         Self { name, why, needs: Vec::new(), tested: None, exclusive: false }
+    }
+
+    /// A contract that needs a real server with TLS.
+    pub(crate) fn over_tls(name: &'static str, why: &'static str) -> Self {
+        Self::new(name, why).needs(Ability::Https)
     }
 
     pub(crate) fn needs(mut self, ability: Ability) -> Self {
@@ -73,8 +78,7 @@ impl Contract {
             } else {
                 "the stack supports neither http nor https"
             };
-            let reason = reason.to_owned();
-            return Verdict::broken(self.name, reason, Vec::new());
+            return Verdict::broken(self.name, reason.to_owned(), Vec::new());
         }
         let _write_guard = self.exclusive.then(|| PROCESS.write().unwrap_or_else(PoisonError::into_inner));
         let _read_guard = (!self.exclusive).then(|| PROCESS.read().unwrap_or_else(PoisonError::into_inner));
@@ -98,7 +102,7 @@ impl Contract {
         let deviation = abilities.deviation_of(self.name);
         let verdict = match (broken, deviation) {
             (None, _) => Verdict::kept(self.name, figures),
-            (Some(violation), Some(reason)) if violation.is_general() => {
+            (Some(violation), Some(reason)) if violation.general.is_some() => {
                 let message = format!(
                     "{violation}\n  deviation:      the declared deviation (\"{reason}\") covers only this contract's own \
                      requirement, and the transport broke a general rule"
@@ -109,15 +113,6 @@ impl Contract {
         };
         verdict.with_deviation(deviation)
     }
-
-    /// How to declare that the stack lacks the ability that this contract tests.
-    fn declaration(&self) -> Option<String> {
-        let ability = self.tested?;
-        Some(format!(
-            "if the stack cannot do this at all, declare it with \
-             `Abilities::default().without(Ability::{ability:?}, \"the reason\")`"
-        ))
-    }
 }
 
 /// The schemes to check. HTTP/2 is offered only over TLS. Without sockets all schemes are the same.
@@ -127,28 +122,20 @@ fn schemes(abilities: &Abilities, needs: &[Ability]) -> Vec<Scheme> {
     }
     let speaks = |ability| abilities.missing(ability).is_none();
     let needs = |ability| needs.contains(&ability);
-    let mut schemes = Vec::new();
-    if speaks(Ability::PlainHttp) && !needs(Ability::Https) && !needs(Ability::Http2) {
-        schemes.push(Scheme::Http);
-    }
-    if speaks(Ability::Https) && !needs(Ability::PlainHttp) && !needs(Ability::Http2) {
-        schemes.push(Scheme::Https);
-    }
     // A contract that needs sockets but not HTTP/2 scripts its server byte by byte in HTTP/1.1.
-    if speaks(Ability::Https) && speaks(Ability::Http2) && (needs(Ability::Http2) || !needs(Ability::Sockets))
-    {
-        schemes.push(Scheme::Http2);
-    }
-    schemes
+    let allows_http2 = needs(Ability::Http2) || !needs(Ability::Sockets);
+    let schemes = [
+        (Scheme::Http, speaks(Ability::PlainHttp) && !needs(Ability::Https) && !needs(Ability::Http2)),
+        (Scheme::Https, speaks(Ability::Https) && !needs(Ability::Http2)),
+        (Scheme::Http2, speaks(Ability::Https) && speaks(Ability::Http2) && allows_http2),
+    ];
+    schemes.into_iter().filter_map(|(scheme, applies)| applies.then_some(scheme)).collect()
 }
 
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Violation {
-    Violation::general(format!("a panic occurred: {}", panic_text(panic)), PANICS)
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    Violation::general(format!("a panic occurred: {}", text.unwrap_or("no message")), PANICS)
 }
 
 /// The scheme and protocol of a server.
@@ -188,12 +175,9 @@ impl<S: Stack> Harness<'_, S> {
         body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
         let script = Script::in_turn(acts);
-        let journal = Journal::default();
-        if self.stack.abilities().missing(Ability::Sockets).is_some() {
-            let setup = self.setup(journal.clone(), Some(script));
-            let transport = self.stack.transport(&setup);
+        if self.lacks(Ability::Sockets) {
             let url = "http://localhost:1/api/v1/public".to_owned();
-            return self.run_check(situation, TestRun::new(self.stack, transport, None, journal, url), body);
+            return self.run_check(situation, None, &self.setup(Journal::default(), Some(script)), url, body);
         }
         if script.refuses_all() {
             // Bound to reserve the port, but not listening, so that connections are refused.
@@ -203,8 +187,7 @@ impl<S: Stack> Harness<'_, S> {
             bound.expect("loopback has a free port");
             let address = socket.local_addr().ok().and_then(|address| address.as_socket());
             let url = self.url(address.expect("a bound socket has an address"));
-            let transport = self.stack.transport(&self.setup(journal.clone(), None));
-            return self.run_check(situation, TestRun::new(self.stack, transport, None, journal, url), body);
+            return self.run_check(situation, None, &self.setup(Journal::default(), None), url, body);
         }
         let number = AtomicUsize::new(0);
         if self.scheme == Scheme::Http2 {
@@ -218,18 +201,15 @@ impl<S: Stack> Harness<'_, S> {
             };
             return self.with_http2_server(situation, &[], script, body);
         }
-        self.with_server(
-            situation,
-            move |connection| {
-                while let Some(request) = connection.read_request() {
-                    let act = script.act(number.fetch_add(1, Ordering::SeqCst));
-                    if !connection.play(act, &request) {
-                        return;
-                    }
+        let script = move |connection: &mut Connection| {
+            while let Some(request) = connection.read_request() {
+                let act = script.act(number.fetch_add(1, Ordering::SeqCst));
+                if !connection.play(act, &request) {
+                    return;
                 }
-            },
-            body,
-        )
+            }
+        };
+        self.with_server(situation, script, body)
     }
 
     /// Runs `body` against a server that runs `script` on its own thread for each connection.
@@ -250,11 +230,9 @@ impl<S: Stack> Harness<'_, S> {
         script: impl Fn(&mut Connection) + Send + Sync + 'static,
         body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
-        let journal = Journal::default();
-        let server = Server::start(security, &journal, script);
-        let transport = self.stack.transport(&self.setup(journal.clone(), None));
-        let url = self.url(server.address);
-        self.run_check(situation, TestRun::new(self.stack, transport, Some(&server), journal, url), body)
+        let server = Server::start(security, script);
+        let setup = self.setup(server.journal.clone(), None);
+        self.run_check(situation, Some(&server), &setup, self.url(server.address), body)
     }
 
     /// Runs `body` against an HTTP/2 server with these settings. Each connection runs `script`.
@@ -279,22 +257,8 @@ impl<S: Stack> Harness<'_, S> {
     }
 
     /// A second server with its own journal.
-    pub(crate) fn another_server(
-        &self,
-        journal: &Journal,
-        script: impl Fn(&mut Connection) + Send + Sync + 'static,
-    ) -> Server {
-        Server::start(self.security(), journal, script)
-    }
-
-    /// A second server on a socket that already listens.
-    pub(crate) fn another_server_on(
-        &self,
-        listener: TcpListener,
-        journal: &Journal,
-        script: impl Fn(&mut Connection) + Send + Sync + 'static,
-    ) -> Server {
-        Server::start_on(listener, self.security(), journal, script)
+    pub(crate) fn another_server(&self, script: impl Fn(&mut Connection) + Send + Sync + 'static) -> Server {
+        Server::start(self.security(), script)
     }
 
     pub(crate) fn url(&self, server: SocketAddr) -> String {
@@ -331,7 +295,8 @@ impl<S: Stack> Harness<'_, S> {
         self.stack.abilities().missing(ability).is_some()
     }
 
-    fn security(&self) -> Security {
+    /// The security that fits the scheme.
+    pub(crate) fn security(&self) -> Security {
         match self.scheme {
             Scheme::Http => Security::Plain,
             Scheme::Https => Security::Tls(self.authority.server()),
@@ -342,10 +307,14 @@ impl<S: Stack> Harness<'_, S> {
     fn run_check(
         &self,
         situation: &str,
-        run: TestRun<'_, S>,
+        server: Option<&Server>,
+        setup: &Setup,
+        base_url: String,
         body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
-        let journal = run.journal().clone();
+        let journal = &setup.journal;
+        let transport = self.stack.transport(setup);
+        let run = TestRun::new(self.stack, transport, server, journal.clone(), base_url);
         let kept =
             catch_unwind(AssertUnwindSafe(|| body(&run))).unwrap_or_else(|panic| Err(panicked(&*panic)));
         let log = run.call_log();
@@ -353,12 +322,14 @@ impl<S: Stack> Harness<'_, S> {
             catch_unwind(AssertUnwindSafe(|| run.finish())).unwrap_or_else(|panic| Err(panicked(&*panic)));
         let outcome = match (kept, finished) {
             // A broken general rule takes precedence, because no deviation covers it.
-            (Err(violation), Err(general)) if !violation.is_general() && general.is_general() => Err(general),
+            (Err(violation), Err(general)) if violation.general.is_none() && general.general.is_some() => {
+                Err(general)
+            }
             (kept, finished) => kept.and(finished),
         };
         outcome.map_err(|violation| {
             violation.with_context(|violation| {
-                let calls = log.about(&violation.to_string(), &journal);
+                let calls = log.about(&violation.to_string(), journal);
                 self.failure_message(situation, violation, &journal.to_string(), &calls)
             })
         })
@@ -366,10 +337,16 @@ impl<S: Stack> Harness<'_, S> {
 
     fn failure_message(&self, situation: &str, violation: &Violation, journal: &str, calls: &str) -> String {
         let over = format!("`{}`, over {}", self.contract.name, self.scheme);
-        let why = violation.why().unwrap_or(self.contract.why);
-        let declaration = self.contract.declaration().filter(|_| !violation.is_general());
+        let why = violation.general.unwrap_or(self.contract.why);
+        let tested = self.contract.tested.filter(|_| violation.general.is_none());
+        let declaration = tested.map(|ability| {
+            format!(
+                "if the stack cannot do this at all, declare it with \
+                 `Abilities::default().without(Ability::{ability:?}, \"the reason\")`"
+            )
+        });
         let fields = [("contract", over.as_str()), ("the server", situation), ("received", journal)];
-        let details = violation.lines().iter().map(|(name, text)| (*name, text.as_str()));
+        let details = violation.details.iter().map(|(name, text)| (*name, text.as_str()));
         let after = [("returned", calls), ("risk", why)];
         let declared = declaration.iter().map(|text| ("otherwise", text.as_str()));
         let mut message = format!("{violation}\n");

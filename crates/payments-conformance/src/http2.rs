@@ -19,7 +19,7 @@ use crate::script::Act;
 /// It automatically acknowledges settings and pings, sends window updates, respects the client's windows, and writes the
 /// journal. The script does everything else.
 pub(crate) struct Peer<'a> {
-    connection: &'a mut Connection,
+    pub(crate) connection: &'a mut Connection,
     decoder: Decoder<'a>,
     /// Requests whose stream has not ended.
     arriving: HashMap<u32, Received>,
@@ -66,15 +66,6 @@ impl<'a> Peer<'a> {
         let (arriving, events) = (HashMap::new(), VecDeque::new());
         let (decoder, windows) = (Decoder::new(), Windows::default());
         Some(Self { connection, decoder, arriving, events, windows, gives_windows: true })
-    }
-
-    /// The index of this connection on its server, from 0.
-    pub(crate) fn index(&self) -> usize {
-        self.connection.index()
-    }
-
-    pub(crate) fn connection(&mut self) -> &mut Connection {
-        self.connection
     }
 
     /// Stops sending window updates for request bodies.
@@ -143,36 +134,32 @@ impl<'a> Peer<'a> {
     pub(crate) fn play(&mut self, act: &Act, request: &Request) -> bool {
         let stream = request.stream;
         match act {
-            Act::Echo => self.echo(request),
-            Act::Answer(answer) => self.respond(stream, answer),
+            Act::Echo => return self.echo(request),
+            Act::Answer(answer) => return self.respond(stream, answer),
             // Other streams on the connection continue.
-            Act::Silence => true,
+            Act::Silence => return true,
             Act::Drip { answer, bytes, every } => {
                 let last = answer.body().len().saturating_sub(1);
-                let mut goes_on = self.head(stream, answer, 0);
-                for piece in answer.body()[..last].chunks(*bytes) {
-                    thread::sleep(*every);
-                    goes_on = goes_on && self.data(stream, piece, false);
-                    if !goes_on {
-                        return false;
-                    }
-                }
-                true
+                return self.head(stream, answer, 0)
+                    && answer.body()[..last].chunks(*bytes).all(|piece| {
+                        thread::sleep(*every);
+                        self.data(stream, piece, false)
+                    });
             }
             Act::Truncate { answer, bytes } => {
                 self.head(stream, answer, 0);
                 self.data(stream, &answer.body()[..*bytes], false);
-                !self.end(Connection::close)
+                self.connection.close();
             }
             Act::Garbage(garbage) => {
                 self.connection.write(garbage);
                 self.wait_for_close();
-                false
             }
-            Act::Reset => !self.end(Connection::reset),
+            Act::Reset => self.connection.reset(),
             // A script that refuses has no listener, so `Refuse` does not get here.
-            Act::Close | Act::Refuse => !self.end(Connection::close),
+            Act::Close | Act::Refuse => self.connection.close(),
         }
+        false
     }
 
     /// Sends a whole response with `content-length`. Returns `false` once the client accepts no more of it.
@@ -225,7 +212,7 @@ impl<'a> Peer<'a> {
 
     /// Resets a request's stream with `REFUSED_STREAM`, the only code that proves it was not processed.
     pub(crate) fn refuse(&mut self, request: &Request) -> bool {
-        self.connection.record_refused(&request.received.id());
+        self.connection.journal.add_refused(self.connection.index, &request.received.id());
         self.reset(request.stream, code::REFUSED_STREAM)
     }
 
@@ -243,12 +230,6 @@ impl<'a> Peer<'a> {
     /// Sends any frame. Returns `false` once the client no longer reads.
     pub(crate) fn frame(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> bool {
         self.connection.write(frame(kind, flags, stream, payload))
-    }
-
-    /// Ends the connection in the specified way.
-    pub(crate) fn end(&mut self, how: impl FnOnce(&mut Connection)) -> bool {
-        how(self.connection);
-        true
     }
 
     fn was_reset(&self, which: u32) -> bool {
@@ -323,9 +304,9 @@ impl<'a> Peer<'a> {
         };
         // A later header block on the same stream is trailers, which the kit never sends.
         if !self.arriving.contains_key(&stream) {
-            let received = received(self.connection.index(), fields);
+            let received = received(self.connection.index, fields);
             if flags & flag::END_STREAM == 0 {
-                self.connection.record_started(&received.id());
+                self.connection.journal.add_started(self.connection.index, &received.id());
                 self.events.push_back(Event::Begun(Request { stream, received: received.clone() }));
             }
             self.arriving.insert(stream, received);
@@ -338,20 +319,14 @@ impl<'a> Peer<'a> {
 
     fn take_end(&mut self, stream: u32) {
         if let Some(received) = self.arriving.remove(&stream) {
-            self.connection.record(received.clone());
+            self.connection.journal.add(self.connection.index, received.clone());
             self.events.push_back(Event::Request(Request { stream, received }));
         }
     }
 }
 
 fn received(connection: usize, fields: Vec<(Vec<u8>, Vec<u8>)>) -> Received {
-    let mut received = Received {
-        connection,
-        method: String::new(),
-        target: String::new(),
-        headers: Vec::new(),
-        body: Vec::new(),
-    };
+    let mut received = Received { connection, ..Received::default() };
     for (name, value) in fields {
         let text = || String::from_utf8_lossy(&value).into_owned();
         match name.as_slice() {

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -98,32 +99,28 @@ impl Journal {
         requests.filter(|request| request.has_id(id)).map(|request| request.connection).collect()
     }
 
-    /// The connections, counted from 1, on which a request with this id arrived, whole or in part.
-    pub(crate) fn connections_of(&self, id: &str) -> Vec<usize> {
+    /// For each id the connections, counted from 1, on which its request arrived, whole or in part.
+    pub(crate) fn transmissions(&self) -> HashMap<String, Vec<usize>> {
         let connections = self.lock();
-        let carries = |connection: &ConnectionRecord| {
-            connection.requests.iter().any(|request| request.has_id(id))
-                || connection.started.iter().any(|started| started == id)
-                || id_in(&connection.beginning).is_some_and(|started| started == id)
-        };
-        let numbered = connections.iter().enumerate().filter(|(_, connection)| carries(connection));
-        numbered.map(|(index, _)| index + 1).collect()
+        let numbered = || connections.iter().zip(1..);
+        let whole = numbered()
+            .flat_map(|(connection, number)| connection.requests.iter().map(move |one| (one.id(), number)));
+        let unfinished =
+            numbered().filter_map(|(connection, number)| Some((id_in(&connection.beginning)?, number)));
+        let started = numbered()
+            .flat_map(|(connection, number)| connection.started.iter().map(move |id| (id.clone(), number)));
+        let mut transmissions: HashMap<String, Vec<usize>> = HashMap::new();
+        for (id, number) in whole.chain(unfinished).chain(started) {
+            transmissions.entry(id).or_default().push(number);
+        }
+        transmissions
     }
 
-    /// The incomplete requests, each with its connection.
-    pub(crate) fn unfinished(&self) -> Vec<(usize, Vec<u8>)> {
+    /// The beginnings of the incomplete requests.
+    pub(crate) fn unfinished(&self) -> Vec<Vec<u8>> {
         let connections = self.lock();
-        let unfinished = connections.iter().enumerate().filter(|(_, connection)| connection.unfinished > 0);
-        unfinished.map(|(index, connection)| (index, connection.beginning.clone())).collect()
-    }
-
-    /// The ids of requests on streams that have not ended, each with its connection.
-    pub(crate) fn started(&self) -> Vec<(usize, String)> {
-        let connections = self.lock();
-        let started = connections.iter().enumerate();
-        started
-            .flat_map(|(index, connection)| connection.started.iter().map(move |id| (index, id.clone())))
-            .collect()
+        let unfinished = connections.iter().filter(|connection| connection.unfinished > 0);
+        unfinished.map(|connection| connection.beginning.clone()).collect()
     }
 
     /// Whether the server refused the request with proof that it was not processed.
@@ -138,7 +135,7 @@ impl Journal {
 }
 
 /// A whole request as the server received it, byte for byte.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Received {
     /// The index of the connection, from 0.
     pub(crate) connection: usize,
@@ -190,7 +187,7 @@ pub(crate) fn counted(count: usize, of: &str) -> String {
 }
 
 /// The id in the beginning of a request, if it has arrived.
-pub(crate) fn id_in(bytes: &[u8]) -> Option<String> {
+fn id_in(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
     let (_, rest) = text.split_once(&format!("{ID_HEADER}:"))?;
     let (id, _) = rest.split_once("\r\n")?;

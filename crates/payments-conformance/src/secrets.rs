@@ -1,4 +1,5 @@
-use std::error::Error as StdError;
+use std::error::Error;
+use std::iter;
 
 use payments_core::{TransportError, TransportResponse};
 
@@ -10,16 +11,11 @@ pub(crate) fn must_hold_no_secret(
     result: &Result<TransportResponse, TransportError>,
 ) -> Result<(), Violation> {
     must_be_absent("the Debug output of the result", &format!("{result:?} {result:#?}"))?;
-    let mut next: Option<&dyn StdError> = None;
-    if let Err(error) = result {
-        must_be_absent("the Display output of the error", &error.to_string())?;
-        next = error.source();
-    }
-    while let Some(source) = next {
-        must_be_absent("the source chain of the error", &format!("{source} {source:?} {source:#?}"))?;
-        next = source.source();
-    }
-    Ok(())
+    let Err(error) = result else { return Ok(()) };
+    must_be_absent("the Display output of the error", &error.to_string())?;
+    iter::successors(error.source(), |&error| error.source()).try_for_each(|source| {
+        must_be_absent("the source chain of the error", &format!("{source} {source:?} {source:#?}"))
+    })
 }
 
 /// Fails if the text contains the API key or the card number.

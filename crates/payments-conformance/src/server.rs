@@ -15,6 +15,7 @@ use crate::signal::Signal;
 /// Dropping it stops the server and closes its connections.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
+    pub(crate) journal: Journal,
     state: Arc<State>,
 }
 
@@ -40,24 +41,23 @@ pub(crate) enum Security {
 impl Server {
     pub(crate) fn start(
         security: Security,
-        journal: &Journal,
         script: impl Fn(&mut Connection) + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
-        Self::start_on(listener, security, journal, script)
+        Self::start_on(listener, security, Journal::default(), script)
     }
 
     /// Starts a server on a socket that already listens.
     pub(crate) fn start_on(
         listener: TcpListener,
         security: Security,
-        journal: &Journal,
+        journal: Journal,
         script: impl Fn(&mut Connection) + Send + Sync + 'static,
     ) -> Self {
         let address = listener.local_addr().expect("a bound socket has an address");
         let state = Arc::new(State::default());
-        let server = Self { address, state: Arc::clone(&state) };
-        let (journal, script) = (journal.clone(), Arc::new(script));
+        let server = Self { address, journal: journal.clone(), state: Arc::clone(&state) };
+        let script = Arc::new(script);
         thread::spawn(move || {
             for tcp in listener.incoming() {
                 if state.stopping.load(Ordering::SeqCst) {
@@ -92,19 +92,17 @@ impl Server {
         }
     }
 
-    /// Returns a function that closes every connection and stops accepting.
-    pub(crate) fn stopper(&self) -> impl Fn() + Send + 'static {
-        let (address, state) = (self.address, Arc::clone(&self.state));
-        move || {
-            if !state.stopping.swap(true, Ordering::SeqCst) {
-                // Wakes the accepting thread, which then sees that the server has stopped.
-                drop(TcpStream::connect(address));
-            }
-            state.stopped.set();
-            for tcp in state.open.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-                if let Some(tcp) = tcp.upgrade() {
-                    drop(tcp.shutdown(Shutdown::Both));
-                }
+    /// Closes every connection and stops accepting.
+    pub(crate) fn stop(&self) {
+        let state = &self.state;
+        if !state.stopping.swap(true, Ordering::SeqCst) {
+            // Wakes the accepting thread, which then sees that the server has stopped.
+            drop(TcpStream::connect(self.address));
+        }
+        state.stopped.set();
+        for tcp in state.open.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            if let Some(tcp) = tcp.upgrade() {
+                drop(tcp.shutdown(Shutdown::Both));
             }
         }
     }
@@ -112,7 +110,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.stopper()();
+        self.stop();
     }
 }
 

@@ -9,91 +9,77 @@ use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::contract::Harness;
 use crate::journal::Received;
-use crate::script::Act;
-use crate::test_request::TestRequest;
 use crate::test_run::TestRun;
 use crate::violation::Violation;
 
 /// Situations that many contracts share.
 impl<S: Stack> Harness<'_, S> {
-    /// Checks the result of a payment to which the server responds with this act, on a new and on a reused connection.
+    /// Checks the result of a payment after this many that the server echoes. It reads the whole request and then runs
+    /// `action`. All later requests are echoed, on any connection.
+    pub(crate) fn on_request(
+        &self,
+        served: usize,
+        what: &str,
+        action: impl Fn(&mut Connection, &Received) + Send + Sync + 'static,
+        check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        self.with_server(&after(served, what), echo_except(served, action), |run| {
+            (0..served).try_for_each(|_| run.round_trip())?;
+            check(run, &run.send(run.charge())?)
+        })
+    }
+
+    /// Checks the result of a payment for which the server runs `action`, on a new and on a reused connection.
     pub(crate) fn new_and_reused(
         &self,
         what: &str,
-        act: &Act,
-        prepare: impl Fn(TestRequest) -> TestRequest,
+        action: impl Fn(&mut Connection, &Received) + Clone + Send + Sync + 'static,
         check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
-        self.with_script(what, [act.clone()], |run| {
-            let call = run.send(prepare(run.charge()))?;
-            check(run, &call)
-        })?;
-        let what = format!("responds to a first request; with the second it {what}");
-        self.with_script(&what, [Act::Echo, act.clone()], |run| {
-            run.round_trip()?;
-            let call = run.send(prepare(run.charge()))?;
-            check(run, &call)
-        })
-    }
-
-    /// Checks the result of the first payment. The server reads its whole request and then runs `action`.
-    ///
-    /// All later requests are echoed, on any connection.
-    pub(crate) fn on_first_request(
-        &self,
-        what: &str,
-        action: impl Fn(&mut Connection, &Received) + Send + Sync + 'static,
-        prepare: impl Fn(TestRequest) -> TestRequest,
-        check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
-    ) -> Result<(), Violation> {
-        self.with_server(what, first_then_echo(action), |run| {
-            let call = run.send(prepare(run.charge()))?;
-            check(run, &call)
-        })
-    }
-
-    /// Like `on_first_request` for the second payment. Its deadline need not cover connecting on a slow machine, because
-    /// the connection is open by then.
-    pub(crate) fn on_second_request(
-        &self,
-        what: &str,
-        action: impl Fn(&mut Connection, &Received) + Send + Sync + 'static,
-        prepare: impl Fn(TestRequest) -> TestRequest,
-        check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
-    ) -> Result<(), Violation> {
-        let what = format!("responds to a first request; with the second it {what}");
-        self.with_server(&what, nth_then_echo(1, action), |run| {
-            run.round_trip()?;
-            let call = run.send(prepare(run.charge()))?;
-            check(run, &call)
-        })
+        [0, 1].into_iter().try_for_each(|served| self.on_request(served, what, action.clone(), &check))
     }
 
     /// Sends these bytes as the response to the first payment and leaves the connection open.
     pub(crate) fn respond_to_first(
         &self,
         what: &str,
-        bytes: impl Into<Vec<u8>>,
+        bytes: impl Into<Vec<u8>> + 'static,
         check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
-        let bytes = bytes.into();
-        let action = move |connection: &mut Connection, _: &Received| {
-            connection.write(&bytes);
-        };
+        let script = echo_except(0, send_and(bytes, |_| {}));
         // A client that waits for more bytes must not make the test slow.
-        self.on_first_request(what, action, |charge| charge.total(MEDIUM), check)
+        self.with_server(what, script, |run| check(run, &run.send(run.charge().total(MEDIUM))?))
     }
 }
 
-/// Runs `action` on the first request across all connections. Echoes all others.
-pub(crate) fn first_then_echo(
-    action: impl Fn(&mut Connection, &Received) + Send + Sync + 'static,
-) -> impl Fn(&mut Connection) + Send + Sync + 'static {
-    nth_then_echo(0, action)
+/// The call must get its own response, and its request arrived once.
+pub(crate) fn own_response_and_once<S: Stack>(
+    run: &TestRun<'_, S>,
+    call: &CompletedCall,
+) -> Result<(), Violation> {
+    call.must_get_own_response()?;
+    run.must_have_arrived_once(&call.id)
+}
+
+/// The call must be `Unknown`, and its request arrived once.
+pub(crate) fn unknown_and_once<S: Stack>(
+    run: &TestRun<'_, S>,
+    call: &CompletedCall,
+) -> Result<(), Violation> {
+    call.must_be_unknown()?;
+    run.must_have_arrived_once(&call.id)
+}
+
+/// What the server does, if it first responds to this many requests.
+pub(crate) fn after(served: usize, what: &str) -> String {
+    match served {
+        0 => what.to_owned(),
+        _ => format!("responds to a first request; with the second it {what}"),
+    }
 }
 
 /// Runs `action` on the request that follows this many others across all connections. Echoes all others.
-fn nth_then_echo(
+pub(crate) fn echo_except(
     before: usize,
     action: impl Fn(&mut Connection, &Received) + Send + Sync + 'static,
 ) -> impl Fn(&mut Connection) + Send + Sync + 'static {
@@ -106,6 +92,21 @@ fn nth_then_echo(
                 return;
             }
         }
+    }
+}
+
+/// How the server ends a connection, if at all.
+pub(crate) type End = fn(&mut Connection);
+
+/// Sends these bytes and then ends the connection in this way.
+pub(crate) fn send_and(
+    bytes: impl Into<Vec<u8>> + 'static,
+    end: End,
+) -> impl Fn(&mut Connection, &Received) + Clone + Send + Sync + 'static {
+    let bytes = bytes.into();
+    move |connection, _| {
+        connection.write(&bytes);
+        end(connection);
     }
 }
 
@@ -126,11 +127,10 @@ impl Counter {
     pub(crate) fn get(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
-
-    pub(crate) fn mebibytes(&self) -> usize {
-        self.get().div_ceil(1024 * 1024)
-    }
 }
+
+/// A length of more bytes than the socket buffers of both sides hold.
+pub(crate) const LARGE: usize = 32 * 1024 * 1024;
 
 /// A deadline that a healthy exchange never reaches, and that is short enough to wait for in a failing test.
 pub(crate) const MEDIUM: Duration = Duration::from_secs(5);

@@ -15,7 +15,8 @@ use payments_core::{
 #[derive(Clone)]
 pub(crate) struct TestRequest {
     pub(crate) id: String,
-    request: Request<Bytes>,
+    /// The request that the transport is asked to send.
+    pub(crate) request: Request<Bytes>,
     operation: OperationName,
     pub(crate) connect: Duration,
     pub(crate) total: Duration,
@@ -107,11 +108,6 @@ impl TestRequest {
         body.resize(length.max(body.len()), b' ');
         *self.request.body_mut() = body.into();
         self
-    }
-
-    /// The request that the transport is asked to send.
-    pub(crate) fn request(&self) -> &Request<Bytes> {
-        &self.request
     }
 
     pub(crate) fn into_transport_request(self) -> TransportRequest {

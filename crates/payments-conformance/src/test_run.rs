@@ -1,4 +1,3 @@
-use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
@@ -8,13 +7,13 @@ use std::time::Duration;
 use payments_core::{Delivery, Transport};
 
 use crate::completed_call::CompletedCall;
-use crate::journal::{counted, id_in};
+use crate::journal::counted;
 use crate::secrets;
 use crate::server::Server;
 use crate::signal::{Signal, cancel_on, join_all};
 use crate::situations::MEDIUM;
 use crate::test_request::{AMPLE, TestRequest};
-use crate::violation::{FALSE_NOT_PROCESSED, HANGS, SENT_TWICE, Violation};
+use crate::violation::{FALSE_NOT_PROCESSED, HANGS, SENT_TWICE, Violation, ensure};
 use crate::{Journal, Stack};
 
 /// One transport against one server, with a record of every call.
@@ -23,8 +22,8 @@ pub(crate) struct TestRun<'a, S: Stack> {
     transport: S::Transport,
     /// `None` for a stack without sockets.
     server: Option<&'a Server>,
-    journal: Journal,
-    base_url: String,
+    pub(crate) journal: Journal,
+    pub(crate) base_url: String,
     next: AtomicUsize,
     calls: Mutex<Vec<CallRecord>>,
 }
@@ -47,14 +46,6 @@ impl<'a, S: Stack> TestRun<'a, S> {
     ) -> Self {
         let (next, calls) = (AtomicUsize::new(1), Mutex::new(Vec::new()));
         Self { stack, transport, server, journal, base_url, next, calls }
-    }
-
-    pub(crate) fn journal(&self) -> &Journal {
-        &self.journal
-    }
-
-    pub(crate) fn base_url(&self) -> &str {
-        &self.base_url
     }
 
     /// A new payment with a unique id.
@@ -147,7 +138,7 @@ impl<'a, S: Stack> TestRun<'a, S> {
                 if now == before {
                     abort.set();
                     if let Some(server) = self.server {
-                        server.stopper()();
+                        server.stop();
                     }
                     return;
                 }
@@ -168,8 +159,7 @@ impl<'a, S: Stack> TestRun<'a, S> {
     pub(crate) fn round_trip(&self) -> Result<(), Violation> {
         let before = self.last_id();
         let call = self.send(self.charge().total(MEDIUM))?;
-        call.must_get_own_response().map_err(|violation| violation.after(before.as_deref()))?;
-        Ok(())
+        call.must_get_own_response().map_err(|violation| violation.after(before.as_deref()))
     }
 
     /// The call that ended last.
@@ -186,8 +176,7 @@ impl<'a, S: Stack> TestRun<'a, S> {
     pub(crate) fn follow_up(&self, after: &CompletedCall) -> Result<(), Violation> {
         let next = self.send(self.charge().total(MEDIUM))?;
         self.must_be_on_different_connections(&after.id, &next.id)?;
-        next.must_get_own_response().map_err(|violation| violation.after(Some(&after.id)))?;
-        Ok(())
+        next.must_get_own_response().map_err(|violation| violation.after(Some(&after.id)))
     }
 
     /// Fails if the request reached the server more than once.
@@ -202,20 +191,16 @@ impl<'a, S: Stack> TestRun<'a, S> {
     /// Fails unless the whole request reached the server exactly once.
     pub(crate) fn must_have_arrived_once(&self, id: &str) -> Result<(), Violation> {
         self.must_have_arrived_at_most_once(id)?;
-        if self.journal.carriers_of(id).is_empty() {
-            return Err(Violation::new(format!("{id} did not arrive; it must arrive once")));
-        }
+        ensure!(!self.journal.carriers_of(id).is_empty(), "{id} did not arrive; it must arrive once");
         Ok(())
     }
 
     /// Fails unless the transport opened this many connections.
     pub(crate) fn must_have_connected(&self, times: usize, why: &str) -> Result<(), Violation> {
         let connections = self.journal.connections();
-        if connections == times {
-            return Ok(());
-        }
         let made = counted(connections, "connection");
-        Err(Violation::new(format!("the transport opened {made}; it must open {times}: {why}")))
+        ensure!(connections == times, "the transport opened {made}; it must open {times}: {why}");
+        Ok(())
     }
 
     /// Fails if both calls used the same connection.
@@ -224,17 +209,12 @@ impl<'a, S: Stack> TestRun<'a, S> {
         first: &str,
         second: &str,
     ) -> Result<(), Violation> {
-        let received = self.journal.received();
-        let connection =
-            |id: &str| received.iter().find(|request| request.id() == id).map(|one| one.connection);
-        if let (Some(one), Some(other)) = (connection(first), connection(second))
-            && one == other
-        {
-            return Err(Violation::new(format!(
-                "{second} was sent on the connection of {first}; it must use another one, because the next response on \
-                 that connection may belong to {first}"
-            )));
-        }
+        let connection = |id| self.journal.carriers_of(id).first().copied();
+        ensure!(
+            connection(first).is_none() || connection(first) != connection(second),
+            "{second} was sent on the connection of {first}; it must use another one, because the next response on \
+             that connection may belong to {first}"
+        );
         Ok(())
     }
 
@@ -251,13 +231,7 @@ impl<'a, S: Stack> TestRun<'a, S> {
         if let Some(server) = server {
             server.wait_until_idle();
         }
-        let mut transmissions: HashMap<String, Vec<usize>> = HashMap::new();
-        let unfinished = journal.unfinished();
-        let whole = journal.received().into_iter().map(|request| (request.connection, request.id()));
-        let started = unfinished.iter().filter_map(|(connection, bytes)| Some((*connection, id_in(bytes)?)));
-        for (connection, id) in whole.chain(started).chain(journal.started()) {
-            transmissions.entry(id).or_default().push(connection + 1);
-        }
+        let transmissions = journal.transmissions();
         if let Some((id, connections)) = transmissions.iter().find(|(_, connections)| connections.len() > 1) {
             let found = format!(
                 "{id} was sent {} times, on the connections {connections:?}; the transport must send a request only \
@@ -267,7 +241,7 @@ impl<'a, S: Stack> TestRun<'a, S> {
             return Err(Violation::general(found, SENT_TWICE));
         }
         let calls = calls.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let only = only_sender(&calls, &unfinished);
+        let only = only_sender(&calls, &journal.unfinished());
         let false_claim = calls.iter().find(|call| {
             call.delivery == Some(Delivery::NotProcessed)
                 && (transmissions.contains_key(&call.id) || only == Some(call.id.as_str()))
@@ -304,11 +278,11 @@ impl<'a, S: Stack> TestRun<'a, S> {
 
 /// The call that sent an incomplete request. A request cut off before its id can be attributed only if there was a single
 /// call.
-fn only_sender<'a>(calls: &'a [CallRecord], unfinished: &[(usize, Vec<u8>)]) -> Option<&'a str> {
+fn only_sender<'a>(calls: &'a [CallRecord], unfinished: &[Vec<u8>]) -> Option<&'a str> {
     let [call] = calls else { return None };
     // A request begins with a letter, a TLS handshake does not.
     let is_request = |bytes: &[u8]| bytes.first().is_some_and(u8::is_ascii_alphabetic);
-    unfinished.iter().any(|(_, bytes)| is_request(bytes)).then_some(call.id.as_str())
+    unfinished.iter().any(|bytes| is_request(bytes)).then_some(call.id.as_str())
 }
 
 /// The id and the result of every call in a run.
@@ -319,23 +293,27 @@ impl CallLog {
     pub(crate) fn about(&self, found: &str, journal: &Journal) -> String {
         let (named, others): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|(id, _)| found.contains(id.as_str()));
-        let mut lines: Vec<_> =
-            named.into_iter().map(|(id, summary)| with_connections(id, summary, journal)).collect();
+        let transmissions = journal.transmissions();
+        let with_connections = |(id, summary): &(String, String)| {
+            let mut connections = transmissions.get(id).cloned().unwrap_or_default();
+            connections.sort_unstable();
+            connections.dedup();
+            match connections.as_slice() {
+                [] => summary.to_owned(),
+                [one] => format!("{summary} (on connection {one})"),
+                many => {
+                    let many: Vec<_> = many.iter().map(usize::to_string).collect();
+                    format!("{summary} (on connections {})", many.join(", "))
+                }
+            }
+        };
+        let mut lines: Vec<_> = named.into_iter().map(with_connections).collect();
         let skipped = others.len().saturating_sub(SHOWN);
         if skipped > 0 {
             lines.push(format!("({skipped} earlier calls omitted)"));
         }
         lines.extend(others[skipped..].iter().map(|(_, summary)| summary.clone()));
         if lines.is_empty() { "no call was made".to_owned() } else { lines.join("\n") }
-    }
-}
-
-fn with_connections(id: &str, summary: &str, journal: &Journal) -> String {
-    let connections: Vec<_> = journal.connections_of(id).iter().map(usize::to_string).collect();
-    match connections.as_slice() {
-        [] => summary.to_owned(),
-        [one] => format!("{summary} (on connection {one})"),
-        many => format!("{summary} (on connections {})", many.join(", ")),
     }
 }
 
@@ -356,10 +334,10 @@ mod tests {
     fn a_single_byte_belongs_to_the_only_call() {
         let call = |id: &str| CallRecord { id: id.to_owned(), delivery: None, summary: None };
         let (one, two) = ([call("charge-00001")], [call("charge-00001"), call("charge-00002")]);
-        let beginning = [(0, b"P".to_vec())];
+        let beginning = [b"P".to_vec()];
         assert_eq!(only_sender(&one, &beginning), Some("charge-00001"));
         assert_eq!(only_sender(&two, &beginning), None, "it may belong to either");
         assert_eq!(only_sender(&one, &[]), None);
-        assert_eq!(only_sender(&one, &[(0, b"\x16\x03\x01".to_vec())]), None, "that is a TLS handshake");
+        assert_eq!(only_sender(&one, &[b"\x16\x03\x01".to_vec()]), None, "that is a TLS handshake");
     }
 }

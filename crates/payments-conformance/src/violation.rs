@@ -4,17 +4,16 @@ use std::fmt;
 #[derive(Debug)]
 pub(crate) struct Violation {
     text: String,
-    has_context: bool,
     /// Further labeled lines of the failure message.
-    details: Vec<(&'static str, String)>,
+    pub(crate) details: Vec<(&'static str, String)>,
     /// Why it matters, if it breaks a general rule; `None` if it breaks the contract's own requirement.
-    general: Option<&'static str>,
+    pub(crate) general: Option<&'static str>,
 }
 
 impl Violation {
     /// Breaks the contract's own requirement. `text` says what the transport did and what it must do.
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), has_context: false, details: Vec::new(), general: None }
+        Self { text: text.into(), details: Vec::new(), general: None }
     }
 
     /// Breaks a rule that every contract checks. No declared deviation covers it.
@@ -36,23 +35,9 @@ impl Violation {
         }
     }
 
-    /// Whether it breaks a general rule.
-    pub(crate) fn is_general(&self) -> bool {
-        self.general.is_some()
-    }
-
-    /// Why it matters, if it breaks a general rule. Otherwise the contract explains that.
-    pub(crate) fn why(&self) -> Option<&'static str> {
-        self.general
-    }
-
-    pub(crate) fn lines(&self) -> &[(&'static str, String)] {
-        &self.details
-    }
-
-    /// Adds the context, unless it was added before.
-    pub(crate) fn with_context(self, context: impl FnOnce(&Self) -> String) -> Self {
-        if self.has_context { self } else { Self { text: context(&self), has_context: true, ..self } }
+    /// Replaces the text with the whole failure message.
+    pub(crate) fn with_context(self, message: impl FnOnce(&Self) -> String) -> Self {
+        Self { text: message(&self), ..self }
     }
 }
 
@@ -61,6 +46,16 @@ impl fmt::Display for Violation {
         f.write_str(&self.text)
     }
 }
+
+/// Returns a violation with this text from the function, unless the condition is true.
+macro_rules! ensure {
+    ($condition:expr, $($text:tt)+) => {
+        if !$condition {
+            return Err($crate::violation::Violation::new(format!($($text)+)));
+        }
+    };
+}
+pub(crate) use ensure;
 
 pub(crate) const SENT_TWICE: &str = "a payment that is sent twice can be charged twice, and a request sent to another \
      server exposes its contents there";

@@ -54,7 +54,7 @@ impl Connection {
     ///
     /// No TLS library sends alerts on demand, so the alert is encrypted here with the connection's secrets.
     pub(crate) fn alert(&mut self, code: u8) {
-        self.journal.note(self.index, "the server sent a fatal TLS alert");
+        self.note("the server sent a fatal TLS alert");
         let alert = [2, code];
         let record = self.tls.take().and_then(|tls| sealed_alert(*tls, alert));
         // With TLS 1.2 the alert is sent unencrypted, which also ends the connection.

@@ -10,6 +10,7 @@ use crate::connection::Connection;
 use crate::contract::Contract;
 use crate::journal::Received;
 use crate::script::{Act, response};
+use crate::situations::{End, send_and};
 use crate::test_request::{API_KEY, CARD_NUMBER};
 use crate::violation::{SENT_TWICE, Violation};
 use crate::{Journal, Stack, Verdict};
@@ -22,15 +23,14 @@ pub fn every_status_from_200_to_599_is_an_answer(stack: &impl Stack) -> Verdict 
     let why = "only payments-core decides what a status means for the money, and it needs the status and the body. A \
                client that acts on a status itself may send the payment again: disable its status handling and retries";
     Contract::scripted("every_status_from_200_to_599_is_an_answer", why).check(stack, |harness| {
-        let statuses: Vec<_> = (200..=599).filter_map(|status| StatusCode::from_u16(status).ok()).collect();
+        let statuses = statuses(200..=599);
         let acts: Vec<_> = statuses.iter().map(|status| with_retry_headers(*status)).collect();
         harness.with_script("responds to each request with another status, from 200 to 599", acts, |run| {
             for status in &statuses {
                 let call = run.send(run.charge())?;
                 let response = call.must_have_status(*status)?;
-                if response.body() != body_of(*status) {
-                    return Err(call.expected(&format!("the body {:?}", body_of(*status))));
-                }
+                let body = body_of(*status);
+                call.must(response.body() == body, &format!("the body {body:?}"))?;
                 run.must_have_arrived_once(&call.id)?;
             }
             Ok(())
@@ -46,20 +46,20 @@ pub fn redirects_are_not_followed(stack: &impl Stack) -> Verdict {
     let why = "following a redirect sends the payment a second time. 307 and 308 send the card, and with many clients also \
                the API key, to an unverified host. Disable redirects in the HTTP client";
     Contract::new("redirects_are_not_followed", why).check(stack, |harness| {
-        let other_journal = Journal::default();
-        let other = harness.another_server(&other_journal, Connection::serve);
+        let other = harness.another_server(Connection::serve);
         let locations = [format!("{}/transaction", harness.url(other.address)), "/elsewhere".to_owned()];
+        let statuses = statuses([300, 301, 302, 303, 305, 307, 308]);
         let acts: Vec<_> = locations
             .iter()
-            .flat_map(|location| REDIRECTS.map(|status| redirect(status, location)))
+            .flat_map(|location| statuses.iter().map(|status| redirect(*status, location)))
             .collect();
         harness.with_script("responds to every request with a redirect", acts, |run| {
-            for status in REDIRECTS.iter().chain(&REDIRECTS) {
+            for status in statuses.iter().chain(&statuses) {
                 let charge = run.charge();
                 let id = charge.id.clone();
                 let call = run.send(charge);
                 // Checked first, because the result does not show where the card was sent.
-                must_not_have_reached(&other_journal, &id)?;
+                must_not_have_reached(&other.journal, &id)?;
                 let call = call?;
                 run.must_have_arrived_at_most_once(&id)?;
                 call.must_have_status(*status)?;
@@ -106,31 +106,26 @@ fn holds(bytes: &[u8], secret: &str) -> bool {
 /// The transport must return each body whole, without the framing.
 pub fn bodies_arrive_whole_in_every_framing(stack: &impl Stack) -> Verdict {
     Contract::new("bodies_arrive_whole_in_every_framing", MUST_BE_UNCHANGED).check(stack, |harness| {
-        for (what, bytes, body, closes) in [
-            ("with a length", "Content-Length: 5\r\n\r\nabcde", "abcde", false),
-            ("with a length of zero", "Content-Length: 0\r\n\r\n", "", false),
-            ("in one chunk", "Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n", "abcde", false),
-            ("in zero chunks", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "", false),
+        let open: End = |_| {};
+        for (what, bytes, body, end) in [
+            ("with a length", "Content-Length: 5\r\n\r\nabcde", "abcde", open),
+            ("with a length of zero", "Content-Length: 0\r\n\r\n", "", open),
+            ("in one chunk", "Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n", "abcde", open),
+            ("in zero chunks", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "", open),
             (
                 "in chunks with extensions and trailers",
                 "Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n3;a=b\r\nabc\r\n02\r\nde\r\n0\r\nX-Sum: 1\r\n\r\n",
                 "abcde",
-                false,
+                open,
             ),
-            ("ended by closing the connection", "\r\nabcde", "abcde", true),
-            ("that is empty, ended by closing the connection", "\r\n", "", true),
+            ("ended by closing the connection", "\r\nabcde", "abcde", Connection::close),
+            ("that is empty, ended by closing the connection", "\r\n", "", Connection::close),
         ] {
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(format!("HTTP/1.1 200 OK\r\n{bytes}"));
-                if closes {
-                    connection.close();
-                }
-            };
+            let action = send_and(format!("HTTP/1.1 200 OK\r\n{bytes}"), end);
             let what = format!("sends a body {what}");
-            harness.on_first_request(&what, action, |charge| charge, |run, call| {
+            harness.on_request(0, &what, action, |run, call| {
                 call.must_have_body(body.as_bytes())?;
-                run.round_trip()?;
-                Ok(())
+                run.round_trip()
             })?;
         }
         Ok(())
@@ -148,12 +143,8 @@ pub fn an_answer_without_a_body_ends_at_its_head(stack: &impl Stack) -> Verdict 
         ] {
             let what = format!("responds with {status} without a body");
             harness.respond_to_first(&what, format!("HTTP/1.1 {head}"), |run, call| {
-                let response = call.must_have_status(status)?;
-                if !response.body().is_empty() {
-                    return Err(call.expected("an empty body"));
-                }
-                run.round_trip()?;
-                Ok(())
+                call.must(call.must_have_status(status)?.body().is_empty(), "an empty body")?;
+                run.round_trip()
             })?;
         }
         Ok(())
@@ -172,10 +163,8 @@ pub fn an_encoded_answer_is_not_decoded(stack: &impl Stack) -> Verdict {
             harness.with_script("responds with an encoded body", [Act::Answer(encoded)], |run| {
                 let call = run.send(run.charge())?;
                 let response = call.must_have_body(GZIP)?;
-                if response.headers().get(CONTENT_ENCODING).is_none_or(|value| value != coding) {
-                    return Err(call.expected(&format!("the header Content-Encoding: {coding}")));
-                }
-                Ok(())
+                let is_kept = response.headers().get(CONTENT_ENCODING).is_some_and(|value| value == coding);
+                call.must(is_kept, &format!("the header Content-Encoding: {coding}"))
             })?;
         }
         Ok(())
@@ -201,13 +190,10 @@ pub fn repeated_and_unreadable_headers_survive(stack: &impl Stack) -> Verdict {
             let call = run.send(run.charge())?;
             let headers = call.must_have_body(b"{}")?.headers();
             let twice: Vec<_> = headers.get_all("x-twice").iter().collect();
-            if twice != ["one", "two"]
-                || headers.get("x-bytes") != Some(&odd)
-                || !headers.contains_key("x-empty")
-            {
-                return Err(call.expected("all headers, including repeated, empty and non-UTF-8 ones"));
-            }
-            Ok(())
+            let all = twice == ["one", "two"]
+                && headers.get("x-bytes") == Some(&odd)
+                && headers.contains_key("x-empty");
+            call.must(all, "all headers, including repeated, empty and non-UTF-8 ones")
         })
     })
 }
@@ -227,10 +213,7 @@ pub fn interim_answers_are_skipped(stack: &impl Stack) -> Verdict {
             let bytes = format!("{interim}HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{{}}");
             harness.respond_to_first(&what, bytes, |_, call| {
                 let response = call.must_have_status(StatusCode::CREATED)?;
-                if response.body() != "{}" {
-                    return Err(call.expected("the body of the final response"));
-                }
-                Ok(())
+                call.must(response.body() == "{}", "the body of the final response")
             })?;
         }
         Ok(())
@@ -247,8 +230,7 @@ pub fn an_answer_as_long_as_the_cap_is_whole(stack: &impl Stack) -> Verdict {
             let whole = Act::Answer(response(StatusCode::OK, body.clone()));
             let what = format!("responds with {length} bytes, exactly the cap");
             harness.with_script(&what, [whole], |run| {
-                run.send(run.charge().cap(length))?.must_have_body(&body)?;
-                Ok(())
+                run.send(run.charge().cap(length))?.must_have_body(&body).map(drop)
             })?;
         }
         Ok(())
@@ -278,15 +260,10 @@ pub fn an_answer_in_single_bytes_is_whole(stack: &impl Stack) -> Verdict {
             }
         };
         let what = "sends its response one byte at a time";
-        harness.on_first_request(
-            what,
-            action,
-            |charge| charge,
-            |run, call| {
-                call.must_get_own_response()?;
-                run.round_trip()
-            },
-        )
+        harness.on_request(0, what, action, |run, call| {
+            call.must_get_own_response()?;
+            run.round_trip()
+        })
     })
 }
 
@@ -307,21 +284,15 @@ fn body_of(status: StatusCode) -> &'static str {
     if [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&status) { "" } else { "{\"a\":1}" }
 }
 
+pub(super) fn statuses(codes: impl IntoIterator<Item = u16>) -> Vec<StatusCode> {
+    codes.into_iter().map(|code| StatusCode::from_u16(code).expect("HTTP allows this code")).collect()
+}
+
 pub(super) fn redirect(status: StatusCode, location: &str) -> Act {
     let mut response = response(status, "");
     response.headers_mut().insert(LOCATION, HeaderValue::from_str(location).expect("an address"));
     Act::Answer(response)
 }
-
-const REDIRECTS: [StatusCode; 7] = [
-    StatusCode::MULTIPLE_CHOICES,
-    StatusCode::MOVED_PERMANENTLY,
-    StatusCode::FOUND,
-    StatusCode::SEE_OTHER,
-    StatusCode::USE_PROXY,
-    StatusCode::TEMPORARY_REDIRECT,
-    StatusCode::PERMANENT_REDIRECT,
-];
 
 /// `{"a":1}`, compressed.
 const GZIP: &[u8] =

@@ -5,8 +5,8 @@ use http::StatusCode;
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::contract::Contract;
-use crate::journal::Received;
 use crate::script::{Act, response};
+use crate::situations::{End, LARGE, echo_except, send_and};
 use crate::violation::Violation;
 use crate::{Ability, Stack, Verdict};
 
@@ -36,30 +36,22 @@ pub fn a_chunked_body_without_its_end_is_answered(stack: &impl Stack) -> Verdict
     Contract::new("a_chunked_body_without_its_end_is_answered", HALF_A_RECEIPT).check(stack, |harness| {
         for end in ["", "5\r\nab", "0", "0\r\n"] {
             let chunks = format!("{:x}\r\n{HALF}\r\n{end}", HALF.len());
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}"));
-                connection.close();
-            };
+            let response = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}");
             let what = match end {
                 "" => "sends a chunk and closes without the last chunk".to_owned(),
                 end => format!("sends a chunk, then {end:?}, and closes"),
             };
-            harness.on_first_request(
-                &what,
-                action,
-                |charge| charge,
-                |_, call| {
-                    // Some clients do not wait for the line break that ends the trailers.
-                    if end == "0\r\n" && call.result.as_ref().is_ok_and(|response| response.body() == HALF) {
-                        return Ok(());
-                    }
-                    let partial = call.must_have_partial_response(StatusCode::OK)?.body();
-                    if partial.starts_with(HALF.as_bytes()) {
-                        return Ok(());
-                    }
-                    Err(call.expected("the part of the body that arrived"))
-                },
-            )?;
+            harness.on_request(0, &what, send_and(response, Connection::close), |_, call| {
+                // Some clients do not wait for the line break that ends the trailers.
+                if end == "0\r\n" && call.result.as_ref().is_ok_and(|response| response.body() == HALF) {
+                    return Ok(());
+                }
+                let partial = call.must_have_partial_response(StatusCode::OK)?.body();
+                if partial.starts_with(HALF.as_bytes()) {
+                    return Ok(());
+                }
+                Err(call.expected("the part of the body that arrived"))
+            })?;
         }
         Ok(())
     })
@@ -89,23 +81,18 @@ pub fn a_broken_chunk_is_answered_and_ends_the_connection(stack: &impl Stack) ->
 /// The status was read, so the call must fail with `Answered`.
 pub fn a_body_broken_off_by_a_reset_is_answered(stack: &impl Stack) -> Verdict {
     Contract::new("a_body_broken_off_by_a_reset_is_answered", HALF_A_RECEIPT).check(stack, |harness| {
-        let action = |connection: &mut Connection, _: &Received| {
+        let script = echo_except(0, |connection, _| {
             // A reset discards what the client has not read. This is more than the socket buffers hold, so the client
             // has read the head by the time everything is written.
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n");
-            connection.write(vec![b'a'; 32 * 1024 * 1024]);
+            connection.write(vec![b'a'; LARGE]);
             connection.reset();
-        };
+        });
         let what = "sends 32 MiB of a larger body and resets the connection";
-        harness.on_first_request(
-            what,
-            action,
-            |charge| charge.cap(usize::MAX / 2),
-            |_, call| {
-                call.must_have_partial_response(StatusCode::OK)?;
-                Ok(())
-            },
-        )
+        harness.with_server(what, script, |run| {
+            let call = run.send(run.charge().cap(usize::MAX / 2))?;
+            call.must_have_partial_response(StatusCode::OK).map(drop)
+        })
     })
 }
 
@@ -114,22 +101,11 @@ pub fn a_body_broken_off_by_a_reset_is_answered(stack: &impl Stack) -> Verdict {
 /// Over TLS the cut is visible, because there is no `close_notify`. Otherwise anyone on the network could shorten a
 /// response. The call must fail with `Answered`.
 pub fn a_body_cut_without_goodbye_is_not_whole(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("a_body_cut_without_goodbye_is_not_whole", HALF_A_RECEIPT);
-    contract.needs(Ability::Https).check(stack, |harness| {
-        let action = |connection: &mut Connection, _: &Received| {
-            connection.write(format!("HTTP/1.1 200 OK\r\n\r\n{HALF}"));
-            connection.cut();
-        };
+    Contract::over_tls("a_body_cut_without_goodbye_is_not_whole", HALF_A_RECEIPT).check(stack, |harness| {
+        let action = send_and(format!("HTTP/1.1 200 OK\r\n\r\n{HALF}"), Connection::cut);
         let what = "sends part of a body without a length, then the connection is cut without close_notify";
-        harness.on_first_request(
-            what,
-            action,
-            |charge| charge,
-            |_, call| {
-                call.must_have_partial_response(StatusCode::OK)?;
-                Ok(())
-            },
-        )
+        harness
+            .on_request(0, what, action, |_, call| call.must_have_partial_response(StatusCode::OK).map(drop))
     })
 }
 
@@ -146,30 +122,21 @@ pub fn a_body_over_the_cap_is_cut_at_the_cap(stack: &impl Stack) -> Verdict {
         let chunked =
             format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}{chunk}1\r\nx\r\n0\r\n\r\n");
         let unannounced = format!("HTTP/1.1 200 OK\r\n\r\n{body}");
-        for (kind, bytes) in
-            [("with a length", announced), ("in chunks", chunked), ("without a length", unannounced)]
-        {
-            let closes = kind == "without a length";
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(&bytes);
-                if closes {
-                    connection.close();
-                }
-            };
+        let cases: [(&str, String, End); 3] = [
+            ("with a length", announced, |_| {}),
+            ("in chunks", chunked, |_| {}),
+            ("without a length", unannounced, Connection::close),
+        ];
+        for (kind, bytes, end) in cases {
+            let script = echo_except(0, send_and(bytes, end));
             let what = format!("sends a body of 101 bytes {kind}; the cap is 100");
-            harness.on_first_request(
-                &what,
-                action,
-                |charge| charge.cap(100),
-                |run, call| {
-                    let kept = call.must_have_partial_response(StatusCode::OK)?.body();
-                    if kept.len() > 100 || !body.as_bytes().starts_with(kept) {
-                        return Err(call.expected("at most the first 100 bytes of the body"));
-                    }
-                    run.round_trip()?;
-                    Ok(())
-                },
-            )?;
+            harness.with_server(&what, script, |run| {
+                let call = run.send(run.charge().cap(100))?;
+                let kept = call.must_have_partial_response(StatusCode::OK)?.body();
+                let is_beginning = kept.len() <= 100 && body.as_bytes().starts_with(kept);
+                call.must(is_beginning, "at most the first 100 bytes of the body")?;
+                run.round_trip()
+            })?;
         }
         Ok(())
     })
@@ -206,18 +173,15 @@ pub fn an_ambiguous_length_is_refused(stack: &impl Stack) -> Verdict {
                 _ => "{}",
             };
             let what = format!("responds with the headers {lengths:?}");
-            harness.respond_to_first(
-                &what,
-                format!("HTTP/1.1 200 OK\r\n{lengths}\r\n\r\n{bytes}"),
-                |run, call| {
-                    if equal && call.result.as_ref().is_ok_and(|response| response.body() == "{}") {
-                        return Ok(());
-                    }
-                    call.must_fail()?;
-                    call.must_not_be_not_processed()?;
-                    run.follow_up(call)
-                },
-            )?;
+            let response = format!("HTTP/1.1 200 OK\r\n{lengths}\r\n\r\n{bytes}");
+            harness.respond_to_first(&what, response, |run, call| {
+                if equal && call.result.as_ref().is_ok_and(|response| response.body() == "{}") {
+                    return Ok(());
+                }
+                call.must_fail()?;
+                call.must_not_be_not_processed()?;
+                run.follow_up(call)
+            })?;
         }
         Ok(())
     })
@@ -243,22 +207,13 @@ pub fn a_body_broken_off_on_a_reused_connection_is_answered(stack: &impl Stack) 
             for end in [Connection::close, Connection::cut] {
                 let response = format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n{part}");
                 let kept = if part.is_empty() { "" } else { HALF };
-                let action = move |connection: &mut Connection, _: &Received| {
-                    connection.write(&response);
-                    end(connection);
-                };
                 let what =
                     format!("announces a body with {framing:?}, sends {} bytes of it and ends", kept.len());
-                harness.on_second_request(
-                    &what,
-                    action,
-                    |charge| charge,
-                    |run, call| {
-                        run.must_have_arrived_once(&call.id)?;
-                        must_keep(call, StatusCode::OK, kept)?;
-                        run.follow_up(call)
-                    },
-                )?;
+                harness.on_request(1, &what, send_and(response, end), |run, call| {
+                    run.must_have_arrived_once(&call.id)?;
+                    must_keep(call, StatusCode::OK, kept)?;
+                    run.follow_up(call)
+                })?;
             }
         }
         Ok(())
@@ -268,15 +223,12 @@ pub fn a_body_broken_off_on_a_reused_connection_is_answered(stack: &impl Stack) 
 /// Requires the status and exactly the part of the body that was sent.
 fn must_keep(call: &CompletedCall, status: StatusCode, sent: &str) -> Result<(), Violation> {
     let kept = call.must_have_partial_response(status)?.body();
-    if kept == sent {
-        return Ok(());
-    }
-    Err(call.expected(&format!("the {} bytes of the body that arrived", sent.len())))
+    call.must(kept == sent, &format!("the {} bytes of the body that arrived", sent.len()))
 }
 
 const WHOLE: &str =
     r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1","Amount":10.50}}"#;
-const HALF: &str = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1","#;
+pub(super) const HALF: &str = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1","#;
 
 const HALF_A_RECEIPT: &str = "half a response does not prove a payment, but its status and first bytes may be the only way \
      to find it";

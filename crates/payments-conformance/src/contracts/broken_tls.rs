@@ -4,25 +4,23 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use crate::completed_call::CompletedCall;
+use http::StatusCode;
+
+use super::broken_answers::HALF;
 use crate::connection::Connection;
-use crate::contract::{Contract, Harness};
+use crate::contract::Contract;
 use crate::journal::Received;
 use crate::server::Security;
-use crate::situations::Counter;
-use crate::test_run::TestRun;
-use crate::violation::Violation;
-use crate::{Ability, Stack, Verdict};
-
-use http::StatusCode;
+use crate::situations::{Counter, End, own_response_and_once, send_and, unknown_and_once};
+use crate::violation::ensure;
+use crate::{Stack, Verdict};
 
 /// The server reads the whole request, sends a fatal TLS alert and closes. Among the alert codes are those that usually mean
 /// a failed handshake.
 ///
 /// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
 pub fn an_alert_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("an_alert_after_the_request_is_unknown", MAY_BE_CHARGED);
-    contract.needs(Ability::Https).check(stack, |harness| {
+    Contract::over_tls("an_alert_after_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for (name, code) in [
             ("bad_record_mac", 20),
             ("handshake_failure", 40),
@@ -39,7 +37,7 @@ pub fn an_alert_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
                 connection.close();
             };
             let what = format!("reads the whole request, sends the TLS alert {name} and closes");
-            new_and_reused(harness, &what, action, unknown_and_once)?;
+            harness.new_and_reused(&what, action, unknown_and_once)?;
         }
         Ok(())
     })
@@ -50,15 +48,14 @@ pub fn an_alert_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
 ///
 /// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
 pub fn a_bad_record_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("a_bad_record_after_the_request_is_unknown", MAY_BE_CHARGED);
-    contract.needs(Ability::Https).check(stack, |harness| {
+    Contract::over_tls("a_bad_record_after_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for (name, record) in BAD_RECORDS {
             let action = move |connection: &mut Connection, _: &Received| {
                 connection.write_past_tls(record);
                 connection.cut();
             };
             let what = format!("reads the whole request, sends {name}, then the connection is cut");
-            new_and_reused(harness, &what, action, unknown_and_once)?;
+            harness.new_and_reused(&what, action, unknown_and_once)?;
         }
         Ok(())
     })
@@ -68,15 +65,10 @@ pub fn a_bad_record_after_the_request_is_unknown(stack: &impl Stack) -> Verdict 
 ///
 /// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
 pub fn a_line_cut_within_the_head_is_unknown(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("a_line_cut_within_the_head_is_unknown", MAY_BE_CHARGED);
-    contract.needs(Ability::Https).check(stack, |harness| {
+    Contract::over_tls("a_line_cut_within_the_head_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for half in ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(half);
-                connection.cut();
-            };
             let what = format!("reads the whole request, sends {half:?}, then the connection is cut");
-            new_and_reused(harness, &what, action, unknown_and_once)?;
+            harness.new_and_reused(&what, send_and(half, Connection::cut), unknown_and_once)?;
         }
         Ok(())
     })
@@ -90,8 +82,7 @@ pub fn a_line_cut_within_the_head_is_unknown(stack: &impl Stack) -> Verdict {
 pub fn a_tls_failure_within_the_body_is_no_response(stack: &impl Stack) -> Verdict {
     let why = "half a receipt accepted as whole records a payment that was never confirmed. NotProcessed makes the caller \
                charge again";
-    let contract = Contract::new("a_tls_failure_within_the_body_is_no_response", why);
-    contract.needs(Ability::Https).check(stack, |harness| {
+    Contract::over_tls("a_tls_failure_within_the_body_is_no_response", why).check(stack, |harness| {
         for framing in ["Content-Length: 100\r\n", ""] {
             for (name, fail) in FAILURES {
                 let action = move |connection: &mut Connection, _: &Received| {
@@ -102,12 +93,10 @@ pub fn a_tls_failure_within_the_body_is_no_response(stack: &impl Stack) -> Verdi
                 };
                 let length = if framing.is_empty() { "without a length" } else { "with a length" };
                 let what = format!("sends the beginning of a body {length}, then {name}");
-                new_and_reused(harness, &what, action, |run, call| {
+                harness.new_and_reused(&what, action, |run, call| {
                     if name == CUT {
                         let kept = call.must_have_partial_response(StatusCode::OK)?.body();
-                        if kept != HALF {
-                            return Err(call.expected("the part of the body that arrived"));
-                        }
+                        call.must(kept == HALF, "the part of the body that arrived")?;
                     }
                     call.must_fail()?;
                     call.must_not_be_not_processed()?;
@@ -125,7 +114,7 @@ pub fn a_tls_failure_within_the_body_is_no_response(stack: &impl Stack) -> Verdi
 pub fn early_data_is_never_sent(stack: &impl Stack) -> Verdict {
     let why = "anyone who records early data can replay it and charge the card again. And a server that rejects early data \
                makes the client send the request a second time. Disable early data in the TLS configuration";
-    Contract::new("early_data_is_never_sent", why).needs(Ability::Https).check(stack, |harness| {
+    Contract::over_tls("early_data_is_never_sent", why).check(stack, |harness| {
         let mut config = Arc::unwrap_or_clone(harness.authority.server());
         config.max_early_data_size = 16 * 1024;
         let (early, resumed) = (Counter::default(), Counter::default());
@@ -144,15 +133,13 @@ pub fn early_data_is_never_sent(stack: &impl Stack) -> Verdict {
         harness.with_server_over(Security::Tls(Arc::new(config)), what, script, |run| {
             for charge in [run.charge(), run.charge(), run.lookup(), run.charge(), run.lookup()] {
                 let call = run.send(charge)?;
-                if early.get() > 0 {
-                    return Err(Violation::new(format!(
-                        "{} was sent as early data, which can be replayed; send requests only after the handshake \
-                         completes",
-                        call.id
-                    )));
-                }
-                call.must_get_own_response()?;
-                run.must_have_arrived_once(&call.id)?;
+                ensure!(
+                    early.get() == 0,
+                    "{} was sent as early data, which can be replayed; send requests only after the handshake \
+                     completes",
+                    call.id
+                );
+                own_response_and_once(run, &call)?;
             }
             harness.figure(format!("{} of 5 sessions were resumed, without early data", resumed.get()));
             Ok(())
@@ -160,26 +147,8 @@ pub fn early_data_is_never_sent(stack: &impl Stack) -> Verdict {
     })
 }
 
-/// Checks the result of a payment for which the server runs `action`, on a new and on a reused connection.
-fn new_and_reused<S: Stack>(
-    harness: &Harness<'_, S>,
-    what: &str,
-    action: impl Fn(&mut Connection, &Received) + Copy + Send + Sync + 'static,
-    check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
-) -> Result<(), Violation> {
-    harness.on_first_request(what, action, |charge| charge, &check)?;
-    harness.on_second_request(what, action, |charge| charge, &check)
-}
-
-fn unknown_and_once<S: Stack>(run: &TestRun<'_, S>, call: &CompletedCall) -> Result<(), Violation> {
-    call.must_be_unknown()?;
-    run.must_have_arrived_once(&call.id)
-}
-
-/// A way for TLS to fail within a body.
-type Failure = fn(&mut Connection);
-
-const FAILURES: [(&str, Failure); 3] = [
+/// The ways in which TLS fails within a body.
+const FAILURES: [(&str, End); 3] = [
     (CUT, Connection::cut),
     ("sends the TLS alert internal_error and closes", |connection| {
         connection.alert(80);
@@ -203,8 +172,6 @@ const BAD_RECORDS: [(&str, &[u8]); 4] = [
     ),
     ("part of a TLS record", b"\x17\x03\x03\x01\x00.........."),
 ];
-
-const HALF: &str = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1","#;
 
 const MAY_BE_CHARGED: &str = "the server may have charged the card before TLS failed. A transport that mistakes this for a \
      failed handshake reports NotProcessed, and its caller charges again";

@@ -13,12 +13,12 @@ use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::contract::Contract;
 use crate::journal::counted;
-use crate::signal::{Signal, join_all};
-use crate::situations::{Counter, MEDIUM, first_then_echo, pause};
+use crate::signal::{Signal, cancel_on, join_all};
+use crate::situations::{Counter, End, LARGE, MEDIUM, echo_except, own_response_and_once, pause};
 use crate::test_request::TestRequest;
 use crate::test_run::TestRun;
-use crate::violation::Violation;
-use crate::{Ability, Journal, Stack, Verdict};
+use crate::violation::{Violation, ensure};
+use crate::{Ability, Stack, Verdict};
 
 /// The server responds to twenty calls in sequence and keeps the connection open.
 ///
@@ -34,13 +34,11 @@ pub fn a_connection_is_used_again(stack: &impl Stack) -> Verdict {
                 run.send(run.lookup())?.must_get_own_response()?;
             }
             harness.figure(format!("{:.2?} for a call on a warm connection", started.elapsed() / 20));
-            let connections = run.journal().connections();
-            if connections > 5 {
-                return Err(Violation::new(format!(
-                    "20 sequential calls used {connections} connections; reuse one or a few for all of \
-                     them"
-                )));
-            }
+            let connections = run.journal.connections();
+            ensure!(
+                connections <= 5,
+                "20 sequential calls used {connections} connections; reuse one or a few for all of them"
+            );
             Ok(())
         })
     })
@@ -56,30 +54,15 @@ pub fn a_connection_seen_to_be_closed_is_replaced(stack: &impl Stack) -> Verdict
         for end in [Connection::close, Connection::reset] {
             let ended = Signal::default();
             let has_ended = ended.clone();
-            let script = first_then_echo(move |connection, request| {
+            let script = echo_except(0, move |connection, request| {
                 connection.echo(request);
                 end(connection);
                 ended.set();
             });
-            harness.with_server(
-                "responds to the first request, then ends the idle connection",
-                script,
-                |run| {
-                    let calls = async {
-                        let first = run.call(run.charge()).await?;
-                        has_ended.until_set().await;
-                        // So that the stack's background tasks can notice it.
-                        pause(Duration::from_millis(50)).await;
-                        Ok([first, run.call(run.charge()).await?])
-                    };
-                    let calls: [CompletedCall; 2] = run.block_on(calls)??;
-                    for call in &calls {
-                        call.must_get_own_response()?;
-                        run.must_have_arrived_once(&call.id)?;
-                    }
-                    Ok(())
-                },
-            )?;
+            let what = "responds to the first request, then ends the idle connection";
+            harness.with_server(what, script, |run| {
+                two_calls(run, &has_ended)?.iter().try_for_each(|call| own_response_and_once(run, call))
+            })?;
         }
         Ok(())
     })
@@ -131,8 +114,6 @@ pub fn what_has_arrived_on_an_idle_connection_is_seen(stack: &impl Stack) -> Ver
     })
 }
 
-type End = fn(&mut Connection);
-
 /// The server responds, and closes the connection while the next request is in transit.
 ///
 /// Each call must get its own response or fail with the correct delivery, and arrives at most once.
@@ -144,12 +125,12 @@ pub fn a_close_that_crosses_a_request_is_told_honestly(stack: &impl Stack) -> Ve
         let script = |connection: &mut Connection| {
             let Some(request) = connection.read_request() else { return };
             connection.echo(&request);
-            if connection.index().is_multiple_of(2) {
+            if connection.index.is_multiple_of(2) {
                 // Until the next request is certainly in transit.
                 connection.read_at_least(1);
             } else {
                 // A sleep, because the close must race with the next request, at a different moment each time.
-                thread::sleep(Duration::from_micros(20 * (connection.index() as u64 % 10)));
+                thread::sleep(Duration::from_micros(20 * (connection.index as u64 % 10)));
             }
             connection.close_writing();
             while connection.read_request().is_some() {}
@@ -180,7 +161,7 @@ pub fn an_answer_nobody_asked_for_is_nobodys(stack: &impl Stack) -> Verdict {
         for at_once in [true, false] {
             let sent = Signal::default();
             let is_sent = sent.clone();
-            let script = first_then_echo(move |connection, request| {
+            let script = echo_except(0, move |connection, request| {
                 let id = request.id();
                 let own = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{id}", id.len());
                 if at_once {
@@ -195,15 +176,8 @@ pub fn an_answer_nobody_asked_for_is_nobodys(stack: &impl Stack) -> Verdict {
             });
             let when = if at_once { "together with the first" } else { "while the connection is idle" };
             harness.with_server(&format!("sends an unsolicited second response {when}"), script, |run| {
-                let calls = async {
-                    let first = run.call(run.charge()).await?;
-                    is_sent.until_set().await;
-                    pause(Duration::from_millis(50)).await;
-                    Ok([first, run.call(run.charge()).await?])
-                };
-                let [first, next]: [CompletedCall; 2] = run.block_on(calls)??;
                 // A client may also reject the first response, because more than the response arrived.
-                for call in [first, next].iter().filter(|call| call.result.is_ok()) {
+                for call in two_calls(run, &is_sent)?.iter().filter(|call| call.result.is_ok()) {
                     call.must_get_own_response()?;
                 }
                 Ok(())
@@ -211,6 +185,17 @@ pub fn an_answer_nobody_asked_for_is_nobodys(stack: &impl Stack) -> Verdict {
         }
         Ok(())
     })
+}
+
+/// Makes two calls, the second once the signal is set.
+fn two_calls<S: Stack>(run: &TestRun<'_, S>, signal: &Signal) -> Result<[CompletedCall; 2], Violation> {
+    run.block_on(async {
+        let first = run.call(run.charge()).await?;
+        signal.until_set().await;
+        // So that the stack's background tasks can notice it.
+        pause(Duration::from_millis(50)).await;
+        Ok([first, run.call(run.charge()).await?])
+    })?
 }
 
 /// The server announces that it will close the connection, but does not.
@@ -240,8 +225,7 @@ pub fn a_connection_announced_to_close_is_not_used(stack: &impl Stack) -> Verdic
 pub fn two_servers_never_share_a_connection(stack: &impl Stack) -> Verdict {
     let why = "a payment on a connection to another service exposes the API key and the card";
     Contract::new("two_servers_never_share_a_connection", why).check(stack, |harness| {
-        let other_journal = Journal::default();
-        let other = harness.another_server(&other_journal, Connection::serve);
+        let other = harness.another_server(Connection::serve);
         let other_url = harness.url(other.address);
         harness.with_server("is one of two that are called alternately", Connection::serve, |run| {
             let mut ids = Vec::new();
@@ -251,11 +235,10 @@ pub fn two_servers_never_share_a_connection(stack: &impl Stack) -> Verdict {
                 call.must_get_own_response()?;
                 ids.push(call.id);
             }
-            if ids.iter().any(|id| other_journal.carriers_of(id).len() != 1) {
-                return Err(Violation::new(
-                    "a request for one server reached the other; pool connections by server",
-                ));
-            }
+            ensure!(
+                ids.iter().all(|id| other.journal.carriers_of(id).len() == 1),
+                "a request for one server reached the other; pool connections by server"
+            );
             Ok(())
         })
     })
@@ -269,7 +252,7 @@ pub fn a_dropped_call_closes_its_connection(stack: &impl Stack) -> Verdict {
     contract.tests(Ability::Cancel).check(stack, |harness| {
         let (arrived, closed, rest) = (Signal::default(), Signal::default(), Counter::default());
         let signals = (arrived.clone(), closed.clone(), rest.clone());
-        let script = first_then_echo(move |connection, _| {
+        let script = echo_except(0, move |connection, _| {
             signals.0.set();
             signals.2.add(connection.wait_for_close());
             signals.1.set();
@@ -277,12 +260,8 @@ pub fn a_dropped_call_closes_its_connection(stack: &impl Stack) -> Verdict {
         harness.with_server("reads the request, which its caller then drops", script, |run| {
             drop_when(run, &arrived, run.charge())?;
             must_see_the_close(run, &closed)?;
-            if rest.get() > 0 {
-                return Err(Violation::new(format!(
-                    "{} more bytes were sent after the call was dropped",
-                    rest.get()
-                )));
-            }
+            let rest = rest.get();
+            ensure!(rest == 0, "{rest} more bytes were sent after the call was dropped");
             run.must_have_connected(1, "a dropped call must not be retried")?;
             run.round_trip()
         })
@@ -295,12 +274,11 @@ pub fn a_dropped_call_closes_its_connection(stack: &impl Stack) -> Verdict {
 pub fn a_call_dropped_while_it_sends_stops_sending(stack: &impl Stack) -> Verdict {
     let contract = Contract::new("a_call_dropped_while_it_sends_stops_sending", SENT_AFTER_DROP);
     contract.tests(Ability::Cancel).check(stack, |harness| {
-        const LARGE: usize = 32 * 1024 * 1024;
         let (started, dropped, closed, read) =
             (Signal::default(), Signal::default(), Signal::default(), Counter::default());
         let signals = (started.clone(), dropped.clone(), closed.clone(), read.clone());
         let script = move |connection: &mut Connection| {
-            if connection.index() > 0 {
+            if connection.index > 0 {
                 connection.serve();
             } else if connection.read_at_least(2000) {
                 signals.0.set();
@@ -313,11 +291,10 @@ pub fn a_call_dropped_while_it_sends_stops_sending(stack: &impl Stack) -> Verdic
             drop_when(run, &started, run.charge().padded_to(LARGE))?;
             dropped.set();
             must_see_the_close(run, &closed)?;
-            if read.get() >= LARGE {
-                return Err(Violation::new(
-                    "the whole request was sent although the caller had dropped the call; stop writing when it is dropped",
-                ));
-            }
+            ensure!(
+                read.get() < LARGE,
+                "the whole request was sent although the caller had dropped the call; stop writing when it is dropped"
+            );
             run.round_trip()
         })
     })
@@ -360,16 +337,12 @@ pub fn sixty_four_at_once_get_their_own_answers(stack: &impl Stack) -> Verdict {
                 }
             });
             let calls = run.block_on(join_all(calls))?.into_iter().collect::<Result<Vec<_>, _>>()?;
-            for call in calls.iter().flatten() {
-                call.must_get_own_response()?;
-                run.must_have_arrived_once(&call.id)?;
-            }
-            if cancels && calls[0].is_some() {
-                return Err(Violation::new(
-                    "the dropped call ended, although the server never responded to it",
-                ));
-            }
-            harness.figure(counted(run.journal().connections(), "connection"));
+            calls.iter().flatten().try_for_each(|call| own_response_and_once(run, call))?;
+            ensure!(
+                !cancels || calls[0].is_none(),
+                "the dropped call ended, although the server never responded to it"
+            );
+            harness.figure(counted(run.journal.connections(), "connection"));
             Ok(())
         })
     })
@@ -385,40 +358,41 @@ pub fn five_thousand_payments_arrive_at_most_once(stack: &impl Stack) -> Verdict
     Contract::new("five_thousand_payments_arrive_at_most_once", why).check(stack, |harness| {
         let seed = seed();
         let what = format!("ends idle connections at random moments, with the seed {seed}");
-        harness.with_server(
-            &what,
-            move |connection| end_at_random(connection, seed),
-            |run| {
-                let mut calls: Vec<CompletedCall> = Vec::new();
-                // In rounds, because each wait has a limit and a busy machine needs long for all payments.
-                for _ in 0..10 {
-                    let made = AtomicUsize::new(0);
-                    let callers = (0..16).map(|_| {
-                        let made = &made;
-                        async move {
-                            let mut calls = Vec::new();
-                            while made.fetch_add(1, Ordering::SeqCst) < 500 {
-                                calls.push(run.call(run.charge()).await?);
-                            }
-                            Ok(calls)
-                        }
-                    });
-                    for caller in run.block_on(join_all(callers))? {
-                        calls.extend(caller?);
-                    }
-                }
-                let connections = run.journal().connections();
-                let connections = counted(connections, "connection");
-                harness.figure(format!("seed {seed}, {connections}, {}", tally(&calls)?));
-                Ok(())
-            },
-        )
+        let script = move |connection: &mut Connection| end_at_random(connection, seed);
+        harness.with_server(&what, script, |run| {
+            let mut calls = Vec::new();
+            // In rounds, because each wait has a limit and a busy machine needs long for all payments.
+            for _ in 0..10 {
+                let made = AtomicUsize::new(0);
+                calls.extend(pay(run, || (made.fetch_add(1, Ordering::SeqCst) < 500).then(|| run.charge()))?);
+            }
+            let connections = counted(run.journal.connections(), "connection");
+            harness.figure(format!("seed {seed}, {connections}, {}", tally(&calls)?));
+            Ok(())
+        })
     })
+}
+
+/// Sixteen callers each make one payment after another, until `next` returns no more.
+pub(super) fn pay<S: Stack>(
+    run: &TestRun<'_, S>,
+    next: impl Fn() -> Option<TestRequest> + Sync,
+) -> Result<Vec<CompletedCall>, Violation> {
+    let next = &next;
+    let callers = (0..16).map(|_| async move {
+        let mut calls = Vec::new();
+        while let Some(charge) = next() {
+            calls.push(run.call(charge).await?);
+        }
+        Ok(calls)
+    });
+    let calls = run.block_on(join_all(callers))?.into_iter().collect::<Result<Vec<_>, Violation>>()?;
+    Ok(calls.into_iter().flatten().collect())
 }
 
 /// Responds for a while, then ends the connection in a random way, with or without a delay.
 fn end_at_random(connection: &mut Connection, seed: u64) {
-    let mut random = Rng::with_seed(seed.wrapping_add(connection.index() as u64));
+    let mut random = Rng::with_seed(seed.wrapping_add(connection.index as u64));
     while let Some(request) = connection.read_request() {
         connection.echo(&request);
         let action = random.u8(..48);
@@ -478,20 +452,12 @@ pub(super) fn drop_when<S: Stack>(
 
 fn must_see_the_close<S: Stack>(run: &TestRun<'_, S>, closed: &Signal) -> Result<(), Violation> {
     // Waits in the stack's runtime, which may be what closes the connection.
-    let wait = async {
-        let mut waited = 0;
-        while !closed.is_set() && waited < 100 {
-            pause(Duration::from_millis(20)).await;
-            waited += 1;
-        }
-    };
-    run.block_on(wait)?;
-    if closed.is_set() {
-        return Ok(());
-    }
-    Err(Violation::new(
-        "the connection was still open two seconds after the call was dropped; close it when the call is dropped",
-    ))
+    run.block_on(cancel_on(closed, pause(Duration::from_secs(2))))?;
+    ensure!(
+        closed.is_set(),
+        "the connection was still open two seconds after the call was dropped; close it when the call is dropped"
+    );
+    Ok(())
 }
 
 const SENT_AFTER_DROP: &str = "a caller that drops a call treats its outcome as unknown and looks it up. Anything sent \

@@ -8,9 +8,8 @@ use payments_core::{Deadlines, Delivery};
 
 use crate::connection::Connection;
 use crate::contract::Contract;
-use crate::journal::Received;
 use crate::script::{Act, response};
-use crate::situations::{SHORT, SHORT_WITH_CONNECT};
+use crate::situations::{LARGE, SHORT, SHORT_WITH_CONNECT, after, echo_except};
 use crate::{Ability, Stack, Verdict};
 
 /// The server reads the whole request and sends nothing.
@@ -25,9 +24,7 @@ pub fn silence_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
             acts.extend([Act::Silence, Act::Echo]);
             let what = format!("responds to {before} requests, reads the next and sends nothing");
             harness.with_script(&what, acts, |run| {
-                for _ in 0..before {
-                    run.round_trip()?;
-                }
+                (0..before).try_for_each(|_| run.round_trip())?;
                 let call = run.send(run.charge().total(total))?;
                 call.must_be_unknown()?;
                 call.must_be_a_timeout()?;
@@ -37,7 +34,7 @@ pub fn silence_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
                     return run.follow_up(&call);
                 }
                 // With a stream for each request, the connection is still usable.
-                run.send(run.charge())?.must_get_own_response().map(drop)
+                run.send(run.charge())?.must_get_own_response()
             })?;
         }
         harness.figure(format!("{latest:.1?} after the deadline (goal 50 ms)"));
@@ -73,23 +70,19 @@ pub fn a_dripping_body_ends_with_the_total_deadline(stack: &impl Stack) -> Verdi
 /// The call must end at its total deadline, as `Unknown`.
 pub fn a_dripping_head_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
     Contract::new("a_dripping_head_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |harness| {
-        let action = |connection: &mut Connection, _: &Received| {
+        let script = echo_except(1, |connection, _| {
             connection.write("HTTP/1.1 200 OK\r\nX-Drip: ");
             while connection.write("a") {
                 thread::sleep(Duration::from_millis(5));
             }
-        };
-        let what = "sends a byte of its response head every 5 ms";
-        harness.on_second_request(
-            what,
-            action,
-            |charge| charge.total(SHORT),
-            |_, call| {
-                call.must_be_unknown()?;
-                call.must_end_with_the_deadline()?;
-                Ok(())
-            },
-        )
+        });
+        let what = after(1, "sends a byte of its response head every 5 ms");
+        harness.with_server(&what, script, |run| {
+            run.round_trip()?;
+            let call = run.send(run.charge().total(SHORT))?;
+            call.must_be_unknown()?;
+            call.must_end_with_the_deadline().map(drop)
+        })
     })
 }
 
@@ -102,13 +95,12 @@ pub fn a_server_that_stops_reading_ends_with_the_total_deadline(stack: &impl Sta
         let script = |connection: &mut Connection| {
             connection.read_at_least(2000);
             // Waits for the end of the test, because without reading it cannot notice that the client is gone.
-            connection.server_stopped().wait(Duration::from_secs(30));
+            connection.server_stopped.wait(Duration::from_secs(30));
         };
         harness.with_server("reads the beginning of a large request and stops", script, |run| {
-            let call = run.send(run.charge().padded_to(32 * 1024 * 1024).total(SHORT_WITH_CONNECT))?;
+            let call = run.send(run.charge().padded_to(LARGE).total(SHORT_WITH_CONNECT))?;
             call.must_be_unknown()?;
-            call.must_end_with_the_deadline()?;
-            Ok(())
+            call.must_end_with_the_deadline().map(drop)
         })
     })
 }
@@ -122,22 +114,15 @@ pub fn a_slow_answer_within_the_deadline_is_an_answer(stack: &impl Stack) -> Ver
     Contract::new("a_slow_answer_within_the_deadline_is_an_answer", why).check(stack, |harness| {
         // Also long enough to connect on a busy machine.
         let connect = Duration::from_millis(1500);
-        let action = move |connection: &mut Connection, request: &Received| {
+        let script = echo_except(0, move |connection, request| {
             thread::sleep(connect + Duration::from_millis(200));
             let id = request.id();
             connection.write(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", id.len()));
             connection.write(id);
-        };
+        });
         let what = "responds after the connect deadline, long before the total deadline";
-        harness.on_first_request(
-            what,
-            action,
-            move |charge| charge.connect(connect),
-            |_, call| {
-                call.must_get_own_response()?;
-                Ok(())
-            },
-        )
+        harness
+            .with_server(what, script, |run| run.send(run.charge().connect(connect))?.must_get_own_response())
     })
 }
 
@@ -166,8 +151,7 @@ pub fn the_longest_deadline_is_no_overflow(stack: &impl Stack) -> Verdict {
     Contract::scripted("the_longest_deadline_is_no_overflow", why).check(stack, |harness| {
         harness.with_script("responds to every request", [Act::Echo], |run| {
             let charge = run.charge().total(Deadlines::LONGEST).connect(Deadlines::LONGEST);
-            run.send(charge)?.must_get_own_response()?;
-            Ok(())
+            run.send(charge)?.must_get_own_response()
         })
     })
 }

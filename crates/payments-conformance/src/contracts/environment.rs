@@ -16,8 +16,8 @@ use crate::journal::counted;
 use crate::server::{Security, Server};
 use crate::signal::Signal;
 use crate::situations::MEDIUM;
-use crate::violation::{PANICS, Violation};
-use crate::{Journal, Stack, Verdict};
+use crate::violation::{PANICS, Violation, ensure};
+use crate::{Stack, Verdict};
 
 /// The environment names a proxy for every scheme, in upper and lower case.
 ///
@@ -29,22 +29,20 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &impl Stack) -> Verdict {
     if let Some(child) = Child::of_this_process(name) {
         return child.send(name, stack);
     }
-    let test = match Child::test(name) {
-        Ok(test) => test,
-        Err(verdict) => return verdict,
+    let Some(test) = Child::test() else {
+        return Verdict::not_applicable(name, Child::NEEDS_A_TEST.to_owned());
     };
     let why = "a variable set for another program must not decide who receives the API key and the card. Disable the \
                HTTP client's proxy detection";
     Contract::new(name, why).check(stack, |harness| {
-        let at_proxy = Journal::default();
-        let proxy = Server::start(Security::Plain, &at_proxy, |connection| {
+        let proxy = Server::start(Security::Plain, |connection| {
             connection.read_at_least(1);
             connection.write("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
             connection.close();
         });
         harness.with_server("is not the proxy in the environment", Connection::serve, |run| {
-            let setup = harness.setup(run.journal().clone(), None);
-            let mut child = Child::command(name, &test, run.base_url(), &setup)?;
+            let setup = harness.setup(run.journal.clone(), None);
+            let mut child = Child::command(name, &test, &run.base_url, &setup)?;
             for name in ["http_proxy", "https_proxy", "all_proxy"] {
                 let address = format!("http://{}", proxy.address);
                 child.env(name, &address).env(name.to_ascii_uppercase(), address);
@@ -55,13 +53,12 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &impl Stack) -> Verdict {
             let output = child
                 .output()
                 .map_err(|error| Violation::new(format!("cannot start the process: {error}")))?;
-            if at_proxy.connections() > 0 {
-                return Err(Violation::new(
-                    "the transport connected to the proxy in the environment; it must ignore those variables",
-                ));
-            }
+            ensure!(
+                proxy.journal.connections() == 0,
+                "the transport connected to the proxy in the environment; it must ignore those variables"
+            );
             let said = String::from_utf8_lossy(&output.stdout);
-            let requests = run.journal().requests();
+            let requests = run.journal.requests();
             if requests != 1 {
                 let found = format!(
                     "with a proxy in its environment the transport sent {} to the server; it must send one",
@@ -86,17 +83,11 @@ pub fn no_runtime_is_no_panic(stack: &impl Stack) -> Verdict {
                 let mut call = pin!(run.call(run.charge()));
                 call.as_mut().poll(&mut Context::from_waker(Waker::noop()))
             }));
-            match polled {
-                Err(_) => {
-                    return Err(Violation::general(
-                        "a call that was polled outside the runtime panicked; return an error instead",
-                        PANICS,
-                    ));
-                }
-                Ok(Poll::Ready(Err(violation))) => return Err(violation),
-                Ok(Poll::Ready(Ok(_)) | Poll::Pending) => {}
+            let found = "a call that was polled outside the runtime panicked; return an error instead";
+            if let Poll::Ready(ended) = polled.map_err(|_| Violation::general(found, PANICS))? {
+                ended?;
             }
-            let setup = harness.setup(run.journal().clone(), None);
+            let setup = harness.setup(run.journal.clone(), None);
             let made_inside = async {
                 let transport = harness.stack.transport(&setup);
                 let response = transport.send(run.charge().into_transport_request()).await;
@@ -104,15 +95,10 @@ pub fn no_runtime_is_no_panic(stack: &impl Stack) -> Verdict {
                 response.is_ok()
             };
             let inside = catch_unwind(AssertUnwindSafe(|| run.block_on(made_inside)));
-            match inside {
-                Err(_) => Err(Violation::general(
-                    "a transport that was created, used and dropped in its runtime panicked",
-                    PANICS,
-                )),
-                Ok(Err(violation)) => Err(violation),
-                Ok(Ok(false)) => Err(Violation::new("a transport created in its runtime did not work")),
-                Ok(Ok(true)) => Ok(()),
-            }
+            let found = "a transport that was created, used and dropped in its runtime panicked";
+            let works = inside.map_err(|_| Violation::general(found, PANICS))??;
+            ensure!(works, "a transport created in its runtime did not work");
+            Ok(())
         })
     })
 }
@@ -152,8 +138,7 @@ pub fn a_call_does_not_block_its_thread(stack: &impl Stack) -> Verdict {
                 return Err(one.expected(&wanted));
             }
             one.must_get_own_response()?;
-            other.must_get_own_response()?;
-            Ok(())
+            other.must_get_own_response()
         })
     })
 }

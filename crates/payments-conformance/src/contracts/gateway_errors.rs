@@ -4,7 +4,7 @@ use http::{HeaderValue, StatusCode};
 
 use crate::connection::Connection;
 use crate::contract::Contract;
-use crate::journal::Received;
+use crate::situations::send_and;
 use crate::{Stack, Verdict};
 
 /// The server responds with 502, 503 or 504, an HTML page and `Connection: close`, as reverse proxies and
@@ -29,29 +29,16 @@ pub fn a_gateway_error_page_is_a_response(stack: &impl Stack) -> Verdict {
             };
             let response =
                 format!("{head}Content-Type: text/html\r\nConnection: close\r\n{framing}\r\n{body}");
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(&response);
-                connection.close();
-            };
-            for reused in [false, true] {
-                let (action, page) = (action.clone(), page.as_bytes());
-                let check = |run: &crate::test_run::TestRun<'_, _>,
-                             call: &crate::completed_call::CompletedCall| {
-                    let response = call.must_have_status(status)?;
-                    let html = HeaderValue::from_static("text/html");
-                    if response.body() != page || response.headers().get("content-type") != Some(&html) {
-                        return Err(call.expected("the unchanged page and its Content-Type"));
-                    }
-                    run.must_have_arrived_once(&call.id)?;
-                    run.follow_up(call)
-                };
-                let what = format!("responds like {gateway} with {code} and a page, and closes");
-                if reused {
-                    harness.on_second_request(&what, action, |charge| charge, check)?;
-                } else {
-                    harness.on_first_request(&what, action, |charge| charge, check)?;
-                }
-            }
+            let what = format!("responds like {gateway} with {code} and a page, and closes");
+            harness.new_and_reused(&what, send_and(response, Connection::close), |run, call| {
+                let response = call.must_have_status(status)?;
+                let html = HeaderValue::from_static("text/html");
+                let is_unchanged =
+                    response.body() == page.as_str() && response.headers().get("content-type") == Some(&html);
+                call.must(is_unchanged, "the unchanged page and its Content-Type")?;
+                run.must_have_arrived_once(&call.id)?;
+                run.follow_up(call)
+            })?;
         }
         Ok(())
     })

@@ -5,11 +5,11 @@ use std::time::Duration;
 use crate::connection::Connection;
 use crate::contract::{Contract, Harness};
 use crate::server::Security;
-use crate::signal::Signal;
-use crate::situations::{Counter, MEDIUM, SHORT_WITH_CONNECT, pause};
+use crate::signal::{Signal, cancel_on};
+use crate::situations::{Counter, LARGE, MEDIUM, SHORT_WITH_CONNECT, pause};
 use crate::test_request::AMPLE;
 use crate::test_run::TestRun;
-use crate::violation::Violation;
+use crate::violation::{Violation, ensure};
 use crate::{Ability, Stack, Verdict};
 
 use super::connections::drop_when;
@@ -23,7 +23,7 @@ pub fn a_handshake_after_the_deadline_sends_nothing(stack: &impl Stack) -> Verdi
     let name = "a_handshake_after_the_deadline_sends_nothing";
     let why = "the caller got NotProcessed and charges again. If the first request is then sent as well, the card is \
                charged twice";
-    Contract::new(name, why).needs(Ability::Https).check(stack, |harness| {
+    Contract::over_tls(name, why).check(stack, |harness| {
         for (deadline, connect, total) in [("connect", BRIEF, AMPLE), ("total", AMPLE, BRIEF)] {
             let what =
                 format!("begins the TLS handshake after the call has ended by its {deadline} deadline");
@@ -45,7 +45,7 @@ pub fn a_call_dropped_while_connecting_sends_nothing(stack: &impl Stack) -> Verd
     let name = "a_call_dropped_while_connecting_sends_nothing";
     let why = "a caller may drop a call that is still connecting, for example because the customer left. It does not expect \
                a charge after that";
-    Contract::new(name, why).needs(Ability::Https).needs(Ability::Cancel).check(stack, |harness| {
+    Contract::over_tls(name, why).needs(Ability::Cancel).check(stack, |harness| {
         let what = "begins the TLS handshake after the caller has dropped the call";
         late_handshake(harness, what, |run, late| {
             drop_when(run, &late.accepted, run.charge())?;
@@ -65,11 +65,10 @@ pub fn a_request_cut_by_the_deadline_is_never_completed(stack: &impl Stack) -> V
     let why = "after the deadline the caller looks the payment up and does not find it, so the customer pays again. If the \
                first request then completes in the background, the card is charged twice";
     Contract::new(name, why).check(stack, |harness| {
-        const LARGE: usize = 32 * 1024 * 1024;
         let (ended, closed, read) = (Signal::default(), Signal::default(), Counter::default());
         let signals = (ended.clone(), closed.clone(), read.clone());
         let script = move |connection: &mut Connection| {
-            if connection.index() > 0 {
+            if connection.index > 0 {
                 connection.serve();
             } else if connection.read_at_least(2000) {
                 signals.0.wait(2 * MEDIUM);
@@ -82,17 +81,16 @@ pub fn a_request_cut_by_the_deadline_is_never_completed(stack: &impl Stack) -> V
             let call = run.send(run.charge().padded_to(LARGE).total(SHORT_WITH_CONNECT))?;
             call.must_be_unknown()?;
             ended.set();
-            run.block_on(until(&closed, 2 * MEDIUM))?;
-            if !closed.is_set() {
-                return Err(Violation::new(
-                    "the connection was still open long after the call had ended; close it when the call ends",
-                ));
-            }
-            if read.get() >= LARGE {
-                return Err(Violation::new(
-                    "the whole request was sent, most of it after the call's deadline; stop writing when the call ends",
-                ));
-            }
+            // Waits in the stack's runtime, which may be what sends or closes.
+            run.block_on(cancel_on(&closed, pause(2 * MEDIUM)))?;
+            ensure!(
+                closed.is_set(),
+                "the connection was still open long after the call had ended; close it when the call ends"
+            );
+            ensure!(
+                read.get() < LARGE,
+                "the whole request was sent, most of it after the call's deadline; stop writing when the call ends"
+            );
             run.round_trip()
         })
     })
@@ -121,7 +119,7 @@ fn late_handshake<S: Stack>(
     let late = DelayedHandshake::default();
     let steps = late.clone();
     let script = move |connection: &mut Connection| {
-        if connection.index() > 0 {
+        if connection.index > 0 {
             return connection.serve();
         }
         steps.accepted.set();
@@ -140,27 +138,16 @@ fn late_handshake<S: Stack>(
     let security = Security::Tls(harness.authority.server());
     harness.with_server_over(security, what, script, |run| {
         make_call(run, &late)?;
-        run.block_on(until(&late.handshaken, 2 * MEDIUM))?;
+        // Waits in the stack's runtime, which may be what sends or closes.
+        run.block_on(cancel_on(&late.handshaken, pause(2 * MEDIUM)))?;
         // A pending request needs only the handshake, so it would follow at once.
-        run.block_on(until(&late.finished, Duration::from_millis(500)))?;
-        let journal = run.journal();
-        if journal.requests() > 0 || !journal.unfinished().is_empty() {
-            return Err(Violation::new(
-                "the request was sent after its call had ended; discard it when the call ends",
-            ));
-        }
+        run.block_on(cancel_on(&late.finished, pause(Duration::from_millis(500))))?;
+        ensure!(
+            run.journal.requests() == 0 && run.journal.unfinished().is_empty(),
+            "the request was sent after its call had ended; discard it when the call ends"
+        );
         run.round_trip()
     })
-}
-
-/// Waits in the stack's runtime, which may be what sends or closes.
-async fn until(signal: &Signal, timeout: Duration) {
-    let step = Duration::from_millis(10);
-    let mut waited = Duration::ZERO;
-    while !signal.is_set() && waited < timeout {
-        pause(step).await;
-        waited += step;
-    }
 }
 
 /// A deadline that the test waits for.

@@ -1,6 +1,5 @@
 //! A server that sends without end must not use up the client's memory or time.
 
-use std::cell::Cell;
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +10,9 @@ use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::contract::{Contract, Harness};
 use crate::journal::Received;
-use crate::situations::{Counter, SHORT};
+use crate::situations::{Counter, SHORT, after, echo_except, send_and};
 use crate::test_request::TestRequest;
-use crate::test_run::TestRun;
-use crate::violation::Violation;
+use crate::violation::{Violation, ensure};
 use crate::{Stack, Verdict};
 
 /// The server sends an endless body, with and without chunks.
@@ -27,20 +25,11 @@ pub fn an_endless_body_is_read_to_the_cap(stack: &impl Stack) -> Verdict {
             [("\r\n", "a".repeat(4096)), ("Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n".repeat(700))]
         {
             let head = format!("HTTP/1.1 200 OK\r\n{framing}");
-            flooded(
-                harness,
-                "sends an endless body",
-                head,
-                piece,
-                |charge| charge.cap(10_000),
-                |_, call| {
-                    let kept = call.must_have_partial_response(StatusCode::OK)?.body();
-                    if kept.len() > 10_000 {
-                        return Err(call.expected("at most 10 000 bytes of the body"));
-                    }
-                    Ok(())
-                },
-            )?;
+            let prepare = |charge: TestRequest| charge.cap(10_000);
+            flooded(harness, "sends an endless body", head, piece, prepare, |call| {
+                let kept = call.must_have_partial_response(StatusCode::OK)?.body();
+                call.must(kept.len() <= 10_000, "at most 10 000 bytes of the body")
+            })?;
         }
         Ok(())
     })
@@ -56,17 +45,8 @@ pub fn an_endless_head_is_given_up(stack: &impl Stack) -> Verdict {
             ("sends endlessly many header lines", "A: b\r\n".repeat(700)),
         ] {
             let head = "HTTP/1.1 200 OK\r\nX-Long: ".to_owned();
-            flooded(
-                harness,
-                what,
-                head,
-                piece,
-                |charge| charge.total(Duration::from_secs(3)),
-                |_, call| {
-                    call.must_be_unknown()?;
-                    Ok(())
-                },
-            )?;
+            let prepare = |charge: TestRequest| charge.total(Duration::from_secs(3));
+            flooded(harness, what, head, piece, prepare, CompletedCall::must_be_unknown)?;
         }
         Ok(())
     })
@@ -84,20 +64,14 @@ pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &impl Stack) 
             connection.write("A: b\r\n".repeat(100_000));
             connection.write("Content-Length: 2\r\n\r\n{}");
         };
-        harness.on_first_request(
-            "responds with 100 000 headers",
-            action,
-            |charge| charge,
-            |run, call| {
-                call.must_not_be_not_processed()?;
-                harness.figure(match &call.result {
-                    Ok(_) => format!("a response after {:.0?}", call.took),
-                    Err(error) => format!("{:?} after {:.0?}", error.kind(), call.took),
-                });
-                run.round_trip()?;
-                Ok(())
-            },
-        )
+        harness.on_request(0, "responds with 100 000 headers", action, |run, call| {
+            call.must_not_be_not_processed()?;
+            harness.figure(match &call.result {
+                Ok(_) => format!("a response after {:.0?}", call.took),
+                Err(error) => format!("{:?} after {:.0?}", error.kind(), call.took),
+            });
+            run.round_trip()
+        })
     })
 }
 
@@ -106,60 +80,54 @@ pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &impl Stack) 
 /// The call must fail with `Unknown`, no later than its deadline. The deadline must be checked even while there is always
 /// something to read.
 pub fn endless_interim_answers_end_with_the_deadline(stack: &impl Stack) -> Verdict {
-    Contract::new("endless_interim_answers_end_with_the_deadline", UNBOUNDED_MEMORY).exclusive().check(
-        stack,
-        |harness| {
-            let before = new_peak_of_memory();
-            // A client that never checks its deadline still meets it if the reader happens to wait once. Large pieces, which
-            // are cheap to send and slow to parse, and three attempts make that unlikely.
-            let many: Arc<str> = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(40_000).into();
-            let latest = Cell::new(Duration::ZERO);
-            for _ in 0..3 {
-                let many = Arc::clone(&many);
-                let action =
-                    move |connection: &mut Connection, _: &Received| while connection.write(&*many) {};
-                let (what, prepare) =
-                    ("sends endless interim responses", |charge: TestRequest| charge.total(SHORT));
-                harness.on_second_request(what, action, prepare, |_, call| {
-                    call.must_be_unknown()?;
-                    call.must_end_by_the_deadline()?;
-                    latest.set(latest.get().max(call.took.saturating_sub(call.total)));
-                    Ok(())
-                })?;
-            }
-            harness.figure(format!("{:.1?} after the deadline (goal 50 ms)", latest.get()));
-            memory_grew_little(harness, before)
-        },
-    )
+    let contract = Contract::new("endless_interim_answers_end_with_the_deadline", UNBOUNDED_MEMORY);
+    contract.exclusive().check(stack, |harness| {
+        let before = new_peak_of_memory();
+        // A client that never checks its deadline still meets it if the reader happens to wait once. Large pieces, which
+        // are cheap to send and slow to parse, and three attempts make that unlikely.
+        let many: Arc<str> = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(40_000).into();
+        let mut latest = Duration::ZERO;
+        for _ in 0..3 {
+            let many = Arc::clone(&many);
+            let script = echo_except(1, move |connection, _| while connection.write(&*many) {});
+            harness.with_server(&after(1, "sends endless interim responses"), script, |run| {
+                run.round_trip()?;
+                let call = run.send(run.charge().total(SHORT))?;
+                call.must_be_unknown()?;
+                call.must_end_by_the_deadline()?;
+                latest = latest.max(call.took.saturating_sub(call.total));
+                Ok(())
+            })?;
+        }
+        harness.figure(format!("{latest:.1?} after the deadline (goal 50 ms)"));
+        memory_grew_little(harness, before)
+    })
 }
 
 /// The server announces a body larger than any memory, sends three bytes of it, and waits.
 ///
 /// The transport must not reserve memory for it. The call must fail with `Answered`, no later than its deadline.
 pub fn an_absurd_length_reserves_no_memory(stack: &impl Stack) -> Verdict {
-    Contract::new("an_absurd_length_reserves_no_memory", UNBOUNDED_MEMORY).exclusive().check(
-        stack,
-        |harness| {
-            let before = new_peak_of_memory();
-            for head in [
-                "Content-Length: 9300000000000000000\r\n\r\nabc",
-                "Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nabc",
-            ] {
-                let action = move |connection: &mut Connection, _: &Received| {
-                    connection.write(format!("HTTP/1.1 200 OK\r\n{head}"));
-                    connection.wait_for_close();
-                };
-                let what = format!("announces a body larger than any memory: {head:?}");
+    let contract = Contract::new("an_absurd_length_reserves_no_memory", UNBOUNDED_MEMORY);
+    contract.exclusive().check(stack, |harness| {
+        let before = new_peak_of_memory();
+        for head in [
+            "Content-Length: 9300000000000000000\r\n\r\nabc",
+            "Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nabc",
+        ] {
+            let action = send_and(format!("HTTP/1.1 200 OK\r\n{head}"), |connection| {
+                connection.wait_for_close();
+            });
+            let what = format!("announces a body larger than any memory: {head:?}");
+            harness.with_server(&after(1, &what), echo_except(1, action), |run| {
+                run.round_trip()?;
                 // With a huge cap, so that the cap does not protect the transport.
-                let without_cap = |charge: TestRequest| charge.total(SHORT).cap(usize::MAX / 2);
-                harness.on_second_request(&what, action, without_cap, |_, call| {
-                    call.must_have_partial_response(StatusCode::OK)?;
-                    Ok(())
-                })?;
-            }
-            memory_grew_little(harness, before)
-        },
-    )
+                let call = run.send(run.charge().total(SHORT).cap(usize::MAX / 2))?;
+                call.must_have_partial_response(StatusCode::OK).map(drop)
+            })?;
+        }
+        memory_grew_little(harness, before)
+    })
 }
 
 /// Checks a call to which the server sends `head` and then `piece` for as long as the client reads.
@@ -169,41 +137,35 @@ fn flooded<S: Stack>(
     head: String,
     piece: String,
     prepare: impl Fn(TestRequest) -> TestRequest,
-    check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+    check: impl Fn(&CompletedCall) -> Result<(), Violation>,
 ) -> Result<(), Violation> {
     let sent = Counter::default();
     let counter = sent.clone();
-    let action = move |connection: &mut Connection, _: &Received| {
+    let script = echo_except(0, move |connection, _| {
         connection.write(&head);
         while counter.get() <= MOST_READ && connection.write(&piece) {
             counter.add(piece.len());
         }
         connection.close();
-    };
-    harness.on_first_request(what, action, prepare, |run, call| {
-        if sent.get() > MOST_READ {
-            return Err(Violation::new(format!(
-                "the server could send {} MiB; the transport must stop reading",
-                sent.mebibytes()
-            )));
-        }
-        check(run, call)?;
-        harness.figure(format!("the server {what} and could send at most {} MiB", sent.mebibytes()));
+    });
+    harness.with_server(what, script, |run| {
+        let call = run.send(prepare(run.charge()))?;
+        let sent = sent.get();
+        let mebibytes = sent.div_ceil(1024 * 1024);
+        ensure!(sent <= MOST_READ, "the server could send {mebibytes} MiB; the transport must stop reading");
+        check(&call)?;
+        harness.figure(format!("the server {what} and could send at most {mebibytes} MiB"));
         Ok(())
     })
 }
 
-fn memory_grew_little<S>(harness: &Harness<'_, S>, before: Option<usize>) -> Result<(), Violation>
-where
-    S: Stack,
-{
+fn memory_grew_little(harness: &Harness<'_, impl Stack>, before: Option<usize>) -> Result<(), Violation> {
     let (Some(before), Some(after)) = (before, peak_memory()) else { return Ok(()) };
     let grown = after.saturating_sub(before).div_ceil(1024);
-    if grown > MOST_GROWN {
-        return Err(Violation::new(format!(
-            "the process grew by {grown} MiB; the transport must not reserve memory because a server announces it"
-        )));
-    }
+    ensure!(
+        grown <= MOST_GROWN,
+        "the process grew by {grown} MiB; the transport must not reserve memory because a server announces it"
+    );
     harness.figure(format!("the process grew by {grown} MiB"));
     Ok(())
 }

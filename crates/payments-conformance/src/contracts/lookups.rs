@@ -8,9 +8,9 @@ use crate::contract::Contract;
 use crate::script::{Act, response};
 use crate::situations::SHORT;
 use crate::violation::{SENT_TWICE, Violation};
-use crate::{Journal, Stack, Verdict};
+use crate::{Stack, Verdict};
 
-use super::answers::redirect;
+use super::answers::{redirect, statuses};
 
 /// The server responds to a lookup with every redirect, to another server and to another path of its own.
 ///
@@ -20,10 +20,9 @@ pub fn a_lookup_follows_no_redirect(stack: &impl Stack) -> Verdict {
     let why = "a redirected lookup gives the API key, and with it every payment of the account, to an unverified host. That \
                host's response is then trusted as the outcome of a payment. Disable redirects in the HTTP client";
     Contract::new("a_lookup_follows_no_redirect", why).check(stack, |harness| {
-        let other_journal = Journal::default();
-        let other = harness.another_server(&other_journal, Connection::serve);
+        let other = harness.another_server(Connection::serve);
         let locations = [format!("{}/transaction", harness.url(other.address)), "/elsewhere".to_owned()];
-        let statuses: Vec<_> = (300..=308).filter_map(|status| StatusCode::from_u16(status).ok()).collect();
+        let statuses = statuses(300..=308);
         for location in locations {
             let acts: Vec<_> = statuses.iter().map(|status| redirect(*status, &location)).collect();
             harness.with_script("responds to every lookup with a redirect", acts, |run| {
@@ -32,12 +31,12 @@ pub fn a_lookup_follows_no_redirect(stack: &impl Stack) -> Verdict {
                     let id = charge.id.clone();
                     let call = run.send(charge);
                     // Checked first, because the result does not show where the key was sent.
-                    if other_journal.connections() > 0 {
+                    if other.journal.connections() > 0 {
                         let found = format!(
                             "{id} followed a redirect to another server; it must not follow redirects"
                         );
                         return Err(Violation::general(found, SENT_TWICE)
-                            .detail("other server", other_journal.to_string()));
+                            .detail("other server", other.journal.to_string()));
                     }
                     call?.must_have_status(*status)?;
                     run.must_have_arrived_once(&id)?;
@@ -73,9 +72,7 @@ pub fn a_lost_lookup_is_not_repeated(stack: &impl Stack) -> Verdict {
                 acts.extend([act.clone(), Act::Echo]);
                 let what = format!("responds to {served} requests, reads a lookup and {what}");
                 harness.with_script(&what, acts, |run| {
-                    for _ in 0..served {
-                        run.round_trip()?;
-                    }
+                    (0..served).try_for_each(|_| run.round_trip())?;
                     let lookup = if is_silent { run.lookup().total(SHORT) } else { run.lookup() };
                     let call = run.send(lookup)?;
                     if matches!(act, Act::Truncate { .. }) {
@@ -98,10 +95,7 @@ pub fn a_lookup_is_not_repeated_for_its_status(stack: &impl Stack) -> Verdict {
     let why = "the caller already retries lookups, within one deadline and respecting Retry-After. Retries inside the \
                transport multiply the attempts and keep an overloaded service from recovering";
     Contract::scripted("a_lookup_is_not_repeated_for_its_status", why).check(stack, |harness| {
-        let statuses: Vec<_> = [401, 403, 407, 408, 421, 425, 429, 500, 502, 503, 504, 511]
-            .into_iter()
-            .filter_map(|status| StatusCode::from_u16(status).ok())
-            .collect();
+        let statuses = statuses([401, 403, 407, 408, 421, 425, 429, 500, 502, 503, 504, 511]);
         let with_retry_headers = |status: &StatusCode| {
             let mut inviting = response(*status, "{}");
             inviting.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("0"));

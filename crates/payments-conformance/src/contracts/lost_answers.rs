@@ -1,12 +1,11 @@
 //! The request was read but the response never arrived: the situation in which a charge is sent twice or lost.
 
-use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
-use crate::contract::Contract;
-use crate::journal::{Received, counted};
+use crate::contract::{Contract, Harness};
+use crate::journal::counted;
 use crate::script::Act;
-use crate::test_run::TestRun;
-use crate::violation::Violation;
+use crate::situations::{LARGE, after, send_and, unknown_and_once};
+use crate::violation::{Violation, ensure};
 use crate::{Stack, Verdict};
 
 /// The server reads the whole request and closes the connection.
@@ -16,7 +15,7 @@ use crate::{Stack, Verdict};
 pub fn fin_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
     Contract::scripted("fin_after_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         let what = "reads the whole request, then closes the connection";
-        harness.new_and_reused(what, &Act::Close, |charge| charge, unknown_and_once)
+        is_unknown_after(harness, what, &Act::Close)
     })
 }
 
@@ -27,7 +26,7 @@ pub fn fin_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
 pub fn reset_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
     Contract::scripted("reset_after_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         let what = "reads the whole request, then resets the connection";
-        harness.new_and_reused(what, &Act::Reset, |charge| charge, unknown_and_once)
+        is_unknown_after(harness, what, &Act::Reset)
     })
 }
 
@@ -37,12 +36,8 @@ pub fn reset_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
 pub fn fin_within_the_head_is_unknown(stack: &impl Stack) -> Verdict {
     Contract::new("fin_within_the_head_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for half in ["H", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(half);
-                connection.close();
-            };
             let what = format!("reads the whole request, sends {half:?} and closes");
-            harness.on_first_request(&what, action, |charge| charge, unknown_and_once)?;
+            harness.on_request(0, &what, send_and(half, Connection::close), unknown_and_once)?;
         }
         Ok(())
     })
@@ -61,9 +56,8 @@ pub fn garbage_is_unknown(stack: &impl Stack) -> Verdict {
             b"HTTP/1.1 2xx OK\r\n\r\n",
         ];
         for bytes in garbage {
-            let act = Act::Garbage(bytes.into());
             let what = format!("reads the whole request and sends {:?}", String::from_utf8_lossy(bytes));
-            harness.new_and_reused(&what, &act, |charge| charge, unknown_and_once)?;
+            is_unknown_after(harness, &what, &Act::Garbage(bytes.into()))?;
         }
         Ok(())
     })
@@ -96,20 +90,12 @@ pub fn odd_heads_are_never_not_processed(stack: &impl Stack) -> Verdict {
             "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other",
             "\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2",
         ] {
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(format!("{head}\r\n\r\n{{}}"));
-                connection.close();
-            };
+            let action = send_and(format!("{head}\r\n\r\n{{}}"), Connection::close);
             let what = format!("reads the whole request, responds with the head {head:?}, and closes");
-            harness.on_first_request(
-                &what,
-                action,
-                |charge| charge,
-                |run, call| {
-                    call.must_not_be_not_processed()?;
-                    run.must_have_arrived_once(&call.id)
-                },
-            )?;
+            harness.on_request(0, &what, action, |run, call| {
+                call.must_not_be_not_processed()?;
+                run.must_have_arrived_once(&call.id)
+            })?;
         }
         Ok(())
     })
@@ -140,7 +126,7 @@ pub fn an_early_answer_is_an_answer_or_unknown(stack: &impl Stack) -> Verdict {
     Contract::new("an_early_answer_is_an_answer_or_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for reads_on in [true, false] {
             let script = move |connection: &mut Connection| {
-                if connection.index() > 0 {
+                if connection.index > 0 {
                     connection.serve();
                 } else if connection.read_at_least(2000) {
                     connection
@@ -157,11 +143,8 @@ pub fn an_early_answer_is_an_answer_or_unknown(stack: &impl Stack) -> Verdict {
             harness.with_server(&what, script, |run| {
                 let call = run.send(run.charge().padded_to(LARGE))?;
                 match &call.result {
-                    Ok(response) if response.status().as_u16() != 413 => {
-                        return Err(call.expected("status 413"));
-                    }
-                    Ok(_) => {}
-                    Err(_) => drop(call.must_not_be_not_processed()?),
+                    Ok(response) => call.must(response.status().as_u16() == 413, "status 413")?,
+                    Err(_) => call.must_not_be_not_processed()?,
                 }
                 // A connection with half a request must not carry another one.
                 run.follow_up(&call)
@@ -181,25 +164,29 @@ pub fn a_connection_closed_at_once_is_an_error(stack: &impl Stack) -> Verdict {
         harness.with_server("closes every connection as soon as it is open", Connection::close, |run| {
             let call = run.send(run.charge())?;
             let delivery = call.must_fail()?.delivery();
-            let connections = run.journal().connections();
-            if connections > 3 {
-                return Err(Violation::new(format!(
-                    "one call tried {connections} connections; it must give up after the first"
-                )));
-            }
+            let connections = run.journal.connections();
+            ensure!(
+                connections <= 3,
+                "one call tried {connections} connections; it must give up after the first"
+            );
             harness.figure(format!("Delivery::{delivery:?} after {}", counted(connections, "connection")));
             Ok(())
         })
     })
 }
 
-fn unknown_and_once<S: Stack>(run: &TestRun<'_, S>, call: &CompletedCall) -> Result<(), Violation> {
-    call.must_be_unknown()?;
-    run.must_have_arrived_once(&call.id)
+/// Checks that a payment is `Unknown` if the server responds to it with this act, on a new and on a reused connection.
+fn is_unknown_after<S: Stack>(harness: &Harness<'_, S>, what: &str, act: &Act) -> Result<(), Violation> {
+    for served in [0, 1] {
+        let mut acts = vec![Act::Echo; served];
+        acts.push(act.clone());
+        harness.with_script(&after(served, what), acts, |run| {
+            (0..served).try_for_each(|_| run.round_trip())?;
+            unknown_and_once(run, &run.send(run.charge())?)
+        })?;
+    }
+    Ok(())
 }
 
-/// More than the socket buffers of both sides hold.
-const LARGE: usize = 32 * 1024 * 1024;
-
-const MAY_BE_CHARGED: &str = "the server may have charged the card before the connection ended. NotProcessed lets the \
-     caller charge again; only Unknown makes it look the payment up";
+pub(super) const MAY_BE_CHARGED: &str = "the server may have charged the card before the connection ended. \
+     NotProcessed lets the caller charge again; only Unknown makes it look the payment up";

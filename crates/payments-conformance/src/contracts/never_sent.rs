@@ -11,8 +11,8 @@ use crate::connection::Connection;
 use crate::contract::{Contract, Harness};
 use crate::script::Act;
 use crate::server::Security;
-use crate::violation::Violation;
-use crate::{Ability, Stack, Verdict};
+use crate::violation::{Violation, ensure};
+use crate::{Stack, Verdict};
 
 /// Nothing listens on the server's port.
 ///
@@ -21,8 +21,7 @@ use crate::{Ability, Stack, Verdict};
 pub fn refused_is_not_processed(stack: &impl Stack) -> Verdict {
     Contract::scripted("refused_is_not_processed", NOTHING_SENT).check(stack, |harness| {
         harness.with_script("does not listen on its port", [Act::Refuse], |run| {
-            run.send(run.charge())?.must_be_not_processed()?;
-            Ok(())
+            run.send(run.charge())?.must_be_not_processed()
         })
     })
 }
@@ -35,8 +34,7 @@ pub fn an_unknown_host_is_not_processed(stack: &impl Stack) -> Verdict {
         harness.with_server("has a name that does not exist", Connection::serve, |run| {
             let uri = format!("{}://no-such-host.invalid/transaction", harness.scheme);
             let charge = run.charge().uri(&uri).connect(Duration::from_secs(5));
-            run.send(charge)?.must_be_not_processed()?;
-            Ok(())
+            run.send(charge)?.must_be_not_processed()
         })
     })
 }
@@ -45,9 +43,7 @@ pub fn an_unknown_host_is_not_processed(stack: &impl Stack) -> Verdict {
 ///
 /// It may be anyone. The call must be `NotProcessed`, and neither API key nor card are sent.
 pub fn an_untrusted_certificate_is_not_processed(stack: &impl Stack) -> Verdict {
-    let contract =
-        Contract::new("an_untrusted_certificate_is_not_processed", NOT_THE_SERVICE).needs(Ability::Https);
-    contract.check(stack, |harness| {
+    Contract::over_tls("an_untrusted_certificate_is_not_processed", NOT_THE_SERVICE).check(stack, |harness| {
         let other_authority = Authority::new().server();
         is_refused(harness, "presents a certificate from an unknown authority", other_authority)
     })
@@ -58,7 +54,7 @@ pub fn an_untrusted_certificate_is_not_processed(stack: &impl Stack) -> Verdict 
 /// The call must be `NotProcessed`. Otherwise anyone with any valid certificate could take the card.
 pub fn a_certificate_for_another_host_is_not_processed(stack: &impl Stack) -> Verdict {
     let name = "a_certificate_for_another_host_is_not_processed";
-    Contract::new(name, NOT_THE_SERVICE).needs(Ability::Https).check(stack, |harness| {
+    Contract::over_tls(name, NOT_THE_SERVICE).check(stack, |harness| {
         let other = harness.authority.server_named("elsewhere.example");
         is_refused(harness, "presents a trusted certificate for elsewhere.example", other)
     })
@@ -68,9 +64,7 @@ pub fn a_certificate_for_another_host_is_not_processed(stack: &impl Stack) -> Ve
 ///
 /// The call must be `NotProcessed`.
 pub fn an_expired_certificate_is_not_processed(stack: &impl Stack) -> Verdict {
-    let contract =
-        Contract::new("an_expired_certificate_is_not_processed", NOT_THE_SERVICE).needs(Ability::Https);
-    contract.check(stack, |harness| {
+    Contract::over_tls("an_expired_certificate_is_not_processed", NOT_THE_SERVICE).check(stack, |harness| {
         let expired = harness.authority.expired_server();
         is_refused(harness, "presents a trusted certificate that has expired", expired)
     })
@@ -80,9 +74,7 @@ pub fn an_expired_certificate_is_not_processed(stack: &impl Stack) -> Verdict {
 ///
 /// The call must be `NotProcessed`, and no part of the request is sent unencrypted.
 pub fn a_server_without_tls_is_sent_nothing(stack: &impl Stack) -> Verdict {
-    let contract =
-        Contract::new("a_server_without_tls_is_sent_nothing", NOT_THE_SERVICE).needs(Ability::Https);
-    contract.check(stack, |harness| {
+    Contract::over_tls("a_server_without_tls_is_sent_nothing", NOT_THE_SERVICE).check(stack, |harness| {
         let script = |connection: &mut Connection| {
             connection.read_at_least(1);
             connection.write("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
@@ -91,9 +83,8 @@ pub fn a_server_without_tls_is_sent_nothing(stack: &impl Stack) -> Verdict {
         let what = "speaks plain HTTP at an https address";
         harness.with_server_over(Security::Plain, what, script, |run| {
             run.send(run.charge())?.must_be_not_processed()?;
-            if run.journal().requests() > 0 {
-                return Err(Violation::new("the request was sent unencrypted; it must not be sent at all"));
-            }
+            let requests = run.journal.requests();
+            ensure!(requests == 0, "the request was sent unencrypted; it must not be sent at all");
             Ok(())
         })
     })
@@ -103,8 +94,7 @@ pub fn a_server_without_tls_is_sent_nothing(stack: &impl Stack) -> Verdict {
 ///
 /// The call must be `NotProcessed`: no request can have been read before the handshake is complete.
 pub fn a_broken_handshake_is_not_processed(stack: &impl Stack) -> Verdict {
-    let contract = Contract::new("a_broken_handshake_is_not_processed", NOTHING_SENT).needs(Ability::Https);
-    contract.check(stack, |harness| {
+    Contract::over_tls("a_broken_handshake_is_not_processed", NOTHING_SENT).check(stack, |harness| {
         for end in [Connection::close, Connection::reset] {
             let script = move |connection: &mut Connection| {
                 connection.read_at_least(1);
@@ -112,8 +102,7 @@ pub fn a_broken_handshake_is_not_processed(stack: &impl Stack) -> Verdict {
             };
             let what = "ends the connection during the TLS handshake";
             harness.with_server_over(Security::Plain, what, script, |run| {
-                run.send(run.charge())?.must_be_not_processed()?;
-                Ok(())
+                run.send(run.charge())?.must_be_not_processed()
             })?;
         }
         Ok(())
@@ -128,7 +117,7 @@ pub fn a_stalled_handshake_ends_with_the_connect_deadline(stack: &impl Stack) ->
     let name = "a_stalled_handshake_ends_with_the_connect_deadline";
     let why = "if the connect timeout does not cover TLS, one dead load balancer delays every payment until its total \
                deadline";
-    Contract::new(name, why).needs(Ability::Https).check(stack, |harness| {
+    Contract::over_tls(name, why).check(stack, |harness| {
         let deadline = Duration::from_millis(300);
         let script = |connection: &mut Connection| {
             connection.wait_for_close();
@@ -137,12 +126,10 @@ pub fn a_stalled_handshake_ends_with_the_connect_deadline(stack: &impl Stack) ->
         harness.with_server_over(Security::Plain, what, script, |run| {
             let call = run.send(run.charge().connect(deadline))?;
             let delivery = call.must_fail()?.delivery();
-            if matches!(delivery, Delivery::Answered(_)) {
-                return Err(call.expected("an error without Delivery::Answered"));
-            }
-            if call.took > deadline + Duration::from_secs(2) {
-                return Err(call.expected(&format!("this error at its connect deadline of {deadline:.0?}")));
-            }
+            let is_answered = matches!(delivery, Delivery::Answered(_));
+            call.must(!is_answered, "an error without Delivery::Answered")?;
+            let in_time = call.took <= deadline + Duration::from_secs(2);
+            call.must(in_time, &format!("this error at its connect deadline of {deadline:.0?}"))?;
             let late = call.took.saturating_sub(deadline);
             harness.figure(format!(
                 "{late:.1?} after the connect deadline (goal 50 ms), Delivery::{delivery:?}"
@@ -158,8 +145,7 @@ fn is_refused<S: Stack>(
     config: Arc<ServerConfig>,
 ) -> Result<(), Violation> {
     harness.with_server_over(Security::Tls(config), what, Connection::serve, |run| {
-        run.send(run.charge())?.must_be_not_processed()?;
-        Ok(())
+        run.send(run.charge())?.must_be_not_processed()
     })
 }
 

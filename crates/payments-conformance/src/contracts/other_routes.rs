@@ -1,15 +1,16 @@
 //! There is another route to the service: a request that may have arrived must not take it.
 
 use std::net::{Ipv6Addr, TcpListener, ToSocketAddrs, UdpSocket};
-use std::sync::Arc;
 
 use http::{StatusCode, Uri};
 
 use crate::connection::Connection;
 use crate::contract::Contract;
 use crate::journal::counted;
+use crate::server::Server;
+use crate::situations::unknown_and_once;
 use crate::violation::Violation;
-use crate::{Journal, Stack, Verdict};
+use crate::{Stack, Verdict};
 
 /// The server advertises an alternative service in `Alt-Svc` and closes after each response. Later it responds with 421, and
 /// then loses a response.
@@ -19,8 +20,7 @@ pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
     let why = "one response header would redirect all later payments, with the card and the API key. A payment lost on \
                one route would be charged again over the other. Disable Alt-Svc in the HTTP client";
     Contract::new("an_alternative_service_is_not_used", why).check(stack, |harness| {
-        let other_journal = Journal::default();
-        let other = harness.another_server(&other_journal, Connection::serve);
+        let other = harness.another_server(Connection::serve);
         // HTTP/3 would arrive here. If the port is taken, HTTP/3 is not checked.
         let datagrams = UdpSocket::bind(other.address).and_then(|udp| udp.set_nonblocking(true).map(|()| udp));
         let port = other.address.port();
@@ -42,10 +42,10 @@ pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
             let mut calls = Vec::new();
             for charge in [run.charge(), run.charge(), run.lookup(), run.charge(), run.charge()] {
                 calls.push(run.send(charge)?);
-                if other_journal.connections() > 0 || datagrams.as_ref().is_ok_and(|udp| udp.peek_from(&mut [0; 1]).is_ok()) {
+                if other.journal.connections() > 0 || datagrams.as_ref().is_ok_and(|udp| udp.peek_from(&mut [0; 1]).is_ok()) {
                     let found = "the transport contacted the alternative service; it must contact only the server in the \
                                  URL";
-                    return Err(Violation::new(found).detail("other server", other_journal.to_string()));
+                    return Err(Violation::new(found).detail("other server", other.journal.to_string()));
                 }
             }
             let (ok, misdirected) = (StatusCode::OK, StatusCode::MISDIRECTED_REQUEST);
@@ -70,38 +70,29 @@ pub fn the_next_address_is_not_tried_after_the_request(stack: &impl Stack) -> Ve
                second";
     Contract::new("the_next_address_is_not_tried_after_the_request", why).check(stack, |harness| {
         for end in [Connection::close, Connection::reset] {
-            let script = Arc::new(move |connection: &mut Connection| {
+            let script = move |connection: &mut Connection| {
                 if connection.read_request().is_some() {
                     end(connection);
                 }
-            });
-            let same = Arc::clone(&script);
+            };
             let what = "listens at two addresses, reads the whole request and ends the connection";
-            harness.with_server(
-                what,
-                move |connection| script(connection),
-                |run| {
-                    let port = port_of(run.base_url());
-                    let Ok(listener) = TcpListener::bind((Ipv6Addr::LOCALHOST, port)) else {
-                        harness.figure("not checked: this machine has only one loopback address");
-                        return Ok(());
-                    };
-                    let second = harness
-                        .another_server_on(listener, run.journal(), move |connection| same(connection));
-                    let charge =
-                        run.charge_at(&format!("{}://localhost:{port}/api/v1/public", harness.scheme));
-                    let call = run.send(charge)?;
-                    second.wait_until_idle();
-                    call.must_be_unknown()?;
-                    run.must_have_arrived_once(&call.id)?;
-                    let addresses = ("localhost", port).to_socket_addrs().map_or(0, Iterator::count);
-                    let connections = counted(run.journal().connections(), "connection");
-                    harness.figure(format!(
-                        "{connections}; the system resolves localhost to {addresses} addresses"
-                    ));
-                    Ok(())
-                },
-            )?;
+            harness.with_server(what, script, |run| {
+                let port = port_of(&run.base_url);
+                let Ok(listener) = TcpListener::bind((Ipv6Addr::LOCALHOST, port)) else {
+                    harness.figure("not checked: this machine has only one loopback address");
+                    return Ok(());
+                };
+                let second = Server::start_on(listener, harness.security(), run.journal.clone(), script);
+                let charge = run.charge_at(&format!("{}://localhost:{port}/api/v1/public", harness.scheme));
+                let call = run.send(charge)?;
+                second.wait_until_idle();
+                unknown_and_once(run, &call)?;
+                let addresses = ("localhost", port).to_socket_addrs().map_or(0, Iterator::count);
+                let connections = counted(run.journal.connections(), "connection");
+                harness
+                    .figure(format!("{connections}; the system resolves localhost to {addresses} addresses"));
+                Ok(())
+            })?;
         }
         Ok(())
     })

@@ -5,8 +5,10 @@ use http::{HeaderValue, StatusCode};
 use crate::contract::Contract;
 use crate::journal::Received;
 use crate::script::{Act, response};
+use crate::situations::own_response_and_once;
 use crate::test_request::TestRequest;
-use crate::violation::Violation;
+use crate::test_run::TestRun;
+use crate::violation::{Violation, ensure};
 use crate::{Stack, Verdict};
 
 /// The server compares a payment with what the transport was asked to send.
@@ -17,15 +19,9 @@ pub fn a_payment_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
     let why = "a changed target, header or body is a different request from the one that was validated and authorized";
     Contract::scripted("a_payment_arrives_byte_for_byte", why).check(stack, |harness| {
         harness.with_script("responds to every request", [Act::Echo], |run| {
-            let uri = format!("{}/transaction/a%2Fb%20c:d~e;f=g,h?x=y%26z&&q=%C3%A9", run.base_url());
+            let uri = format!("{}/transaction/a%2Fb%20c:d~e;f=g,h?x=y%26z&&q=%C3%A9", run.base_url);
             let charge = run.charge().header("x-twice", "one").header("x-twice", "two").uri(&uri);
-            let call = run.send(charge.clone())?;
-            call.must_get_own_response()?;
-            run.must_have_arrived_once(&call.id)?;
-            for received in run.journal().received() {
-                must_be_the_same(&charge, &received, harness.speaks_http1())?;
-            }
-            Ok(())
+            must_arrive_unchanged(run, &charge, harness.speaks_http1())
         })
     })
 }
@@ -38,18 +34,15 @@ pub fn a_look_up_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
                nothing, and the caller may charge again";
     Contract::scripted("a_look_up_arrives_byte_for_byte", why).check(stack, |harness| {
         harness.with_script("responds to every request", [Act::Echo], |run| {
-            let uri = format!("{}/transaction/a%2Fb:c~d?x=y%20z", run.base_url());
-            let charge = run.lookup().uri(&uri);
-            let call = run.send(charge.clone())?;
-            call.must_get_own_response()?;
-            for received in run.journal().received() {
-                must_be_the_same(&charge, &received, false)?;
+            let uri = format!("{}/transaction/a%2Fb:c~d?x=y%20z", run.base_url);
+            must_arrive_unchanged(run, &run.lookup().uri(&uri), false)?;
+            for received in run.journal.received() {
                 let lengths = received.header("content-length");
-                if !received.header("transfer-encoding").is_empty()
-                    || lengths.iter().any(|length| *length != b"0")
-                {
-                    return Err(Violation::new("the lookup announced a body; send a lookup without one"));
-                }
+                let is_chunked = !received.header("transfer-encoding").is_empty();
+                ensure!(
+                    !is_chunked && lengths.iter().all(|length| *length == b"0"),
+                    "the lookup announced a body; send a lookup without one"
+                );
             }
             Ok(())
         })
@@ -64,13 +57,7 @@ pub fn a_large_payment_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
     Contract::scripted("a_large_payment_arrives_byte_for_byte", why).check(stack, |harness| {
         harness.with_script("responds to every request", [Act::Echo], |run| {
             let charge = run.charge().padded_to(3 * 1024 * 1024);
-            let call = run.send(charge.clone())?;
-            call.must_get_own_response()?;
-            run.must_have_arrived_once(&call.id)?;
-            for received in run.journal().received() {
-                must_be_the_same(&charge, &received, harness.speaks_http1())?;
-            }
-            Ok(())
+            must_arrive_unchanged(run, &charge, harness.speaks_http1())
         })
     })
 }
@@ -96,92 +83,89 @@ pub fn nothing_else_is_added_to_a_request(stack: &impl Stack) -> Verdict {
         ] {
             browser_headers.headers_mut().insert(name, HeaderValue::from_static(value));
         }
-        harness.with_script(
-            "responds with headers that a browser acts on",
-            [Act::Answer(browser_headers)],
-            |run| {
-                for _ in 0..2 {
-                    let bare = ["accept-encoding", "accept", "user-agent"];
-                    let bare = bare.into_iter().fold(run.charge(), TestRequest::without_header);
-                    for charge in [run.charge(), bare, run.lookup()] {
-                        let call = run.send(charge.clone())?;
-                        call.must_have_body(b"{}")?;
-                        run.must_have_arrived_once(&call.id)?;
-                        let received = run.journal().received();
-                        let received = received.iter().find(|received| received.has_id(&call.id));
-                        received.map_or(Ok(()), |received| must_have_no_added_headers(&charge, received))?;
-                    }
+        let responds = Act::Answer(browser_headers);
+        harness.with_script("responds with headers that a browser acts on", [responds], |run| {
+            for _ in 0..2 {
+                let bare = ["accept-encoding", "accept", "user-agent"];
+                let bare = bare.into_iter().fold(run.charge(), TestRequest::without_header);
+                for charge in [run.charge(), bare, run.lookup()] {
+                    let call = run.send(charge.clone())?;
+                    call.must_have_body(b"{}")?;
+                    run.must_have_arrived_once(&call.id)?;
+                    let received = run.journal.received();
+                    let received = received.iter().find(|received| received.has_id(&call.id));
+                    received.map_or(Ok(()), |received| must_have_no_added_headers(&charge, received))?;
                 }
-                Ok(())
-            },
-        )
+            }
+            Ok(())
+        })
     })
 }
 
 fn must_have_no_added_headers(sent: &TestRequest, received: &Received) -> Result<(), Violation> {
     let own = ["host", "content-length", "connection", "user-agent", "accept"];
     for (name, value) in &received.headers {
-        let name = name.to_ascii_lowercase();
-        if !sent.request().headers().contains_key(&name) && !own.contains(&name.as_str()) {
-            let value = String::from_utf8_lossy(value);
-            return Err(Violation::new(format!(
-                "the transport added the header {name}: {value}; it must not add it"
-            )));
-        }
+        let (name, value) = (name.to_ascii_lowercase(), String::from_utf8_lossy(value));
+        ensure!(
+            sent.request.headers().contains_key(&name) || own.contains(&name.as_str()),
+            "the transport added the header {name}: {value}; it must not add it"
+        );
     }
     Ok(())
 }
 
+/// Sends a request and compares what arrives with it.
+fn must_arrive_unchanged<S: Stack>(
+    run: &TestRun<'_, S>,
+    sent: &TestRequest,
+    over_http1: bool,
+) -> Result<(), Violation> {
+    let call = run.send(sent.clone())?;
+    own_response_and_once(run, &call)?;
+    run.journal.received().iter().try_for_each(|received| must_be_the_same(sent, received, over_http1))
+}
+
 fn must_be_the_same(sent: &TestRequest, received: &Received, over_http1: bool) -> Result<(), Violation> {
-    let request = sent.request();
-    let differs = |what: &str, received: &str, sent: &str| {
-        Err(Violation::new(format!("{what} arrived as {received}; it must be {sent}")))
-    };
-    if received.method != request.method().as_str() {
-        return differs("the method", &received.method, request.method().as_str());
-    }
+    let request = &sent.request;
+    let method = request.method().as_str();
+    ensure!(received.method == method, "the method arrived as {}; it must be {method}", received.method);
     let target = request.uri().path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-    if received.target != target {
-        return differs("the target", &received.target, target);
-    }
+    ensure!(received.target == target, "the target arrived as {}; it must be {target}", received.target);
+    let shown = |values: &[&[u8]]| {
+        let texts: Vec<_> = values.iter().map(|value| String::from_utf8_lossy(value)).collect();
+        format!("{texts:?}")
+    };
     for name in request.headers().keys() {
         let sent: Vec<_> = request.headers().get_all(name).iter().map(HeaderValue::as_bytes).collect();
-        if received.header(name.as_str()) != sent {
-            let shown = |values: &[&[u8]]| {
-                let texts: Vec<_> = values.iter().map(|value| String::from_utf8_lossy(value)).collect();
-                format!("{texts:?}")
-            };
-            return differs(
-                &format!("the header {name}"),
-                &shown(&received.header(name.as_str())),
-                &shown(&sent),
-            );
-        }
-    }
-    if received.body != *request.body() {
-        let length = |body: &[u8]| format!("{} bytes", body.len());
-        return differs(
-            "the body",
-            &format!("different {}", length(&received.body)),
-            &length(request.body()),
+        let values = received.header(name.as_str());
+        ensure!(
+            values == sent,
+            "the header {name} arrived as {}; it must be {}",
+            shown(&values),
+            shown(&sent)
         );
     }
+    ensure!(
+        received.body == *request.body(),
+        "the body arrived as different {} bytes; it must be {} bytes",
+        received.body.len(),
+        request.body().len()
+    );
     if over_http1 { must_be_framed_once(sent, received) } else { Ok(()) }
 }
 
 fn must_be_framed_once(sent: &TestRequest, received: &Received) -> Result<(), Violation> {
-    let length = sent.request().body().len().to_string();
-    if received.header("content-length") != [length.as_bytes()]
-        || !received.header("transfer-encoding").is_empty()
-    {
-        return Err(Violation::new(format!(
-            "the request must have exactly one Content-Length, {length}, and no Transfer-Encoding, so that everything \
-             between client and server agrees on where it ends"
-        )));
-    }
-    let host = sent.request().uri().authority().map_or("", http::uri::Authority::as_str);
-    if received.header("host") != [host.as_bytes()] {
-        return Err(Violation::new(format!("the request must have exactly one Host header, {host}")));
-    }
+    let length = sent.request.body().len().to_string();
+    let is_chunked = !received.header("transfer-encoding").is_empty();
+    ensure!(
+        received.header("content-length") == [length.as_bytes()] && !is_chunked,
+        "the request must have exactly one Content-Length, {length}, and no Transfer-Encoding, so that everything \
+         between client and server agrees on where it ends"
+    );
+    let host = sent.request.uri().authority().map_or("", http::uri::Authority::as_str);
+    ensure!(
+        received.header("host") == [host.as_bytes()],
+        "the request must have exactly one Host header, {host}"
+    );
     Ok(())
 }

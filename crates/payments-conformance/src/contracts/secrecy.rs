@@ -8,11 +8,10 @@ use payments_core::Transport;
 use crate::child::Child;
 use crate::connection::Connection;
 use crate::contract::Contract;
-use crate::journal::Received;
 use crate::logs::write_logs_to_stderr;
 use crate::script::{Act, response};
 use crate::secrets::must_not_hold;
-use crate::situations::{MEDIUM, SHORT_WITH_CONNECT};
+use crate::situations::{MEDIUM, SHORT_WITH_CONNECT, echo_except, send_and};
 use crate::test_request::{API_KEY, CARD_NUMBER, TestRequest};
 use crate::violation::{SHOWS_A_SECRET, Violation};
 use crate::{Ability, Stack, Verdict};
@@ -37,13 +36,9 @@ pub fn what_comes_back_shows_no_secret(stack: &impl Stack) -> Verdict {
             format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 16\r\n\r\n{CARD_NUMBER}"),
         ] {
             let what = format!("responds with {:?}", response.replace(CARD_NUMBER, "[card number]"));
-            let action = move |connection: &mut Connection, _: &Received| {
-                connection.write(&response);
-                connection.close();
-            };
-            harness.on_first_request(&what, action, |charge| charge.total(MEDIUM), |_, call| {
-                call.must_not_be_not_processed()?;
-                Ok(())
+            let script = echo_except(0, send_and(response, Connection::close));
+            harness.with_server(&what, script, |run| {
+                run.send(run.charge().total(MEDIUM))?.must_not_be_not_processed()
             })?;
         }
         Ok(())
@@ -69,9 +64,8 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
     if let Some(reason) = stack.abilities().missing(Ability::Sockets) {
         return Verdict::not_applicable(name, reason.to_owned());
     }
-    let test = match Child::test(name) {
-        Ok(test) => test,
-        Err(verdict) => return verdict,
+    let Some(test) = Child::test() else {
+        return Verdict::not_applicable(name, Child::NEEDS_A_TEST.to_owned());
     };
     Contract::scripted(name, why).check(stack, |harness| {
         let page = response(StatusCode::SERVICE_UNAVAILABLE, "<html>Service unavailable</html>");
@@ -91,11 +85,11 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
             Act::Echo,
         ];
         harness.with_script("responds in many ways to a process that logs everything", acts, |run| {
-            let port = run.base_url().split(':').nth(2).and_then(|rest| rest.split('/').next());
+            let port = run.base_url.split(':').nth(2).and_then(|rest| rest.split('/').next());
             let file = format!("payments-conformance-{}-{}", process::id(), port.unwrap_or_default());
             let key_log = env::temp_dir().join(file);
-            let setup = harness.setup(run.journal().clone(), None);
-            let mut child = Child::command(name, &test, run.base_url(), &setup)?;
+            let setup = harness.setup(run.journal.clone(), None);
+            let mut child = Child::command(name, &test, &run.base_url, &setup)?;
             child.env("SSLKEYLOGFILE", &key_log);
             let output =
                 child.output().map_err(|error| Violation::new(format!("cannot start the process: {error}")))?;
@@ -112,7 +106,7 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
                              ignore that variable";
                 return Err(Violation::general(found, SHOWS_A_SECRET));
             }
-            let arrived = run.journal().requests();
+            let arrived = run.journal.requests();
             if arrived == 0 {
                 let found = "not checked: no call of the child process arrived";
                 return Err(Violation::new(found).detail("the process", said.trim()));
@@ -127,11 +121,11 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
 /// What the child process does.
 fn make_logged_calls(name: &'static str, stack: &impl Stack, child: &Child) -> Verdict {
     write_logs_to_stderr();
-    let transport = stack.transport(child.setup());
-    let mut calls = vec![TestRequest::lookup(child.base_url(), "lookup-00001".to_owned())];
+    let transport = stack.transport(&child.setup);
+    let mut calls = vec![TestRequest::lookup(&child.base_url, "lookup-00001".to_owned())];
     // Nothing listens at the address of the last call.
     for (number, base_url) in
-        (1..=9).map(|number| (number, child.base_url())).chain([(10, "http://127.0.0.1:1")])
+        (1..=9).map(|number| (number, child.base_url.as_str())).chain([(10, "http://127.0.0.1:1")])
     {
         calls.push(TestRequest::charge_for(CUSTOMER, base_url, format!("charge-{number:05}")));
     }

@@ -1,9 +1,9 @@
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::contract;
 use crate::http2::{Peer, Request, flag, frame, header_block, kind, literal};
+use crate::situations::{Counter, after};
+use crate::violation::ensure;
 use crate::{Stack, Verdict};
 
 /// The server reads the whole request and then endlessly sends frames without effect: pings, settings, window updates,
@@ -24,24 +24,20 @@ pub fn a_flood_of_frames_ends_with_the_deadline(stack: &impl Stack) -> Verdict {
             ("informational heads", kind::HEADERS, flag::END_HEADERS, true, &hint),
             ("frames of an unknown type", 0xfa, 0, true, b"whatever this is"),
         ] {
-            let sent = Arc::new(AtomicUsize::new(0));
-            let script = {
-                let (sent, payload) = (Arc::clone(&sent), payload.to_vec());
-                move |peer: &mut Peer<'_>| {
-                    peer.serve_one();
-                    let Some(Request { stream, .. }) = peer.next_request() else { return };
-                    if kind == kind::DATA {
-                        peer.frame(kind::HEADERS, flag::END_HEADERS, stream, &header_block("200", []));
-                    }
-                    let many = frame(kind, flags, if on_stream { stream } else { 0 }, &payload).repeat(1000);
-                    while peer.connection().write(&many) {
-                        sent.fetch_add(1000, Ordering::SeqCst);
-                    }
+            let sent = Counter::default();
+            let (counter, payload) = (sent.clone(), payload.to_vec());
+            let script = move |peer: &mut Peer<'_>| {
+                peer.serve_one();
+                let Some(Request { stream, .. }) = peer.next_request() else { return };
+                if kind == kind::DATA {
+                    peer.frame(kind::HEADERS, flag::END_HEADERS, stream, &header_block("200", []));
+                }
+                let many = frame(kind, flags, if on_stream { stream } else { 0 }, &payload).repeat(1000);
+                while peer.connection.write(&many) {
+                    counter.add(1000);
                 }
             };
-            let situation = format!(
-                "responds to a first request; with the second it reads the whole, then sends endless {what}"
-            );
+            let situation = after(1, &format!("reads the whole, then sends endless {what}"));
             harness.with_http2_server(&situation, &[], script, |run| {
                 run.round_trip()?;
                 let call = run.send(run.charge().total(SHORT))?;
@@ -50,7 +46,7 @@ pub fn a_flood_of_frames_ends_with_the_deadline(stack: &impl Stack) -> Verdict {
                 call.must_end_by_the_deadline()?;
                 run.must_have_arrived_once(&call.id)
             })?;
-            harness.figure(format!("{} {what}", sent.load(Ordering::SeqCst)));
+            harness.figure(format!("{} {what}", sent.get()));
         }
         Ok(())
     })
@@ -65,25 +61,23 @@ pub fn an_endless_head_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
                payment in progress";
     contract("an_endless_head_is_bounded_over_http2", why).check(stack, |harness| {
         for (what, endless) in [("an endless head", true), ("a head of 100 000 fields", false)] {
-            let sent = Arc::new(AtomicUsize::new(0));
-            let script = {
-                let sent = Arc::clone(&sent);
-                move |peer: &mut Peer<'_>| {
-                    let Some(Request { stream, .. }) = peer.next_request() else { return };
-                    let mut fields = Vec::new();
-                    for number in 0..400 {
-                        literal(&mut fields, format!("x-{number:03}").as_bytes(), b"a value of twenty bytes");
-                    }
-                    peer.frame(kind::HEADERS, 0, stream, &header_block("200", []));
-                    let mut left = if endless { usize::MAX } else { 250 };
-                    while left > 0 && peer.frame(kind::CONTINUATION, 0, stream, &fields) {
-                        sent.fetch_add(fields.len(), Ordering::SeqCst);
-                        left -= 1;
-                    }
-                    peer.frame(kind::CONTINUATION, flag::END_HEADERS, stream, &[]);
-                    peer.frame(kind::DATA, flag::END_STREAM, stream, b"{}");
-                    peer.wait_for_close();
+            let sent = Counter::default();
+            let counter = sent.clone();
+            let script = move |peer: &mut Peer<'_>| {
+                let Some(Request { stream, .. }) = peer.next_request() else { return };
+                let mut fields = Vec::new();
+                for number in 0..400 {
+                    literal(&mut fields, format!("x-{number:03}").as_bytes(), b"a value of twenty bytes");
                 }
+                peer.frame(kind::HEADERS, 0, stream, &header_block("200", []));
+                let mut left = if endless { usize::MAX } else { 250 };
+                while left > 0 && peer.frame(kind::CONTINUATION, 0, stream, &fields) {
+                    counter.add(fields.len());
+                    left -= 1;
+                }
+                peer.frame(kind::CONTINUATION, flag::END_HEADERS, stream, &[]);
+                peer.frame(kind::DATA, flag::END_STREAM, stream, b"{}");
+                peer.wait_for_close();
             };
             harness.with_http2_server(&format!("responds with {what}"), &[], script, |run| {
                 let call = run.send(run.charge().total(LONG))?;
@@ -91,13 +85,9 @@ pub fn an_endless_head_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
                 call.must_end_by_the_deadline()?;
                 run.must_have_arrived_once(&call.id)
             })?;
-            let sent = sent.load(Ordering::SeqCst);
+            let sent = sent.get();
             harness.figure(format!("read {} KiB of {what}", sent / 1024));
-            if sent > MOST {
-                return Err(crate::violation::Violation::new(format!(
-                    "the transport read {sent} bytes of {what}; it must give up before {MOST}"
-                )));
-            }
+            ensure!(sent <= MOST, "the transport read {sent} bytes of {what}; it must give up before {MOST}");
         }
         Ok(())
     })
@@ -110,33 +100,27 @@ pub fn an_endless_head_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
 pub fn an_endless_body_is_bounded_over_http2(stack: &impl Stack) -> Verdict {
     let why = "the beginning of the body may contain the transaction id; the rest may be larger than the program's memory";
     contract("an_endless_body_is_bounded_over_http2", why).check(stack, |harness| {
-        let sent = Arc::new(AtomicUsize::new(0));
-        let script = {
-            let sent = Arc::clone(&sent);
-            move |peer: &mut Peer<'_>| {
-                let Some(Request { stream, .. }) = peer.next_request() else { return };
-                peer.frame(kind::HEADERS, flag::END_HEADERS, stream, &header_block("200", []));
-                let piece = [b' '; 8 * 1024];
-                while peer.data(stream, &piece, false) {
-                    sent.fetch_add(piece.len(), Ordering::SeqCst);
-                }
+        let sent = Counter::default();
+        let counter = sent.clone();
+        let script = move |peer: &mut Peer<'_>| {
+            let Some(Request { stream, .. }) = peer.next_request() else { return };
+            peer.frame(kind::HEADERS, flag::END_HEADERS, stream, &header_block("200", []));
+            let piece = [b' '; 8 * 1024];
+            while peer.data(stream, &piece, false) {
+                counter.add(piece.len());
             }
         };
         harness.with_http2_server("responds with an endless body", &[], script, |run| {
             let call = run.send(run.charge().cap(CAP))?;
             let partial = call.must_have_partial_response(http::StatusCode::OK)?;
-            if partial.body().len() != CAP {
-                return Err(call.expected(&format!("a partial body of {CAP} bytes, exactly the cap")));
-            }
-            Ok(())
+            call.must(partial.body().len() == CAP, &format!("a partial body of {CAP} bytes, exactly the cap"))
         })?;
-        let sent = sent.load(Ordering::SeqCst);
+        let sent = sent.get();
         harness.figure(format!("{} KiB sent before the end, with a cap of {} KiB", sent / 1024, CAP / 1024));
-        if sent > MOST {
-            return Err(crate::violation::Violation::new(format!(
-                "the transport read {sent} bytes of a body with a cap of {CAP}; it must give up before {MOST}"
-            )));
-        }
+        ensure!(
+            sent <= MOST,
+            "the transport read {sent} bytes of a body with a cap of {CAP}; it must give up before {MOST}"
+        );
         Ok(())
     })
 }

@@ -3,11 +3,13 @@ use std::time::Duration;
 use http::{Response, StatusCode};
 use payments_core::Delivery;
 
-use super::{contract, echo_all, new_and_reused, unknown_and_once};
+use super::{contract, new_and_reused};
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::http2::{Event, LARGEST, Peer, Request, code, flag, header_block, kind, literal, setting};
-use crate::violation::Violation;
+use crate::situations::{own_response_and_once, unknown_and_once};
+use crate::test_request::AMPLE;
+use crate::violation::{Violation, ensure};
 use crate::{Stack, Verdict};
 
 /// The server responds with 100, 103 and 103 again before the final status.
@@ -26,12 +28,9 @@ pub fn informational_heads_are_passed_over_in_http2(stack: &impl Stack) -> Verdi
         new_and_reused(
             harness,
             "responds with 100, 103, 103 and then 200",
+            AMPLE,
             action,
-            |charge| charge,
-            |run, call| {
-                call.must_get_own_response()?;
-                run.must_have_arrived_once(&call.id)
-            },
+            own_response_and_once,
         )
     })
 }
@@ -68,16 +67,7 @@ pub fn rare_frames_are_understood(stack: &impl Stack) -> Verdict {
             literal(&mut trailers, b"x-trailer", b"1");
             peer.frame(kind::HEADERS, flag::END_HEADERS | flag::END_STREAM, stream, &trailers);
         };
-        new_and_reused(
-            harness,
-            "responds with valid but rare frames",
-            action,
-            |charge| charge,
-            |run, call| {
-                call.must_get_own_response()?;
-                run.must_have_arrived_once(&call.id)
-            },
-        )
+        new_and_reused(harness, "responds with valid but rare frames", AMPLE, action, own_response_and_once)
     })
 }
 
@@ -107,13 +97,11 @@ pub fn a_body_arrives_whole_through_small_windows(stack: &impl Stack) -> Verdict
         harness.with_http2_server(what, NO_WINDOW, script, |run| {
             let charge = run.charge().padded_to(LONG_BODY as usize);
             let call = run.send(charge.clone())?;
-            call.must_get_own_response()?;
-            run.must_have_arrived_once(&call.id)?;
-            if run.journal().received().iter().any(|received| received.body != *charge.request().body()) {
-                return Err(Violation::new(
-                    "the body that arrived is not the one that was sent; send it unchanged",
-                ));
-            }
+            own_response_and_once(run, &call)?;
+            ensure!(
+                run.journal.received().iter().all(|received| received.body == *charge.request.body()),
+                "the body that arrived is not the one that was sent; send it unchanged"
+            );
             Ok(())
         })
     })
@@ -147,7 +135,8 @@ pub fn no_window_for_the_body_is_unknown(stack: &impl Stack) -> Verdict {
 pub fn calls_beyond_the_stream_limit_wait(stack: &impl Stack) -> Verdict {
     let why = "servers lower this limit when they are busy; calls beyond it must wait, not fail";
     contract("calls_beyond_the_stream_limit_wait", why).check(stack, |harness| {
-        harness.with_http2_server("allows one stream at a time", ONE_STREAM, echo_all, |run| {
+        let script = |peer: &mut Peer<'_>| peer.serve();
+        harness.with_http2_server("allows one stream at a time", ONE_STREAM, script, |run| {
             run.round_trip()?;
             for call in run.send_all((0..20).map(|_| run.charge()))? {
                 call.must_get_own_response()?;
@@ -166,7 +155,7 @@ pub fn a_server_that_allows_no_stream_is_given_up(stack: &impl Stack) -> Verdict
     let why = "otherwise the call waits forever in a queue inside the HTTP client";
     contract("a_server_that_allows_no_stream_is_given_up", why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
-            if peer.index() == 0 {
+            if peer.connection.index == 0 {
                 peer.serve_one();
             }
             peer.wait_for_close();
@@ -175,7 +164,7 @@ pub fn a_server_that_allows_no_stream_is_given_up(stack: &impl Stack) -> Verdict
             let first = run.send(run.charge().total(SHORT))?;
             first.must_end_by_the_deadline()?;
             match &first.result {
-                Ok(_) => _ = first.must_get_own_response()?,
+                Ok(_) => first.must_get_own_response()?,
                 Err(_) => must_not_be_answered(&first)?,
             }
             let second = run.send(run.charge().total(SHORT))?;
@@ -246,18 +235,18 @@ pub fn forbidden_frames_are_unknown(stack: &impl Stack) -> Verdict {
                 peer.frame(kind, flags, stream.unwrap_or(request.stream), &payload);
                 if kind == kind::WINDOW_UPDATE {
                     // A transport may ignore a window update, so the call must be ended in another way.
-                    peer.end(Connection::close);
+                    peer.connection.close();
                 }
             };
             let what = format!("reads the whole request and sends {what}");
-            new_and_reused(harness, &what, action, |charge| charge.total(LONG), unknown_and_once)?;
+            new_and_reused(harness, &what, LONG, action, unknown_and_once)?;
         }
         let garbage = |peer: &mut Peer<'_>, _: &Request| {
-            peer.connection().write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
-            peer.end(Connection::close);
+            peer.connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+            peer.connection.close();
         };
         let what = "reads the whole request and responds in HTTP/1.1";
-        new_and_reused(harness, what, garbage, |charge| charge.total(LONG), unknown_and_once)
+        new_and_reused(harness, what, LONG, garbage, unknown_and_once)
     })
 }
 
@@ -267,34 +256,25 @@ pub fn forbidden_frames_are_unknown(stack: &impl Stack) -> Verdict {
 pub fn a_body_that_breaks_off_is_answered_over_http2(stack: &impl Stack) -> Verdict {
     let why = "part of a body can be valid JSON with a different meaning";
     contract("a_body_that_breaks_off_is_answered_over_http2", why).check(stack, |harness| {
-        let begin = |peer: &mut Peer<'_>, request: &Request| {
-            peer.head(request.stream, &Response::new("{\"a\":1}   "), 0);
-            peer.data(request.stream, b"{\"a\":1}", false);
-        };
         let fates: [(&str, End); 6] = [
-            ("closes the connection", |peer, _| peer.end(Connection::close)),
-            ("resets the connection", |peer, _| peer.end(Connection::reset)),
-            ("resets the stream with CANCEL", |peer, stream| peer.reset(stream, code::CANCEL)),
-            ("resets the stream with NO_ERROR", |peer, stream| peer.reset(stream, code::NO_ERROR)),
-            ("ends the stream", |peer, stream| peer.data(stream, b"", true)),
-            ("sends more than it announced", |peer, stream| peer.data(stream, &[b' '; 100], true)),
+            ("closes the connection", |peer, _| peer.connection.close()),
+            ("resets the connection", |peer, _| peer.connection.reset()),
+            ("resets the stream with CANCEL", |peer, stream| _ = peer.reset(stream, code::CANCEL)),
+            ("resets the stream with NO_ERROR", |peer, stream| _ = peer.reset(stream, code::NO_ERROR)),
+            ("ends the stream", |peer, stream| _ = peer.data(stream, b"", true)),
+            ("sends more than it announced", |peer, stream| _ = peer.data(stream, &[b' '; 100], true)),
         ];
         for (how, end) in fates {
             let action = move |peer: &mut Peer<'_>, request: &Request| {
-                begin(peer, request);
+                peer.head(request.stream, &Response::new("{\"a\":1}   "), 0);
+                peer.data(request.stream, b"{\"a\":1}", false);
                 end(peer, request.stream);
             };
             let what = format!("responds with 200 and seven of ten bytes, then {how}");
-            new_and_reused(
-                harness,
-                &what,
-                action,
-                |charge| charge,
-                |run, call| {
-                    call.must_have_partial_response(StatusCode::OK)?;
-                    run.must_have_arrived_once(&call.id)
-                },
-            )?;
+            new_and_reused(harness, &what, AMPLE, action, |run, call| {
+                call.must_have_partial_response(StatusCode::OK)?;
+                run.must_have_arrived_once(&call.id)
+            })?;
         }
         Ok(())
     })
@@ -324,10 +304,7 @@ pub fn an_early_answer_is_taken_over_http2(stack: &impl Stack) -> Verdict {
         harness.with_http2_server(what, &[], script, |run| {
             let call = run.send(run.charge().padded_to(LONG_BODY as usize))?;
             let response = call.must_have_status(StatusCode::PAYLOAD_TOO_LARGE)?;
-            if response.body() != "{\"a\":1}" {
-                return Err(call.expected("the whole body of the response"));
-            }
-            Ok(())
+            call.must(response.body() == "{\"a\":1}", "the whole body of the response")
         })
     })
 }
@@ -345,8 +322,7 @@ pub fn http1_is_spoken_to_a_server_that_knows_no_other(stack: &impl Stack) -> Ve
             let security = crate::server::Security::Tls(harness.authority.server_speaking(protocols));
             harness.with_server_over(security, what, Connection::serve, |run| {
                 run.send(run.charge())?.must_get_own_response()?;
-                run.send(run.charge())?.must_get_own_response()?;
-                Ok(())
+                run.send(run.charge())?.must_get_own_response()
             })?;
         }
         Ok(())
@@ -355,14 +331,12 @@ pub fn http1_is_spoken_to_a_server_that_knows_no_other(stack: &impl Stack) -> Ve
 
 /// Requires an error other than `Answered`.
 fn must_not_be_answered(call: &CompletedCall) -> Result<(), Violation> {
-    match call.must_fail()?.delivery() {
-        Delivery::Answered(_) => Err(call.expected("an error without Delivery::Answered")),
-        _ => Ok(()),
-    }
+    let is_answered = matches!(call.must_fail()?.delivery(), Delivery::Answered(_));
+    call.must(!is_answered, "an error without Delivery::Answered")
 }
 
 /// What a server does to a stream in the middle of its response.
-type End = fn(&mut Peer<'_>, u32) -> bool;
+type End = fn(&mut Peer<'_>, u32);
 
 const NO_WINDOW: &[(u16, u32)] = &[(setting::INITIAL_WINDOW_SIZE, 0)];
 const ONE_STREAM: &[(u16, u32)] = &[(setting::MAX_CONCURRENT_STREAMS, 1)];

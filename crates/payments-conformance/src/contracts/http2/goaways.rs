@@ -3,15 +3,10 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 
-use super::{contract, new_and_reused, unknown_and_once};
-use crate::completed_call::CompletedCall;
-use crate::connection::Connection;
-use crate::contracts::connections::{seed, tally};
+use super::{contract, new_and_reused};
+use crate::contracts::connections::{pay, seed, tally};
 use crate::http2::{Peer, Request, code};
-use crate::signal::join_all;
-use crate::situations::pause;
-use crate::test_run::TestRun;
-use crate::violation::Violation;
+use crate::situations::{pause, unknown_and_once};
 use crate::{Stack, Verdict};
 
 /// The server reads the whole request, then sends `GOAWAY` with a last stream below the request's.
@@ -32,12 +27,12 @@ pub fn goaway_is_no_proof(stack: &impl Stack) -> Verdict {
                 let action = move |peer: &mut Peer<'_>, request: &Request| {
                     peer.goaway(request.stream.saturating_sub(2), code);
                     if closes {
-                        peer.end(Connection::close);
+                        peer.connection.close();
                     }
                 };
                 let rest = if closes { ", and closes" } else { "" };
                 let what = format!("reads the whole request, sends GOAWAY {name} that excludes it{rest}");
-                new_and_reused(harness, &what, action, |charge| charge.total(SHORT), unknown_and_once)?;
+                new_and_reused(harness, &what, SHORT, action, unknown_and_once)?;
             }
         }
         Ok(())
@@ -97,42 +92,25 @@ pub fn goaways_at_random_moments_repeat_and_hide_no_payment(stack: &impl Stack) 
     contract("goaways_at_random_moments_repeat_and_hide_no_payment", why).check(stack, |harness| {
         let seed = seed();
         let what = format!("sends GOAWAY at random moments on every connection, with the seed {seed}");
-        harness.with_http2_server(
-            &what,
-            &[],
-            move |peer| send_goaway_at_random(peer, seed),
-            |run| {
-                let calls = pay(run)?;
-                let late = calls.iter().filter(|call| call.must_be_a_timeout().is_ok()).count();
-                let connections = run.journal().connections();
-                let tally = tally(&calls)?;
-                harness.figure(format!(
-                    "seed {seed}, {connections} connections, {tally}, {late} by their deadline"
-                ));
-                Ok(())
-            },
-        )
+        let script = move |peer: &mut Peer<'_>| send_goaway_at_random(peer, seed);
+        harness.with_http2_server(&what, &[], script, |run| {
+            let (made, started) = (AtomicUsize::new(0), Instant::now());
+            let calls = pay(run, || {
+                let goes_on =
+                    made.fetch_add(1, Ordering::SeqCst) < PAYMENTS && started.elapsed() < LONG_ENOUGH;
+                goes_on.then(|| run.charge().total(LONG))
+            })?;
+            let late = calls.iter().filter(|call| call.must_be_a_timeout().is_ok()).count();
+            let (connections, tally) = (run.journal.connections(), tally(&calls)?);
+            harness
+                .figure(format!("seed {seed}, {connections} connections, {tally}, {late} by their deadline"));
+            Ok(())
+        })
     })
 }
 
-fn pay<S: Stack>(run: &TestRun<'_, S>) -> Result<Vec<CompletedCall>, Violation> {
-    let (made, started) = (AtomicUsize::new(0), Instant::now());
-    let callers = (0..CALLERS).map(|_| {
-        let made = &made;
-        async move {
-            let mut calls = Vec::new();
-            while made.fetch_add(1, Ordering::SeqCst) < PAYMENTS && started.elapsed() < LONG_ENOUGH {
-                calls.push(run.call(run.charge().total(LONG)).await?);
-            }
-            Ok(calls)
-        }
-    });
-    let calls = run.block_on(join_all(callers))?.into_iter().collect::<Result<Vec<_>, Violation>>()?;
-    Ok(calls.into_iter().flatten().collect())
-}
-
 fn send_goaway_at_random(peer: &mut Peer<'_>, seed: u64) {
-    let mut random = Rng::with_seed(seed.wrapping_add(peer.index() as u64));
+    let mut random = Rng::with_seed(seed.wrapping_add(peer.connection.index as u64));
     let mut left = 1 + random.u8(..200);
     let mut in_progress: Vec<Request> = Vec::new();
     while left > 0 {
@@ -156,8 +134,8 @@ fn send_goaway_at_random(peer: &mut Peer<'_>, seed: u64) {
         peer.goaway(last, if random.u8(..4) == 0 { code::ENHANCE_YOUR_CALM } else { code::NO_ERROR });
     }
     match action {
-        0 | 2 => _ = peer.end(Connection::close),
-        1 | 3 => _ = peer.end(Connection::reset),
+        0 | 2 => peer.connection.close(),
+        1 | 3 => peer.connection.reset(),
         4 => {
             for request in in_progress.iter().filter(|request| request.stream <= last) {
                 peer.echo(request);
@@ -174,7 +152,6 @@ fn send_goaway_at_random(peer: &mut Peer<'_>, seed: u64) {
 }
 
 const PAYMENTS: usize = 3000;
-const CALLERS: usize = 16;
 
 /// A busy machine makes fewer payments, because each `GOAWAY` costs new connections.
 const LONG_ENOUGH: Duration = Duration::from_secs(8);

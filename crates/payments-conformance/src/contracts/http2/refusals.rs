@@ -1,7 +1,9 @@
 use http::{Response, StatusCode};
 
-use super::{contract, new_and_reused, unknown_and_once};
+use super::{contract, new_and_reused};
 use crate::http2::{Event, Peer, Request, code};
+use crate::situations::unknown_and_once;
+use crate::test_request::AMPLE;
 use crate::{Stack, Verdict};
 
 /// The server resets the stream with `REFUSED_STREAM` before a response, on a new and on a reused connection, and after
@@ -16,16 +18,10 @@ pub fn refused_stream_is_not_processed(stack: &impl Stack) -> Verdict {
     contract("refused_stream_is_not_processed", why).check(stack, |harness| {
         let action = |peer: &mut Peer<'_>, request: &Request| _ = peer.refuse(request);
         let what = "reads the whole request, then resets its stream with REFUSED_STREAM";
-        new_and_reused(
-            harness,
-            what,
-            action,
-            |charge| charge,
-            |run, call| {
-                call.must_be_not_processed()?;
-                run.must_have_arrived_once(&call.id)
-            },
-        )?;
+        new_and_reused(harness, what, AMPLE, action, |run, call| {
+            call.must_be_not_processed()?;
+            run.must_have_arrived_once(&call.id)
+        })?;
         let script = |peer: &mut Peer<'_>| {
             peer.give_no_windows();
             while let Some(event) = peer.next() {
@@ -56,16 +52,10 @@ pub fn refused_stream_after_the_head_is_answered(stack: &impl Stack) -> Verdict 
         };
         let what =
             "responds with 200 and the beginning of a body, then resets the stream with REFUSED_STREAM";
-        new_and_reused(
-            harness,
-            what,
-            action,
-            |charge| charge,
-            |run, call| {
-                call.must_have_partial_response(StatusCode::OK)?;
-                run.must_have_arrived_once(&call.id)
-            },
-        )
+        new_and_reused(harness, what, AMPLE, action, |run, call| {
+            call.must_have_partial_response(StatusCode::OK)?;
+            run.must_have_arrived_once(&call.id)
+        })
     })
 }
 
@@ -89,7 +79,7 @@ pub fn any_other_reset_of_the_stream_is_unknown(stack: &impl Stack) -> Verdict {
         ] {
             let action = move |peer: &mut Peer<'_>, request: &Request| _ = peer.reset(request.stream, code);
             let what = format!("reads the whole request, then resets its stream with {name}");
-            new_and_reused(harness, &what, action, |charge| charge, unknown_and_once)?;
+            new_and_reused(harness, &what, AMPLE, action, unknown_and_once)?;
         }
         Ok(())
     })

@@ -3,12 +3,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{contract, new_and_reused, unknown_and_once};
+use super::{contract, new_and_reused};
+use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
+use crate::contracts::lost_answers::MAY_BE_CHARGED;
 use crate::http2::{Event, Peer, Request, code};
 use crate::signal::{Signal, cancel_on, join_all};
-use crate::situations::pause;
-use crate::violation::Violation;
+use crate::situations::{End, pause, unknown_and_once};
+use crate::test_request::AMPLE;
+use crate::violation::{Violation, ensure};
 use crate::{Ability, Stack, Verdict};
 
 /// The server reads the whole request and closes, cuts or resets the connection.
@@ -17,9 +20,9 @@ use crate::{Ability, Stack, Verdict};
 pub fn the_end_of_the_connection_is_unknown_over_http2(stack: &impl Stack) -> Verdict {
     contract("the_end_of_the_connection_is_unknown_over_http2", MAY_BE_CHARGED).check(stack, |harness| {
         for (how, end) in ENDS {
-            let action = move |peer: &mut Peer<'_>, _: &Request| _ = peer.end(end);
+            let action = move |peer: &mut Peer<'_>, _: &Request| end(peer.connection);
             let what = format!("reads the whole request, then {how}");
-            new_and_reused(harness, &what, action, |charge| charge, unknown_and_once)?;
+            new_and_reused(harness, &what, AMPLE, action, unknown_and_once)?;
         }
         Ok(())
     })
@@ -30,17 +33,15 @@ pub fn the_end_of_the_connection_is_unknown_over_http2(stack: &impl Stack) -> Ve
 ///
 /// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
 pub fn a_tls_failure_after_the_request_is_unknown_over_http2(stack: &impl Stack) -> Verdict {
-    contract("a_tls_failure_after_the_request_is_unknown_over_http2", MAY_BE_CHARGED).check(
-        stack,
-        |harness| {
-            for (how, fail) in TLS_FAILURES {
-                let action = move |peer: &mut Peer<'_>, _: &Request| _ = peer.end(fail);
-                let what = format!("reads the whole request, then {how}");
-                new_and_reused(harness, &what, action, |charge| charge, unknown_and_once)?;
-            }
-            Ok(())
-        },
-    )
+    let name = "a_tls_failure_after_the_request_is_unknown_over_http2";
+    contract(name, MAY_BE_CHARGED).check(stack, |harness| {
+        for (how, fail) in TLS_FAILURES {
+            let action = move |peer: &mut Peer<'_>, _: &Request| fail(peer.connection);
+            let what = format!("reads the whole request, then {how}");
+            new_and_reused(harness, &what, AMPLE, action, unknown_and_once)?;
+        }
+        Ok(())
+    })
 }
 
 /// The server has read many requests on one connection, then closes, cuts or resets it.
@@ -53,23 +54,25 @@ pub fn all_streams_of_a_lost_connection_are_unknown(stack: &impl Stack) -> Verdi
                 peer.serve_one();
                 let mut read = 0;
                 // A second connection, which there should not be, ends after its first request.
-                while (read == 0 || peer.index() == 0 && read < MANY) && peer.next_request().is_some() {
+                while (read == 0 || peer.connection.index == 0 && read < MANY)
+                    && peer.next_request().is_some()
+                {
                     read += 1;
                 }
-                peer.end(end);
+                end(peer.connection);
             };
             let what = format!("reads {MANY} requests on a connection that was used before, then {how}");
             harness.with_http2_server(&what, &[], script, |run| {
                 run.round_trip()?;
                 let calls = run.send_all((0..MANY).map(|_| run.charge().total(LONG)))?;
                 calls.iter().try_for_each(|call| unknown_and_once(run, call))?;
-                let carriers = calls.iter().flat_map(|call| run.journal().carriers_of(&call.id));
-                match carriers.collect::<BTreeSet<_>>().len() {
-                    1 => Ok(()),
-                    several => Err(Violation::new(format!(
-                        "{MANY} concurrent calls used {several} connections; send them all on one HTTP/2 connection"
-                    ))),
-                }
+                let carriers = calls.iter().flat_map(|call| run.journal.carriers_of(&call.id));
+                let used = carriers.collect::<BTreeSet<_>>().len();
+                ensure!(
+                    used == 1,
+                    "{MANY} concurrent calls used {used} connections; send them all on one HTTP/2 connection"
+                );
+                Ok(())
             })?;
         }
         Ok(())
@@ -99,8 +102,7 @@ pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &impl Stack) -> V
             let late = call.must_end_with_the_deadline()?;
             harness.figure(format!("{late:.1?} after the total deadline (goal 50 ms)"));
             run.must_have_arrived_once(&call.id)?;
-            run.send(run.charge())?.must_get_own_response()?;
-            Ok(())
+            run.send(run.charge())?.must_get_own_response()
         })
     })
 }
@@ -114,24 +116,22 @@ pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Ver
     contract.check(stack, |harness| {
         let all_arrived = Signal::default();
         let reset_with = Arc::new(AtomicU32::new(NOT_RESET));
-        let script = {
-            let (all_arrived, reset_with) = (all_arrived.clone(), Arc::clone(&reset_with));
-            move |peer: &mut Peer<'_>| {
-                peer.serve_one();
-                let mut in_progress: Vec<Request> = Vec::new();
-                while let Some(event) = peer.next() {
-                    match event {
-                        Event::Begun(_) => {}
-                        Event::Request(request) => in_progress.push(request),
-                        Event::Reset { stream, code } => {
-                            reset_with.store(code, Ordering::SeqCst);
-                            in_progress.retain(|request| request.stream != stream);
-                            in_progress.drain(..).for_each(|request| _ = peer.echo(&request));
-                        }
+        let (arrived, code_of_reset) = (all_arrived.clone(), Arc::clone(&reset_with));
+        let script = move |peer: &mut Peer<'_>| {
+            peer.serve_one();
+            let mut in_progress: Vec<Request> = Vec::new();
+            while let Some(event) = peer.next() {
+                match event {
+                    Event::Begun(_) => {}
+                    Event::Request(request) => in_progress.push(request),
+                    Event::Reset { stream, code } => {
+                        code_of_reset.store(code, Ordering::SeqCst);
+                        in_progress.retain(|request| request.stream != stream);
+                        in_progress.drain(..).for_each(|request| _ = peer.echo(&request));
                     }
-                    if in_progress.len() == 64 {
-                        all_arrived.set();
-                    }
+                }
+                if in_progress.len() == 64 {
+                    arrived.set();
                 }
             }
         };
@@ -147,7 +147,7 @@ pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Ver
             let dropped = ended.iter().filter(|one| one.is_none()).count();
             match (dropped, reset_with.load(Ordering::SeqCst)) {
                 (1, code::CANCEL) => {
-                    ended.iter().flatten().try_for_each(|one| one.must_get_own_response().map(drop))
+                    ended.iter().flatten().try_for_each(CompletedCall::must_get_own_response)
                 }
                 (1, NOT_RESET) => Err(Violation::new(
                     "the server did not see the stream of the dropped call reset; send RST_STREAM with CANCEL",
@@ -173,18 +173,17 @@ pub fn a_connection_that_the_server_closed_is_replaced_over_http2(stack: &impl S
     contract("a_connection_that_the_server_closed_is_replaced_over_http2", why).check(stack, |harness| {
         for (how, end) in ENDS {
             let script = move |peer: &mut Peer<'_>| {
-                if peer.index() > 0 {
+                if peer.connection.index > 0 {
                     return peer.serve();
                 }
                 peer.serve_one();
-                peer.end(end);
+                end(peer.connection);
             };
             let what = format!("responds to the first request, then {how}");
             harness.with_http2_server(&what, &[], script, |run| {
                 run.round_trip()?;
                 run.send(run.charge())?;
-                run.send(run.charge())?.must_get_own_response()?;
-                Ok(())
+                run.send(run.charge())?.must_get_own_response()
             })?;
         }
         Ok(())
@@ -204,11 +203,11 @@ pub fn a_connection_that_the_network_dropped_is_not_used_again(stack: &impl Stac
         let closed = Signal::default();
         let is_closed = closed.clone();
         let script = move |peer: &mut Peer<'_>| {
-            if peer.index() > 0 {
+            if peer.connection.index > 0 {
                 return peer.serve();
             }
             peer.serve_one();
-            peer.connection().discard_input();
+            peer.connection.discard_input();
             closed.set();
         };
         let what = "responds to the first request; then the network drops its first connection";
@@ -232,8 +231,6 @@ pub fn a_connection_that_the_network_dropped_is_not_used_again(stack: &impl Stac
         })
     })
 }
-
-type End = fn(&mut Connection);
 
 /// The ways in which a server ends a connection.
 const ENDS: [(&str, End); 3] = [
@@ -271,6 +268,3 @@ const LOST: Duration = Duration::from_secs(1);
 /// The promised ten seconds, which is less than callers wait for a payment.
 const NOTICED_BY: Duration = Duration::from_secs(10);
 const LONG: Duration = Duration::from_secs(5);
-
-const MAY_BE_CHARGED: &str = "the server may have charged the card before the connection ended. NotProcessed lets the \
-     caller charge again; only Unknown makes it look the payment up";

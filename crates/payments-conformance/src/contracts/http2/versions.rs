@@ -1,7 +1,8 @@
-use super::{contract, unknown_and_once};
+use super::contract;
 use crate::connection::Connection;
 use crate::http2::{Peer, Request, code};
 use crate::server::Security;
+use crate::situations::unknown_and_once;
 use crate::{Stack, Verdict};
 
 /// The server offers HTTP/2 and HTTP/1.1. Over HTTP/2 it reads the request and fails it, with `HTTP_1_1_REQUIRED` or
@@ -44,15 +45,13 @@ const FAILURES: [(&str, Failure); 4] = [
     }),
     ("ends the connection with HTTP_1_1_REQUIRED", |peer, request| {
         peer.goaway(request.stream, code::HTTP_1_1_REQUIRED);
-        peer.end(Connection::close);
+        peer.connection.close();
     }),
     ("ends the connection with INADEQUATE_SECURITY", |peer, request| {
         peer.goaway(request.stream, INADEQUATE_SECURITY);
-        peer.end(Connection::close);
+        peer.connection.close();
     }),
-    ("closes the connection", |peer, _| {
-        peer.end(Connection::close);
-    }),
+    ("closes the connection", |peer, _| peer.connection.close()),
 ];
 
 const INADEQUATE_SECURITY: u32 = 0xc;
