@@ -1,10 +1,11 @@
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use payments_model::unversioned::FieldName;
+use payments_model::unversioned::{FieldName, RequestMembers};
 use payments_model::{MaskedCard, mask, printable_field_name};
 use percent_encoding::percent_decode_str;
 
@@ -26,8 +27,21 @@ impl<'a> Redaction<'a> {
         Self { keys }
     }
 
+    /// The redacted fields of a body. The values are JSON; if a name is repeated, the last value counts. Also returns whether
+    /// no shown value had anything removed.
+    pub(crate) fn fields(&self, members: &RequestMembers<'_>) -> (BTreeMap<Cow<'static, str>, String>, bool) {
+        let redaction = self.within(members.text());
+        let mut is_clean = true;
+        let fields = members.iter().map(|(name, value)| {
+            let (name, value) = redaction.field(name, value);
+            is_clean &= matches!(value, Cow::Borrowed(_)) || name == FieldName::CardNumber.as_str();
+            (name, value.into_owned())
+        });
+        (fields.collect(), is_clean)
+    }
+
     /// The same with only the keys that this JSON can contain. Where it has escapes, that is every key.
-    pub(crate) fn within(&self, json: &str) -> Self {
+    fn within(&self, json: &str) -> Self {
         let has_escapes = json.contains('\\');
         Self { keys: self.keys.iter().copied().filter(|key| has_escapes || json.contains(key)).collect() }
     }
@@ -70,7 +84,7 @@ impl<'a> Redaction<'a> {
     }
 
     /// The redacted name and value of a field of the body. The value is JSON.
-    pub(crate) fn field<'t>(&self, name: &str, json: &'t str) -> (Cow<'static, str>, Cow<'t, str>) {
+    fn field<'t>(&self, name: &str, json: &'t str) -> (Cow<'static, str>, Cow<'t, str>) {
         let Some(known) = FieldName::find(name) else {
             let name = self.text(printable_field_name(name)).into_owned();
             return (Cow::Owned(name), Cow::Borrowed(REDACTED_JSON));
