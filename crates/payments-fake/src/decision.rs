@@ -23,7 +23,7 @@ use crate::store::{Effect, Store};
 use crate::tenant::Tenants;
 use crate::test_values::{self, TestEffect, TestField, TestValue};
 use crate::transaction::{Transaction, TransactionDocument};
-use crate::{Choices, EntryKind, RequestEffect, StoredToken, UnlistedCards, VoidAnswer, reply};
+use crate::{Choices, EntryKind, EntryState, RequestEffect, StoredToken, UnlistedCards, VoidAnswer, reply};
 
 /// What the service would respond, and what it would change.
 pub(crate) type Decision = (Response<Bytes>, Option<Effect>);
@@ -248,9 +248,10 @@ impl TenantService<'_> {
     fn void(&mut self, void: &Void) -> Decision {
         let id = void.transaction_id();
         let stored = self.store.transactions.get(id);
-        let voidable =
-            |stored: &Transaction<'_>| stored.kind() == EntryKind::Authorisation && stored.is_charged();
-        let Some(authorised) = stored.map(TransactionDocument::read).filter(voidable) else {
+        let is_voidable = |stored: &Transaction<'_>| {
+            stored.kind() == EntryKind::Authorisation && stored.state() == EntryState::Approved
+        };
+        let Some(authorised) = stored.map(TransactionDocument::read).filter(is_voidable) else {
             return refused("invalid transaction id");
         };
         let voided = Transaction {
