@@ -65,24 +65,23 @@ named! {
 pub(crate) type RequestOutcome = (RequestEffect, Option<TransactionId>);
 
 impl RecordedRequest {
-    /// `members` are those of the body, if it is a JSON object. Also returns whether no shown value had anything removed.
+    /// `members` are those of the body, if it is a JSON object.
     pub(crate) fn capture(
         now: SystemTime,
         head: Parts,
         body_length: usize,
         members: Option<&RequestMembers<'_>>,
         accepted_keys: &[String],
-    ) -> (Self, bool) {
+    ) -> Self {
         let Parts { method, uri, headers, .. } = head;
         let key = headers.get(AUTHORIZATION).cloned();
         let redaction = Redaction::of(accepted_keys, key.as_ref());
-        let (fields, is_clean) = members.map_or((BTreeMap::new(), true), |members| redaction.fields(members));
-        let recorded = Self {
+        Self {
             operation: Route::of(&method, uri.path()).operation(),
             method: redaction.method(&method),
             path: redaction.path(uri.path()),
             headers: redaction.headers(headers),
-            fields,
+            fields: members.map(|members| redaction.fields(members)).unwrap_or_default(),
             body_length,
             received_at: now,
             number: 0,
@@ -90,8 +89,7 @@ impl RecordedRequest {
             fault: None,
             status: None,
             symptom: None,
-        };
-        (recorded, is_clean)
+        }
     }
 
     /// Records what the client sees.
@@ -326,7 +324,7 @@ mod tests {
     }
 
     fn fields(body: &str) -> BTreeMap<Cow<'static, str>, String> {
-        Redaction::of(&[], None).fields(&RequestMembers::read(body.as_bytes()).unwrap()).0
+        Redaction::of(&[], None).fields(&RequestMembers::read(body.as_bytes()).unwrap())
     }
 
     #[test]

@@ -27,17 +27,11 @@ impl<'a> Redaction<'a> {
         Self { keys }
     }
 
-    /// The redacted fields of a body. The values are JSON; if a name is repeated, the last value counts. Also returns whether
-    /// no shown value had anything removed.
-    pub(crate) fn fields(&self, members: &RequestMembers<'_>) -> (BTreeMap<Cow<'static, str>, String>, bool) {
+    /// The redacted fields of a body. The values are JSON; if a name is repeated, the last value counts.
+    pub(crate) fn fields(&self, members: &RequestMembers<'_>) -> BTreeMap<Cow<'static, str>, String> {
         let redaction = self.within(members.text());
-        let mut is_clean = true;
-        let fields = members.iter().map(|(name, value)| {
-            let (name, value) = redaction.field(name, value);
-            is_clean &= matches!(value, Cow::Borrowed(_)) || name == FieldName::CardNumber.as_str();
-            (name, value.into_owned())
-        });
-        (fields.collect(), is_clean)
+        let fields = members.iter().map(|(name, value)| redaction.field(name, value));
+        fields.map(|(name, value)| (name, value.into_owned())).collect()
     }
 
     /// The same with only the keys that this JSON can contain. Where it has escapes, that is every key.

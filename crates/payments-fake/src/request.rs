@@ -21,8 +21,6 @@ pub(crate) struct ParsedRequest {
     /// The fault that the request asks for.
     pub(crate) fault: Option<Fault>,
     pub(crate) api_key: Option<HeaderValue>,
-    /// Whether no field holds an accepted key or a card number.
-    pub(crate) is_clean: bool,
     pub(crate) action: Action,
 }
 
@@ -54,7 +52,6 @@ impl ParsedRequest {
             fault: head.extensions.get().map(|RequestedFault(fault)| fault.clone()),
             // Two keys count as none, because a proxy on the way may have checked either.
             api_key: keys.next().filter(|_| keys.next().is_none()).cloned(),
-            is_clean: false,
             action: Action::of(route, head, body, members, unknown_fields),
         }
     }

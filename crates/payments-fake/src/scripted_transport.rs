@@ -105,7 +105,7 @@ impl Transport for ScriptedTransport {
         let operation = request.operation();
         let (head, body) = request.into_http().into_parts();
         let members = RequestMembers::read(&body).ok();
-        let (captured, _) =
+        let captured =
             RecordedRequest::capture(SystemTime::UNIX_EPOCH, head, body.len(), members.as_ref(), &[]);
         let step = {
             let mut script = self.script();

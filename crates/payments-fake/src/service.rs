@@ -75,10 +75,9 @@ impl Responder {
     fn handle_numbered(&self, now: SystemTime, request: Request<Bytes>) -> (Reply, u64) {
         let (head, body) = request.into_parts();
         let members = RequestMembers::read(&body);
-        let mut request = ParsedRequest::new(&head, &body, &members, self.0.choices.unknown_fields);
-        let (mut recorded, is_clean) =
+        let request = ParsedRequest::new(&head, &body, &members, self.0.choices.unknown_fields);
+        let mut recorded =
             RecordedRequest::capture(now, head, body.len(), members.as_ref().ok(), &self.0.api_keys);
-        request.is_clean = is_clean;
         let _evicted;
         // Declared after the values above, so that the lock is released before they are dropped.
         let mut service = self.service();
