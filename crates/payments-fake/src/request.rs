@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use payments_core::OperationName;
@@ -69,7 +69,11 @@ impl Action {
             Route::UnknownPath => {
                 return Self::NotFound(reply::error(StatusCode::NOT_FOUND, "Path not found"));
             }
-            Route::WrongMethod(allowed) => return Self::NotFound(reply::method_not_allowed(allowed)),
+            Route::WrongMethod(allowed) => {
+                let mut response = reply::error(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed");
+                response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+                return Self::NotFound(response);
+            }
             Route::To(OperationName::GetTransaction, id) => return Self::GetTransaction(id.into_owned()),
             Route::To(OperationName::GetCustomer, id) => return Self::GetCustomer(id.into_owned()),
             Route::To(operation, _) => operation,
