@@ -118,10 +118,7 @@ pub(crate) struct TransactionDocument(Arc<str>);
 
 impl TransactionDocument {
     pub(crate) fn of(transaction: &Transaction<'_>) -> Self {
-        let mut text = Vec::with_capacity(1024);
-        serde_json::to_writer(&mut text, transaction).expect("strings, numbers and flags are JSON");
-        let text = String::from_utf8(text).expect("JSON is UTF-8");
-        Self(text.into())
+        Self(serde_json::to_string(transaction).expect("strings, numbers and flags are JSON").into())
     }
 
     /// A document from a change log. `None` if it cannot be read, so that no later lookup fails because of it.
