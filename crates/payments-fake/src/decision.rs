@@ -23,7 +23,7 @@ use crate::store::{Effect, Store};
 use crate::tenant::Tenants;
 use crate::test_values::{self, TestEffect, TestField, TestValue};
 use crate::transaction::{Transaction, TransactionDocument};
-use crate::{Choices, EntryKind, RequestEffect, StoredToken, UnlistedCards, VoidAnswer, reply};
+use crate::{Choices, EntryKind, EntryState, RequestEffect, StoredToken, UnlistedCards, VoidAnswer, reply};
 
 /// What the service would respond, and what it would change.
 pub(crate) type Decision = (Response<Bytes>, Option<Effect>);
@@ -43,7 +43,8 @@ pub(crate) fn decide(
         return (reply::error(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY), None);
     };
     let store = &tenants.stores[tenant];
-    let mut service = TenantService { now, choices, request, tenants, tenant, store, randomness };
+    let redaction = Redaction::of(&tenants.api_keys, None);
+    let mut service = TenantService { now, choices, redaction, tenant, store, randomness };
     match &request.action {
         Action::Transaction(payment) => service.transaction(payment),
         Action::TokenTransaction(payment) => service.token(payment),
@@ -58,8 +59,8 @@ pub(crate) fn decide(
 struct TenantService<'a> {
     now: SystemTime,
     choices: &'a Choices,
-    request: &'a ParsedRequest,
-    tenants: &'a Tenants,
+    /// Removes keys and card numbers from the texts that the service keeps.
+    redaction: Redaction<'a>,
     tenant: usize,
     store: &'a Store,
     randomness: &'a mut Randomness,
@@ -109,15 +110,15 @@ impl TenantService<'_> {
             base_amount: Some(amount),
             amount,
             card_number: card.map(|card| card.card_number().masked()),
-            billing_email: self.redacted(billing.email().as_str()),
-            billing_customer_name: self.redacted(billing.customer_name()),
-            billing_address: self.redacted(billing.address().unwrap_or_default()),
-            billing_city: self.redacted(billing.city().unwrap_or_default()),
-            billing_state: billing.state().map(|text| self.redacted(text)),
-            billing_postal_code: self.redacted(billing.postal_code()),
+            billing_email: self.redaction.text(billing.email().as_str()),
+            billing_customer_name: self.redaction.text(billing.customer_name()),
+            billing_address: self.redaction.text(billing.address().unwrap_or_default()),
+            billing_city: self.redaction.text(billing.city().unwrap_or_default()),
+            billing_state: billing.state().map(|text| self.redaction.text(text)),
+            billing_postal_code: self.redaction.text(billing.postal_code()),
             billing_country: Some(country_number(billing.country())),
             billing_country_code: Cow::Borrowed(billing.country_code().as_str()),
-            billing_phone_number: self.redacted(billing.phone_number()),
+            billing_phone_number: self.redaction.text(billing.phone_number()),
             transaction_type: type_code(match transaction_type {
                 TransactionType::GatewayDefault => self.choices.omitted_transaction_type,
                 TransactionType::Sale | TransactionType::Auth => transaction_type,
@@ -133,15 +134,6 @@ impl TenantService<'_> {
             processed_at: self.now,
         };
         self.payment(transaction, fee, approval, new_token)
-    }
-
-    /// The text without keys and card numbers. When the request was recorded, its whole body was searched for them.
-    fn redacted<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.request.is_clean {
-            Cow::Borrowed(text)
-        } else {
-            Redaction::of(&self.tenants.api_keys, None).text(text)
-        }
     }
 
     /// The payer is the token's owner.
@@ -166,8 +158,8 @@ impl TenantService<'_> {
             transaction_type: type_code(self.choices.token_transaction_type),
             status: None,
             operation: Some(OperationName::TokenTransaction),
-            reference_no: payment.reference_no().map(|text| self.redacted(text)),
-            description: payment.description().map(|text| self.redacted(text)),
+            reference_no: payment.reference_no().map(|text| self.redaction.text(text)),
+            description: payment.description().map(|text| self.redaction.text(text)),
             token_id: Some(payment.token_id().clone()),
             voided: false,
             declined: approval.is_err(),
@@ -248,15 +240,16 @@ impl TenantService<'_> {
     fn void(&mut self, void: &Void) -> Decision {
         let id = void.transaction_id();
         let stored = self.store.transactions.get(id);
-        let voidable =
-            |stored: &Transaction<'_>| stored.kind() == EntryKind::Authorisation && stored.is_charged();
-        let Some(authorised) = stored.map(TransactionDocument::read).filter(voidable) else {
+        let is_voidable = |stored: &Transaction<'_>| {
+            stored.kind() == EntryKind::Authorisation && stored.state() == EntryState::Approved
+        };
+        let Some(authorised) = stored.map(TransactionDocument::read).filter(is_voidable) else {
             return refused("invalid transaction id");
         };
         let voided = Transaction {
             status: Some(self.choices.status_codes.voided.clone()),
             voided: true,
-            void_reason: void.reason_text().map(|text| self.redacted(text)),
+            void_reason: void.reason_text().map(|text| self.redaction.text(text)),
             ..authorised
         };
         let entry = (self.choices.void_answer == VoidAnswer::NewTransactionId).then(|| {

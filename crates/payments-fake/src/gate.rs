@@ -109,10 +109,6 @@ impl Latch {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    fn is_open(&self) -> bool {
-        self.state().open
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -133,7 +129,7 @@ pub(crate) struct Gates(Vec<Arc<Latch>>);
 
 impl Gates {
     pub(crate) fn close(&mut self, operation: OperationName, phase: Phase) -> Gate {
-        self.0.retain(|latch| !latch.is_open());
+        self.0.retain(|latch| !latch.state().open);
         let latch = Arc::new(Latch { operation, phase, state: Mutex::default() });
         self.0.push(Arc::clone(&latch));
         Gate { latch }
@@ -142,7 +138,7 @@ impl Gates {
     /// The closed gate for a request of this operation, if there is one.
     pub(crate) fn closed(&self, operation: OperationName, phase: Phase) -> Option<Arc<Latch>> {
         let is_closed =
-            |latch: &&Arc<Latch>| latch.operation == operation && latch.phase == phase && !latch.is_open();
+            |latch: &&Arc<Latch>| latch.operation == operation && latch.phase == phase && !latch.state().open;
         self.0.iter().find(is_closed).cloned()
     }
 }

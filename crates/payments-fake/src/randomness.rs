@@ -24,13 +24,7 @@ impl Randomness {
     /// such an id would be refused when it is read back.
     pub(crate) fn identifier(&mut self, prefix: &str) -> String {
         loop {
-            // Not `format!`, which takes several times as long: every response has such an identifier.
-            let digits = self.next().to_be_bytes().map(|byte| [byte >> 4, byte & 0xf]);
-            let digits = digits.as_flattened().iter().map(|digit| HEXADECIMAL[usize::from(*digit)]);
-            let mut identifier = Vec::with_capacity(prefix.len() + digits.len());
-            identifier.extend_from_slice(prefix.as_bytes());
-            identifier.extend(digits);
-            let identifier = String::from_utf8(identifier).expect("a prefix and digits are ASCII");
+            let identifier = format!("{prefix}{:016x}", self.next());
             if matches!(mask(&identifier, &[]), Cow::Borrowed(_)) {
                 return identifier;
             }
@@ -47,8 +41,6 @@ impl Jitter for SeededJitter {
         mix(self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP))
     }
 }
-
-const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
 
 /// The constants are those of `SplitMix64`.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -7,9 +7,8 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
 use payments_core::OperationName;
-use payments_model::unversioned::{FieldName, RequestMembers};
+use payments_model::unversioned::RequestMembers;
 use payments_model::{Amount, TransactionId};
-use serde_json::value::RawValue;
 
 use crate::redaction::{Redaction, lossy, quoted};
 use crate::request::Route;
@@ -27,7 +26,8 @@ pub struct RecordedRequest {
     method: Method,
     path: String,
     headers: HeaderMap,
-    pub(crate) fields: RecordedFields,
+    /// The value of each field of the body as JSON, by name.
+    fields: BTreeMap<Cow<'static, str>, String>,
     body_length: usize,
     received_at: SystemTime,
     number: u64,
@@ -81,7 +81,7 @@ impl RecordedRequest {
             method: redaction.method(&method),
             path: redaction.path(uri.path()),
             headers: redaction.headers(headers),
-            fields: members.map(|members| RecordedFields::redacted(members, &redaction)).unwrap_or_default(),
+            fields: members.map(|members| redaction.fields(members)).unwrap_or_default(),
             body_length,
             received_at: now,
             number: 0,
@@ -186,13 +186,13 @@ impl RecordedRequest {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn field(&self, name: &str) -> Option<Cow<'_, str>> {
-        let json = self.fields.sorted().remove(name)?;
+        let json = self.fields.get(name)?;
         Some(serde_json::from_str(json).map_or(Cow::Borrowed(json), Cow::Owned))
     }
 
     /// The field names, in alphabetical order. A name that may itself hold a secret is `(unprintable field name)`.
     pub fn field_names(&self) -> impl Iterator<Item = &str> {
-        self.fields.sorted().into_keys()
+        self.fields.keys().map(AsRef::as_ref)
     }
 
     /// The length of the received body in bytes. A server may cut a body that is too long to accept.
@@ -210,7 +210,7 @@ impl RecordedRequest {
             let values: Vec<_> = headers.get_all(name).iter().map(lossy).collect();
             format!("{}:{}", quoted(name.as_str()), quoted(&values.join(", ")))
         });
-        let fields = fields.sorted().into_iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
+        let fields = fields.iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
         format!(
             r#"{{"operation":{},"method":{},"path":{},"headers":{{{}}},"fields":{{{}}},"body_length":{body_length},"received_at":{},"amount":{},"effect":{},"transaction_id":{},"fault":{},"status":{},"symptom":{}}}"#,
             or_null(operation.map(|operation| quoted(operation.as_str()))),
@@ -291,47 +291,6 @@ impl RequestLog {
     }
 }
 
-/// The fields of a body without their secrets, in the order in which they arrived: a JSON object, or nothing.
-#[derive(Clone, Default)]
-pub(crate) struct RecordedFields {
-    json: String,
-    /// Whether no shown value had anything removed.
-    pub(crate) is_clean: bool,
-}
-
-impl RecordedFields {
-    pub(crate) fn redacted(members: &RequestMembers<'_>, redaction: &Redaction<'_>) -> Self {
-        let redaction = redaction.within(members.text());
-        // One buffer, because one for each value would cost more than the rest of the capture.
-        let room_for_redacted = 64;
-        let mut json = String::with_capacity(members.text().len() + room_for_redacted);
-        let mut is_clean = true;
-        for (name, value) in members.iter() {
-            let (name, value) = redaction.field(name, value);
-            is_clean &= matches!(value, Cow::Borrowed(_)) || name == FieldName::CardNumber.as_str();
-            json.push_str(if json.is_empty() { "{\"" } else { ",\"" });
-            // No name needs an escape.
-            json.extend([&*name, "\":", &*value]);
-        }
-        json.push_str(if json.is_empty() { "{}" } else { "}" });
-        Self { json, is_clean }
-    }
-
-    /// The fields by name. If a name is repeated, the last value counts. Parsed on demand, because most requests are never
-    /// inspected.
-    pub(crate) fn sorted(&self) -> BTreeMap<&str, &str> {
-        let fields: BTreeMap<&str, &RawValue> = serde_json::from_str(&self.json).unwrap_or_default();
-        fields.into_iter().map(|(name, value)| (name, value.get())).collect()
-    }
-}
-
-/// Ignores the order, because the members of a JSON object have none.
-impl PartialEq for RecordedFields {
-    fn eq(&self, other: &Self) -> bool {
-        self.sorted() == other.sorted()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -364,14 +323,14 @@ mod tests {
         assert!(received.is_unique());
     }
 
-    fn fields(body: &str) -> RecordedFields {
-        RecordedFields::redacted(&RequestMembers::read(body.as_bytes()).unwrap(), &Redaction::of(&[], None))
+    fn fields(body: &str) -> BTreeMap<Cow<'static, str>, String> {
+        Redaction::of(&[], None).fields(&RequestMembers::read(body.as_bytes()).unwrap())
     }
 
     #[test]
     fn the_last_value_of_a_repeated_field_counts() {
         let fields = fields(r#"{"Reason":"a","Amount":1,"Reason":"b","x y":1,"y z":2,"Cvv":"917"}"#);
-        let sorted: Vec<_> = fields.sorted().into_iter().collect();
+        let sorted: Vec<_> = fields.iter().map(|(name, value)| (&**name, &**value)).collect();
         let redacted = "\"[redacted]\"";
         assert_eq!(
             sorted,

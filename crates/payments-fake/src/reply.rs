@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use payments_model::unversioned::ErrorEnvelope;
 
@@ -82,8 +82,19 @@ impl Reply {
                 let bytes = bytes.min(answer.body().len().saturating_sub(1));
                 Self::Truncated { answer, bytes }
             }
-            FaultKind::Garbage => Self::Garbage(garbage(randomness)),
-            FaultKind::Html { status } => Self::Answer(html(status, retry_after)),
+            FaultKind::Garbage => {
+                // The head of a TLS record: what a client receives when it sends plain HTTP to the wrong port.
+                let mut bytes = vec![0x16, 0x03, 0x01, 0x00, 0x40];
+                bytes.extend((0..8).flat_map(|_| randomness.next().to_be_bytes()));
+                Self::Garbage(bytes.into())
+            }
+            FaultKind::Html { status } => {
+                let page = format!(
+                    "<!DOCTYPE html>\n<html><head><title>{status}</title></head><body><h1>{status}</h1></body></html>\n"
+                );
+                let answer = with_body(status, "text/html; charset=utf-8", page.into_bytes());
+                Self::Answer(finished(answer, retry_after))
+            }
             FaultKind::Status { status } => {
                 let answer = error(status, status.canonical_reason().unwrap_or("Error"));
                 Self::Answer(finished(answer, retry_after))
@@ -131,13 +142,6 @@ impl Reply {
             _ => None,
         }
     }
-}
-
-/// It begins with the head of a TLS record: what a client receives when it sends plain HTTP to the wrong port.
-fn garbage(randomness: &mut Randomness) -> Bytes {
-    let mut bytes = vec![0x16, 0x03, 0x01, 0x00, 0x40];
-    bytes.extend((0..8).flat_map(|_| randomness.next().to_be_bytes()));
-    bytes.into()
 }
 
 /// Bodies may hold personal data, so only their lengths are shown.
@@ -188,13 +192,6 @@ pub(crate) fn bad_request(reason: &str) -> Response<Bytes> {
     json(StatusCode::BAD_REQUEST, ErrorEnvelope::bad_request(reason).encode())
 }
 
-/// HTTP 405 with the one method that the path allows.
-pub(crate) fn method_not_allowed(allow: &'static str) -> Response<Bytes> {
-    let mut response = error(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed");
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
-    response
-}
-
 /// A decline; `data` is the data of the operation's success response, as JSON.
 pub(crate) fn declined(shape: DeclineShape, reason: &str, data: &str) -> Response<Bytes> {
     let failed = |status: &str| {
@@ -207,14 +204,6 @@ pub(crate) fn declined(shape: DeclineShape, reason: &str, data: &str) -> Respons
         DeclineShape::BadRequest => bad_request(reason),
         DeclineShape::PaymentRequired => error(StatusCode::PAYMENT_REQUIRED, reason),
     }
-}
-
-/// A proxy's error page.
-fn html(status: StatusCode, retry_after: Option<&HeaderValue>) -> Response<Bytes> {
-    let page = format!(
-        "<!DOCTYPE html>\n<html><head><title>{status}</title></head><body><h1>{status}</h1></body></html>\n"
-    );
-    finished(with_body(status, "text/html; charset=utf-8", page.into_bytes()), retry_after)
 }
 
 fn ok(body: String) -> Response<Bytes> {

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use payments_core::OperationName;
@@ -21,8 +21,6 @@ pub(crate) struct ParsedRequest {
     /// The fault that the request asks for.
     pub(crate) fault: Option<Fault>,
     pub(crate) api_key: Option<HeaderValue>,
-    /// Whether no field holds an accepted key or a card number.
-    pub(crate) is_clean: bool,
     pub(crate) action: Action,
 }
 
@@ -54,7 +52,6 @@ impl ParsedRequest {
             fault: head.extensions.get().map(|RequestedFault(fault)| fault.clone()),
             // Two keys count as none, because a proxy on the way may have checked either.
             api_key: keys.next().filter(|_| keys.next().is_none()).cloned(),
-            is_clean: false,
             action: Action::of(route, head, body, members, unknown_fields),
         }
     }
@@ -72,7 +69,11 @@ impl Action {
             Route::UnknownPath => {
                 return Self::NotFound(reply::error(StatusCode::NOT_FOUND, "Path not found"));
             }
-            Route::WrongMethod(allowed) => return Self::NotFound(reply::method_not_allowed(allowed)),
+            Route::WrongMethod(allowed) => {
+                let mut response = reply::error(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed");
+                response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+                return Self::NotFound(response);
+            }
             Route::To(OperationName::GetTransaction, id) => return Self::GetTransaction(id.into_owned()),
             Route::To(OperationName::GetCustomer, id) => return Self::GetCustomer(id.into_owned()),
             Route::To(operation, _) => operation,

@@ -75,14 +75,15 @@ impl Responder {
     fn handle_numbered(&self, now: SystemTime, request: Request<Bytes>) -> (Reply, u64) {
         let (head, body) = request.into_parts();
         let members = RequestMembers::read(&body);
-        let mut request = ParsedRequest::new(&head, &body, &members, self.0.choices.unknown_fields);
+        let request = ParsedRequest::new(&head, &body, &members, self.0.choices.unknown_fields);
         let mut recorded =
             RecordedRequest::capture(now, head, body.len(), members.as_ref().ok(), &self.0.api_keys);
-        request.is_clean = recorded.fields.is_clean;
         let _evicted;
         // Declared after the values above, so that the lock is released before they are dropped.
         let mut service = self.service();
-        let fault = service.fault_for(&request);
+        let fault = request
+            .operation
+            .and_then(|operation| service.faults.fire(operation).or_else(|| request.fault.clone()));
         if fault.as_ref().is_some_and(|fault| fault.kind() == FaultKind::Refuse) {
             // The request never arrived, so there is nothing to record.
             return (Reply::Refused, 0);
@@ -237,12 +238,6 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// The fault that fires for the request.
-    pub(crate) fn fault_for(&mut self, request: &ParsedRequest) -> Option<Fault> {
-        let operation = request.operation?;
-        self.faults.fire(operation).or_else(|| request.fault.clone())
-    }
-
     /// Adds the records of the fixtures that each tenant does not have yet, and arms their faults.
     pub(crate) fn load(&mut self, fixtures: &Fixtures) {
         self.tenants.stores.iter_mut().for_each(|store| store.add_missing(fixtures));

@@ -21,8 +21,6 @@ pub(crate) struct Store {
     pub(crate) tokens: IndexMap<TokenId, StoredToken>,
     /// As JSON.
     pub(crate) customers: IndexMap<CustomerId, Arc<str>>,
-    /// Whether changes are collected for a log.
-    pub(crate) collects_changes: bool,
     /// The changes that [`Tenants`](crate::tenant::Tenants) has not logged yet.
     pub(crate) changes: Vec<Change>,
 }
@@ -67,17 +65,17 @@ impl Store {
     }
 
     pub(crate) fn put_token(&mut self, token: StoredToken) {
-        self.collect(|| Change::Token { id: token.token_id.clone(), document: token.to_json().into() });
+        self.changes.push(Change::Token { id: token.token_id.clone(), document: token.to_json().into() });
         self.tokens.insert(token.token_id.clone(), token);
     }
 
     pub(crate) fn put_customer(&mut self, id: CustomerId, document: Arc<str>) {
-        self.collect(|| Change::Customer { id: id.clone(), document: Arc::clone(&document) });
+        self.changes.push(Change::Customer { id: id.clone(), document: Arc::clone(&document) });
         self.customers.insert(id, document);
     }
 
     fn put_document(&mut self, id: TransactionId, document: TransactionDocument) {
-        self.collect(|| Change::Transaction { id: id.clone(), document: Arc::clone(document.text()) });
+        self.changes.push(Change::Transaction { id: id.clone(), document: Arc::clone(document.text()) });
         self.transactions.insert(id, document);
     }
 
@@ -85,7 +83,7 @@ impl Store {
         self.transactions.clear();
         self.tokens.clear();
         self.customers.clear();
-        self.collect(|| Change::Cleared);
+        self.changes.push(Change::Cleared);
     }
 
     /// Adds the records of the fixtures whose ids are new.
@@ -126,13 +124,6 @@ impl Store {
         }
         self.changes.clear();
         Ok(())
-    }
-
-    /// Calls `change` only if changes are collected.
-    fn collect(&mut self, change: impl FnOnce() -> Change) {
-        if self.collects_changes {
-            self.changes.push(change());
-        }
     }
 }
 

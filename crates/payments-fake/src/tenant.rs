@@ -133,8 +133,7 @@ pub(crate) struct Tenants {
 
 impl Tenants {
     pub(crate) fn new(api_keys: Arc<[String]>, log: Option<Arc<dyn ChangeLog>>) -> Self {
-        let store = |_| Store { collects_changes: log.is_some(), ..Store::default() };
-        Self { stores: api_keys.iter().map(store).collect(), api_keys, log }
+        Self { stores: api_keys.iter().map(|_| Store::default()).collect(), api_keys, log }
     }
 
     /// Changes the store of one tenant and logs the changes as one group.
@@ -146,14 +145,13 @@ impl Tenants {
 
     /// Appends every change that is not logged yet, as one group.
     pub(crate) fn log_changes(&mut self) {
-        if let Some(log) = &self.log {
-            let stores = self.stores.iter_mut().enumerate();
-            let changes = stores
-                .flat_map(|(tenant, store)| store.changes.drain(..).map(move |change| (tenant, change)));
-            let mut changes = changes.peekable();
-            if changes.peek().is_some() {
-                log.append(&mut changes);
-            }
+        let stores = self.stores.iter_mut().enumerate();
+        let changes =
+            stores.flat_map(|(tenant, store)| store.changes.drain(..).map(move |change| (tenant, change)));
+        let mut changes = changes.peekable();
+        match &self.log {
+            Some(log) if changes.peek().is_some() => log.append(&mut changes),
+            _ => changes.for_each(drop),
         }
     }
 

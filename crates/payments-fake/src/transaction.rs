@@ -104,11 +104,6 @@ impl Transaction<'_> {
         }
     }
 
-    /// Whether the payer cannot use the money: approved and not voided.
-    pub(crate) fn is_charged(&self) -> bool {
-        self.kind() != EntryKind::Void && self.state() == EntryState::Approved
-    }
-
     fn operation(&self) -> OperationName {
         let of_source =
             || self.token_id.as_ref().map_or(OperationName::Transaction, |_| OperationName::TokenTransaction);
@@ -119,31 +114,17 @@ impl Transaction<'_> {
 /// One stored transaction. The record comes first and verbatim, so that a lookup copies it without decoding. It holds personal
 /// data.
 #[derive(Clone, PartialEq)]
-pub(crate) struct TransactionDocument {
-    text: Arc<str>,
-    /// Where the record ends, without its closing brace.
-    record_end: usize,
-}
+pub(crate) struct TransactionDocument(Arc<str>);
 
 impl TransactionDocument {
     pub(crate) fn of(transaction: &Transaction<'_>) -> Self {
-        let mut text = Vec::with_capacity(1024);
-        serde_json::to_writer(&mut text, transaction).expect("strings, numbers and flags are JSON");
-        let text = String::from_utf8(text).expect("JSON is UTF-8");
-        Self::split(text.into()).expect("the operation is always written")
+        Self(serde_json::to_string(transaction).expect("strings, numbers and flags are JSON").into())
     }
 
     /// A document from a change log. `None` if it cannot be read, so that no later lookup fails because of it.
     pub(crate) fn from_stored(text: Arc<str>) -> Option<Self> {
-        let document = Self::split(text)?;
+        let document = Self(text);
         document.decoded().map(|_| document)
-    }
-
-    /// Finds the end of the record.
-    fn split(text: Arc<str>) -> Option<Self> {
-        let record_end =
-            text.rfind(LEDGER_FIELDS).filter(|_| text.starts_with('{') && text.ends_with('}'))?;
-        Some(Self { text, record_end })
     }
 
     /// The record that a lookup returns, as JSON.
@@ -153,11 +134,16 @@ impl TransactionDocument {
 
     /// The same without its closing brace.
     pub(crate) fn open_record(&self) -> &str {
-        &self.text[..self.record_end]
+        self.split().0
+    }
+
+    /// The record without its closing brace, and the rest.
+    fn split(&self) -> (&str, &str) {
+        self.0.split_at(self.0.rfind(LEDGER_FIELDS).unwrap_or_default())
     }
 
     pub(crate) fn read(&self) -> Transaction<'static> {
-        document::read(&self.text).expect("a written document can be read")
+        document::read(&self.0).expect("a written document can be read")
     }
 
     pub(crate) fn entry(&self) -> LedgerEntry {
@@ -165,7 +151,7 @@ impl TransactionDocument {
     }
 
     fn decoded(&self) -> Option<LedgerEntry> {
-        let stored: Transaction<'_> = document::read(&self.text).ok()?;
+        let stored: Transaction<'_> = document::read(&self.0).ok()?;
         let (operation, kind, state) = (stored.operation(), stored.kind(), stored.state());
         Some(LedgerEntry {
             operation,
@@ -186,12 +172,12 @@ impl TransactionDocument {
     }
 
     pub(crate) fn text(&self) -> &Arc<str> {
-        &self.text
+        &self.0
     }
 
     /// Whether it is a payment with this token. The void of such a payment has the token too, but does not count.
     pub(crate) fn is_charge_of(&self, token: &str) -> bool {
-        let ledger_fields = &self.text[self.record_end..];
+        let (_, ledger_fields) = self.split();
         ledger_fields.starts_with(r#","Operation":"token-transaction","#)
             && ledger_fields.contains(&format!(r#","TokenId":"{token}","#))
     }

@@ -10,8 +10,8 @@ use payments_fake::{FakeGateway, Fixtures};
 
 use self::request::{AdminRequest, Refusal};
 use self::resources::ROUTES;
-use crate::body::{Body, full, json};
 use crate::page::{Event, Feed};
+use crate::site::{Body, full};
 use crate::wall_clock::WallClock;
 
 /// The prefix of every admin path. It is never under the base path of the service.
@@ -36,14 +36,7 @@ pub(crate) struct Admin {
 impl Admin {
     /// Responds to a request whose path begins with [`PREFIX`].
     pub(crate) async fn respond(&self, request: &Request<Bytes>) -> Response<Body> {
-        self.handle(request).await.unwrap_or_else(|refusal| {
-            let mut response = json(refusal.status, format!("{}\n", refusal.body)).map(full);
-            if let Some(allow) = refusal.allow {
-                let allow = HeaderValue::try_from(allow).expect("methods are visible ASCII");
-                response.headers_mut().insert(ALLOW, allow);
-            }
-            response
-        })
+        self.handle(request).await.unwrap_or_else(|Refusal(response)| response.map(full))
     }
 
     /// Every change that the response can report is durable when this returns.
@@ -70,8 +63,10 @@ impl Admin {
                 Refusal::new(StatusCode::NOT_FOUND, message)
             } else {
                 let message = "this path does not have this method; the Allow header lists its methods";
-                let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, message);
-                Refusal { allow: Some(allowed.join(", ")), ..refusal }
+                let mut refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, message);
+                let allow = HeaderValue::try_from(allowed.join(", ")).expect("methods are visible ASCII");
+                refusal.0.headers_mut().insert(ALLOW, allow);
+                refusal
             });
         };
         let response = handler(self, &AdminRequest::read(request, parameters)?)?;

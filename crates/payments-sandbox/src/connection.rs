@@ -17,9 +17,8 @@ use payments_fake::Reply;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
-use crate::body::{Body, full};
-use crate::shutdown::Shutdown;
-use crate::site::Site;
+use crate::server::Shutdown;
+use crate::site::{Body, Site, full};
 use crate::socket::{End, Socket};
 use crate::symptom;
 

@@ -99,7 +99,6 @@
 
 mod admin;
 mod blocking_sandbox;
-mod body;
 mod connection;
 mod description;
 mod exchange;
@@ -107,7 +106,6 @@ mod page;
 mod sandbox;
 mod sandbox_builder;
 mod server;
-mod shutdown;
 mod site;
 mod socket;
 mod store;

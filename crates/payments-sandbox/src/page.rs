@@ -18,8 +18,8 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
 
-use crate::body::{Body, full};
-use crate::shutdown::Shutdown;
+use crate::server::Shutdown;
+use crate::site::{Body, full};
 
 const PAGE: &str = include_str!("../page.html");
 
@@ -79,7 +79,10 @@ impl Feed {
     pub(crate) fn events(&self, service: Responder) -> Response<Body> {
         let events = unfold((self.events.subscribe(), service), async |(mut events, service)| {
             let text = match timeout(HEARTBEAT, events.recv()).await {
-                Ok(Ok(Event::Request(number))) => request(&service, number),
+                // Its JSON is one line: line breaks in strings are escaped. `None` if it is no longer stored.
+                Ok(Ok(Event::Request(number))) => service
+                    .recorded(number)
+                    .map(|request| format!("event: request\ndata: {}\n\n", request.to_json())),
                 Ok(Ok(Event::Change) | Err(RecvError::Lagged(_))) => None,
                 Ok(Err(RecvError::Closed)) => return None,
                 // Writing detects a reader that left without closing the connection.
@@ -93,11 +96,6 @@ impl Feed {
         let pieces = opened.chain(events).take_until(self.shutdown.begun()).map(Frame::data).map(Ok);
         response("text/event-stream", Either::Right(StreamBody::new(pieces).boxed_unsync()))
     }
-}
-
-/// The event for a request, unless it is no longer stored. Its JSON is one line: line breaks in strings are escaped.
-fn request(service: &Responder, number: u64) -> Option<String> {
-    service.recorded(number).map(|request| format!("event: request\ndata: {}\n\n", request.to_json()))
 }
 
 /// How many events a reader may be behind, chosen by this SDK.

@@ -15,11 +15,11 @@ use crate::admin::{self, Admin};
 use crate::exchange::Exchange;
 use crate::page::Feed;
 use crate::sandbox::SandboxInfo;
-use crate::shutdown::Shutdown;
+use crate::server::{self, Shutdown};
 use crate::site::{OnExchange, Site};
 use crate::tls::Certificate;
 use crate::wall_clock::WallClock;
-use crate::{BlockingSandbox, DataFile, Sandbox, Store, server};
+use crate::{BlockingSandbox, DataFile, Sandbox, Store};
 
 /// Builds a [`Sandbox`] with other settings than [`Sandbox::start`].
 #[must_use = "a builder does nothing until it is started"]

@@ -1,16 +1,16 @@
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper_util::server::graceful::GracefulShutdown;
+use payments_core::{Sleep, Timer};
 use tokio::net::TcpListener;
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use crate::connection::ClientConnection;
-use crate::shutdown::Shutdown;
 use crate::site::Site;
 use crate::socket::Socket;
 
@@ -70,3 +70,35 @@ pub(crate) async fn serve(
 }
 
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+
+/// The signal to stop the server.
+///
+/// As a timer it uses the runtime's clock, and a shutdown ends every sleep.
+#[derive(Clone)]
+pub(crate) struct Shutdown(watch::Receiver<bool>);
+
+impl Shutdown {
+    /// The shutdown begins when the sender is set to true, or dropped.
+    pub(crate) fn new() -> (watch::Sender<bool>, Self) {
+        let (switch, receiver) = watch::channel(false);
+        (switch, Self(receiver))
+    }
+
+    /// Waits until the shutdown begins.
+    pub(crate) fn begun(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut receiver = self.0.clone();
+        // An error means that the sender was dropped with the server's owner.
+        async move { drop(receiver.wait_for(|begun| *begun).await) }
+    }
+}
+
+impl Timer for Shutdown {
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        let begun = self.begun();
+        Box::pin(async move { drop(timeout(duration, begun).await) })
+    }
+}

@@ -4,9 +4,11 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use http::header::HOST;
 use http::uri::Authority;
-use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use payments_fake::{DocumentError, NotDurable};
 use serde_json::{Value, json};
+
+use crate::site;
 
 /// The query and the body of a request to the admin interface.
 pub(super) struct AdminRequest<'a> {
@@ -38,19 +40,17 @@ impl<'a> AdminRequest<'a> {
     }
 }
 
-/// A refused request. It changed nothing.
-pub(super) struct Refusal {
-    pub(super) status: StatusCode,
-    /// The methods of the path.
-    pub(super) allow: Option<String>,
-    /// The service's error body.
-    pub(super) body: Value,
-}
+/// The response to a refused request, which changed nothing. Its body is the service's error body.
+pub(super) struct Refusal(pub(super) Box<Response<Bytes>>);
 
 impl Refusal {
     pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        let body = json!({"status": "failed", "status_code": status.as_u16(), "msg": message.into()});
-        Self { status, allow: None, body }
+        let status_code = status.as_u16();
+        Self::of(status, &json!({"status": "failed", "status_code": status_code, "msg": message.into()}))
+    }
+
+    fn of(status: StatusCode, body: &Value) -> Self {
+        Self(Box::new(site::json(status, format!("{body}\n"))))
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
@@ -61,11 +61,9 @@ impl Refusal {
 /// Lists the problems of the document one by one.
 impl From<DocumentError> for Refusal {
     fn from(error: DocumentError) -> Self {
-        let mut refusal = Self::bad_request(error.to_string());
-        if !error.problems().is_empty() {
-            refusal.body["problems"] = json!(error.problems());
-        }
-        refusal
+        let (msg, problems) = (error.to_string(), error.problems());
+        let body = json!({"status": "failed", "status_code": 400, "msg": msg, "problems": problems});
+        Self::of(StatusCode::BAD_REQUEST, &body)
     }
 }
 
