@@ -32,6 +32,8 @@ enum Shape {
 pub(super) struct WaitState {
     /// The end of the current pause.
     pub(super) paused_until: Option<Instant>,
+    /// Why a charge last failed.
+    pub(super) last_problem: &'static str,
     pub(super) in_flight: usize,
     /// When a charge last ended.
     pub(super) quiet_since: Instant,
@@ -111,10 +113,10 @@ impl Progress {
 
 impl WaitState {
     fn message(self, now: Instant) -> String {
-        let Self { paused_until, in_flight, quiet_since } = self;
+        let Self { paused_until, last_problem, in_flight, quiet_since } = self;
         let quiet = now.saturating_duration_since(quiet_since);
         match paused_until.filter(|until| *until > now) {
-            Some(until) => format!(", pausing for {} s", (until - now).as_secs() + 1),
+            Some(until) => format!(", pausing for {} s ({last_problem})", (until - now).as_secs() + 1),
             None if in_flight > 0 && quiet >= QUIET => format!(
                 ", {in_flight} in flight have been waiting for the journal or the service for {} s",
                 quiet.as_secs()
@@ -144,14 +146,18 @@ mod tests {
         (0..20).for_each(|_| tallies.processed.add(Amount::from_cents(1)));
         tallies.unknown.add(Amount::from_cents(1));
         let now = begun + Duration::from_secs(3);
-        let busy = WaitState { paused_until: None, in_flight: 8, quiet_since: now };
+        let busy = WaitState { paused_until: None, last_problem: "", in_flight: 8, quiet_since: now };
         assert_eq!(
             progress.message(&tallies, now, busy),
             "30 processed, 0 rejected, 1 unknown, 7.0/s, 10s left"
         );
         let second = begun + Duration::from_secs(1);
-        let paused = progress.message(&tallies, second, WaitState { paused_until: Some(now), ..busy });
-        assert_eq!(paused, "30 processed, 0 rejected, 1 unknown, 21/s, 4s left, pausing for 3 s");
+        let paused = progress.message(
+            &tallies,
+            second,
+            WaitState { paused_until: Some(now), last_problem: "connect", ..busy },
+        );
+        assert_eq!(paused, "30 processed, 0 rejected, 1 unknown, 21/s, 4s left, pausing for 3 s (connect)");
     }
 
     #[test]
@@ -171,7 +177,7 @@ mod tests {
             (0..ended).for_each(|_| tallies.processed.add(Amount::from_cents(1)));
             let begun = Instant::now();
             let now = begun + Duration::from_millis(millis);
-            let busy = WaitState { paused_until: None, in_flight: 8, quiet_since: now };
+            let busy = WaitState { paused_until: None, last_problem: "", in_flight: 8, quiet_since: now };
             let message = Progress::hidden(begun).message(&tallies, now, busy);
             assert_eq!(message, format!("{ended} processed, 0 rejected, 0 unknown, {expected}"));
         }
@@ -180,7 +186,7 @@ mod tests {
     #[test]
     fn long_wait_for_the_journal_is_shown() {
         let now = Instant::now();
-        let quiet = WaitState { paused_until: None, in_flight: 2, quiet_since: now };
+        let quiet = WaitState { paused_until: None, last_problem: "", in_flight: 2, quiet_since: now };
         assert_eq!(quiet.message(now + QUIET / 2), "");
         let later = now + Duration::from_secs(7);
         assert_eq!(
@@ -188,7 +194,8 @@ mod tests {
             ", 2 in flight have been waiting for the journal or the service for 7 s"
         );
         assert_eq!(WaitState { in_flight: 0, ..quiet }.message(later), "");
-        let paused = WaitState { paused_until: Some(later + Duration::from_millis(500)), ..quiet };
-        assert_eq!(paused.message(later), ", pausing for 1 s");
+        let until = Some(later + Duration::from_millis(500));
+        let paused = WaitState { paused_until: until, last_problem: "HTTP 429", ..quiet };
+        assert_eq!(paused.message(later), ", pausing for 1 s (HTTP 429)");
     }
 }

@@ -56,9 +56,6 @@ pub(super) struct Run<W> {
     pub(super) summary: Summary,
 }
 
-/// Chosen by this command: how often a row that does not reach the service is tried in one run.
-const MOST_TRIES: u32 = 10;
-
 /// Chosen by this command: how long a run waits at its end for a journal that could not record an outcome. Outcomes that
 /// are still not recorded are listed.
 const LAST_WRITES: Duration = Duration::from_secs(5);
@@ -84,6 +81,7 @@ impl<W: ChargeService> Run<W> {
             poll_others_at: None,
             unrecorded: Vec::new(),
             all_rows_read: false,
+            last_problem: "",
             quiet_since: Instant::now(),
         };
         let mut show = interval(SHOW_EVERY);
@@ -137,6 +135,8 @@ struct State<W> {
     /// Rows whose known outcome the journal could not record.
     unrecorded: Vec<UnrecordedRow>,
     all_rows_read: bool,
+    /// Why a charge last failed, in one or two words.
+    last_problem: &'static str,
     /// When a charge last ended, or the first of those in flight started.
     quiet_since: Instant,
 }
@@ -152,7 +152,6 @@ struct UnrecordedRow {
 /// A charge that ended.
 struct FinishedCharge {
     row: Arc<Row>,
-    tries: u32,
     ticket: Ticket,
     charged: ChargeResult,
     at: SystemTime,
@@ -189,12 +188,12 @@ impl<W: ChargeService> State<W> {
                 Start::At(_) | Start::WhenOneEnds => return Next::Nothing,
                 Start::Now => {}
             }
-            if let Some(FinishedCharge { row, tries, .. }) = self.waiting.pop_front() {
-                self.start(row, tries + 1);
+            if let Some(FinishedCharge { row, .. }) = self.waiting.pop_front() {
+                self.start(row);
                 continue;
             }
             if let Some(row) = self.ready.pop_front() {
-                self.start(Arc::new(row), 1);
+                self.start(Arc::new(row));
                 continue;
             }
             match self.run.rows.try_recv() {
@@ -250,7 +249,7 @@ impl<W: ChargeService> State<W> {
         }
     }
 
-    fn start(&mut self, row: Arc<Row>, tries: u32) {
+    fn start(&mut self, row: Arc<Row>) {
         let now = Instant::now();
         if self.in_flight.is_empty() {
             self.quiet_since = now;
@@ -261,25 +260,23 @@ impl<W: ChargeService> State<W> {
         self.in_flight.spawn(async move {
             let at = SystemTime::now();
             let charged = service.charge(&row).await;
-            FinishedCharge { row, tries, ticket, charged, at }
+            FinishedCharge { row, ticket, charged, at }
         });
     }
 
     fn ended(&mut self, ended: Result<FinishedCharge, JoinError>) {
-        let Ok(mut ended) = ended else {
+        let Ok(ended) = ended else {
             // Its row stays in `in_flight_rows`.
             return self.stop(Stop::Internal);
         };
         self.quiet_since = Instant::now();
         self.in_flight_rows.remove(&ended.row.line);
         if ended.charged.as_ref().is_err_and(Error::is_in_progress) {
-            // It was not sent here, so this was not an attempt.
-            ended.tries -= 1;
             return self.elsewhere.push(ended);
         }
         self.waiting_for_others_since = None;
         let may_try_again = self.update_throttle(&ended.charged, ended.ticket);
-        if may_try_again && ended.tries < MOST_TRIES {
+        if may_try_again {
             self.waiting.push_back(ended);
         } else {
             self.count(&ended);
@@ -302,6 +299,7 @@ impl<W: ChargeService> State<W> {
         };
         let Some(call) = error.call_error() else { return false };
         let status = call.http_status().map(|status| status.as_u16());
+        self.last_problem = if status == Some(429) { "HTTP 429" } else { call.code() };
         match (call.outcome(), status) {
             (_, Some(401)) => self.stop(Stop::Unauthorized),
             (outcome, Some(403)) => self.stop(Stop::Forbidden(outcome)),
@@ -502,6 +500,7 @@ impl<W: ChargeService> State<W> {
         let Run { progress, summary, throttle, .. } = &mut self.run;
         let wait_state = WaitState {
             paused_until: throttle.paused_until(),
+            last_problem: self.last_problem,
             in_flight: self.in_flight.len(),
             quiet_since: self.quiet_since,
         };
@@ -825,14 +824,16 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn row_is_tried_a_limited_number_of_times() {
+    async fn one_row_waits_for_the_service_as_long_as_many_do() {
+        let begun = Instant::now();
         let setup = TestRun::new(|_| true, MemoryStore::new()).await;
         let mut run = setup.run(1);
-        run.throttle = Throttle::new(1, None, Duration::from_hours(24));
+        run.throttle = Throttle::new(1, None, Duration::from_mins(30));
         let summary = run.complete(never).await;
-        assert!(summary.stop.is_none(), "{:?}", summary.stop);
+        assert!(matches!(summary.stop, Some(Stop::Outage(_))), "{:?}", summary.stop);
         assert_eq!(summary.tallies.not_processed.count, 1);
-        assert_eq!(setup.failures(), MOST_TRIES);
+        // The next pause, of at most a minute, would end after half an hour.
+        assert_eq!(begun.elapsed().as_secs() / 60, 29);
     }
 
     #[tokio::test(start_paused = true)]
