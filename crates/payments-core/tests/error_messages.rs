@@ -184,7 +184,7 @@ fn refusal_by_the_service() {
     );
     shows(
         &error,
-        "transaction: the service refused it, HTTP 400: invalid postal code; \
+        "transaction: the service returned HTTP 400: invalid postal code; \
          it was rejected: fix the cause, then send a new request",
     );
     assert_eq!(error.reason(), Some("invalid postal code"));
@@ -196,7 +196,7 @@ fn refusal_by_a_proxy_d10() {
     let error = error_for(429, "<html>");
     shows(
         &error,
-        "transaction: something in front of the service refused it, HTTP 429: Too Many Requests; \
+        "transaction: something in front of the service returned HTTP 429: Too Many Requests; \
          it was rejected: fix the cause, then send a new request",
     );
     assert!(error.is_intermediary());
@@ -207,7 +207,7 @@ fn foreign_403_may_come_after_the_service_acted_d10() {
     let error = error_for(403, "<html>");
     shows(
         &error,
-        "transaction: something between here and the service responded, before or after the service acted, HTTP 403: \
+        "transaction: before or after the service acted, something between here and the service returned HTTP 403: \
          Forbidden; it may have been processed: find the cause with `payments check`, and look for the payment before \
          you send anything again: reconcile it with the service by amount, last four digits, payer's name \
          and time",
@@ -267,7 +267,7 @@ fn refusal_in_a_200_is_not_called_ok_d06() {
         (r#"{"status":"failed","status_code":402}"#, "HTTP 200 with status_code 402 and an error body"),
     ] {
         let advice = "it was rejected: fix the cause, then send a new request";
-        shows(&error_for(200, body), &format!("transaction: the service refused it, {what}; {advice}"));
+        shows(&error_for(200, body), &format!("transaction: the service returned {what}; {advice}"));
     }
 }
 
@@ -294,12 +294,12 @@ fn transaction_not_found_may_still_be_made_d63() {
     let not_found = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
     shows(
         &lookup(404, not_found),
-        "get-transaction: the service refused it, HTTP 404: Transaction not found; \
+        "get-transaction: the service returned HTTP 404: Transaction not found; \
          a lookup moves no money: check the id; a payment of unknown outcome may still be made",
     );
     shows(
         &lookup(404, "<html>"),
-        "get-transaction: something in front of the service refused it, HTTP 404: Not Found; \
+        "get-transaction: something in front of the service returned HTTP 404: Not Found; \
          a lookup moves no money: fix the cause, then run it again",
     );
 }
@@ -759,10 +759,7 @@ fn every_error_ends_with_what_to_do() {
 #[test]
 fn only_an_unclear_payment_says_what_a_success_would_have() {
     let cases: [(Observed, &str); 4] = [
-        (
-            error_for(200, r#"{"status":"failed"}"#).into(),
-            "the service refused it, HTTP 200 with an error body",
-        ),
+        (error_for(200, r#"{"status":"failed"}"#).into(), "the service returned HTTP 200 with an error body"),
         (lookup(200, "{}").into(), "the response is unclear, HTTP 200 without the requested record"),
         (
             lookup(200, r#"{"status_code":200}"#).into(),

@@ -160,10 +160,10 @@ impl Failure {
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
         f.write_str(match meaning {
-            Meaning::RefusedByService => "the service refused it, ",
-            Meaning::RefusedByIntermediary => "something in front of the service refused it, ",
+            Meaning::RefusedByService => "the service returned ",
+            Meaning::RefusedByIntermediary => "something in front of the service returned ",
             Meaning::Unclear | Meaning::Processed if self.is_foreign_forbidden() => {
-                "something between here and the service responded, before or after the service acted, "
+                "before or after the service acted, something between here and the service returned "
             }
             Meaning::Unclear | Meaning::Processed => "the response is unclear, ",
         })?;
