@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal as _, Write};
-use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ pub(crate) fn finish_on_a_terminal() {
     }
 }
 
-static STDERR: LazyLock<Queue> = LazyLock::new(Queue::default);
+static STDERR: Queue = Queue::new();
 
 /// Chosen by this command: more than is ever queued at once, and little memory.
 const MOST_WAITING: usize = 1024;
@@ -71,13 +71,11 @@ const MOST_WAITING: usize = 1024;
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The items that the thread has yet to write.
-#[derive(Default)]
 struct Queue {
     state: Mutex<State>,
     changed: Condvar,
 }
 
-#[derive(Default)]
 struct State {
     waiting: VecDeque<Item>,
     /// How many items were dropped since the last one in the queue.
@@ -95,6 +93,17 @@ enum Item {
 }
 
 impl Queue {
+    const fn new() -> Self {
+        let state = State {
+            waiting: VecDeque::new(),
+            lost: 0,
+            is_started: false,
+            is_writing: false,
+            is_unread: false,
+        };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
     /// Queues `item`, unless `most` items wait already.
     fn push(&'static self, item: Item, most: usize) {
         if !self.state().is_started {
@@ -222,7 +231,7 @@ mod tests {
 
     #[test]
     fn unread_lines_are_dropped_and_counted_without_waiting() {
-        let queue: &Queue = Box::leak(Box::default());
+        let queue: &Queue = Box::leak(Box::new(Queue::new()));
         let (mut reader, out) = io::pipe().expect("a pipe");
         queue.start(Screen { out, target: ProgressDrawTarget::hidden, bar: None });
         // Each line is longer than a pipe's buffer.
@@ -282,7 +291,7 @@ mod tests {
 
     #[test]
     fn finish_waits_until_everything_is_read() {
-        let queue: &Queue = Box::leak(Box::default());
+        let queue: &Queue = Box::leak(Box::new(Queue::new()));
         let (sender, written) = channel();
         queue.start(Screen { out: ChannelWriter(sender), target: ProgressDrawTarget::hidden, bar: None });
         for number in 0..100 {

@@ -24,8 +24,8 @@
 //!     match client.process_token(&payment) {
 //!         Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
 //!         Err(error) => match error.outcome() {
-//!             Outcome::NotProcessed => println!("please try again ({error:#})"),
-//!             Outcome::Rejected => println!("please use another card ({error:#})"),
+//!             Outcome::NotProcessed => println!("you were not charged ({error:#})"),
+//!             Outcome::Rejected => println!("the payment was refused ({error:#})"),
 //!             Outcome::Unknown => println!("we are checking your payment ({error:#})"), // never send it again
 //!         },
 //!     }

@@ -237,7 +237,7 @@ fn text_shows_each_record_with_its_intent_and_the_sums() {
     assert!(
         rest.ends_with(
             "\n\nresolved as processed: 2 intents, 90.00; as not processed, may be sent again: 1 intent, 45.00\n\
-             compare each record with its intent: if it is not the payment of the key, resolve that key again\n"
+             compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again\n"
         ),
         "{rest}"
     );

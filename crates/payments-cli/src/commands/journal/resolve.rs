@@ -127,7 +127,9 @@ impl ResolvedIntent {
         }
         let key = &self.intent.key;
         let lines = self.lines(output.style());
-        let advice = format!("compare them: if this is not the payment of {key}, resolve the key again\n");
+        let advice = format!(
+            "compare them, and its time and reference in the service's records: if this is not the payment of {key}, resolve the key again\n"
+        );
         super::print(RESOLVED, &(lines + &advice))
     }
 

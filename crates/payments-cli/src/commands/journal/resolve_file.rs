@@ -402,7 +402,7 @@ impl FileResult {
             writeln!(
                 text,
                 "resolved as processed: {processed}; as not processed, may be sent again: {not_processed}\n\
-                 compare each record with its intent: if it is not the payment of the key, resolve that key again"
+                 compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again"
             )
             .expect("a String takes every write");
             super::print(RESOLVED, &text)
