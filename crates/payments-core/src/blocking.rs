@@ -11,8 +11,11 @@
 //!     TokenTransaction::builder("tok_approved", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
 //! match client.process_token(&payment) {
 //!     Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
-//!     Err(error) if error.outcome() == Outcome::Unknown => println!("it may be charged, do NOT send it again: {error:#}"),
-//!     Err(error) => println!("nothing was charged: {error:#}"),
+//!     Err(error) => match error.outcome() {
+//!         Outcome::NotProcessed => println!("you were not charged ({error:#})"),
+//!         Outcome::Rejected => println!("the payment was refused ({error:#})"),
+//!         Outcome::Unknown => println!("we are checking your payment ({error:#})"), // never send it again
+//!     },
 //! }
 //! # Ok::<(), payments_core::model::ValidationError>(())
 //! ```

@@ -83,7 +83,7 @@ async fn pay(client: &Client, reference: &str, payment: &TokenTransaction) {
             println!("{reference}: nothing was charged, back into the queue for {} s", after.as_secs());
         }
         NextStep::AskTheCustomer(reason) => {
-            println!("{reference}: nothing was charged, ask the customer for another card ({reason})");
+            println!("{reference}: refused, ask the customer for another card ({reason})");
         }
         NextStep::StopAndCallTheEngineer(error) => {
             println!("{reference}: STOP, no payment can work before this is fixed\n    {error}");

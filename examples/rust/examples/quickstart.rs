@@ -38,7 +38,7 @@ async fn program() -> anyhow::Result<()> {
         Err(error) => {
             match error.outcome() {
                 Outcome::NotProcessed => println!("nothing was charged, it may be sent again"),
-                Outcome::Rejected => println!("the payment was rejected, nothing was charged"),
+                Outcome::Rejected => println!("the payment was rejected"),
                 Outcome::Unknown => println!("it may be charged, do NOT send it again"),
             }
             return Err(error.into());

@@ -32,7 +32,7 @@ enum Shape {
 pub(super) struct WaitState {
     /// The end of the current pause.
     pub(super) paused_until: Option<Instant>,
-    /// Why a charge last failed.
+    /// Why the run pauses.
     pub(super) last_problem: &'static str,
     pub(super) in_flight: usize,
     /// When a charge last ended.

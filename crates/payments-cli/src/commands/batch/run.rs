@@ -135,7 +135,7 @@ struct State<W> {
     /// Rows whose known outcome the journal could not record.
     unrecorded: Vec<UnrecordedRow>,
     all_rows_read: bool,
-    /// Why a charge last failed, in one or two words.
+    /// Why the service was last found to have problems, in one or two words.
     last_problem: &'static str,
     /// When a charge last ended, or the first of those in flight started.
     quiet_since: Instant,
@@ -284,7 +284,7 @@ impl<W: ChargeService> State<W> {
     }
 
     /// Updates the throttle. Returns whether the row may be tried again in this run: only if the request provably did not
-    /// leave this machine, because of the network.
+    /// leave this machine, because of the network, and the journal has recorded that.
     fn update_throttle(&mut self, charged: &ChargeResult, ticket: Ticket) -> bool {
         let now = Instant::now();
         let throttle = &mut self.run.throttle;
@@ -299,11 +299,11 @@ impl<W: ChargeService> State<W> {
         };
         let Some(call) = error.call_error() else { return false };
         let status = call.http_status().map(|status| status.as_u16());
-        self.last_problem = if status == Some(429) { "HTTP 429" } else { call.code() };
         match (call.outcome(), status) {
             (_, Some(401)) => self.stop(Stop::Unauthorized),
             (outcome, Some(403)) => self.stop(Stop::Forbidden(outcome)),
             (Outcome::Rejected, Some(429)) => {
+                self.last_problem = "HTTP 429";
                 let asked = call.retry_after().and_then(pause_asked_for);
                 if let Err(PatienceExceeded { .. }) = throttle.throttled(ticket, now, asked) {
                     self.stop(Stop::Throttled(asked));
@@ -311,6 +311,7 @@ impl<W: ChargeService> State<W> {
             }
             (Outcome::Rejected, _) => throttle.responded(ticket),
             (Outcome::Unknown, _) => {
+                self.last_problem = call.code();
                 if throttle.unknown(ticket, now).is_err() {
                     self.stop(Stop::Outage(format!(
                         "the most recent outcomes are unknown ({})",
@@ -320,10 +321,11 @@ impl<W: ChargeService> State<W> {
             }
             (Outcome::NotProcessed, _) if call.is_validation() || call.is_configuration() => {}
             (Outcome::NotProcessed, _) => {
+                self.last_problem = call.code();
                 if throttle.not_reached(ticket, now).is_err() {
                     self.stop(Stop::Outage(call.to_string()));
                 }
-                return true;
+                return error.not_recorded().is_none();
             }
         }
         false
