@@ -1199,6 +1199,17 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn row_that_was_not_reached_is_tried_again_only_if_that_is_recorded() {
+        let setup = TestRun::new(|_| true, FailingStore::after(1)).await;
+        let summary = setup.run(1).complete(never).await;
+        assert!(matches!(summary.stop, Some(Stop::Journal(_))), "{:?}", summary.stop);
+        assert_eq!((setup.failures(), summary.not_recorded.count), (1, 1));
+        let document = serde_json::to_value(&summary).expect("a document");
+        assert_eq!(document["unresolved"][0]["outcome"], "not_processed");
+        setup.assert_charged(0);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn outcome_recorded_at_the_last_moment_is_not_unresolved() {
         for token in ["tok_approved", "tok_declined"] {
             // The third outcome cannot be recorded at first, and can be a moment later.
