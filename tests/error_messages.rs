@@ -29,26 +29,13 @@ use payments_ureq::UreqTransport;
 
 use TransportErrorKind as Kind;
 
+use crate::requests::{payer, sale};
+
 const AMOUNT: Amount = Amount::from_cents(10_50);
 const CARD: Card<'static> = Card { number: "4242424242424242", cvv: "917", expiry: "11/31" };
-const PAYER: Payer<'static> = Payer {
-    customer_name: "Ada Lovelace",
-    email: "ada@example.com",
-    country_code: "+1",
-    phone_number: "415-555-0100",
-    country: "US",
-    postal_code: "94107",
-    ip_address: "203.0.113.7",
-};
 
 fn endpoint() -> Endpoint {
     Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new("sk_test").unwrap()).unwrap()
-}
-
-fn sale() -> CardTransaction {
-    CardTransaction::builder(AMOUNT, TransactionType::Sale, ConvenienceFee::Inactive, CARD, PAYER)
-        .build()
-        .unwrap()
 }
 
 fn token(id: &str, cents: i64) -> TokenTransaction {
@@ -74,12 +61,12 @@ fn lookup(when: &str, error: LookupError) -> Message {
 #[test]
 fn payments_and_voids() {
     let endpoint = endpoint();
-    let unsent = |kind| sale().not_answered(&endpoint, TransportError::not_processed(kind));
-    let lost = |kind| sale().not_answered(&endpoint, TransportError::unknown(kind));
+    let unsent = |kind| sale(10_50).not_answered(&endpoint, TransportError::not_processed(kind));
+    let lost = |kind| sale(10_50).not_answered(&endpoint, TransportError::unknown(kind));
     let partial = |kind, status, body| {
-        sale().not_answered(&endpoint, TransportError::answered(kind, response(status, body)))
+        sale(10_50).not_answered(&endpoint, TransportError::answered(kind, response(status, body)))
     };
-    let read = |status, body| sale().read(&endpoint, response(status, body)).unwrap_err();
+    let read = |status, body| sale(10_50).read(&endpoint, response(status, body)).unwrap_err();
     let void = Void::new("txn_1".parse().unwrap());
     let with_reference = TokenTransaction::builder("tok_1", AMOUNT, ConvenienceFee::Inactive);
     let with_reference = with_reference.reference_no("invoice 17").build().unwrap();
@@ -94,7 +81,7 @@ fn payments_and_voids() {
         payment("a pooled connection was already closed", unsent(Kind::Closed)),
         payment("the transport shut down before sending", unsent(Kind::Cancelled)),
         payment("a void could not be sent", void.not_answered(&endpoint, TransportError::not_processed(Kind::Connect))),
-        payment("the transport needs a runtime", sale().not_answered(&endpoint, no_runtime)),
+        payment("the transport needs a runtime", sale(10_50).not_answered(&endpoint, no_runtime)),
         payment("the connection was closed", lost(Kind::Closed)),
         payment("the total deadline passed", lost(Kind::Timeout)),
         payment("the response was not HTTP", lost(Kind::Protocol)),
@@ -168,8 +155,8 @@ fn lookups() {
 #[test]
 fn invalid_requests() {
     let card = Card { number: "4242424242424241", cvv: "12", expiry: "13/30" };
-    let payer =
-        Payer { customer_name: " ", email: "ada", country_code: "US", ip_address: "localhost", ..PAYER };
+    let wrong_payer =
+        Payer { customer_name: " ", email: "ada", country_code: "US", ip_address: "localhost", ..payer() };
     let build = |amount, card, payer| {
         let builder =
             CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer);
@@ -177,15 +164,15 @@ fn invalid_requests() {
     };
     let json = |json: &str| Error::from(CardTransaction::from_json(json.as_bytes()).unwrap_err());
     let unsafe_id = r#"{"status_code":100,"data":{"TransactionId":".."}}"#;
-    let unsafe_id = sale().read(&endpoint(), response(200, unsafe_id)).unwrap().transaction_id.clone();
+    let unsafe_id = sale(10_50).read(&endpoint(), response(200, unsafe_id)).unwrap().transaction_id.clone();
     assert_messages(
         "Invalid requests",
         &[
-            payment("several fields are invalid", build(Amount::from_cents(0), card, payer)),
-            payment("the card number is too short", build(AMOUNT, Card { number: "4242", ..CARD }, PAYER)),
+            payment("several fields are invalid", build(Amount::from_cents(0), card, wrong_payer)),
+            payment("the card number is too short", build(AMOUNT, Card { number: "4242", ..CARD }, payer())),
             payment(
                 "the security code is too long for the card",
-                build(AMOUNT, Card { cvv: "9170", ..CARD }, PAYER),
+                build(AMOUNT, Card { cvv: "9170", ..CARD }, payer()),
             ),
             payment("the JSON is not an object", json("[]")),
             payment("the JSON has a syntax error", json("{,}")),
