@@ -1,25 +1,26 @@
 //! Shared parts of the tests of several crates: the tables of the expected result for every fault and every HTTP status, a
-//! check of the service's ledger, ports that no request reaches, and an egress proxy.
+//! check of the service's ledger, ports that no request reaches, an egress proxy, and the comparison with
+//! `docs/error-messages.md`.
 //!
 //! The tests of the whole workspace start in `questions.rs`, one file for each question. The Rust code in the READMEs and guides
 //! is compiled here as documentation tests.
 
 mod call_result;
 mod connect_proxy;
-mod document;
 mod fault_table;
 mod ledger_check;
+mod messages;
 mod status_table;
 mod unresponsive_port;
 
 pub use call_result::CallResult;
 pub use connect_proxy::ConnectProxy;
-pub use document::{Message, assert_messages};
 pub use fault_table::{
     Expectation, FAULT_TABLE, FaultRow, PHASES, SAMPLE_STATUSES, expectation, expectation_over_socket,
     fault_kinds,
 };
 pub use ledger_check::{Effect, LedgerCheck};
+pub use messages::{Message, assert_messages};
 pub use status_table::{ResponseBody, STATUS_TABLE, StatusRow, status_row};
 pub use unresponsive_port::UnresponsivePort;
 

@@ -2,7 +2,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-/// Compares a section of `docs/error-messages.md` with the messages of the code. `UPDATE_DOCS=1` writes the section.
+/// Compares a section of `docs/error-messages.md` with the messages of the code. `UPDATE_DOCS=1` writes the section; use it
+/// with one test at a time (`-j1`), because the sections share the file.
 ///
 /// # Panics
 ///
