@@ -112,6 +112,13 @@ impl Failure {
         }
     }
 
+    /// Whether the service or something in front of it refused, with words that can be read.
+    pub(crate) fn is_readable_refusal(&self) -> bool {
+        let is_client_error = self.http_status().is_some_and(|status| status.is_client_error());
+        let is_refusal = matches!(self.meaning(), Some(Meaning::RefusedByService | Meaning::RefusedByIntermediary));
+        (is_client_error || is_refusal) && self.content_coding().is_none()
+    }
+
     /// Whether the TLS handshake failed before anything was sent. Waiting does not help: the certificate, its authority or the address
     /// is wrong.
     pub(crate) fn is_tls(&self) -> bool {
