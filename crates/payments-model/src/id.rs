@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::ValidationError;
+use crate::secret::REDACTED;
 use crate::violation::Rule;
 
 /// Declares an identifier: `$check_new` validates in `new`, `$check_read` when one is deserialized.
@@ -99,6 +100,12 @@ macro_rules! path_identifier {
             pub fn from_answer(text: impl Into<String>) -> Option<Self> {
                 let text = text.into();
                 not_empty(&text).ok().map(|()| Self(text))
+            }
+
+            /// Whether a part of it was replaced, because it contained the API key or the card number of the request. Two such
+            /// identifiers may be equal although the service returned different ones, so do not compare them.
+            pub fn is_redacted(&self) -> bool {
+                self.0.contains(REDACTED)
             }
 
             /// The identifier as one segment of a URL path. It needs no escaping.

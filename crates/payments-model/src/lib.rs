@@ -139,9 +139,10 @@ pub use violation::{ValidationError, Violation, printable_field_name};
 #[doc(hidden)]
 pub mod unversioned {
     pub use crate::amount::as_number;
+    pub use crate::mask::redact;
     pub use crate::request::{FieldName, RequestMembers};
     pub use crate::response::{
         BAD_REQUEST_PREFIX, Body, Code, Data, Envelope, ErrorEnvelope, Status, SuccessEnvelope,
-        salvage_transaction_id, salvaged_transaction_ids,
+        is_truncated_json, salvage_transaction_id, salvaged_transaction_ids,
     };
 }

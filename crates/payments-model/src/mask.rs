@@ -46,6 +46,19 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     masked
 }
 
+/// The text with each occurrence of these secrets replaced by `[redacted]`, and nothing else. Secrets of fewer than eight
+/// characters occur by chance and are ignored.
+///
+/// For an identifier, which [`mask`] could change although it contains no secret.
+pub fn redact<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
+    let mut redacted = Cow::Borrowed(text);
+    for secret in secrets.iter().filter(|secret| secret.len() >= LONG_SECRET) {
+        let ranges = occurrences(&redacted, secret);
+        replace(&mut redacted, &ranges, |_| REDACTED.to_owned());
+    }
+    redacted
+}
+
 /// Replaces ranges that are sorted and do not overlap.
 fn replace(text: &mut Cow<'_, str>, ranges: &[Range<usize>], replacement: impl Fn(&str) -> String) {
     if ranges.is_empty() {

@@ -1,8 +1,8 @@
 use http::Uri;
 use payments_model::unversioned::Envelope;
-use payments_model::{CustomerId, CustomerRecord, TransactionId, TransactionRecord, ValidationError};
+use payments_model::{CustomerId, CustomerRecord, Field, TransactionId, TransactionRecord, ValidationError};
 
-use super::sealed::{Describe, Facts};
+use super::sealed::{Describe, Facts, redact_transaction_id};
 use crate::{Endpoint, LookupError, OperationName};
 
 /// The lookup of one transaction, `GET /transaction/{id}`.
@@ -29,6 +29,10 @@ impl Describe for GetTransaction {
 
     fn data(&self, envelope: &Envelope<'_>) -> Option<TransactionRecord> {
         envelope.transaction_record()
+    }
+
+    fn redact_ids(data: &mut TransactionRecord, redacted: &dyn Fn(&str) -> Option<String>) {
+        redact_transaction_id(&mut data.transaction_id, redacted);
     }
 
     fn transaction_id(data: &TransactionRecord) -> Option<&str> {
@@ -64,6 +68,13 @@ impl Describe for GetCustomer {
 
     fn data(&self, envelope: &Envelope<'_>) -> Option<CustomerRecord> {
         envelope.customer_record()
+    }
+
+    fn redact_ids(data: &mut CustomerRecord, redacted: &dyn Fn(&str) -> Option<String>) {
+        let id = data.customer_id.value().and_then(|id| redacted(id.as_str())).and_then(CustomerId::from_answer);
+        if let Some(other) = id {
+            data.customer_id = Field::Value(other);
+        }
     }
 
     fn transaction_id(_: &CustomerRecord) -> Option<&str> {

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use payments_core::{Outcome, RetryAfter};
+use payments_core::Outcome;
 use payments_journal::{Error, Intent, IntentKey, IntentState, Journaled, JournaledClient, StoreError};
 use payments_model::{Amount, TransactionReceipt};
 use tokio::sync::mpsc;
@@ -302,9 +302,9 @@ impl<W: ChargeService> State<W> {
         match (call.outcome(), status) {
             (_, Some(401)) => self.stop(Stop::Unauthorized),
             (outcome, Some(403)) => self.stop(Stop::Forbidden(outcome)),
-            (Outcome::Rejected, Some(429)) => {
+            (_, Some(429)) => {
                 self.last_problem = "HTTP 429";
-                let asked = call.retry_after().and_then(pause_asked_for);
+                let asked = call.retry_after_delay();
                 if let Err(PatienceExceeded { .. }) = throttle.throttled(ticket, now, asked) {
                     self.stop(Stop::Throttled(asked));
                 }
@@ -552,14 +552,6 @@ impl<W: ChargeService> State<W> {
         summary.unresolved.sort_by_key(|row| row.line);
         progress.end();
         summary
-    }
-}
-
-fn pause_asked_for(retry_after: RetryAfter) -> Option<Duration> {
-    match retry_after {
-        RetryAfter::Delay(pause) => Some(pause),
-        RetryAfter::Date(date) => date.duration_since(SystemTime::now()).ok(),
-        _ => None,
     }
 }
 
@@ -847,6 +839,60 @@ mod tests {
         let summary = setup.run(50).complete(never).await;
         assert_eq!((summary.tallies.processed.count, summary.tallies.rejected.count), (49, 1));
         assert_eq!(begun.elapsed().as_secs(), 7);
+    }
+
+    /// The result of a run of two rows: the first gets this 429, which asks for 7 seconds, and the second is paid.
+    async fn run_with_429(headers: [(&str, &str); 2]) -> Summary {
+        let begun = Instant::now();
+        let setup = TestRun::reliable().await;
+        let refused = r#"{"status":"failed","status_code":429,"msg":"slow down"}"#;
+        let response = http::Response::builder().status(429);
+        let response =
+            headers.into_iter().fold(response, |response, (name, value)| response.header(name, value));
+        let paid = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1"}}"#;
+        let script = ScriptedTransport::new()
+            .respond(response.body(refused.into()).expect("a response"))
+            .answer(200, paid);
+        let client = Client::builder(setup.gateway.endpoint(), script, TokioTimer::new()).build();
+        let journal = Journal::open(MemoryStore::new()).await.expect("it opens");
+        let mut run = setup.run(2);
+        run.service = FakeService(JournaledClient::new(client, journal));
+        run.throttle = Throttle::new(1, None, Duration::from_mins(1));
+        let summary = run.complete(never).await;
+        assert_eq!((summary.tallies.processed.count, begun.elapsed().as_secs()), (1, 7), "{headers:?}");
+        summary
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn date_in_retry_after_is_measured_by_the_clock_of_the_service_d54() {
+        // Far behind this machine's clock, and far ahead.
+        for (date, retry_after) in [
+            ("Fri, 31 Dec 1999 23:59:20 GMT", "Fri, 31 Dec 1999 23:59:27 GMT"),
+            ("Tue, 31 Dec 2199 23:59:20 GMT", "Tue, 31 Dec 2199 23:59:27 GMT"),
+        ] {
+            let summary = run_with_429([("date", date), ("retry-after", retry_after)]).await;
+            assert_eq!(summary.tallies.rejected.count, 1);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn unknown_429_pauses_as_requested_d10() {
+        let summary = run_with_429([("content-encoding", "gzip"), ("retry-after", "7")]).await;
+        assert_eq!((summary.tallies.unknown.count, summary.exit_code()), (1, ExitCode::Unknown));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn retry_after_of_any_length_ends_the_run_with_its_summary_d54() {
+        for seconds in [i64::MAX as u64, u64::MAX] {
+            let setup = TestRun::reliable().await;
+            let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
+            setup.gateway.arm(busy.retry_after(&seconds.to_string()));
+            let summary = setup.run(50).complete(never).await;
+            let asked = Duration::from_secs(seconds);
+            assert!(matches!(summary.stop, Some(Stop::Throttled(Some(pause))) if pause == asked));
+            assert_eq!((summary.exit_code(), summary.tallies.rejected.count), (ExitCode::NotProcessed, 1));
+            assert!(summary.lines(Style::Plain).contains(&format!("a pause of {seconds} s")));
+        }
     }
 
     #[tokio::test(start_paused = true)]
