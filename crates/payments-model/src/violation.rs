@@ -88,8 +88,8 @@ impl fmt::Display for Violation {
 }
 
 /// The name for a message: unchanged if it looks like a field name, otherwise in quotation marks with invisible characters
-/// escaped. A name of more than 40 characters is cut. If it has as many digits as a card or account number, only the last four
-/// are shown.
+/// escaped. A name of more than 40 characters is cut. If it has as many digits as a card number, only the last four are shown;
+/// if it has as many as an account number, none.
 ///
 /// Use it for field names from input: a caller who swaps names and values puts a secret in a name.
 ///
@@ -106,7 +106,11 @@ pub fn printable_field_name(name: &str) -> Cow<'_, str> {
     if is_plain && (1..=LONGEST_NAME).contains(&name.len()) && digits < FEWEST_SECRET_DIGITS {
         return Cow::Borrowed(name);
     }
-    let masked = if digits < FEWEST_SECRET_DIGITS { Cow::Borrowed(name) } else { mask_digits(name).into() };
+    let masked = match digits {
+        0..FEWEST_SECRET_DIGITS => Cow::Borrowed(name),
+        FEWEST_SECRET_DIGITS..FEWEST_CARD_DIGITS => Cow::Owned(name.replace(char::is_numeric, "*")),
+        _ => Cow::Owned(mask_digits(name)),
+    };
     let mut shown: String = masked.chars().take(LONGEST_NAME).collect();
     if shown.len() < masked.len() {
         shown.push('…');
@@ -118,6 +122,8 @@ const LONGEST_NAME: usize = 40;
 
 /// Some account numbers are as short as this.
 const FEWEST_SECRET_DIGITS: usize = 8;
+
+const FEWEST_CARD_DIGITS: usize = 12;
 
 #[cfg(test)]
 mod tests {
@@ -135,8 +141,8 @@ mod tests {
             ("\u{feff}Key", r#""\u{feff}Key""#),
             ("Größe", r#""Größe""#),
             ("a\n\"", r#""a\n\"""#),
-            ("x12345678", r#""x****5678""#),
-            ("1-2-3-4-5-6-7-8", r#""*-*-*-*-5-6-7-8""#),
+            ("x12345678", r#""x********""#),
+            ("1-2-3-4-5-6-7-8", r#""*-*-*-*-*-*-*-*""#),
             ("4242 4242 4242 4242", r#""**** **** **** 4242""#),
             ("٤٢٤٢٤٢٤٢٤٢٤٢٤٢٤٢", r#""************٤٢٤٢""#),
             (&"ä".repeat(40), &format!("\"{}\"", "ä".repeat(40))),
