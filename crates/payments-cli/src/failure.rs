@@ -1,5 +1,6 @@
 //! The failure of a command, for both output formats and the exit code.
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::time::{Duration, SystemTime};
 
@@ -436,7 +437,13 @@ pub(crate) fn after_unknown(known: Option<&TransactionId>, search_by: &str) -> S
 /// The command that looks up a transaction, ready to paste. The id must be one that can be looked up.
 pub(crate) fn look_up(id: &TransactionId) -> String {
     let separator = if id.as_str().starts_with('-') { "-- " } else { "" };
-    format!("payments transaction get {separator}{id}")
+    format!("payments transaction get {separator}{}", shell_word(id.as_str()))
+}
+
+/// Quotes a key or an id for a shell if it needs quotes.
+pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+=,%".contains(&byte);
+    if text.bytes().all(is_plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")).into() }
 }
 
 #[cfg(test)]

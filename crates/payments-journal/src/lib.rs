@@ -99,8 +99,9 @@
 //!
 //! # What is stored
 //!
-//! Amount, operation, token or last four digits, reference, outcome, transaction and times. Never a card number, a
-//! security code, an expiry, an account, the API key, or a hash of one.
+//! Amount, operation, token or last four digits, reference, outcome, transaction and times. Token and reference are stored
+//! as they are sent. Never the card number of a card payment, a security code, an expiry, an account, the API key, or a hash
+//! of one.
 //!
 //! # What it does not do
 //!

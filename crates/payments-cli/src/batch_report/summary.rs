@@ -406,6 +406,9 @@ impl Serialize for RejectedByStatus {
 /// A row whose outcome is unknown, or known and not recorded in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct UnresolvedRow {
+    /// The row's place in the file, from 1: its line is for people.
+    #[serde(skip)]
+    pub(crate) number: u64,
     pub(crate) line: u64,
     pub(crate) key: String,
     #[serde(serialize_with = "as_number")]
@@ -454,7 +457,7 @@ fn outcome<S: Serializer>(ended: &Option<KnownOutcome>, serializer: S) -> Result
 
 impl fmt::Display for UnresolvedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, key, amount, transaction_id, unrecorded, kind } = self;
+        let Self { number: _, line, key, amount, transaction_id, unrecorded, kind } = self;
         let word = match unrecorded {
             Some(KnownOutcome::Processed) => "PROCESSED",
             Some(KnownOutcome::Rejected) => "rejected",

@@ -13,7 +13,7 @@ use serde_json::Value;
 /// The API key of every test. No output may contain it.
 pub(crate) const KEY: &str = "sk_canary_8Zk3Qw";
 pub(crate) const CARD: &str = "4111111111111111";
-/// Four digits, so invalid for [`CARD`], which has a three-digit code, and unlike any other value.
+/// The code of [`CARD_PAYMENT`], unlike any other value.
 pub(crate) const CVV: &str = "7391";
 
 /// A valid card payment with an American Express card, whose code has four digits.

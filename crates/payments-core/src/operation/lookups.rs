@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use http::Uri;
 use payments_model::unversioned::Envelope;
 use payments_model::{CustomerId, CustomerRecord, Field, TransactionId, TransactionRecord, ValidationError};
@@ -86,13 +88,13 @@ impl Describe for GetCustomer {
     }
 }
 
-/// The URL of one record, if its id is a valid path segment.
+/// The URL of one record, if its id can be a path segment.
 fn record_uri(
     operation: OperationName,
     endpoint: &Endpoint,
     collection: &str,
-    segment: Result<&str, ValidationError>,
+    segment: Result<Cow<'_, str>, ValidationError>,
 ) -> Result<Uri, LookupError> {
     let segment = segment.map_err(|error| LookupError::before_sending(operation, error))?;
-    endpoint.record(collection, segment).map_err(|error| LookupError::before_sending(operation, error))
+    endpoint.record(collection, &segment).map_err(|error| LookupError::before_sending(operation, error))
 }

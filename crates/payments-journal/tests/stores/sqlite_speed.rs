@@ -47,7 +47,7 @@ fn sequential(number: usize) -> String {
     format!("run-2026-11-{number:012}")
 }
 
-/// Only letters, because a key must not look like a card number.
+/// Only letters, so that all keys have one form.
 fn random(number: usize) -> String {
     let mixed = (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed =

@@ -41,7 +41,7 @@ pub(super) trait ChargeService: Clone + Send + Sync + 'static {
     /// The result for the file of `--results`.
     fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report;
 
-    /// The row's own reference, masked.
+    /// The row's own reference, without the API key.
     fn reference(&self, row: &Row) -> Option<String>;
 }
 
@@ -121,7 +121,7 @@ impl<W: ChargeService> Run<W> {
 struct State<W> {
     run: Run<W>,
     in_flight: JoinSet<FinishedCharge>,
-    /// The rows in flight, by line: they are unknown if the run is abandoned.
+    /// The rows in flight, by number: they are unknown if the run is abandoned.
     in_flight_rows: HashMap<u64, Arc<Row>>,
     /// Rows that were read and not started.
     ready: VecDeque<Row>,
@@ -143,7 +143,7 @@ struct State<W> {
 
 /// A row whose known outcome the journal could not record.
 struct UnrecordedRow {
-    line: u64,
+    number: u64,
     key: IntentKey,
     amount: Amount,
     outcome: KnownOutcome,
@@ -256,7 +256,7 @@ impl<W: ChargeService> State<W> {
         }
         let ticket = self.run.throttle.start(now);
         let service = self.run.service.clone();
-        self.in_flight_rows.insert(row.line, row.clone());
+        self.in_flight_rows.insert(row.number, row.clone());
         self.in_flight.spawn(async move {
             let at = SystemTime::now();
             let charged = service.charge(&row).await;
@@ -270,7 +270,7 @@ impl<W: ChargeService> State<W> {
             return self.stop(Stop::Internal);
         };
         self.quiet_since = Instant::now();
-        self.in_flight_rows.remove(&ended.row.line);
+        self.in_flight_rows.remove(&ended.row.number);
         if ended.charged.as_ref().is_err_and(Error::is_in_progress) {
             return self.elsewhere.push(ended);
         }
@@ -404,7 +404,7 @@ impl<W: ChargeService> State<W> {
         });
         if let Some(outcome) = unrecorded {
             not_recorded.add(amount);
-            self.unrecorded.push(UnrecordedRow { line: row.line, key: row.key.clone(), amount, outcome });
+            self.unrecorded.push(UnrecordedRow { number: row.number, key: row.key.clone(), amount, outcome });
             unresolved_kind = Some("not_recorded".to_owned());
         }
         if let Some(kind) = unresolved_kind {
@@ -436,8 +436,9 @@ impl<W: ChargeService> State<W> {
         let unresolved = &mut self.run.summary.unresolved;
         let is_same_list = |listed: &&UnresolvedRow| listed.unrecorded.is_some() == unrecorded.is_some();
         if unresolved.iter().filter(is_same_list).count() < UnresolvedRow::MOST_LISTED {
-            let (line, key, amount) = (row.line, row.key.to_string(), row.payment.amount());
-            unresolved.push(UnresolvedRow { line, key, amount, transaction_id, unrecorded, kind });
+            let (number, line, key, amount) =
+                (row.number, row.line, row.key.to_string(), row.payment.amount());
+            unresolved.push(UnresolvedRow { number, line, key, amount, transaction_id, unrecorded, kind });
         }
     }
 
@@ -521,7 +522,7 @@ impl<W: ChargeService> State<W> {
         if self.run.service.settle().await.is_err() {
             return;
         }
-        for UnrecordedRow { line, key, amount, outcome } in std::mem::take(&mut self.unrecorded) {
+        for UnrecordedRow { number, key, amount, outcome } in std::mem::take(&mut self.unrecorded) {
             let Ok(Some(intent)) = self.run.service.find(&key).await else { continue };
             let is_recorded = matches!(
                 (outcome, intent.state),
@@ -534,7 +535,7 @@ impl<W: ChargeService> State<W> {
                 let mut one = Tally::default();
                 one.add(amount);
                 summary.not_recorded = summary.not_recorded.minus(one);
-                summary.unresolved.retain(|row| row.line != line);
+                summary.unresolved.retain(|row| row.number != number);
             }
         }
     }
@@ -549,7 +550,7 @@ impl<W: ChargeService> State<W> {
             self.check_results(finished);
         }
         let Run { mut summary, progress, .. } = self.run;
-        summary.unresolved.sort_by_key(|row| row.line);
+        summary.unresolved.sort_by_key(|row| row.number);
         progress.end();
         summary
     }
@@ -584,7 +585,7 @@ impl ChargeService for LiveService {
     }
 
     fn reference(&self, row: &Row) -> Option<String> {
-        row.payment.reference_no().map(|text| self.settings.without_key(text))
+        row.payment.reference_no().map(|text| self.settings.reference_without_key(text))
     }
 }
 
@@ -709,7 +710,7 @@ mod tests {
                 let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive);
                 let key = IntentKey::new(format!("k{line}")).expect("a key");
                 let payment = payment.reference_no(key.to_string()).build().expect("a payment");
-                to.try_send(FeedItem::Rows(vec![Row { line, key, payment }])).expect("there is room");
+                to.try_send(FeedItem::Rows(vec![Row { number: line - 1, line, key, payment }])).expect("there is room");
             }
             Run {
                 service: self.service.clone(),
@@ -730,7 +731,7 @@ mod tests {
             let payment =
                 TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
             let payment = payment.reference_no(key).build().expect("a payment");
-            let row = Row { line: 4, key: IntentKey::new(key).expect("a key"), payment };
+            let row = Row { number: 3, line: 4, key: IntentKey::new(key).expect("a key"), payment };
             let elsewhere = row.clone();
             let held = tokio::spawn(async move { service.charge(&elsewhere).await });
             while self.service.find(&row.key).await.expect("it can be read").is_none() {
@@ -981,13 +982,13 @@ mod tests {
     struct StuckService {
         service: FakeService,
         /// The last row whose charge ends.
-        last_line: u64,
+        last_number: u64,
         settles: bool,
     }
 
     impl ChargeService for StuckService {
         async fn charge(&self, row: &Row) -> ChargeResult {
-            if row.line > self.last_line {
+            if row.number > self.last_number {
                 std::future::pending::<()>().await;
             }
             self.service.charge(row).await
@@ -1028,7 +1029,7 @@ mod tests {
             if let Some(status) = status {
                 setup.gateway.arm(Fault::on(TOKENS).before_commit().status(status));
             }
-            let service = StuckService { service: setup.service.clone(), last_line: 2, settles: true };
+            let service = StuckService { service: setup.service.clone(), last_number: 1, settles: true };
             let run = service.run(&setup, Throttle::new(4, None, Duration::from_secs(patience)));
             let begun = Instant::now();
             let mut is_signalled = false;
@@ -1051,13 +1052,42 @@ mod tests {
         }
     }
 
+    /// A reader that counts no line ends gives every row the same line. Each row is still reported.
+    #[tokio::test(start_paused = true)]
+    async fn rows_in_flight_are_told_apart_by_number_and_not_by_line() {
+        let setup = TestRun::new(|_| false, MemoryStore::new()).await;
+        let service = StuckService { service: setup.service.clone(), last_number: 0, settles: true };
+        let mut run = service.run(&setup, Throttle::new(4, None, Duration::from_mins(5)));
+        let (to, receiver) = mpsc::channel(1);
+        let mut on_one_line = Vec::new();
+        while let Ok(FeedItem::Rows(rows)) = run.rows.try_recv() {
+            on_one_line.extend(rows.into_iter().map(|row| Row { line: 1, ..row }));
+        }
+        to.try_send(FeedItem::Rows(on_one_line)).expect("there is room");
+        drop(to);
+        run.rows = receiver;
+        let mut signals = ["SIGTERM", "SIGTERM"].into_iter();
+        let begun = Instant::now();
+        let signal = async || match signals.next() {
+            Some(signal) => {
+                sleep_until(begun + Duration::from_secs(1)).await;
+                signal
+            }
+            None => never().await,
+        };
+        let summary = run.complete(signal).await;
+        assert_eq!((summary.tallies.unknown.count, summary.tallies.not_started().count), (4, 46));
+        let keys: Vec<_> = summary.unresolved.iter().map(|row| &*row.key).collect();
+        assert_eq!(keys, ["k2", "k3", "k4", "k5"]);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn end_of_a_run_does_not_wait_for_a_dead_journal() {
         for signal_after in [None, Some(Duration::from_secs(1))] {
             // The third outcome cannot be recorded.
             let setup = TestRun::new(|_| false, FailingStore::after(5)).await;
             let service =
-                StuckService { service: setup.service.clone(), last_line: u64::MAX, settles: false };
+                StuckService { service: setup.service.clone(), last_number: u64::MAX, settles: false };
             let run = service.run(&setup, Throttle::new(1, None, Duration::from_mins(5)));
             let begun = Instant::now();
             let signal = async || match signal_after {
@@ -1218,6 +1248,7 @@ mod tests {
             run.throttle = Throttle::new(1, None, Duration::from_mins(5));
             // The list of earlier unknown rows is full.
             let earlier = UnresolvedRow {
+                number: 8,
                 line: 9,
                 key: "before".to_owned(),
                 amount: Amount::from_cents(1),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
+use payments_model::mask;
 
 use super::CommandError;
 use super::list;
@@ -24,7 +25,9 @@ pub(super) fn no_such_key(key: &IntentKey) -> Failure {
     Failure::invalid(
         "no_such_key",
         format!(
-            "the journal has no key {key}; nothing was changed: check the key, and that this is its journal"
+            "the journal has no key {}; nothing was changed: check the key, and that this is its journal",
+            // It may be a card number in the wrong place.
+            mask(key.as_str(), &[])
         ),
     )
 }
