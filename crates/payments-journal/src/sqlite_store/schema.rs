@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use rusqlite::types::Type;
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::row::{ended, intent, names};
-use crate::{Intent, StateName};
+use crate::{Cursor, Intent, IntentKey, Page, StateName};
 
 /// `PAYJ` in ASCII, which identifies a file as a journal of intents.
 pub(super) const APPLICATION_ID: i32 = 0x5041_594A;
@@ -90,6 +90,31 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Intent)> {
     let intent = intent(text(1)?, text(2)?, text(3)?)
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(3, Type::Text, error.into()))?;
     Ok((row.get(0)?, intent))
+}
+
+/// The intent with this key.
+pub(super) fn find(connection: &Connection, key: &IntentKey) -> rusqlite::Result<Option<Intent>> {
+    let found = connection.query_row(FIND, [key.as_str()], read).optional()?;
+    Ok(found.map(|(_, intent)| intent))
+}
+
+/// At most `limit` intents in these states from after this position.
+pub(super) fn page(
+    connection: &Connection,
+    states: &[StateName],
+    after: Option<Cursor>,
+    limit: usize,
+) -> rusqlite::Result<Page> {
+    if states.is_empty() {
+        return Ok(Page { intents: Vec::new(), next: None });
+    }
+    // One row more, to see whether this is the last page.
+    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+    let mut statement = connection.prepare(&list(states))?;
+    let rows = statement.query_map([after.map_or(i64::MIN, Cursor::position), one_more], read)?;
+    let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    let next = Cursor::after_page(&mut rows, limit, |(position, _)| *position);
+    Ok(Page { intents: rows.into_iter().map(|(_, intent)| intent).collect(), next })
 }
 
 /// The row with key `?1`.
