@@ -62,7 +62,7 @@ impl Workspace {
         self.sandbox.gateway().requests().len()
     }
 
-    fn hold_responses(&self) -> Gate {
+    pub(crate) fn hold_responses(&self) -> Gate {
         self.sandbox.gateway().gate_after_commit(OperationName::TokenTransaction)
     }
 }

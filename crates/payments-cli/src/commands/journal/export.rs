@@ -7,8 +7,8 @@ use std::path::Path;
 use payments_journal::{Intent, IntentKey, IntentState, Subject};
 use serde::Deserialize;
 
-use super::CommandError;
 use super::list::for_each_page;
+use super::{CommandError, READ};
 use crate::args::journal::{ExportArguments, ExportFormat};
 use crate::csv_file::{self, Table};
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
         asked.since.is_none_or(|since| intent.begun_at >= since)
             && keys.as_ref().is_none_or(|keys| keys.contains(&intent.key))
     };
-    let journal = place.open_existing().await?;
+    let journal = place.open_to_read().await?;
     let mut out = stdout::buffered();
     let mut heading = (asked.format == ExportFormat::Csv).then(|| MEMBERS.map(str::to_owned));
     for_each_page(&journal, asked.states.asked(), |page| {
@@ -47,7 +47,7 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
         })
     })
     .await?;
-    out.flush().map_err(|error| CommandError::Unwritten("read", error))
+    out.flush().map_err(|error| CommandError::Unwritten(READ, error))
 }
 
 /// The keys of a billing run, from its file or from the file of its results.
