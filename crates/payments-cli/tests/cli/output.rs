@@ -47,15 +47,6 @@ fn commands_that_only_print_end_quietly_when_the_pipe_is_closed() {
         let ended = payments(arguments.iter().copied()).stdout(broken_pipe()).end_with_given_stdout();
         assert_eq!((ended.code, &*ended.stderr), (Some(1), ""), "{arguments:?}");
     }
-    for shape in ["json", "text"] {
-        let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
-        let run = payments_at(&peer.base_url, ["check", "--output", shape]);
-        let ended = run.stdout(broken_pipe()).end_with_given_stdout();
-        assert_eq!((ended.code, &*ended.stderr), (Some(1), ""), "check in {shape}");
-        let run = payments_at("http://127.0.0.1:1", ["check", "--output", shape]);
-        let ended = run.stdout(broken_pipe()).end_with_given_stdout();
-        assert_eq!((ended.code, &*ended.stderr), (Some(3), ""), "a failed check keeps its code");
-    }
 }
 
 #[cfg(unix)]

@@ -18,11 +18,11 @@ pub(super) fn check(path: &Path) -> Result<(), StoreError> {
 
 pub(super) fn why_not_a_path(path: &Path) -> Option<&'static str> {
     let text = path.to_string_lossy();
-    let text = text.trim().trim_start_matches(['"', '\'']);
-    if text.contains("://") {
-        let is_postgres = scheme_of(text).is_some_and(|(kind, _)| kind == Kind::Postgres);
+    if let Some((scheme, _)) = text.split_once("://") {
+        let is_postgres = ["postgres", "postgresql"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
         return Some(if is_postgres { POSTGRES } else { ADDRESS });
     }
+    let text = text.trim().trim_start_matches(['"', '\'']);
     let is_plain_path = ["/", "./", "../"].iter().any(|start| text.starts_with(start));
     // An address without its scheme, such as `//user:password@host/database`, begins with two.
     if is_plain_path && !text.starts_with("//") {
@@ -31,7 +31,7 @@ pub(super) fn why_not_a_path(path: &Path) -> Option<&'static str> {
     let text = text.trim_start_matches('/');
     let first = text.split(['/', '\\']).next().unwrap_or_default();
     // A directory may be called `postgres`.
-    let has_scheme = scheme_of(first).is_some_and(|(_, rest)| !rest.is_empty() || first == text);
+    let has_scheme = after_scheme(first).is_some_and(|rest| !rest.is_empty() || first == text);
     let has_password = text.split_once('@').is_some_and(|(before, _)| before.contains(':'));
     let has_port = first
         .rsplit_once(':')
@@ -39,25 +39,14 @@ pub(super) fn why_not_a_path(path: &Path) -> Option<&'static str> {
     if has_scheme || has_password || has_port { Some(ADDRESS) } else { first.contains('=').then_some(LIST) }
 }
 
-/// The kind of database that the text names first, and what follows, as in `postgres:pay`, `PostgreSQL+psycopg:pay` or `pg`. A
-/// word such as `file` may be the name of one, unless a colon follows.
-fn scheme_of(text: &str) -> Option<(Kind, &str)> {
+/// What follows the name of a kind of database, as in `postgres:pay`, `PostgreSQL+psycopg:pay` or `pg`. A word such as `file` may
+/// be the name of one, unless a colon follows.
+fn after_scheme(text: &str) -> Option<&str> {
     let end = text.find([':', '+', '@', ' ', '\t', '\n']).unwrap_or(text.len());
     let (word, rest) = text.split_at(end);
     let is_one_of = |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
-    if is_one_of(&["postgres", "postgresql", "postgre", "pgsql", "psql", "pg"]) {
-        Some((Kind::Postgres, rest))
-    } else if rest.starts_with([':', '+']) && is_one_of(OTHERS) {
-        Some((Kind::Other, rest))
-    } else {
-        None
-    }
-}
-
-#[derive(PartialEq, Eq)]
-enum Kind {
-    Postgres,
-    Other,
+    let is_postgres = is_one_of(&["postgres", "postgresql", "postgre", "pgsql", "psql", "pg"]);
+    (is_postgres || (rest.starts_with([':', '+']) && is_one_of(OTHERS))).then_some(rest)
 }
 
 const OTHERS: &[&str] = &[
@@ -82,11 +71,12 @@ const OTHERS: &[&str] = &[
 
 const POSTGRES: &str = "is the address of a PostgreSQL database: open it as a PostgresStore";
 
-const ADDRESS: &str = "is written like the address of a database: write postgres://USER@HOST/DATABASE for PostgreSQL, or the \
-     path of a file and nothing else; a file of exactly this name is ./NAME";
+const ADDRESS: &str = "is neither a path nor an address that starts with postgres://: write \
+     postgres://USER@HOST/DATABASE for PostgreSQL, or the path of a file and nothing else; a file of exactly this name is \
+     ./NAME";
 
-const LIST: &str = "has a = in its first part, like a list of settings of a database: write \
-     postgres://USER@HOST/DATABASE for PostgreSQL; a file of exactly this name is ./NAME";
+const LIST: &str = "is neither a path nor an address that starts with postgres://, because it has a = like a list of \
+     settings: write postgres://USER@HOST/DATABASE for PostgreSQL; a file of exactly this name is ./NAME";
 
 #[cfg(test)]
 mod tests {
@@ -142,7 +132,7 @@ mod tests {
             let why = why_not_a_path(Path::new(text)).unwrap_or_else(|| panic!("{text}"));
             assert!(!why.contains("hunter2"));
             assert_eq!(
-                why.starts_with("has a ="),
+                why.contains("has a ="),
                 text.contains('=') && !text.starts_with("file:"),
                 "{text}: {why}"
             );
