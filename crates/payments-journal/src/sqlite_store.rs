@@ -75,8 +75,15 @@ use writer::{Commit, Writer};
 ///
 /// These rules are chosen by this SDK. Refused are: a file that others may read or write, that belongs to another user or has
 /// a second name; a symbolic link; a directory that others may write to, unless it is sticky, as `/tmp` is, or the others are
-/// the user's own group; a network file system, and FUSE, which can be one. A refused file is left unchanged. Without Unix
+/// the user's own group; a network file system, and FUSE, which can be one. So is a path that is written [like the address of a
+/// database](Self::why_not_a_path). A refused file is left unchanged. Without Unix
 /// permissions, only the file type is checked.
+///
+/// # Damaged indexes
+///
+/// SQLite does not find a row whose entry in an index is lost, so its key would be new. Opening compares the table with each
+/// index and refuses a journal in which they differ as [damaged](StoreError::is_damaged). That reads the whole file once, which
+/// takes about @COST@ for a million rows. [`SqliteReader`] does not do it.
 ///
 /// # Closing
 ///

@@ -132,7 +132,7 @@ fn journal_without_its_index_is_left_alone() {
 
 /// Puts an index or a table in place of one of the journal's, as damaged pages would: the schema stays as it is. `sql` creates
 /// `other`, which takes the place of `name`.
-fn replace(path: &Path, name: &str, sql: &str) {
+pub(crate) fn replace(path: &Path, name: &str, sql: &str) {
     let connection = Connection::open(path).unwrap();
     connection.execute_batch(sql).unwrap();
     let swap = format!(
@@ -262,6 +262,53 @@ fn index_that_was_built_again_is_accepted() {
         assert!(block_on(store.apply(begin("key-3", &store, 9).0)).unwrap().written.is_none());
         close(store);
     }
+}
+
+/// `docs/journal.md` says how a person finds out which side is damaged, and when `REINDEX` is safe.
+#[test]
+fn guide_to_a_damaged_index_tells_which_side_lost_rows() {
+    const GUIDE: &str = include_str!("../../../../docs/journal.md");
+    let (_, chapter) = GUIDE.split_once("### A damaged index").unwrap();
+    let sql = chapter.split("```sql").nth(1).unwrap().split("```").next().unwrap();
+    let statements: Vec<_> = sql.split(';').filter(|sql| sql.contains("SELECT")).collect();
+    assert_eq!(statements.len(), 3);
+    let findings = |path: &Path| {
+        let connection = Connection::open(path).unwrap();
+        let mut found = Vec::new();
+        for sql in &statements {
+            let mut statement = connection.prepare(sql).unwrap();
+            let rows = statement.query_map([], |row| row.try_into()).unwrap();
+            found.extend(
+                rows.map(|row| row.map(|(what, key): (String, String)| format!("{what}: {key}")).unwrap()),
+            );
+        }
+        found
+    };
+
+    let place = with_unresolved_rows();
+    replace(&place.path(), "intent_key", "CREATE INDEX other ON intent (key) WHERE key <> 'key-3'");
+    assert_eq!(findings(&place.path()), ["only in the table: key-3"]);
+    let rows = table(&place.path());
+    Connection::open(place.path()).unwrap().execute_batch("REINDEX").unwrap();
+    let store = SqliteStore::open(place.path()).unwrap();
+    assert!(block_on(store.apply(begin("key-3", &store, 9).0)).unwrap().written.is_none());
+    close(store);
+    assert_eq!(table(&place.path()), rows);
+
+    let place = with_unresolved_rows();
+    let lost = "CREATE TABLE other (position INTEGER PRIMARY KEY, key, state, processed_as, is_void, document, stored_at);
+         INSERT INTO other SELECT * FROM intent WHERE key NOT IN ('key-3', 'open-1')";
+    replace(&place.path(), "intent", lost);
+    let expected = ["only in the index: key-3", "only in the index: open-1", "lost: txn_3"];
+    assert_eq!(findings(&place.path()), expected);
+
+    let place = with_unresolved_rows();
+    let twice = "DROP INDEX intent_key; UPDATE intent SET key = 'key-3' WHERE key = 'key-4'";
+    let connection = Connection::open(place.path()).unwrap();
+    connection.execute_batch(twice).unwrap();
+    connection.execute_batch("CREATE INDEX intent_key ON intent (key)").unwrap();
+    drop(connection);
+    assert_eq!(findings(&place.path()), ["twice: key-3"]);
 }
 
 /// Rows that only the indexes still know must not be taken for new ones.

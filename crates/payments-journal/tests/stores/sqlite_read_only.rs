@@ -15,6 +15,7 @@ use rusqlite::Connection;
 
 use crate::contract::{begin, key};
 use crate::sqlite::{InAFile, beside, close};
+use crate::sqlite_damage::replace;
 use crate::sqlite_process::Process;
 
 /// Every file of the directory, and of its directories, with its content and the time of its last change.
@@ -244,6 +245,17 @@ async fn reader_sees_every_charge_while_stores_open_and_close() {
     // A store that closes while the file is read leaves its log. The next one removes it.
     close(SqliteStore::open(&path).unwrap());
     assert!(!beside(&path, "-wal").exists());
+}
+
+/// A person who asks for a charged key is not told that it was never sent.
+#[tokio::test]
+async fn key_that_its_index_lost_is_found() {
+    let (place, mut process) = in_use();
+    assert_eq!(process.ask("close"), "closed");
+    replace(&place.path(), "intent_key", "CREATE INDEX other ON intent (key) WHERE key <> 'paid'");
+    let journal = Journal::read_only(SqliteReader::open(place.path()).unwrap().unwrap());
+    assert_eq!(journal.find(&key("paid")).await.unwrap().unwrap().state.name(), StateName::Processed);
+    assert!(journal.find(&key("never-sent")).await.unwrap().is_none());
 }
 
 /// Reading such a database without its log would hide its newest charges.
