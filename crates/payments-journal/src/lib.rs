@@ -64,9 +64,10 @@
 //! |---|---|---|
 //! | `SqliteStore` | `sqlite`, on by default | one machine: a file shared by any number of processes |
 //! | `PostgresStore` | `postgres` | several machines |
+//! | `SqliteReader` | `sqlite` | to read the file, also on a full or read-only disk |
 //! | [`MemoryStore`] | | tests |
 //!
-//! [`Journal::open`] takes any of them. `SqliteStore::open` blocks on the disk, and for some seconds if another process holds
+//! [`Journal::open`] takes any of them; [`Journal::read_only`] writes nothing. `SqliteStore::open` blocks on the disk, and for some seconds if another process holds
 //! the file: call it at the start, or where blocking is allowed. `PostgresStore::connect` is asynchronous.
 //!
 //! # Durability
@@ -124,6 +125,7 @@ mod journal;
 mod memory;
 #[cfg(feature = "postgres")]
 mod postgres_store;
+mod read_only;
 mod resolve_error;
 mod row;
 #[cfg(feature = "sqlite")]
@@ -143,6 +145,6 @@ pub use memory::MemoryStore;
 pub use postgres_store::PostgresStore;
 pub use resolve_error::ResolveError;
 #[cfg(feature = "sqlite")]
-pub use sqlite_store::SqliteStore;
+pub use sqlite_store::{SqliteReader, SqliteStore};
 pub use store::{Applied, Cursor, IntentStore, Page, Purged};
 pub use store_error::StoreError;

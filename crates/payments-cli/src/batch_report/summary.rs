@@ -26,6 +26,8 @@ pub(crate) struct Summary {
     pub(crate) is_dry_run: bool,
     /// Why the file of `--results` is incomplete.
     pub(crate) incomplete_results: Option<String>,
+    /// The whole place of the journal, if the run created it.
+    pub(crate) created_journal: Option<String>,
 }
 
 /// Counts and sums of the rows, by outcome.
@@ -148,6 +150,9 @@ impl Summary {
         }
         if let Some(why) = &self.incomplete_results {
             line(&mut text, &format!("the file of --results is incomplete: {why}"));
+        }
+        if let Some(place) = &self.created_journal {
+            line(&mut text, &format!("this run created the journal {place}"));
         }
         self.write_table(&mut text);
         for rejected_by_status in self.tallies.rejected_by_status.lines() {
@@ -287,6 +292,7 @@ impl Serialize for Summary {
             unresolved: &'a [UnresolvedRow],
             same_transaction: &'a [DuplicateTransaction],
             results_incomplete: Option<&'a str>,
+            journal_created: Option<&'a str>,
         }
 
         #[derive(Serialize)]
@@ -306,6 +312,7 @@ impl Serialize for Summary {
             unresolved: &self.unresolved,
             same_transaction: &self.same_transaction,
             results_incomplete: self.incomplete_results.as_deref(),
+            journal_created: self.created_journal.as_deref(),
         }
         .serialize(serializer)
     }

@@ -103,6 +103,7 @@ async fn end(
         Some(journal) => journal,
         None => interrupt.unless_arrived(place.open()).await.map_err(with_earlier_runs)?,
     };
+    let summary = Summary { created_journal: place.created().map(str::to_owned), ..summary };
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(call::before_sending(signal));
     }

@@ -7,8 +7,8 @@ use std::path::Path;
 use payments_journal::{Intent, IntentKey, IntentState, Subject};
 use serde::Deserialize;
 
-use super::CommandError;
 use super::list::for_each_page;
+use super::{CommandError, READ};
 use crate::args::journal::{ExportArguments, ExportFormat};
 use crate::csv_file::{self, Table};
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
         asked.since.is_none_or(|since| intent.begun_at >= since)
             && keys.as_ref().is_none_or(|keys| keys.contains(&intent.key))
     };
-    let journal = place.open_existing().await?;
+    let journal = place.open_to_read().await?;
     // A key that is in the journal was accepted before.
     for (key, line) in like_cards.into_iter().flatten().filter(|_| !asked.ids_are_not_cards) {
         if journal.find(&key).await?.is_none() {
@@ -55,7 +55,7 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
         })
     })
     .await?;
-    out.flush().map_err(|error| CommandError::Unwritten("read", error))
+    out.flush().map_err(|error| CommandError::Unwritten(READ, error))
 }
 
 /// The keys of a file, and the lines of those that look like card numbers.

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 use payments_model::mask;
 
-use super::CommandError;
-use super::list;
+use super::{CommandError, READ, list};
 use crate::failure::{self, Failure};
 use crate::intent_object::{self, IntentObject, MEMBERS};
 use crate::journal_place::JournalPlace;
@@ -15,9 +14,9 @@ use crate::style::Style;
 use crate::text;
 
 pub(super) async fn run(place: &JournalPlace, output: Output, key: &IntentKey) -> Result<(), CommandError> {
-    let journal = place.open_existing().await?;
+    let journal = place.open_to_read().await?;
     let intent = journal.find(key).await?.ok_or_else(|| no_such_key(key))?;
-    write(&intent, "found", output)
+    write(&intent, READ, output)
 }
 
 /// The failure for a key that was never sent through this journal, or was purged.
