@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions, Permissions};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::slice;
 use std::thread;
 use std::time::SystemTime;
 
@@ -98,9 +99,9 @@ async fn shown_crash_is_not_written() {
     let shown = reader.find(&key("in-flight")).await.unwrap().unwrap();
     assert_eq!(shown.state.name(), StateName::Unknown);
     let unknown = reader.list(&[StateName::Unknown], None, 9).await.unwrap().intents;
-    assert_eq!(unknown, [shown.clone()]);
+    assert_eq!(unknown, slice::from_ref(&shown));
     assert_eq!(reader.list(&[StateName::Sending], None, 9).await.unwrap().intents, []);
-    assert_eq!(reader.list(StateName::UNRESOLVED, None, 9).await.unwrap().intents, [shown.clone()]);
+    assert_eq!(reader.list(StateName::UNRESOLVED, None, 9).await.unwrap().intents, slice::from_ref(&shown));
 
     let store = SqliteStore::open(place.path()).unwrap();
     let stored = store.find(&key("in-flight")).await.unwrap().unwrap();
@@ -188,7 +189,9 @@ fn journal_that_this_user_may_only_read_is_read() {
         if rustix::process::geteuid().is_root() {
             wrapper
                 .extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"].map(str::to_owned));
-            files.iter().for_each(|path| chown(path, Some(65534), Some(65534)).unwrap());
+            for path in &files {
+                chown(path, Some(65534), Some(65534)).unwrap();
+            }
         }
         let program = std::env::current_exe().unwrap();
         let may_run = wrapper.first().is_none_or(|setpriv| {
@@ -208,9 +211,9 @@ fn journal_that_this_user_may_only_read_is_read() {
         } else {
             start(&wrapper, &place.path()).ask("read")
         };
-        files.iter().filter(|path| path.is_dir()).for_each(|path| {
+        for path in files.iter().filter(|path| path.is_dir()) {
             fs::set_permissions(path, Permissions::from_mode(0o700)).unwrap();
-        });
+        }
         assert_eq!(shown, expected, "{what}");
     }
 }
