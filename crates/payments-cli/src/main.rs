@@ -55,6 +55,8 @@ use crate::exit_code::ExitCode;
 
 fn main() -> process::ExitCode {
     panic::set_hook(Box::new(report_panic));
+    #[cfg(unix)]
+    interrupt::let_writes_fail_at_the_file_limit();
     let arguments: Vec<_> = std::env::args_os().collect();
     let code = panic::catch_unwind(AssertUnwindSafe(|| run(&arguments))).unwrap_or(ExitCode::Other);
     stderr::finish();
