@@ -9,11 +9,11 @@ use crate::failure::Failure;
 /// Catches SIGINT, SIGTERM and SIGHUP from the moment it is created.
 #[cfg(unix)]
 pub(crate) struct Interrupt {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
+    sigint: tokio::signal::unix::Signal,
+    sigterm: tokio::signal::unix::Signal,
     /// `None` if it was ignored when the command started, as under `nohup`, or has arrived. It counts once, because one closed
     /// terminal can send it twice: from the shell, and from the system when the shell has ended.
-    hang_up: Option<tokio::signal::unix::Signal>,
+    sighup: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
@@ -24,25 +24,25 @@ impl Interrupt {
 
         let hang_up = SignalKind::hangup();
         Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: if is_ignored(hang_up.as_raw_value()) { None } else { Some(signal(hang_up)?) },
+            sigint: signal(SignalKind::interrupt())?,
+            sigterm: signal(SignalKind::terminate())?,
+            sighup: if is_ignored(hang_up.as_raw_value()) { None } else { Some(signal(hang_up)?) },
         })
     }
 
     /// Waits for one of the signals and returns its name.
     pub(crate) async fn arrived(&mut self) -> &'static str {
         let hung_up = async {
-            match &mut self.hang_up {
+            match &mut self.sighup {
                 Some(signal) => signal.recv().await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
-            _ = self.interrupt.recv() => "SIGINT",
-            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.sigint.recv() => "SIGINT",
+            _ = self.sigterm.recv() => "SIGTERM",
             _ = hung_up => {
-                self.hang_up = None;
+                self.sighup = None;
                 "SIGHUP"
             }
         }
@@ -61,15 +61,29 @@ fn is_ignored(signal: i32) -> bool {
 /// Catches SIGXFSZ until the process ends. A write beyond the limit of `ulimit -f` then fails as on a full disk, instead of
 /// ending the process without a report.
 #[cfg(unix)]
-pub(crate) fn let_writes_fail_at_the_file_limit() {
-    use rustix::process::Signal;
-    use tokio::runtime;
-    use tokio::signal::unix::{SignalKind, signal};
+pub(crate) struct FileLimit {
+    runtime: tokio::runtime::Runtime,
+    signal: tokio::signal::unix::Signal,
+}
 
-    if let Ok(runtime) = runtime::Builder::new_current_thread().enable_io().build() {
-        let _entered = runtime.enter();
-        // The handler outlives this value. If it cannot be installed, the signal ends the process as before.
-        let _ = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
+#[cfg(unix)]
+impl FileLimit {
+    /// `None` if the signal cannot be caught. Then it ends the process.
+    pub(crate) fn catch() -> Option<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+        let kind = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+        let signal = runtime.block_on(async { signal(kind) }).ok()?;
+        Some(Self { runtime, signal })
+    }
+
+    /// Whether a write has failed because of it.
+    pub(crate) fn is_reached(&mut self) -> bool {
+        const ONE_TURN: std::time::Duration = std::time::Duration::from_millis(1);
+
+        // The runtime sees signals of the past only when it waits.
+        self.runtime.block_on(async { tokio::time::timeout(ONE_TURN, self.signal.recv()).await.is_ok() })
     }
 }
 

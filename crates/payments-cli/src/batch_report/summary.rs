@@ -104,14 +104,12 @@ impl Tallies {
 impl Summary {
     /// Keeps the first reason, unless a later one decides the exit code. Returns whether this is the first.
     pub(crate) fn stop(&mut self, stop: Stop) -> bool {
-        match &mut self.stop {
-            Some(first) => first.replace_first(stop),
-            None => {
-                self.stop = Some(stop);
-                return true;
-            }
+        if let Some(first) = &mut self.stop {
+            first.replace_first(stop);
+            return false;
         }
-        false
+        self.stop = Some(stop);
+        true
     }
 
     /// Whether a panic, which may have damaged the counts, happened after the first charge began.

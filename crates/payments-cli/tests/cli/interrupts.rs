@@ -86,6 +86,8 @@ fn signal_while_reading_the_request_is_not_processed() {
     assert_eq!(peer.requests_left(), 0);
 }
 
+const FILE_LIMIT: &str = "payments: a file has reached the limit of `ulimit -f`, so a write failed\n";
+
 /// `nohup` starts the command with SIGHUP ignored.
 #[test]
 fn ignored_hang_up_ends_neither_a_charge_nor_a_run() {
@@ -203,6 +205,7 @@ fn results_at_the_file_limit_are_reported_as_on_a_full_disk() {
     ends(&ended, 3, "unfinished", Some("results"));
     let document = ended.json();
     assert!(document["results_incomplete"].as_str().unwrap().contains("File too large"), "{document}");
+    assert!(ended.stderr.ends_with(FILE_LIMIT), "{ended:?}");
     ends(&billing.run(&[]), 0, "processed", None);
     assert_eq!(billing.charged().len(), 50);
 }
@@ -215,6 +218,7 @@ fn journal_at_the_file_limit_is_reported_as_on_a_full_disk_d43() {
     assert!(matches!(ended.code, Some(3 | 5)), "{ended:?}");
     let document = ended.json();
     assert_eq!(document["stopped"]["reason"], "journal", "{document}");
+    assert!(ended.stderr.ends_with(FILE_LIMIT), "{ended:?}");
     let (charged, seen) = (billing.charged().len() as u64, counts(&ended));
     let known = ["processed", "unknown"].map(|name| seen[name].as_u64().unwrap_or_default());
     assert!((1..400).contains(&charged) && charged <= known.iter().sum(), "{charged}: {seen}");
@@ -223,8 +227,9 @@ fn journal_at_the_file_limit_is_reported_as_on_a_full_disk_d43() {
     assert_eq!(billing.charged().len(), 400);
 
     // A journal that is already larger.
-    let error = billing.workspace.charging("single", TOKEN_PAYMENT).with_file_limit(16).end();
-    assert_eq!(error.failed(5, "unknown")["kind"], "journal");
+    let ended = billing.workspace.charging("single", TOKEN_PAYMENT).with_file_limit(16).end();
+    assert_eq!(ended.failed(5, "unknown")["kind"], "journal");
+    assert_eq!(ended.stderr, FILE_LIMIT);
     billing.workspace.charge("single").processed();
 }
 

@@ -384,6 +384,8 @@ fn note_keeps_no_card_number_and_no_api_key() {
 #[cfg(unix)]
 #[test]
 fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
+    type Change<'a> = Box<dyn Fn(Run) -> Run + 'a>;
+
     let workspace = Workspace::open();
     let folder = workspace.journal().parent().expect("a folder").to_owned();
     let other = tempfile::tempdir().expect("a temporary folder");
@@ -398,7 +400,6 @@ fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
     };
     let (with_key, with_another) = (file("key", KEY), file("another", "sk_of_somebody_else"));
     file("payments/config.toml", &format!("[profiles.keyed]\napi_key = '{KEY}'\n"));
-    type Change<'a> = Box<dyn Fn(Run) -> Run + 'a>;
     let changes: [(&str, Change<'_>); 11] = [
         ("without a base URL", Box::new(|run| run)),
         ("invalid base URL", Box::new(|run| run.env("PAYMENTS_BASE_URL", "ftp://x"))),
@@ -429,7 +430,8 @@ fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
             change(run).env("USER", KEY).end()
         };
         let (one, two) = (format!("one-{number}"), format!("two-{number}"));
-        [&one, &two].into_iter().for_each(|key| workspace.lose_response(key));
+        workspace.lose_response(&one);
+        workspace.lose_response(&two);
         let text = format!("not with {KEY}, I think");
         let found = file("found.csv", &format!("Key,TransactionId,Note\n{two},,\"{text}\"\n"));
         for ended in [
