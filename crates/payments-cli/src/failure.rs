@@ -13,6 +13,7 @@ use payments_model::{Amount, TransactionId, ValidationError, Violation};
 
 use crate::exit_code::ExitCode;
 use crate::report::IntentNote;
+use crate::settings::KnownKeys;
 
 /// Why a command did not succeed. None of its texts contains a secret.
 #[derive(Clone, Debug)]
@@ -125,6 +126,12 @@ impl Failure {
     /// Nothing was sent, through no fault of the caller.
     pub(crate) fn not_processed(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
         Self::new(FailedOutcome::NotProcessed, kind, message)
+    }
+
+    /// Masks its message if it contains an API key, which a person may have given in place of another text.
+    pub(crate) fn without(self, keys: &KnownKeys) -> Self {
+        let message = if keys.is_in(&self.message) { keys.mask(&self.message) } else { self.message };
+        Self { message, ..self }
     }
 
     /// Adds the underlying cause.

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Purpose};
 use crate::files::{self, FileIdentity};
-use crate::settings::Source;
+use crate::settings::{Source, seen_in_arguments};
 use crate::stderr;
 use crate::style::for_terminal;
 
@@ -190,10 +190,7 @@ impl JournalPlace {
         if !is_seen || self.source != Source::Flag("--journal") {
             return Vec::new();
         }
-        vec![format!(
-            "every user of this machine can read the arguments of its processes, and --journal contains a password: \
-             set {JOURNAL} instead"
-        )]
+        vec![seen_in_arguments("--journal", JOURNAL)]
     }
 
     /// Whether the path, however it is spelled, is the journal or one of its files.

@@ -1,5 +1,6 @@
 //! A charge with a key, which the journal allows to be sent at most once.
 
+use std::cell::Cell;
 use std::pin::pin;
 use std::time::SystemTime;
 
@@ -48,17 +49,31 @@ pub(crate) fn run<C: Charge>(
         Err(failure) => return Output::choose(options.output).write(&Report::from(failure)),
     };
     let output = Output::choose(options.output);
-    let ended = call::block_on(async {
-        let ended = end(options.client, output, &intent, read).await;
-        let closing = intent.place.start_closing();
-        let is_interrupted = matches!(&ended, Err(failure) if *failure.kind == *INTERRUPTED);
-        if !is_interrupted {
-            let _ = timeout(LONGEST_CLOSING, closing).await;
+    let has_begun = Cell::new(false);
+    let call = || {
+        let ended = call::block_on(async {
+            let ended = end(options.client, output, &intent, read, &has_begun).await;
+            let is_interrupted = matches!(&ended, Err(failure) if *failure.kind == *INTERRUPTED);
+            let closing = async {
+                let closing = intent.place.start_closing();
+                if !is_interrupted {
+                    let _ = timeout(LONGEST_CLOSING, closing).await;
+                }
+            };
+            // If it panics, the result of the call is still reported.
+            let _ = call::catch_panic(closing).await;
+            ended
+        });
+        let ended = ended.and_then(|ended| ended);
+        output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(C::PURPOSE).into()))
+    };
+    call::report_panic(output, call, || {
+        if has_begun.get() {
+            unresolved(call::may_have_been_sent(), &intent.key)
+        } else {
+            journal_not_opened(Failure::not_processed("internal", "internal error"))
         }
-        ended
-    });
-    let ended = ended.and_then(|ended| ended);
-    output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(C::PURPOSE).into()))
+    })
 }
 
 /// Where and under which key a charge is recorded.
@@ -99,6 +114,7 @@ async fn end<C: Charge>(
     output: Output,
     JournalOptions { place, key, ids_are_not_cards, is_after_rejection }: &JournalOptions,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
+    has_begun: &Cell<bool>,
 ) -> Result<Report, Failure> {
     let ClientOptions { dry_run, verbose, .. } = options;
     let prepared = Prepared::new(options, output, read).await?;
@@ -122,9 +138,15 @@ async fn end<C: Charge>(
     let client = JournaledClient::new(client.build(), journal);
     let at = SystemTime::now();
     let attempt = Attempt { client: &client, key, is_after_rejection: *is_after_rejection };
-    let mut sending = pin!(call.send_with(&attempt));
-    let report = |ended: Result<Processed, Error>| {
-        ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at))
+    has_begun.set(true);
+    let mut sending = pin!(call::catch_panic(call.send_with(&attempt)));
+    let abandoned = |kind, what: &str| {
+        let failure = unresolved(call::after_sending(&call, kind, what), key);
+        Err(call::with_sent(failure, &call, &settings, at))
+    };
+    let report = |ended: Option<Result<Processed, Error>>| match ended {
+        Some(ended) => ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at)),
+        None => abandoned("internal", "internal error"),
     };
     let signal = tokio::select! {
         biased;
@@ -137,15 +159,7 @@ async fn end<C: Charge>(
     tokio::select! {
         biased;
         ended = sending => report(ended),
-        signal = interrupt.arrived() => {
-            let what = format!("interrupted by {signal}");
-            let failure = call::after_sending(&call, INTERRUPTED, &what);
-            let message =
-                format!("{}; the key stays unknown in the journal until a person resolves it", failure.message);
-            let note = IntentNote { key: Some(key.clone()), ..IntentNote::default() };
-            let failure = Failure { message, ..failure }.with_note(note);
-            Err(call::with_sent(failure, &call, &settings, at))
-        }
+        signal = interrupt.arrived() => abandoned(INTERRUPTED, &format!("interrupted by {signal}")),
     }
 }
 
@@ -164,6 +178,14 @@ async fn refuse_unless_recorded(
     }
     let message = format!("--key must not contain a card number; nothing was sent; {NOT_CARDS}");
     Err(Failure::invalid("usage", message))
+}
+
+/// The failure of a call that was abandoned after it may have been sent.
+fn unresolved(failure: Failure, key: &IntentKey) -> Failure {
+    let message =
+        format!("{}; the key stays unknown in the journal until a person resolves it", failure.message);
+    let note = IntentNote { key: Some(key.clone()), ..IntentNote::default() };
+    Failure { message, ..failure }.with_note(note)
 }
 
 /// The failure of a call whose journal could not be opened: an earlier call may have paid.

@@ -23,6 +23,7 @@ use crate::failure::{Failure, Purpose};
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::Report;
+use crate::settings::KnownKeys;
 use crate::trace::Trace;
 use crate::{stderr, stdout};
 
@@ -63,7 +64,9 @@ pub(super) fn run(
     });
     match ended.map_err(CommandError::from).and_then(|ended| ended) {
         Ok(()) => ExitCode::Processed,
-        Err(CommandError::Failed(failure)) => output.write(&Report::from(for_the_journal(*failure))),
+        Err(CommandError::Failed(failure)) => {
+            output.write(&Report::from(for_the_journal(*failure).without(&KnownKeys::in_environment())))
+        }
         Err(CommandError::InvalidFile(problems)) => output.write(&Report::InvalidFile(problems)),
         Err(CommandError::Partial(failure)) => output.write_partial(&for_the_journal(*failure)),
         Err(CommandError::Unwritten(READ, error)) if stdout::is_closed(&error) => ExitCode::Other,

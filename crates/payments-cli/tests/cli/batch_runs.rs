@@ -366,7 +366,7 @@ fn only_unknown_responses_stop_the_run_early() {
 
 #[test]
 fn first_signal_waits_for_charges_in_flight() {
-    for signal in ["INT", "TERM"] {
+    for signal in ["INT", "TERM", "HUP"] {
         let billing = Billing::open();
         billing.good(20);
         let gate = billing.workspace.sandbox.gateway().gate(TOKENS);

@@ -495,7 +495,7 @@ mod interrupted {
 
     #[test]
     fn first_signal_waits_for_the_response_and_records_it() {
-        for signal in ["INT", "TERM"] {
+        for signal in ["INT", "TERM", "HUP"] {
             let workspace = Workspace::open();
             let gate = workspace.hold_responses();
             let running = workspace.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();

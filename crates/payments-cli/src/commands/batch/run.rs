@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -20,6 +21,7 @@ use super::results::Results;
 use super::rows::Row;
 use super::throttle::{PatienceExceeded, Start, Throttle, Ticket};
 use crate::batch_report::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
+use crate::call::catch_panic;
 use crate::journaled_call;
 use crate::report::{Processed, Report};
 use crate::settings::Settings;
@@ -68,7 +70,7 @@ const POLL_OTHERS_EVERY: Duration = Duration::from_millis(500);
 const SHOW_EVERY: Duration = Duration::from_millis(200);
 
 impl<W: ChargeService> Run<W> {
-    /// Runs to the end. `interrupted` waits for a signal and returns its name.
+    /// Runs to the end, even after a panic. `interrupted` waits for a signal and returns its name.
     pub(super) async fn complete(self, mut interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
         let mut state = State {
             run: self,
@@ -84,34 +86,18 @@ impl<W: ChargeService> Run<W> {
             last_problem: "",
             quiet_since: Instant::now(),
         };
-        let mut show = interval(SHOW_EVERY);
-        show.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            let next = state.start_ready();
-            if state.is_over() {
-                break;
-            }
-            tokio::select! {
-                biased;
-                signal = interrupted() => if state.interrupted(signal) { break },
-                Some(ended) = state.in_flight.join_next(), if !state.in_flight.is_empty() => {
-                    state.ended(ended);
-                    while let Some(ended) = state.in_flight.try_join_next() {
-                        state.ended(ended);
-                    }
-                    state.flush();
-                }
-                item = state.run.rows.recv(), if next == Next::Row => state.received(item),
-                () = sleep_until(next.instant()), if matches!(next, Next::Instant(_)) => {}
-                _ = show.tick() => state.show(),
-            }
+        if catch_panic(state.send_all(&mut interrupted)).await.is_none() {
+            state.wait_after_panic(&mut interrupted).await;
         }
-        state.count_waiting();
+        state.unless_it_panics(State::count_waiting);
         if !state.run.summary.is_given_up() {
-            tokio::select! {
+            let settled = tokio::select! {
                 biased;
-                _ = interrupted() => {}
-                _ = timeout(LAST_WRITES, state.settle()) => {}
+                _ = interrupted() => Some(()),
+                settled = timeout(LAST_WRITES, catch_panic(state.settle())) => settled.unwrap_or(Some(())),
+            };
+            if settled.is_none() {
+                state.run.summary.stop(Stop::Internal);
             }
         }
         state.end()
@@ -175,6 +161,59 @@ impl Next {
 }
 
 impl<W: ChargeService> State<W> {
+    /// Sends rows until none is left or the run has stopped, and waits for those in flight.
+    async fn send_all(&mut self, interrupted: &mut impl AsyncFnMut() -> &'static str) {
+        let mut show = interval(SHOW_EVERY);
+        show.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let next = self.start_ready();
+            if self.is_over() {
+                break;
+            }
+            tokio::select! {
+                biased;
+                signal = interrupted() => if self.interrupted(signal) { break },
+                Some(ended) = self.in_flight.join_next(), if !self.in_flight.is_empty() => {
+                    self.ended(ended);
+                    while let Some(ended) = self.in_flight.try_join_next() {
+                        self.ended(ended);
+                    }
+                    self.flush();
+                }
+                item = self.run.rows.recv(), if next == Next::Row => self.received(item),
+                () = sleep_until(next.instant()), if matches!(next, Next::Instant(_)) => {}
+                _ = show.tick() => self.show(),
+            }
+        }
+    }
+
+    /// Waits only for the charges in flight, and counts them: whatever has panicked may panic again.
+    async fn wait_after_panic(&mut self, interrupted: &mut impl AsyncFnMut() -> &'static str) {
+        self.unless_it_panics(|state| state.stop(Stop::Internal));
+        loop {
+            let ended = tokio::select! {
+                biased;
+                signal = catch_panic(interrupted()) => {
+                    self.interrupted(signal.unwrap_or("a signal"));
+                    break;
+                }
+                ended = self.in_flight.join_next() => ended,
+            };
+            match ended {
+                Some(Ok(ended)) => self.unless_it_panics(|state| state.count(&ended)),
+                // Its row stays in `in_flight_rows`.
+                Some(Err(_)) => {}
+                None => break,
+            }
+        }
+    }
+
+    fn unless_it_panics(&mut self, step: impl FnOnce(&mut Self)) {
+        if catch_unwind(AssertUnwindSafe(|| step(self))).is_err() {
+            self.run.summary.stop(Stop::Internal);
+        }
+    }
+
     fn is_over(&self) -> bool {
         let is_stopped = self.run.summary.stop.is_some();
         self.in_flight.is_empty() && (is_stopped || !self.has_more())
@@ -256,6 +295,7 @@ impl<W: ChargeService> State<W> {
         }
         let ticket = self.run.throttle.start(now);
         let service = self.run.service.clone();
+        self.run.summary.has_begun = true;
         self.in_flight_rows.insert(row.number, row.clone());
         self.in_flight.spawn(async move {
             let at = SystemTime::now();
@@ -270,14 +310,22 @@ impl<W: ChargeService> State<W> {
             return self.stop(Stop::Internal);
         };
         self.quiet_since = Instant::now();
-        self.in_flight_rows.remove(&ended.row.number);
+        // Only once the row is somewhere else: if this panics, it is still counted as unknown.
+        let number = ended.row.number;
         if ended.charged.as_ref().is_err_and(Error::is_in_progress) {
-            return self.elsewhere.push(ended);
+            self.elsewhere.push(ended);
+            self.in_flight_rows.remove(&number);
+            return;
         }
         self.waiting_for_others_since = None;
+        let has_panicked = |error: &Error| !error.is_recorded() && matches!(error.kind(), "panic" | "lost");
+        if ended.charged.as_ref().is_err_and(has_panicked) {
+            self.stop(Stop::Internal);
+        }
         let may_try_again = self.update_throttle(&ended.charged, ended.ticket);
         if may_try_again {
             self.waiting.push_back(ended);
+            self.in_flight_rows.remove(&number);
         } else {
             self.count(&ended);
         }
@@ -343,7 +391,6 @@ impl<W: ChargeService> State<W> {
                 is_of_this_run = false;
             }
             Ok(journaled) => {
-                tallies.processed.add(amount);
                 if let Some(other) = journaled.same_transaction_as.as_ref()
                     && same_transaction.len() < UnresolvedRow::MOST_LISTED
                 {
@@ -354,6 +401,7 @@ impl<W: ChargeService> State<W> {
                         same_transaction_as: other.to_string(),
                     });
                 }
+                tallies.processed.add(amount);
             }
             Err(error) if error.is_in_progress() => {
                 tallies.in_progress.add(amount);
@@ -368,8 +416,8 @@ impl<W: ChargeService> State<W> {
                     }
                     Some(IntentState::NotProcessed(_)) => tallies.not_processed.add(amount),
                     _ => {
-                        tallies.earlier.unknown.add(amount);
                         unresolved_kind = Some(error.kind().to_owned());
+                        tallies.earlier.unknown.add(amount);
                     }
                 }
             }
@@ -383,11 +431,13 @@ impl<W: ChargeService> State<W> {
                     tallies.rejected.add(amount);
                 }
                 Outcome::Unknown => {
-                    tallies.unknown.add(amount);
                     unresolved_kind = Some(error.kind().to_owned());
+                    tallies.unknown.add(amount);
                 }
             },
         }
+        // From here on the row is counted, even if this panics.
+        self.in_flight_rows.remove(&row.number);
         let not_recorded_because = match charged {
             Ok(journaled) => journaled.not_recorded.as_ref(),
             Err(error) => error.not_recorded(),
@@ -466,26 +516,17 @@ impl<W: ChargeService> State<W> {
         }
     }
 
-    /// Keeps the first reason, except that a refused API key replaces it, because it decides the exit code.
     fn stop(&mut self, stop: Stop) {
-        let Self { run: Run { summary, progress, .. }, in_flight, .. } = self;
-        match &summary.stop {
-            None => {
-                let in_flight = in_flight.len();
-                if in_flight > 0 {
-                    let (why, signal) = match &stop {
-                        Stop::Interrupted(signal) => ((*signal).to_owned(), "A second signal"),
-                        stop => (format!("stopped ({})", stop.reason()), "Ctrl-C"),
-                    };
-                    progress.print_line(&format!(
-                        "{why}: no new charge is started; waiting for {in_flight} in flight. \
-                         {signal} ends at once and leaves them unknown"
-                    ));
-                }
-                summary.stop = Some(stop);
-            }
-            Some(_) if matches!(stop, Stop::Unauthorized) => summary.stop = Some(stop),
-            Some(_) => {}
+        let (why, signal) = match &stop {
+            Stop::Interrupted(signal) => ((*signal).to_owned(), "A second signal"),
+            stop => (format!("stopped ({})", stop.reason()), "Ctrl-C"),
+        };
+        let in_flight = self.in_flight.len();
+        if self.run.summary.stop(stop) && in_flight > 0 {
+            self.run.progress.print_line(&format!(
+                "{why}: no new charge is started; waiting for {in_flight} in flight. \
+                 {signal} ends at once and leaves them unknown"
+            ));
         }
     }
 
@@ -545,13 +586,15 @@ impl<W: ChargeService> State<W> {
             self.run.summary.tallies.unknown.add(row.payment.amount());
             self.list_unresolved(&row, None, None, "in_flight".to_owned());
         }
-        if let Some(results) = self.run.results.take() {
-            let finished = results.finish();
-            self.check_results(finished);
-        }
-        let Run { mut summary, progress, .. } = self.run;
+        self.unless_it_panics(|state| {
+            if let Some(results) = state.run.results.take() {
+                let finished = results.finish();
+                state.check_results(finished);
+            }
+        });
+        self.unless_it_panics(|state| state.run.progress.end());
+        let mut summary = std::mem::take(&mut self.run.summary);
         summary.unresolved.sort_by_key(|row| row.number);
-        progress.end();
         summary
     }
 }
@@ -1102,6 +1145,209 @@ mod tests {
             assert!(begun.elapsed() <= signal_after.unwrap_or(LAST_WRITES), "{:?}", begun.elapsed());
             assert_eq!((summary.exit_code(), summary.not_recorded.count), (ExitCode::Unknown, 1));
         }
+    }
+
+    /// Where a bug is. Each is met once, in the third row if there is one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Bug {
+        Charge,
+        Transport,
+        Report,
+        Reference,
+        Settle,
+        Signal,
+        Progress,
+        /// The first row cannot be started.
+        Rate,
+        JournalAtBegin,
+        JournalAtEnd,
+    }
+
+    const THIRD_LINE: u64 = 4;
+
+    /// Each row takes as many seconds as the number of its line.
+    #[derive(Clone)]
+    struct BuggyService {
+        service: FakeService,
+        bug: Bug,
+    }
+
+    impl ChargeService for BuggyService {
+        async fn charge(&self, row: &Row) -> ChargeResult {
+            tokio::time::sleep(Duration::from_secs(row.line)).await;
+            assert!(self.bug != Bug::Charge || row.line != THIRD_LINE, "a bug");
+            self.service.charge(row).await
+        }
+
+        async fn settle(&self) -> Result<(), StoreError> {
+            assert_ne!(self.bug, Bug::Settle, "a bug");
+            self.service.settle().await
+        }
+
+        async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+            self.service.find(key).await
+        }
+
+        fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report {
+            assert!(self.bug != Bug::Report || row.line != THIRD_LINE, "a bug");
+            self.service.report(row, charged, at)
+        }
+
+        fn reference(&self, row: &Row) -> Option<String> {
+            assert!(self.bug != Bug::Reference || row.line != THIRD_LINE, "a bug");
+            self.service.reference(row)
+        }
+    }
+
+    /// A store that panics at the third begin, or at the third end.
+    struct BuggyStore {
+        store: MemoryStore,
+        begins_left: AtomicU32,
+        ends_left: AtomicU32,
+    }
+
+    impl BuggyStore {
+        fn with(bug: Bug) -> Self {
+            let left = |is_here: bool| AtomicU32::new(if is_here { 2 } else { u32::MAX });
+            Self {
+                store: MemoryStore::new(),
+                begins_left: left(bug == Bug::JournalAtBegin),
+                ends_left: left(bug == Bug::JournalAtEnd),
+            }
+        }
+    }
+
+    impl IntentStore for BuggyStore {
+        fn owner(&self) -> &OwnerId {
+            self.store.owner()
+        }
+
+        async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+            let is_begin = format!("{change:?}").contains("Begin");
+            let left = if is_begin { &self.begins_left } else { &self.ends_left };
+            // Only once: the count wraps.
+            assert_ne!(left.fetch_sub(1, Ordering::Relaxed), 0, "a bug");
+            self.store.apply(change).await
+        }
+
+        async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+            self.store.find(key).await
+        }
+
+        async fn list(
+            &self,
+            states: &[StateName],
+            after: Option<Cursor>,
+            limit: usize,
+        ) -> Result<Page, StoreError> {
+            self.store.list(states, after, limit).await
+        }
+
+        async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
+            self.store.is_live(owner).await
+        }
+
+        async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
+            self.store.purge(age).await
+        }
+    }
+
+    /// The summary of a run of six rows, all in flight at once, that meets a bug. At `signal_at` it is also abandoned.
+    async fn with_a_bug(bug: Bug, mut signal_at: Option<Duration>) -> (TestRun, Summary) {
+        let third = Instant::now() + Duration::from_secs(THIRD_LINE);
+        let is_here = move |now: Instant| {
+            assert!(
+                bug != Bug::Transport || now.duration_since(third) >= Duration::from_millis(1) || now < third,
+                "a bug"
+            );
+            false
+        };
+        let setup = TestRun::new(is_here, BuggyStore::with(bug)).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let Run { rows, max_rejected, summary, .. } = setup.run(6);
+        let rate = (bug == Bug::Rate).then_some(Duration::MAX);
+        let now = Instant::now();
+        let run = Run {
+            service: BuggyService { service: setup.service.clone(), bug },
+            rows,
+            throttle: Throttle::new(8, rate, Duration::from_mins(5)),
+            max_rejected,
+            results: Some(Results::for_tests(&folder.path().join("results.jsonl"))),
+            progress: if bug == Bug::Progress { Progress::broken(now) } else { Progress::hidden(now) },
+            summary,
+        };
+        let signal = async || {
+            if bug == Bug::Signal {
+                sleep_until(third).await;
+                unreachable!("a bug");
+            }
+            match signal_at {
+                Some(after) => sleep_until(now + after).await,
+                None => std::future::pending().await,
+            }
+            signal_at = None;
+            "SIGINT"
+        };
+        (setup, run.complete(signal).await)
+    }
+
+    /// Checks that each row is counted once, and that no more was charged than is reported.
+    #[track_caller]
+    fn assert_complete(setup: &TestRun, summary: &Summary, code: ExitCode) {
+        let Tallies { processed, unknown, total, .. } = summary.tallies;
+        assert_eq!(total.count, 6);
+        assert!(summary.stop.as_ref().is_some_and(Stop::is_internal), "{summary:?}");
+        assert_eq!(summary.exit_code(), code, "{summary:?}");
+        assert_eq!(processed.plus(unknown).plus(summary.tallies.not_started()).count, 6, "{summary:?}");
+        assert_eq!(summary.unresolved.len() as u64, unknown.count, "{summary:?}");
+        let ledger = setup.gateway.ledger();
+        let charged = ledger.charged().count() as u64;
+        assert!(
+            (processed.count..=processed.plus(unknown).count).contains(&charged),
+            "{charged}: {summary:?}"
+        );
+        let text = summary.lines(Style::Plain);
+        assert!(text.contains("stopped: ") && text.contains("internal error"), "{text}");
+        assert!(text.contains(&format!("(exit code {})", code.number())), "{text}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn any_panic_after_the_first_charge_ends_with_a_report_and_5_d54() {
+        for (bug, unknown) in [
+            (Bug::Charge, &[THIRD_LINE][..]),
+            (Bug::Transport, &[THIRD_LINE]),
+            (Bug::JournalAtBegin, &[THIRD_LINE]),
+            (Bug::JournalAtEnd, &[THIRD_LINE]),
+            (Bug::Report, &[]),
+            (Bug::Reference, &[]),
+            (Bug::Settle, &[]),
+            (Bug::Progress, &[]),
+            // Which signal would come cannot be known any more, so the run ends at once.
+            (Bug::Signal, &[4, 5, 6, 7]),
+        ] {
+            let (setup, summary) = with_a_bug(bug, None).await;
+            assert_complete(&setup, &summary, ExitCode::Unknown);
+            let lines: Vec<_> = summary.unresolved.iter().map(|row| row.line).collect();
+            assert_eq!((lines.as_slice(), summary.tallies.not_started().count), (unknown, 0), "{bug:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn panic_before_the_first_charge_is_unfinished_d54() {
+        let (setup, summary) = with_a_bug(Bug::Rate, None).await;
+        assert_complete(&setup, &summary, ExitCode::NotProcessed);
+        assert_eq!(summary.tallies.not_started().count, 6);
+        setup.gateway.ledger().assert_nothing_charged();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn signal_after_a_panic_lists_what_is_in_flight_d54() {
+        let signal_at = Duration::from_millis(THIRD_LINE * 1000 + 500);
+        let (setup, summary) = with_a_bug(Bug::Report, Some(signal_at)).await;
+        assert_complete(&setup, &summary, ExitCode::Unknown);
+        assert!(summary.is_given_up());
+        let rows: Vec<_> = summary.unresolved.iter().map(|row| (row.line, &*row.kind)).collect();
+        assert_eq!(rows, [(5, "in_flight"), (6, "in_flight"), (7, "in_flight")]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -59,27 +59,27 @@ pub(super) async fn run(
     let file = RowFile::open(path, Role::Resolutions)?;
     let mut problems = Problems::of(file.name.clone(), Role::Resolutions);
     let mut rows = read(file, &mut problems)?;
-    let (client, settings, mut interrupt) = if rows.iter().any(|row| row.id.is_some()) {
+    let (client, settings, keys, mut interrupt) = if rows.iter().any(|row| row.id.is_some()) {
         let prepared = Prepared::new(options, output, || Ok(())).await?;
-        (Some(prepared.client.build()), Some(prepared.settings), prepared.interrupt)
+        let keys = prepared.settings.keys().clone();
+        (Some(prepared.client.build()), Some(prepared.settings), keys, prepared.interrupt)
     } else {
-        // The settings are not needed, but if an API key is set, any cell may contain it.
-        let settings = Settings::resolve(&options).ok();
-        (None, settings, Interrupt::install().map_err(|error| call::cannot_start(&error))?)
+        // The other settings are not needed, and any of them may be missing.
+        let (_, keys) = Settings::resolve_with_keys(&options);
+        (None, None, keys, Interrupt::install().map_err(|error| call::cannot_start(&error))?)
     };
-    let settings = settings.as_ref();
-    let is_secret = |text: &str| settings.is_some_and(|settings| settings.is_key_in(text));
+    let is_secret = |text: &str| keys.is_in(text);
     let is_like_a_card = |key: &str| !ids_are_not_cards && row_file::is_like_a_card(key);
     problems.hide_keys(|key| is_secret(key) || is_like_a_card(key));
     for note in rows.iter_mut().filter_map(|row| row.note.as_mut()) {
-        *note = resolve::without_key(settings, note);
+        *note = keys.mask(note);
     }
-    let by = &resolve::without_key(settings, by);
+    let by = &keys.mask(by);
     let journal = place.open_existing().await?;
     let checking = async {
         let mut rows = check(&journal, rows, is_secret, is_like_a_card, &mut problems).await?;
         check_transactions(&journal, &rows, &mut problems).await?;
-        if let (Some(client), Some(settings)) = (&client, settings) {
+        if let (Some(client), Some(settings)) = (&client, &settings) {
             look_up(client, settings, &mut rows, &mut problems).await?;
         }
         Ok::<_, CommandError>(rows)
