@@ -67,6 +67,11 @@ fn payments_and_voids() {
         sale(10_50).not_answered(&endpoint, TransportError::answered(kind, response(status, body)))
     };
     let read = |status, body| sale(10_50).read(&endpoint, response(status, body)).unwrap_err();
+    let encoded = |status, body| {
+        let mut response = response(status, body);
+        response.headers_mut().insert("content-encoding", "gzip".parse().unwrap());
+        sale(10_50).read(&endpoint, response).unwrap_err()
+    };
     let void = Void::new("txn_1".parse().unwrap());
     let with_reference = TokenTransaction::builder("tok_1", AMOUNT, ConvenienceFee::Inactive);
     let with_reference = with_reference.reference_no("invoice 17").build().unwrap();
@@ -99,6 +104,8 @@ fn payments_and_voids() {
         payment("the body was truncated", partial(Kind::BodyTruncated, 200, r#"{"status":"suc"#)),
         payment("the body was too large", partial(Kind::BodyTooLarge, 200, "")),
         payment("a refusal was truncated", partial(Kind::BodyTruncated, 400, r#"{"status":"fai"#)),
+        payment("a refusal was truncated without an error", read(400, r#"{"status":"fai"#)),
+        payment("a response was encoded", encoded(400, r#"{"status":"failed"}"#)),
         payment("HTTP 200 without anything else", read(200, "{}")),
         payment("HTTP 200, pending", read(200, r#"{"status":"pending","status_code":101,"data":{"TransactionId":"t9"}}"#)),
         payment("HTTP 200 without a transaction", read(200, r#"{"status_code":100,"message":"Done"}"#)),
