@@ -187,9 +187,9 @@ fn apostrophes_are_stripped_from_exports_only() {
     let workspace = Workspace::open();
     workspace.lose_responses(["+1", "'+1"]);
     assert_eq!(workspace.resolving("Key,TransactionId,Note\n'+1,,'- not there\n").end().code, Some(0));
-    assert_eq!([&workspace.show("=1")["state"], &workspace.show("'=1")["note"]], ["unknown", "'- not there"]);
+    assert_eq!([&workspace.show("+1")["state"], &workspace.show("'+1")["note"]], ["unknown", "'- not there"]);
     assert_eq!(workspace.resolving("key,transaction_id,note\n'+1,,'- not there\n").end().code, Some(0));
-    assert_eq!(workspace.show("=1")["note"], "- not there");
+    assert_eq!(workspace.show("+1")["note"], "- not there");
 }
 
 /// The id in the void's own request is not evidence.

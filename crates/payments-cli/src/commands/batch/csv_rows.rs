@@ -196,8 +196,8 @@ mod tests {
     #[test]
     fn rows_do_not_depend_on_the_size_of_the_buffer() {
         let text = "\u{feff}\r\n\r\nKey,TokenId,Amount,ConvenienceFeeActive,Description\r\n\r\n\r\n\
-                    a,t,1,false,\"x\r\n\"\"y\"\"\n\"\r\n\n\nb,t,2.5,true,\nc,t,3,false,z";
-        let expected = [(6, "a", Some("x\r\n\"y\"\n")), (11, "b", None), (12, "c", Some("z"))];
+                    a,t,1,false,\"x\r\n\"\"y\"\"\n.\"\r\n\n\nb,t,2.5,true,\nc,t,3,false,z";
+        let expected = [(6, "a", Some("x\r\n\"y\"\n.")), (11, "b", None), (12, "c", Some("z"))];
         for size in 3..=text.len() {
             let source = io::BufReader::with_capacity(size, text.as_bytes());
             let (rows, problems) = CsvRows::begin(source).expect("it can be read");

@@ -199,10 +199,7 @@ fn key_of(
     key: Option<Result<Cow<'_, str>, &'static str>>,
     reference: Option<&str>,
 ) -> Result<IntentKey, (&'static str, String)> {
-    let new = |text: &str| {
-        check_ends(text)?;
-        IntentKey::new(text).map_err(|error| error.rule())
-    };
+    let new = |text: &str| IntentKey::new(text).map_err(|error| error.rule());
     match (key, reference) {
         (Some(Ok(key)), _) => new(&key).map_err(|rule| (KEY, rule.to_owned())),
         (Some(Err(rule)), _) => Err((KEY, rule.to_owned())),
