@@ -648,8 +648,7 @@ fn ids_that_look_like_card_numbers_are_sent_and_stored_as_they_are_d52() {
         fs::write(billing.path("rows.csv"), rows).unwrap();
         let results = billing.path(&format!("results.{extension}"));
         let peer = Peer::responding("400 Bad Request", rejected);
-        let ended =
-            billing.command_at(&peer.base_url, &["--ids-are-not-cards", "--results", &results]).end();
+        let ended = billing.command_at(&peer.base_url, &["--ids-are-not-cards", "--results", &results]).end();
         assert_eq!(ended.code, Some(4), "{ended:?}");
         let request = peer.request();
         for member in ["TokenId", "ReferenceNo"] {
@@ -678,7 +677,8 @@ fn rows_in_flight_of_a_file_with_cr_line_ends_are_all_unknown() {
     assert_eq!(ended.code, Some(5), "{ended:?}");
     assert_eq!(counts(&ended), json!({"unknown": 4, "not_started": 2, "total": 6}));
     let unresolved = ended.json()["unresolved"].clone();
-    let lines: Vec<_> = unresolved.as_array().unwrap().iter().map(|row| (&row["line"], &row["key"])).collect();
+    let lines: Vec<_> =
+        unresolved.as_array().unwrap().iter().map(|row| (&row["line"], &row["key"])).collect();
     let expected = [(2, "k1"), (3, "k2"), (4, "k3"), (5, "k4")].map(|(line, key)| (json!(line), json!(key)));
     assert_eq!(lines, expected.iter().map(|(line, key)| (line, key)).collect::<Vec<_>>());
 }

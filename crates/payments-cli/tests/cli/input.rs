@@ -129,7 +129,9 @@ fn ids_that_could_leave_their_path_are_refused_d41() {
     let all = [&get[..], &[&["void"]]].concat();
     let invalid = ["", " ", " a", "a ", "a\nb", "#REF!", "=A1", &"x".repeat(257)];
     let in_no_path = [".", "..", "a/../b", "a\\..", "./a"];
-    for (id, commands) in invalid.map(|id| (id, &all[..])).into_iter().chain(in_no_path.map(|id| (id, &get[..]))) {
+    for (id, commands) in
+        invalid.map(|id| (id, &all[..])).into_iter().chain(in_no_path.map(|id| (id, &get[..])))
+    {
         for command in commands {
             let ended = payments_at(&peer.base_url, command.iter().copied().chain(["--", id])).end();
             let error = ended.failed(2, "invalid");

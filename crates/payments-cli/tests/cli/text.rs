@@ -140,7 +140,7 @@ fn unknown_outcome_suggests_a_lookup_only_with_an_id() {
     // Any other id is quoted for the shell.
     let strange = r#"{"status":"pending","data":{"TransactionId":"$(reboot) 'now'"}}"#;
     let ended = text(responding("200 OK", strange), &create);
-    let command = r"look it up  payments transaction get '$(reboot) '\''now'\'''";
+    let command = r"payments transaction get '$(reboot) '\''now'\'''";
     assert!(ended.stderr.contains(command), "{}", ended.stderr);
 
     // A void's own request names the transaction.
