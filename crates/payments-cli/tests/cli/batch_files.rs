@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
+use std::fmt::Write as _;
 use std::process::Command;
 
 use serde_json::Value;
@@ -375,12 +376,12 @@ fn problems_of_each(rows: &[(&str, &str, &str, &str)]) -> [Vec<String>; 2] {
         let quoted = |text: &&str| format!("\"{}\"", text.replace('"', "\"\""));
         let [key_cell, token_cell, description_cell, reference_cell] =
             [key, token, description, reference].map(quoted);
-        csv += &format!("{key_cell},{token_cell},1.00,false,{description_cell},{reference_cell}\n");
+        writeln!(csv, "{key_cell},{token_cell},1.00,false,{description_cell},{reference_cell}").unwrap();
         let document = serde_json::json!({
             "Key": key, "TokenId": token, "Amount": 1, "ConvenienceFeeActive": false, "Description": description,
             "ReferenceNo": reference,
         });
-        json += &format!("{document}\n");
+        writeln!(json, "{document}").unwrap();
     }
     [problems("rows.csv", csv), problems("rows.jsonl", json)]
 }
@@ -459,10 +460,9 @@ fn amount_with_more_than_two_written_decimals_is_refused_d53() {
         .collect();
     let (mut csv, mut json) = (HEADER.to_owned(), "\n".to_owned());
     for amount in amounts {
-        csv += &format!("k{amount},t,,{amount},false,,\n");
-        json += &format!(
-            "{{\"Key\":\"k{amount}\",\"TokenId\":\"t\",\"Amount\":{amount},\"ConvenienceFeeActive\":false}}\n"
-        );
+        writeln!(csv, "k{amount},t,,{amount},false,,").unwrap();
+        let rest = r#""TokenId":"t","ConvenienceFeeActive":false"#;
+        writeln!(json, r#"{{"Key":"k{amount}","Amount":{amount},{rest}}}"#).unwrap();
     }
     assert_eq!(problems("rows.csv", csv), expected);
     assert_eq!(problems("rows.jsonl", json), expected);

@@ -665,8 +665,11 @@ fn ids_that_look_like_card_numbers_are_sent_and_stored_as_they_are_d52() {
 #[test]
 fn rows_in_flight_of_a_file_with_cr_line_ends_are_all_unknown() {
     let billing = Billing::open();
-    let rows: String = (1..=6).map(|number| format!("k{number},tok_approved,1.00,false\r")).collect();
-    fs::write(billing.path("rows.csv"), format!("Key,TokenId,Amount,ConvenienceFeeActive\r{rows}")).unwrap();
+    let mut rows = "Key,TokenId,Amount,ConvenienceFeeActive\r".to_owned();
+    for number in 1..=6 {
+        write!(rows, "k{number},tok_approved,1.00,false\r").unwrap();
+    }
+    fs::write(billing.path("rows.csv"), rows).unwrap();
     let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
     let mut running = billing.command(&["--concurrency", "4"]).stdout(Stdio::piped()).spawn();
     block_on(gate.arrivals(4));
