@@ -198,6 +198,10 @@ fn check_length_and_controls(text: &str) -> Result<(), Rule> {
 }
 
 /// Refuses white space around a text. It is invisible, and the service compares ids exactly.
+///
+/// # Errors
+///
+/// The broken rule.
 pub fn check_ends(text: &str) -> Result<(), Rule> {
     let is_blank = |letter: char| {
         letter.is_whitespace() || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
@@ -210,6 +214,10 @@ pub fn check_ends(text: &str) -> Result<(), Rule> {
 }
 
 /// Refuses what a spreadsheet leaves where a value was expected: a formula, or an error such as `#REF!`.
+///
+/// # Errors
+///
+/// The broken rule.
 pub fn check_no_spreadsheet_value(text: &str) -> Result<(), Rule> {
     if text.starts_with(['=', '＝']) {
         return Err("must not be a formula of a spreadsheet");
@@ -218,7 +226,7 @@ pub fn check_no_spreadsheet_value(text: &str) -> Result<(), Rule> {
 }
 
 /// Whether the text is an error value, in any language: `#REF!`, `#DIV/0!`, `#NAME?`, `#¡VALOR!`, or one of those without a
-/// mark at the end. A column that is too narrow is shown, and copied, as `####`. LibreOffice also writes `Err:502`.
+/// mark at the end. A column that is too narrow is shown, and copied, as `####`. Some programs write `Err:502`.
 fn is_spreadsheet_error(text: &str) -> bool {
     if let Some(code) = text.strip_prefix("Err:") {
         return code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit());

@@ -128,7 +128,8 @@ impl<R: BufRead> CsvRows<R> {
                 Column::Flag if cell.eq_ignore_ascii_case("true") => write("ConvenienceFeeActive", "true"),
                 Column::Flag if cell.eq_ignore_ascii_case("false") => write("ConvenienceFeeActive", "false"),
                 Column::Flag => {
-                    rules.extend(check_ends(cell).err().map(|rule| ("ConvenienceFeeActive", rule.to_owned())));
+                    rules
+                        .extend(check_ends(cell).err().map(|rule| ("ConvenienceFeeActive", rule.to_owned())));
                     write("ConvenienceFeeActive", &text(cell));
                 }
             }
@@ -196,8 +197,8 @@ mod tests {
     #[test]
     fn rows_do_not_depend_on_the_size_of_the_buffer() {
         let text = "\u{feff}\r\n\r\nKey,TokenId,Amount,ConvenienceFeeActive,Description\r\n\r\n\r\n\
-                    a,t,1,false,\"x\r\n\"\"y\"\"\n\"\r\n\n\nb,t,2.5,true,\nc,t,3,false,z";
-        let expected = [(6, "a", Some("x\r\n\"y\"\n")), (11, "b", None), (12, "c", Some("z"))];
+                    a,t,1,false,\"x\r\n\"\"y\"\"\n.\"\r\n\n\nb,t,2.5,true,\nc,t,3,false,z";
+        let expected = [(6, "a", Some("x\r\n\"y\"\n.")), (11, "b", None), (12, "c", Some("z"))];
         for size in 3..=text.len() {
             let source = io::BufReader::with_capacity(size, text.as_bytes());
             let (rows, problems) = CsvRows::begin(source).expect("it can be read");

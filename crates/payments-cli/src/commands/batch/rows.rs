@@ -175,7 +175,8 @@ impl<'a> Draft<'a> {
             }
         };
         let token = payment.as_ref().map(|payment| payment.token_id().as_str());
-        let others = [("TokenId", token), (REFERENCE, reference.as_deref().filter(|_| key_field != REFERENCE))];
+        let others =
+            [("TokenId", token), (REFERENCE, reference.as_deref().filter(|_| key_field != REFERENCE))];
         let like_cards = LikeCards {
             key: key.as_ref().filter(|key| is_like_a_card(key.as_str())).map(|_| key_field),
             others: others
@@ -199,10 +200,7 @@ fn key_of(
     key: Option<Result<Cow<'_, str>, &'static str>>,
     reference: Option<&str>,
 ) -> Result<IntentKey, (&'static str, String)> {
-    let new = |text: &str| {
-        check_ends(text)?;
-        IntentKey::new(text).map_err(|error| error.rule())
-    };
+    let new = |text: &str| IntentKey::new(text).map_err(|error| error.rule());
     match (key, reference) {
         (Some(Ok(key)), _) => new(&key).map_err(|rule| (KEY, rule.to_owned())),
         (Some(Err(rule)), _) => Err((KEY, rule.to_owned())),

@@ -753,7 +753,8 @@ mod tests {
                 let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive);
                 let key = IntentKey::new(format!("k{line}")).expect("a key");
                 let payment = payment.reference_no(key.to_string()).build().expect("a payment");
-                to.try_send(FeedItem::Rows(vec![Row { number: line - 1, line, key, payment }])).expect("there is room");
+                to.try_send(FeedItem::Rows(vec![Row { number: line - 1, line, key, payment }]))
+                    .expect("there is room");
             }
             Run {
                 service: self.service.clone(),
@@ -1109,14 +1110,14 @@ mod tests {
         to.try_send(FeedItem::Rows(on_one_line)).expect("there is room");
         drop(to);
         run.rows = receiver;
-        let mut signals = ["SIGTERM", "SIGTERM"].into_iter();
-        let begun = Instant::now();
-        let signal = async || match signals.next() {
-            Some(signal) => {
-                sleep_until(begun + Duration::from_secs(1)).await;
-                signal
+        let (mut signals_left, begun) = (2, Instant::now());
+        let signal = async || {
+            if signals_left == 0 {
+                never().await;
             }
-            None => never().await,
+            sleep_until(begun + Duration::from_secs(1)).await;
+            signals_left -= 1;
+            "SIGTERM"
         };
         let summary = run.complete(signal).await;
         assert_eq!((summary.tallies.unknown.count, summary.tallies.not_started().count), (4, 46));
