@@ -82,8 +82,8 @@ use writer::{Commit, Writer};
 /// # Damaged indexes
 ///
 /// SQLite does not find a row whose entry in an index is lost, so its key would be new. Opening compares the table with each
-/// index and refuses a journal in which they differ as [damaged](StoreError::is_damaged). That reads the whole file once, which
-/// takes about @COST@ for a million rows. [`SqliteReader`] does not do it.
+/// index and refuses a journal in which they differ as [damaged](StoreError::is_damaged). That reads the whole file once. A
+/// million rows (690 MB) take 1.1 to 1.5 s in a release build if the file is in the system's cache. [`SqliteReader`] does not do it.
 ///
 /// # Closing
 ///
