@@ -9,6 +9,7 @@ use payments_fake::block_on;
 use serde_json::{Value, json};
 
 use crate::batch_runs::{Billing, counts, ends};
+use crate::http::Http;
 use crate::journaled_charges::Workspace;
 use crate::support::{CARD_PAYMENT, Peer, TOKEN_PAYMENT, Then, payments, payments_at};
 
@@ -88,7 +89,8 @@ fn signal_while_reading_the_request_is_not_processed() {
 
 const FILE_LIMIT: &str = "payments: a file has reached the limit of `ulimit -f`, so a write failed\n";
 
-/// `nohup` starts the command with SIGHUP ignored.
+/// `nohup` starts the command with SIGHUP ignored. Other systems do not show that.
+#[cfg(target_os = "linux")]
 #[test]
 fn ignored_hang_up_ends_neither_a_charge_nor_a_run() {
     let workspace = Workspace::open();
@@ -145,6 +147,7 @@ fn second_hang_up_does_not_abandon_a_run_and_another_signal_does() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn closed_terminal_leaves_results_and_journal_complete() {
     let billing = Billing::open();
@@ -166,6 +169,7 @@ fn closed_terminal_leaves_results_and_journal_complete() {
     assert_eq!(billing.charged().len(), 20);
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn closed_terminal_leaves_a_journaled_charge_recorded() {
     let workspace = Workspace::open();
@@ -231,6 +235,26 @@ fn journal_at_the_file_limit_is_reported_as_on_a_full_disk_d43() {
     assert_eq!(ended.failed(5, "unknown")["kind"], "journal");
     assert_eq!(ended.stderr, FILE_LIMIT);
     billing.workspace.charge("single").processed();
+}
+
+#[test]
+fn sandbox_at_the_file_limit_stops_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("sandbox.db");
+    let run = payments(["sandbox", "--log", "off", "--data", data.to_str().unwrap()]).with_file_limit(300);
+    let mut running = run.stdout(Stdio::piped()).spawn();
+    let ready: Value = serde_json::from_str(&running.first_line()).unwrap();
+    let key = ready["api_key"].as_str().unwrap();
+    let headers = format!("authorization: {key}\r\n");
+    let mut service = Http::connect(ready["base_url"].as_str().unwrap(), &headers).unwrap();
+    let paid = (0..5000).take_while(|_| service.post("/token-transaction", TOKEN_PAYMENT).is_ok()).count();
+    assert!((1..5000).contains(&paid), "{paid}");
+    let ended = running.end();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(
+        ended.stderr.contains("can no longer be written") && ended.stderr.ends_with(FILE_LIMIT),
+        "{ended:?}"
+    );
 }
 
 #[test]

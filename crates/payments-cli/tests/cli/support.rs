@@ -151,7 +151,7 @@ impl Run {
     }
 
     /// Starts a new session on a new terminal, with all three streams on it. Dropping the other value hangs up.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     pub(crate) fn spawn_in_terminal(self) -> (Running, std::fs::File) {
         let (terminal, name) = new_terminal(100);
         let open = || std::fs::OpenOptions::new().read(true).write(true).open(&name).expect("it opens");
