@@ -79,6 +79,15 @@
 //!
 //! No server can make a call last longer: not by silence, single bytes or endless `1xx` responses, and not by reading nothing.
 //!
+//! # Forked processes
+//!
+//! A client may be built before `fork` and used in parent and child. A child opens its own connections, and neither reads, writes
+//! nor shuts down those of its parent. With ureq's own agent, both would use one pooled connection, and each could take the other's
+//! response for its own.
+//!
+//! The copies of the parent's idle connections stay open in the child until it ends. A call during which the process forks
+//! continues in the parent; in the child it ends as [`Unknown`](payments_core::Outcome::Unknown). A process is recognized by its id.
+//!
 //! # What is added to ureq
 //!
 //! - Lookup, TCP and TLS share one deadline. ureq has one for each.
@@ -122,6 +131,7 @@
 //!
 //! No type of ureq or rustls is part of this crate's public API.
 
+mod agents;
 mod attempt;
 mod build_error;
 mod builder;

@@ -9,19 +9,18 @@ use payments_core::blocking::Transport;
 use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 use rustls::ClientConfig;
 use ureq::Agent;
-use ureq::config::AutoHeaderValue;
 
+use crate::agents::Agents;
 use crate::attempt::{Attempt, Progress};
 use crate::builder::{Pool, UreqTransportBuilder};
-use crate::connection::{NoLookup, Opener};
 
 /// A blocking transport over ureq: HTTP/1.1 over TCP and TLS, with rustls.
 ///
 /// A call runs on its caller's thread and blocks it. Clones are cheap and share their connections. Any number of threads can
-/// use one transport at once.
+/// use one transport at once, and so can a forked process: [it has connections of its own](crate#forked-processes).
 #[derive(Clone)]
 pub struct UreqTransport {
-    agent: Agent,
+    agents: Arc<Agents>,
 }
 
 impl UreqTransport {
@@ -31,21 +30,7 @@ impl UreqTransport {
     }
 
     pub(crate) fn from_parts(tls: Arc<ClientConfig>, pool: Pool) -> Self {
-        let config = Agent::config_builder()
-            // Following a 307 or 308 posts the card number to another host.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            .proxy(None)
-            // The request already has every header that it needs.
-            .user_agent(AutoHeaderValue::None)
-            .accept(AutoHeaderValue::None)
-            .accept_encoding(AutoHeaderValue::None)
-            .max_idle_age(pool.idle_timeout)
-            .max_idle_connections(pool.max_idle)
-            .max_idle_connections_per_host(pool.max_idle)
-            .build();
-        Self { agent: Agent::with_parts(config, Opener { tls }, NoLookup) }
+        Self { agents: Arc::new(Agents::new(tls, pool)) }
     }
 }
 
@@ -59,7 +44,7 @@ impl Transport for UreqTransport {
     fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         Attempt::run(request.deadlines(), |attempt| {
             // ureq has assertions that may panic. A panic must not hide whether the request was sent.
-            catch_unwind(AssertUnwindSafe(|| call(attempt, &self.agent, request)))
+            catch_unwind(AssertUnwindSafe(|| call(attempt, &self.agents.get(), request)))
                 .unwrap_or_else(|_| Err(attempt.no_status(TransportErrorKind::Other, "the call panicked")))
         })
     }
