@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
-use payments_conformance::{Setup, Stack};
+use payments_conformance::{Abilities, Ability, Setup, Stack};
 use payments_core::{Deadlines, Delivery, OperationName, Transport, TransportErrorKind, TransportRequest};
 use payments_reqwest::ReqwestTransport;
 use payments_reqwest::unversioned::from_client_builder;
@@ -55,6 +55,7 @@ impl Stack for OwnBuilder {
                 .timeout(Duration::from_millis(1))
                 .read_timeout(Duration::from_millis(1))
                 .https_only(true)
+                .http1_max_headers(1)
                 .http2_prior_knowledge()
                 .http09_responses()
         })
@@ -67,6 +68,10 @@ impl Stack for OwnBuilder {
         F::Output: Send,
     {
         self.runtime.block_on(future)
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities::default().with(Ability::ManyHeaders).with(Ability::FoldedHeaders)
     }
 }
 

@@ -110,7 +110,9 @@ impl Server {
             for (number, stream) in listener.incoming().enumerate() {
                 seen.lock().unwrap().push(Seen::default());
                 let seen = Arc::clone(&seen);
-                thread::spawn(move || serve(&stream.unwrap(), |change| change(&mut seen.lock().unwrap()[number])));
+                thread::spawn(move || {
+                    serve(&stream.unwrap(), |change| change(&mut seen.lock().unwrap()[number]))
+                });
             }
         });
         Self { address, connections }
