@@ -426,6 +426,7 @@ fn opening_a_journal() {
     fs::set_permissions(path("shared"), fs::Permissions::from_mode(0o777)).unwrap();
     let messages = [
         ("its directory and the one above do not exist", path("a/b/billing.db")),
+        ("its path is the address of a database", "postgres://ada@db/books".into()),
         ("it is a directory", path("shared")),
         ("it is a symbolic link", path("link.db")),
         ("it is another file", path("notes.txt")),

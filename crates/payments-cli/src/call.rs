@@ -145,7 +145,7 @@ async fn end<C: Call>(
 
 /// Adds what a call with an unknown outcome can be found by.
 pub(crate) fn with_sent<C: Call>(failure: Failure, call: &C, settings: &Settings, at: SystemTime) -> Failure {
-    let reference = call.reference().map(|text| settings.without_key(text));
+    let reference = call.reference().map(|text| settings.reference_without_key(text));
     let sent = Sent { amount: call.amount(), reference, at };
     let failure = failure.with_sent(sent, call.search_by());
     match call.transaction() {

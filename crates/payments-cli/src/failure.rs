@@ -1,11 +1,12 @@
 //! The failure of a command, for both output formats and the exit code.
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
 use payments_core::{
-    Delivery, Error, LookupError, OperationName, Outcome, RetryAfter, Success, TransportError,
+    Delivery, Error, LookupError, OperationName, Outcome, Success, TransportError,
     TransportErrorKind,
 };
 use payments_model::{Amount, TransactionId, ValidationError, Violation};
@@ -57,6 +58,8 @@ pub(crate) struct FailedResponse {
     pub(crate) reason: Option<String>,
     pub(crate) request_id: Option<String>,
     pub(crate) retry_after_seconds: Option<u64>,
+    /// The beginning of a refusal's body, masked. It may contain the reason in a form that is not known here.
+    pub(crate) body: Option<String>,
 }
 
 impl FailedResponse {
@@ -67,7 +70,8 @@ impl FailedResponse {
             transaction_id: error.transaction_id().map(ToString::to_string),
             reason: error.reason().map(str::to_owned),
             request_id: error.request_id().map(str::to_owned),
-            retry_after_seconds: error.retry_after().and_then(seconds),
+            retry_after_seconds: error.retry_after_delay().as_ref().map(Duration::as_secs),
+            body: refusal_body(error),
         })
     }
 
@@ -137,7 +141,8 @@ impl Failure {
             transaction_id: None,
             reason: response.message().map(str::to_owned),
             request_id: response.request_id().map(str::to_owned),
-            retry_after_seconds: response.retry_after().and_then(seconds),
+            retry_after_seconds: response.retry_after_delay().as_ref().map(Duration::as_secs),
+            body: None,
         }));
         self
     }
@@ -291,12 +296,12 @@ fn chain(error: Option<&dyn StdError>) -> Option<String> {
     Some(text)
 }
 
-fn seconds(retry_after: RetryAfter) -> Option<u64> {
-    match retry_after {
-        RetryAfter::Delay(delay) => Some(delay.as_secs()),
-        RetryAfter::Date(date) => Some(date.duration_since(SystemTime::now()).unwrap_or_default().as_secs()),
-        _ => None,
-    }
+/// The body of a refusal, unless it is blank or cannot be read.
+fn refusal_body(error: &impl CallError) -> Option<String> {
+    let is_refusal = error.failed_outcome() == FailedOutcome::Rejected
+        || error.http_status().is_some_and(|status| status.is_client_error());
+    let body = error.body_snippet().filter(|_| is_refusal && error.content_coding().is_none())?;
+    (!body.trim().is_empty()).then_some(body)
 }
 
 /// The common parts of [`Error`] and [`LookupError`].
@@ -317,7 +322,9 @@ pub(crate) trait CallError: StdError {
     fn status_code(&self) -> Option<&str>;
     fn reason(&self) -> Option<&str>;
     fn request_id(&self) -> Option<&str>;
-    fn retry_after(&self) -> Option<RetryAfter>;
+    fn retry_after_delay(&self) -> Option<Duration>;
+    fn body_snippet(&self) -> Option<String>;
+    fn content_coding(&self) -> Option<&str>;
     fn transport_error(&self) -> Option<&TransportError>;
 }
 
@@ -343,7 +350,9 @@ macro_rules! call_error {
             status_code -> Option<&str>,
             reason -> Option<&str>,
             request_id -> Option<&str>,
-            retry_after -> Option<RetryAfter>,
+            retry_after_delay -> Option<Duration>,
+            body_snippet -> Option<String>,
+            content_coding -> Option<&str>,
             transport_error -> Option<&TransportError>,
         }
     };
@@ -428,7 +437,13 @@ pub(crate) fn after_unknown(known: Option<&TransactionId>, search_by: &str) -> S
 /// The command that looks up a transaction, ready to paste. The id must be one that can be looked up.
 pub(crate) fn look_up(id: &TransactionId) -> String {
     let separator = if id.as_str().starts_with('-') { "-- " } else { "" };
-    format!("payments transaction get {separator}{id}")
+    format!("payments transaction get {separator}{}", shell_word(id.as_str()))
+}
+
+/// Quotes a key or an id for a shell if it needs quotes.
+pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+=,%".contains(&byte);
+    if text.bytes().all(is_plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")).into() }
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! A charge with a key, which the journal allows to be sent at most once.
 
-use std::borrow::Cow;
 use std::pin::pin;
 use std::time::SystemTime;
 
 use payments_core::Outcome;
-use payments_journal::{Error, IntentKey, IntentState, JournaledClient};
+use payments_journal::{Error, IntentKey, IntentState, Journal, JournaledClient};
 use tokio::time::timeout;
 
 use crate::args::journal::IntentOptions;
@@ -13,10 +12,12 @@ use crate::args::{ClientOptions, GlobalOptions};
 use crate::call::{self, Call, Prepared};
 use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
-use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent};
+use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent, shell_word};
 use crate::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, store_failure};
 use crate::output::{self, Output};
 use crate::report::{IntentNote, Processed, Report};
+use crate::interrupt::Interrupt;
+use crate::row_file::{NOT_CARDS, is_like_a_card};
 use crate::settings::Settings;
 use crate::stderr;
 use crate::trace::Trace;
@@ -64,6 +65,7 @@ pub(crate) fn run<C: Charge>(
 struct JournalOptions {
     place: JournalPlace,
     key: IntentKey,
+    ids_are_not_cards: bool,
     is_after_rejection: bool,
 }
 
@@ -73,7 +75,8 @@ impl IntentOptions {
         let refused = |message: String| Err(Failure::invalid("usage", message));
         match (JournalPlace::find(self.journal.as_deref(), Purpose::MoveMoney)?, self.key) {
             (Some(place), Some(key)) => {
-                Ok(Some(JournalOptions { place, key, is_after_rejection: self.after_rejection }))
+                let Self { ids_are_not_cards, after_rejection: is_after_rejection, .. } = self;
+                Ok(Some(JournalOptions { place, key, ids_are_not_cards, is_after_rejection }))
             }
             (None, None) => Ok(None),
             (None, Some(_)) => refused(format!(
@@ -94,7 +97,7 @@ impl IntentOptions {
 async fn end<C: Charge>(
     options: ClientOptions,
     output: Output,
-    JournalOptions { place, key, is_after_rejection }: &JournalOptions,
+    JournalOptions { place, key, ids_are_not_cards, is_after_rejection }: &JournalOptions,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> Result<Report, Failure> {
     let ClientOptions { dry_run, verbose, .. } = options;
@@ -104,10 +107,18 @@ async fn end<C: Charge>(
     if verbose {
         Trace::to_stderr().journal(place);
     }
+    let opened = if !ids_are_not_cards && is_like_a_card(key.as_str()) {
+        Some(refuse_unless_recorded(key, place, &mut interrupt).await?)
+    } else {
+        None
+    };
     if dry_run {
         return Ok(Report::DryRun(DryRun::of(&call, &settings).await?));
     }
-    let journal = interrupt.unless_arrived(place.open()).await.map_err(journal_not_opened)?;
+    let journal = match opened {
+        Some(journal) => journal,
+        None => interrupt.unless_arrived(place.open()).await.map_err(journal_not_opened)?,
+    };
     let client = JournaledClient::new(client.build(), journal);
     let at = SystemTime::now();
     let attempt = Attempt { client: &client, key, is_after_rejection: *is_after_rejection };
@@ -138,6 +149,23 @@ async fn end<C: Charge>(
     }
 }
 
+/// Opens the journal if it has this key, which looks like a card number. Refuses a new one, without creating a journal.
+async fn refuse_unless_recorded(
+    key: &IntentKey,
+    place: &JournalPlace,
+    interrupt: &mut Interrupt,
+) -> Result<Journal, Failure> {
+    let journal = interrupt.unless_arrived(place.open_if_exists()).await.map_err(journal_not_opened)?;
+    if let Some(journal) = journal {
+        let found = journal.find(key).await.map_err(|error| journal_not_opened(store_failure(&error)))?;
+        if found.is_some() {
+            return Ok(journal);
+        }
+    }
+    let message = format!("--key must not contain a card number; nothing was sent; {NOT_CARDS}");
+    Err(Failure::invalid("usage", message))
+}
+
 /// The failure of a call whose journal could not be opened: an earlier call may have paid.
 fn journal_not_opened(failure: Failure) -> Failure {
     let is_interrupted = *failure.kind == *INTERRUPTED;
@@ -166,7 +194,7 @@ pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: 
     match error.intent().filter(|_| error.outcome() == Outcome::Unknown) {
         // An earlier attempt was sent at another time, maybe with another reference.
         Some(intent) => {
-            let reference = intent.request.reference.as_deref().map(|text| settings.without_key(text));
+            let reference = intent.request.reference.as_deref().map(|text| settings.reference_without_key(text));
             let sent = Sent { amount: intent.request.amount, reference, at: intent.begun_at };
             failure.with_sent(sent, intent.request.search_by())
         }
@@ -202,12 +230,6 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
         (FailedOutcome::Invalid, _) if error.is_key_reused() => failure.hint(NEW_ATTEMPT),
         _ => failure,
     }
-}
-
-/// Quotes a key for a shell if it needs quotes.
-fn shell_word(text: &str) -> Cow<'_, str> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+=,%".contains(&byte);
-    if text.bytes().all(is_plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")).into() }
 }
 
 const NEW_ATTEMPT: &str = "to make a new attempt with this key, give --after-rejection";

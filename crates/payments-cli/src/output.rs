@@ -135,6 +135,10 @@ fn not_written(report: &Report, error: &io::Error) -> Option<String> {
             ..
         }) => "found",
         Report::DryRun(_) => "nothing was sent, as requested",
+        // It has only looked, so a reader that has seen enough, such as `head`, is not told anything.
+        Report::Check(checked) if checked.failure.is_none() && stdout::is_closed(error) => {
+            return Some(String::new());
+        }
         Report::Check(checked) if checked.failure.is_none() => "every step passed",
         Report::Batch(summary) if summary.exit_code() == ExitCode::Processed => {
             "the billing run has finished, and the journal has every outcome"

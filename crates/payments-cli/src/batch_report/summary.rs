@@ -26,6 +26,8 @@ pub(crate) struct Summary {
     pub(crate) is_dry_run: bool,
     /// Why the file of `--results` is incomplete.
     pub(crate) incomplete_results: Option<String>,
+    /// The whole place of the journal, if the run created it.
+    pub(crate) created_journal: Option<String>,
 }
 
 /// Counts and sums of the rows, by outcome.
@@ -148,6 +150,9 @@ impl Summary {
         }
         if let Some(why) = &self.incomplete_results {
             line(&mut text, &format!("the file of --results is incomplete: {why}"));
+        }
+        if let Some(place) = &self.created_journal {
+            line(&mut text, &format!("this run created the journal {place}"));
         }
         self.write_table(&mut text);
         for rejected_by_status in self.tallies.rejected_by_status.lines() {
@@ -287,6 +292,7 @@ impl Serialize for Summary {
             unresolved: &'a [UnresolvedRow],
             same_transaction: &'a [DuplicateTransaction],
             results_incomplete: Option<&'a str>,
+            journal_created: Option<&'a str>,
         }
 
         #[derive(Serialize)]
@@ -306,6 +312,7 @@ impl Serialize for Summary {
             unresolved: &self.unresolved,
             same_transaction: &self.same_transaction,
             results_incomplete: self.incomplete_results.as_deref(),
+            journal_created: self.created_journal.as_deref(),
         }
         .serialize(serializer)
     }
@@ -406,6 +413,9 @@ impl Serialize for RejectedByStatus {
 /// A row whose outcome is unknown, or known and not recorded in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct UnresolvedRow {
+    /// The row's place in the file, from 1: its line is for people.
+    #[serde(skip)]
+    pub(crate) number: u64,
     pub(crate) line: u64,
     pub(crate) key: String,
     #[serde(serialize_with = "as_number")]
@@ -454,7 +464,7 @@ fn outcome<S: Serializer>(ended: &Option<KnownOutcome>, serializer: S) -> Result
 
 impl fmt::Display for UnresolvedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, key, amount, transaction_id, unrecorded, kind } = self;
+        let Self { number: _, line, key, amount, transaction_id, unrecorded, kind } = self;
         let word = match unrecorded {
             Some(KnownOutcome::Processed) => "PROCESSED",
             Some(KnownOutcome::Rejected) => "rejected",

@@ -84,10 +84,15 @@ async fn end(
         let client = client.clone();
         move |key: &str| client.is_api_key_in(key)
     };
-    let (file, inspected) = match inspected(file, known, is_secret, &mut interrupt).await? {
+    let options = (arguments.ids_are_not_cards, is_secret);
+    let (file, inspected) = match inspected(file, known, options, &mut interrupt).await? {
         Ok(inspected) => inspected,
         Err(problems) => return Ok(Report::InvalidFile(Box::new(problems))),
     };
+    if inspected.like_cards > 0 {
+        let count = inspected.like_cards;
+        output.warn(&[format!("ids that look like card numbers: {count}; they are sent and stored as they are")]);
+    }
     let (tallies, unresolved) = (inspected.tallies, inspected.unresolved.clone());
     let summary = Summary { tallies, unresolved, is_dry_run, ..Summary::default() };
     if is_dry_run {
@@ -98,6 +103,7 @@ async fn end(
         Some(journal) => journal,
         None => interrupt.unless_arrived(place.open()).await.map_err(with_earlier_runs)?,
     };
+    let summary = Summary { created_journal: place.created().map(str::to_owned), ..summary };
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(call::before_sending(signal));
     }
@@ -150,16 +156,16 @@ async fn not_empty(journal: &Journal) -> Result<Option<Journal>, Failure> {
 async fn inspected(
     mut file: RowFile,
     known: Option<Journal>,
-    is_secret: impl Fn(&str) -> bool + Send + 'static,
+    (ids_are_not_cards, is_secret): (bool, impl Fn(&str) -> bool + Send + 'static),
     interrupt: &mut Interrupt,
 ) -> Result<Result<(RowFile, Inspected), Problems>, Failure> {
     let runtime = Handle::current();
     let inspecting = spawn_blocking(move || {
         let inspected = match known {
-            None => inspect(&mut file, &is_secret, None),
+            None => inspect(&mut file, &is_secret, ids_are_not_cards, None),
             Some(journal) => {
                 let mut look_up = |rows: &[Row]| runtime.block_on(look_up(&journal, rows));
-                inspect(&mut file, &is_secret, Some(&mut look_up))
+                inspect(&mut file, &is_secret, ids_are_not_cards, Some(&mut look_up))
             }
         }?;
         Ok(inspected.map(|inspected| (file, inspected)))

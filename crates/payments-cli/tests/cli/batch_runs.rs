@@ -113,7 +113,7 @@ fn every_row_is_charged_once_over_repeated_runs() {
     billing.good(70);
     let ended = billing.run(&["--results", &billing.path("results.jsonl")]);
     ends(&ended, 0, "processed", None);
-    assert_eq!(ended.stderr, "");
+    assert_eq!(ended.diagnostics(), "");
     assert_eq!(counts(&ended), json!({"processed": 70, "total": 70}));
     assert!(ended.stdout.contains(r#""processed":{"count":70,"sum":2485.70}"#), "{}", ended.stdout);
     assert_eq!(billing.charged().len(), 70);

@@ -305,8 +305,7 @@ fn check_with_closed_stdout_exits_1_or_keeps_its_code() {
 
     let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
     let ended = payments_at(&peer.base_url, ["check"]).stdout(broken_pipe()).end_with_given_stdout();
-    assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.stderr.contains("could not be written"), "{}", ended.stderr);
+    assert_eq!((ended.code, &*ended.stderr), (Some(1), ""));
     let peer = Peer::responding("401 Unauthorized", responses::UNAUTHORIZED);
     let ended = payments_at(&peer.base_url, ["check"]).stdout(broken_pipe()).end_with_given_stdout();
     assert_eq!(ended.code, Some(6), "{ended:?}");

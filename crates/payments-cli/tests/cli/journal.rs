@@ -502,14 +502,30 @@ fn purge_reports_the_newest_removed_time_d45() {
 }
 
 #[test]
-fn closed_pipe_does_not_panic() {
+fn reading_commands_end_quietly_when_the_pipe_is_closed() {
     let workspace = Workspace::with_every_state();
-    for arguments in [&["list"][..], &["list", "--output", "text"], &["show", "paid"], &["export"]] {
+    let quiet: &[&[&str]] = &[
+        &["list"],
+        &["list", "--output", "text"],
+        &["show", "paid"],
+        &["show", "paid", "--output", "text"],
+        &["export"],
+        &["export", "--format", "csv"],
+    ];
+    for arguments in quiet {
         let run = workspace.run(["journal"]).arguments(arguments.iter().copied());
         let ended = run.stdout(broken_pipe()).end_with_given_stdout();
+        assert_eq!((ended.code, &*ended.stderr), (Some(1), ""), "{arguments:?}");
+        // A disk that is full is not a reader that has seen enough.
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let run = workspace.run(["journal"]).arguments(arguments.iter().copied());
+        let ended = run.stdout(full.unwrap()).end_with_given_stdout();
         assert_eq!(ended.code, Some(1), "{ended:?}");
         assert!(ended.stderr.contains("could not be written to stdout"), "{ended:?}");
     }
+    // What it changed is said.
+    let ended = workspace.run(["journal", "purge", "--older-than", "30d"]).stdout(broken_pipe());
+    assert!(ended.end_with_given_stdout().stderr.contains("could not be written to stdout"));
 }
 
 #[test]

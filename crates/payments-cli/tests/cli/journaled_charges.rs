@@ -62,7 +62,7 @@ impl Workspace {
         self.sandbox.gateway().requests().len()
     }
 
-    fn hold_responses(&self) -> Gate {
+    pub(crate) fn hold_responses(&self) -> Gate {
         self.sandbox.gateway().gate_after_commit(OperationName::TokenTransaction)
     }
 }
@@ -332,7 +332,8 @@ fn refusal_unrelated_to_the_payment_never_suggests_a_new_key() {
     workspace.sandbox.gateway().arm(busy);
     for heading in ["REJECTED (exit code 4)", "REJECTED EARLIER, nothing was sent now (exit code 4)"] {
         let run = workspace.charging("invoice-17", TOKEN_PAYMENT).arguments(["--output", "text"]);
-        let text = run.end().stderr;
+        let ended = run.end();
+        let text = ended.diagnostics();
         assert!(text.starts_with(heading), "{text}");
         assert!(text.contains("payments journal retry --status 429"), "{text}");
         assert!(text.contains("fix the cause, then let a person reopen the key\n"), "{text}");

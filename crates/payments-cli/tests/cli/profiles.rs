@@ -240,7 +240,7 @@ fn config_errors_name_line_and_setting_but_no_value() {
                 "base_url, api_key, api_key_file, timeout, ca_cert and proxy",
             ],
         ),
-        ("[profiles.p]\n'canary 1' = 1", &["line 2: (unprintable field name) is not a setting"]),
+        ("[profiles.p]\n'canary 1' = 1", &["line 2: \"canary 1\" is not a setting"]),
         ("[p]\napi_key = 'canary'", &["line 1: p is not in a profile: write [profiles.NAME]"]),
         ("base_url = 'canary'", &["line 1: base_url is not in a profile"]),
         ("profiles = 'canary'", &["line 1: profiles is not in a profile"]),

@@ -13,8 +13,11 @@ use serde_json::Value;
 /// The API key of every test. No output may contain it.
 pub(crate) const KEY: &str = "sk_canary_8Zk3Qw";
 pub(crate) const CARD: &str = "4111111111111111";
-/// Four digits, so invalid for [`CARD`], which has a three-digit code, and unlike any other value.
+/// The code of [`CARD_PAYMENT`], unlike any other value.
 pub(crate) const CVV: &str = "7391";
+
+/// How the line begins that announces a created journal.
+pub(crate) const CREATED: &str = "created the journal ";
 
 /// A valid card payment with an American Express card, whose code has four digits.
 pub(crate) const CARD_PAYMENT: &str = r#"{"Amount":10.50,"BillingCountry":"US","BillingCountryCode":"+1",
@@ -202,12 +205,16 @@ impl Running {
         line
     }
 
-    /// The next line of stderr.
+    /// The next line of stderr that is not about a created journal.
     pub(crate) fn error_line(&mut self) -> String {
-        let stderr = self.0.stderr.as_mut().expect("stderr is piped");
-        let mut line = String::new();
-        BufReader::with_capacity(1, stderr).read_line(&mut line).expect("stderr is text");
-        line
+        let mut stderr = BufReader::with_capacity(1, self.0.stderr.as_mut().expect("stderr is piped"));
+        loop {
+            let mut line = String::new();
+            stderr.read_line(&mut line).expect("stderr is text");
+            if !line.starts_with(CREATED) {
+                return line;
+            }
+        }
     }
 
     /// Like [`Self::wait_without_reading`], and sends this signal repeatedly, because the test cannot see when the command listens.
@@ -308,8 +315,16 @@ impl Ended {
             (&"processed".into(), &200.into()),
             "{self:?}"
         );
-        assert_eq!(self.stderr, "");
+        assert_eq!(self.diagnostics(), "");
         document["data"].clone()
+    }
+
+    /// Stderr without the line about a journal that this command created.
+    pub(crate) fn diagnostics(&self) -> &str {
+        match self.stderr.split_once('\n') {
+            Some((line, rest)) if line.starts_with(CREATED) => rest,
+            _ => &self.stderr,
+        }
     }
 }
 

@@ -381,3 +381,23 @@ fn an_id_that_looks_like_a_card_number_is_refused_and_not_quoted_d62() {
         assert!(error.contains("must not look like a card number") && !error.contains("4539"), "{error}");
     }
 }
+
+#[test]
+fn an_amount_with_more_than_two_written_decimals_is_refused_d53() {
+    for amount in ["1.000", "1.230", "10.505"] {
+        let document = format!(r#"{{"transactions":[{{"TransactionId":"txn_1","Amount":{amount}}}]}}"#);
+        let error = Fixtures::from_json(&document).unwrap_err().to_string();
+        assert!(error.contains("Amount must be written with at most two decimal places"), "{error}");
+    }
+}
+
+#[test]
+fn a_transaction_with_any_id_is_found_by_its_encoded_path_d41() {
+    for id in ["MC/2026/0001", "auth0|x", "a b", "50%", "ü-1"] {
+        let gateway = loaded(&json!({ "transactions": [{"TransactionId": id, "Amount": 1, "TransactionType": 2}] }));
+        let client = gateway.client();
+        let id = TransactionId::new(id).unwrap();
+        assert_eq!(block_on(client.transaction(&id)).unwrap().transaction_id, id);
+        assert_eq!(block_on(client.void(&Void::new(id.clone()))).unwrap().voided, id);
+    }
+}

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use payments_core::{Outcome, RetryAfter};
+use payments_core::Outcome;
 use payments_journal::{Error, Intent, IntentKey, IntentState, Journaled, JournaledClient, StoreError};
 use payments_model::{Amount, TransactionReceipt};
 use tokio::sync::mpsc;
@@ -41,7 +41,7 @@ pub(super) trait ChargeService: Clone + Send + Sync + 'static {
     /// The result for the file of `--results`.
     fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report;
 
-    /// The row's own reference, masked.
+    /// The row's own reference, without the API key.
     fn reference(&self, row: &Row) -> Option<String>;
 }
 
@@ -121,7 +121,7 @@ impl<W: ChargeService> Run<W> {
 struct State<W> {
     run: Run<W>,
     in_flight: JoinSet<FinishedCharge>,
-    /// The rows in flight, by line: they are unknown if the run is abandoned.
+    /// The rows in flight, by number: they are unknown if the run is abandoned.
     in_flight_rows: HashMap<u64, Arc<Row>>,
     /// Rows that were read and not started.
     ready: VecDeque<Row>,
@@ -143,7 +143,7 @@ struct State<W> {
 
 /// A row whose known outcome the journal could not record.
 struct UnrecordedRow {
-    line: u64,
+    number: u64,
     key: IntentKey,
     amount: Amount,
     outcome: KnownOutcome,
@@ -256,7 +256,7 @@ impl<W: ChargeService> State<W> {
         }
         let ticket = self.run.throttle.start(now);
         let service = self.run.service.clone();
-        self.in_flight_rows.insert(row.line, row.clone());
+        self.in_flight_rows.insert(row.number, row.clone());
         self.in_flight.spawn(async move {
             let at = SystemTime::now();
             let charged = service.charge(&row).await;
@@ -270,7 +270,7 @@ impl<W: ChargeService> State<W> {
             return self.stop(Stop::Internal);
         };
         self.quiet_since = Instant::now();
-        self.in_flight_rows.remove(&ended.row.line);
+        self.in_flight_rows.remove(&ended.row.number);
         if ended.charged.as_ref().is_err_and(Error::is_in_progress) {
             return self.elsewhere.push(ended);
         }
@@ -302,9 +302,9 @@ impl<W: ChargeService> State<W> {
         match (call.outcome(), status) {
             (_, Some(401)) => self.stop(Stop::Unauthorized),
             (outcome, Some(403)) => self.stop(Stop::Forbidden(outcome)),
-            (Outcome::Rejected, Some(429)) => {
+            (_, Some(429)) => {
                 self.last_problem = "HTTP 429";
-                let asked = call.retry_after().and_then(pause_asked_for);
+                let asked = call.retry_after_delay();
                 if let Err(PatienceExceeded { .. }) = throttle.throttled(ticket, now, asked) {
                     self.stop(Stop::Throttled(asked));
                 }
@@ -404,7 +404,7 @@ impl<W: ChargeService> State<W> {
         });
         if let Some(outcome) = unrecorded {
             not_recorded.add(amount);
-            self.unrecorded.push(UnrecordedRow { line: row.line, key: row.key.clone(), amount, outcome });
+            self.unrecorded.push(UnrecordedRow { number: row.number, key: row.key.clone(), amount, outcome });
             unresolved_kind = Some("not_recorded".to_owned());
         }
         if let Some(kind) = unresolved_kind {
@@ -436,8 +436,9 @@ impl<W: ChargeService> State<W> {
         let unresolved = &mut self.run.summary.unresolved;
         let is_same_list = |listed: &&UnresolvedRow| listed.unrecorded.is_some() == unrecorded.is_some();
         if unresolved.iter().filter(is_same_list).count() < UnresolvedRow::MOST_LISTED {
-            let (line, key, amount) = (row.line, row.key.to_string(), row.payment.amount());
-            unresolved.push(UnresolvedRow { line, key, amount, transaction_id, unrecorded, kind });
+            let (number, line, key, amount) =
+                (row.number, row.line, row.key.to_string(), row.payment.amount());
+            unresolved.push(UnresolvedRow { number, line, key, amount, transaction_id, unrecorded, kind });
         }
     }
 
@@ -521,7 +522,7 @@ impl<W: ChargeService> State<W> {
         if self.run.service.settle().await.is_err() {
             return;
         }
-        for UnrecordedRow { line, key, amount, outcome } in std::mem::take(&mut self.unrecorded) {
+        for UnrecordedRow { number, key, amount, outcome } in std::mem::take(&mut self.unrecorded) {
             let Ok(Some(intent)) = self.run.service.find(&key).await else { continue };
             let is_recorded = matches!(
                 (outcome, intent.state),
@@ -534,7 +535,7 @@ impl<W: ChargeService> State<W> {
                 let mut one = Tally::default();
                 one.add(amount);
                 summary.not_recorded = summary.not_recorded.minus(one);
-                summary.unresolved.retain(|row| row.line != line);
+                summary.unresolved.retain(|row| row.number != number);
             }
         }
     }
@@ -549,17 +550,9 @@ impl<W: ChargeService> State<W> {
             self.check_results(finished);
         }
         let Run { mut summary, progress, .. } = self.run;
-        summary.unresolved.sort_by_key(|row| row.line);
+        summary.unresolved.sort_by_key(|row| row.number);
         progress.end();
         summary
-    }
-}
-
-fn pause_asked_for(retry_after: RetryAfter) -> Option<Duration> {
-    match retry_after {
-        RetryAfter::Delay(pause) => Some(pause),
-        RetryAfter::Date(date) => date.duration_since(SystemTime::now()).ok(),
-        _ => None,
     }
 }
 
@@ -592,7 +585,7 @@ impl ChargeService for LiveService {
     }
 
     fn reference(&self, row: &Row) -> Option<String> {
-        row.payment.reference_no().map(|text| self.settings.without_key(text))
+        row.payment.reference_no().map(|text| self.settings.reference_without_key(text))
     }
 }
 
@@ -717,7 +710,7 @@ mod tests {
                 let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive);
                 let key = IntentKey::new(format!("k{line}")).expect("a key");
                 let payment = payment.reference_no(key.to_string()).build().expect("a payment");
-                to.try_send(FeedItem::Rows(vec![Row { line, key, payment }])).expect("there is room");
+                to.try_send(FeedItem::Rows(vec![Row { number: line - 1, line, key, payment }])).expect("there is room");
             }
             Run {
                 service: self.service.clone(),
@@ -738,7 +731,7 @@ mod tests {
             let payment =
                 TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
             let payment = payment.reference_no(key).build().expect("a payment");
-            let row = Row { line: 4, key: IntentKey::new(key).expect("a key"), payment };
+            let row = Row { number: 3, line: 4, key: IntentKey::new(key).expect("a key"), payment };
             let elsewhere = row.clone();
             let held = tokio::spawn(async move { service.charge(&elsewhere).await });
             while self.service.find(&row.key).await.expect("it can be read").is_none() {
@@ -849,6 +842,60 @@ mod tests {
         assert_eq!(begun.elapsed().as_secs(), 7);
     }
 
+    /// The result of a run of two rows: the first gets this 429, which asks for 7 seconds, and the second is paid.
+    async fn run_with_429(headers: [(&str, &str); 2]) -> Summary {
+        let begun = Instant::now();
+        let setup = TestRun::reliable().await;
+        let refused = r#"{"status":"failed","status_code":429,"msg":"slow down"}"#;
+        let response = http::Response::builder().status(429);
+        let response =
+            headers.into_iter().fold(response, |response, (name, value)| response.header(name, value));
+        let paid = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1"}}"#;
+        let script = ScriptedTransport::new()
+            .respond(response.body(refused.into()).expect("a response"))
+            .answer(200, paid);
+        let client = Client::builder(setup.gateway.endpoint(), script, TokioTimer::new()).build();
+        let journal = Journal::open(MemoryStore::new()).await.expect("it opens");
+        let mut run = setup.run(2);
+        run.service = FakeService(JournaledClient::new(client, journal));
+        run.throttle = Throttle::new(1, None, Duration::from_mins(1));
+        let summary = run.complete(never).await;
+        assert_eq!((summary.tallies.processed.count, begun.elapsed().as_secs()), (1, 7), "{headers:?}");
+        summary
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn date_in_retry_after_is_measured_by_the_clock_of_the_service_d54() {
+        // Far behind this machine's clock, and far ahead.
+        for (date, retry_after) in [
+            ("Fri, 31 Dec 1999 23:59:20 GMT", "Fri, 31 Dec 1999 23:59:27 GMT"),
+            ("Tue, 31 Dec 2199 23:59:20 GMT", "Tue, 31 Dec 2199 23:59:27 GMT"),
+        ] {
+            let summary = run_with_429([("date", date), ("retry-after", retry_after)]).await;
+            assert_eq!(summary.tallies.rejected.count, 1);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn unknown_429_pauses_as_requested_d10() {
+        let summary = run_with_429([("content-encoding", "gzip"), ("retry-after", "7")]).await;
+        assert_eq!((summary.tallies.unknown.count, summary.exit_code()), (1, ExitCode::Unknown));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn retry_after_of_any_length_ends_the_run_with_its_summary_d54() {
+        for seconds in [i64::MAX as u64, u64::MAX] {
+            let setup = TestRun::reliable().await;
+            let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
+            setup.gateway.arm(busy.retry_after(&seconds.to_string()));
+            let summary = setup.run(50).complete(never).await;
+            let asked = Duration::from_secs(seconds);
+            assert!(matches!(summary.stop, Some(Stop::Throttled(Some(pause))) if pause == asked));
+            assert_eq!((summary.exit_code(), summary.tallies.rejected.count), (ExitCode::NotProcessed, 1));
+            assert!(summary.lines(Style::Plain).contains(&format!("a pause of {seconds} s")));
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn repeated_429_stops_the_run_early() {
         let setup = TestRun::reliable().await;
@@ -935,13 +982,13 @@ mod tests {
     struct StuckService {
         service: FakeService,
         /// The last row whose charge ends.
-        last_line: u64,
+        last_number: u64,
         settles: bool,
     }
 
     impl ChargeService for StuckService {
         async fn charge(&self, row: &Row) -> ChargeResult {
-            if row.line > self.last_line {
+            if row.number > self.last_number {
                 std::future::pending::<()>().await;
             }
             self.service.charge(row).await
@@ -982,7 +1029,7 @@ mod tests {
             if let Some(status) = status {
                 setup.gateway.arm(Fault::on(TOKENS).before_commit().status(status));
             }
-            let service = StuckService { service: setup.service.clone(), last_line: 2, settles: true };
+            let service = StuckService { service: setup.service.clone(), last_number: 1, settles: true };
             let run = service.run(&setup, Throttle::new(4, None, Duration::from_secs(patience)));
             let begun = Instant::now();
             let mut is_signalled = false;
@@ -1005,13 +1052,42 @@ mod tests {
         }
     }
 
+    /// A reader that counts no line ends gives every row the same line. Each row is still reported.
+    #[tokio::test(start_paused = true)]
+    async fn rows_in_flight_are_told_apart_by_number_and_not_by_line() {
+        let setup = TestRun::new(|_| false, MemoryStore::new()).await;
+        let service = StuckService { service: setup.service.clone(), last_number: 0, settles: true };
+        let mut run = service.run(&setup, Throttle::new(4, None, Duration::from_mins(5)));
+        let (to, receiver) = mpsc::channel(1);
+        let mut on_one_line = Vec::new();
+        while let Ok(FeedItem::Rows(rows)) = run.rows.try_recv() {
+            on_one_line.extend(rows.into_iter().map(|row| Row { line: 1, ..row }));
+        }
+        to.try_send(FeedItem::Rows(on_one_line)).expect("there is room");
+        drop(to);
+        run.rows = receiver;
+        let mut signals = ["SIGTERM", "SIGTERM"].into_iter();
+        let begun = Instant::now();
+        let signal = async || match signals.next() {
+            Some(signal) => {
+                sleep_until(begun + Duration::from_secs(1)).await;
+                signal
+            }
+            None => never().await,
+        };
+        let summary = run.complete(signal).await;
+        assert_eq!((summary.tallies.unknown.count, summary.tallies.not_started().count), (4, 46));
+        let keys: Vec<_> = summary.unresolved.iter().map(|row| &*row.key).collect();
+        assert_eq!(keys, ["k2", "k3", "k4", "k5"]);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn end_of_a_run_does_not_wait_for_a_dead_journal() {
         for signal_after in [None, Some(Duration::from_secs(1))] {
             // The third outcome cannot be recorded.
             let setup = TestRun::new(|_| false, FailingStore::after(5)).await;
             let service =
-                StuckService { service: setup.service.clone(), last_line: u64::MAX, settles: false };
+                StuckService { service: setup.service.clone(), last_number: u64::MAX, settles: false };
             let run = service.run(&setup, Throttle::new(1, None, Duration::from_mins(5)));
             let begun = Instant::now();
             let signal = async || match signal_after {
@@ -1172,6 +1248,7 @@ mod tests {
             run.throttle = Throttle::new(1, None, Duration::from_mins(5));
             // The list of earlier unknown rows is full.
             let earlier = UnresolvedRow {
+                number: 8,
                 line: 9,
                 key: "before".to_owned(),
                 amount: Amount::from_cents(1),

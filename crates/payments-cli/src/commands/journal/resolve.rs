@@ -29,7 +29,7 @@ pub(super) async fn run(
     output: Output,
     asked: ResolveArguments,
 ) -> Result<(), CommandError> {
-    let ResolveArguments { key, resolution, note, by } = asked;
+    let ResolveArguments { key, resolution, note, ids_are_not_cards, by } = asked;
     let ResolutionOptions { processed, not_processed: _, from } = resolution;
     if options.dry_run {
         let message = "this command takes no --dry-run; nothing was changed: to see the intent, run payments journal show";
@@ -39,7 +39,7 @@ pub(super) async fn run(
         Failure::invalid("usage", "the login name is not known; nothing was changed: give --by NAME")
     })?;
     if let Some(path) = from {
-        return resolve_file::run(options, place, output, &path, &by).await;
+        return resolve_file::run(options, place, output, &path, ids_are_not_cards, &by).await;
     }
     let key = key.expect("a key is required without a file");
     let note = note.filter(|text| !text.trim().is_empty());
