@@ -51,7 +51,8 @@ impl<R: BufRead> Table<R> {
         let is_whole = match records.next()? {
             None => Err("is missing: the file is empty".to_owned()),
             Some(Ok(())) if is_separator_line(records.cell(0).unwrap_or_default()) => {
-                Err("is preceded by a line sep=…, which is a note for a spreadsheet: remove that line".to_owned())
+                Err("is preceded by a line sep=…, which is a note for a spreadsheet: remove that line"
+                    .to_owned())
             }
             Some(Ok(())) if records.count == 1 => {
                 let name = records.cell(0).unwrap_or_default();
@@ -293,7 +294,9 @@ mod tests {
 
     #[test]
     fn line_ends_are_counted_in_pieces_of_any_size() {
-        for (text, line) in [("", 1), ("a", 1), ("\n", 2), ("\r", 2), ("\r\n", 2), ("\n\r", 3), ("a\r\rb\n\nc\r\n\r\n", 7)] {
+        for (text, line) in
+            [("", 1), ("a", 1), ("\n", 2), ("\r", 2), ("\r\n", 2), ("\n\r", 3), ("a\r\rb\n\nc\r\n\r\n", 7)]
+        {
             for size in 1..=text.len().max(1) {
                 let mut lines = LineCounter::new();
                 text.as_bytes().chunks(size).for_each(|piece| lines.count(piece));

@@ -13,10 +13,10 @@ use crate::call::{self, Call, Prepared};
 use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent, shell_word};
+use crate::interrupt::Interrupt;
 use crate::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, store_failure};
 use crate::output::{self, Output};
 use crate::report::{IntentNote, Processed, Report};
-use crate::interrupt::Interrupt;
 use crate::row_file::{NOT_CARDS, is_like_a_card};
 use crate::settings::Settings;
 use crate::stderr;
@@ -194,7 +194,8 @@ pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: 
     match error.intent().filter(|_| error.outcome() == Outcome::Unknown) {
         // An earlier attempt was sent at another time, maybe with another reference.
         Some(intent) => {
-            let reference = intent.request.reference.as_deref().map(|text| settings.reference_without_key(text));
+            let reference =
+                intent.request.reference.as_deref().map(|text| settings.reference_without_key(text));
             let sent = Sent { amount: intent.request.amount, reference, at: intent.begun_at };
             failure.with_sent(sent, intent.request.search_by())
         }

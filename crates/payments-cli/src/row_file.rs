@@ -198,7 +198,10 @@ mod tests {
             let later = SystemTime::now() + std::time::Duration::from_secs(9);
             File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
             let refused = file.refuse_if_changed(Role::Resolutions).unwrap_err();
-            assert!(refused.message.contains("was written to while it was read; nothing was changed"), "{refused:?}");
+            assert!(
+                refused.message.contains("was written to while it was read; nothing was changed"),
+                "{refused:?}"
+            );
         }
     }
 

@@ -166,7 +166,8 @@ mod tests {
     fn token_and_reference_are_stored_as_sent_even_if_they_look_like_card_numbers_d52() {
         for text in ["4242424242424242", "4242 4242 4242 4242", "9405701444882224", "tok_approved", "\u{1}"] {
             let amount = Amount::from_cents(10_50);
-            let payment = TokenTransaction::builder(text, amount, ConvenienceFee::Inactive).reference_no(text);
+            let payment =
+                TokenTransaction::builder(text, amount, ConvenienceFee::Inactive).reference_no(text);
             let IntentRequest { subject, reference, .. } = (&payment.build().unwrap()).into();
             assert_eq!(subject, Subject::Token(TokenId::new(text).unwrap()));
             assert_eq!(reference.as_deref(), Some(text));

@@ -353,12 +353,19 @@ mod tests {
     #[test]
     fn number_of_the_request_is_found_with_any_separators_d52() {
         // UnionPay numbers need not pass the Luhn check; the last two are a Maestro number and a foreign prefix.
-        for number in ["4242424242424242", "6200000000000006", "6200000000000000001", "501800000009", "900000000000"] {
-            for separator in ["", " ", "\u{a0}", "\u{202f}", ".", "-", " - ", " – ", " \u{a0} ", "/", "_", ", ", "\n", "\",\""] {
+        for number in
+            ["4242424242424242", "6200000000000006", "6200000000000000001", "501800000009", "900000000000"]
+        {
+            for separator in [
+                "", " ", "\u{a0}", "\u{202f}", ".", "-", " - ", " – ", " \u{a0} ", "/", "_", ", ", "\n",
+                "\",\"",
+            ] {
                 for size in [1, 2, 3, 4, 5, 11] {
                     let groups = number.as_bytes().chunks(size).map(|group| str::from_utf8(group).unwrap());
                     let written = groups.collect::<Vec<_>>().join(separator);
-                    for (before, after) in [("", ""), ("card ", ", please"), ("x", "y"), ("17 ", " 17"), ("é", "é")] {
+                    for (before, after) in
+                        [("", ""), ("card ", ", please"), ("x", "y"), ("17 ", " 17"), ("é", "é")]
+                    {
                         let masked = mask(&format!("{before}{written}{after}"), &[number]).into_owned();
                         assert_eq!(masked, format!("{before}[redacted]{after}"), "{separator:?} {size}");
                         assert_eq!(mask(&masked, &[number]), masked);
@@ -380,7 +387,8 @@ mod tests {
             (0..10).map(|digit| format!("{body}{digit}")).find(|number| passes_luhn(number)).unwrap()
         };
         let issuers = ["22", "23", "24", "25", "26", "27", "3", "4", "5", "6", "81", "82"];
-        let others = ["0", "1", "20", "21", "28", "29", "7", "80", "83", "84", "85", "86", "87", "88", "89", "9"];
+        let others =
+            ["0", "1", "20", "21", "28", "29", "7", "80", "83", "84", "85", "86", "87", "88", "89", "9"];
         for length in 12..=20 {
             for (prefixes, is_card) in [(&issuers[..], CARD_DIGITS.contains(&length)), (&others, false)] {
                 for prefix in prefixes {
@@ -407,7 +415,10 @@ mod tests {
         let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
         for unit in ["4242-", "1", "1 ", "4242424242424242 ", "\u{1}", "917 "] {
             assert!(!mask(&unit.repeat(300_000), &secrets).is_empty());
-            assert!(!mask(&unit.repeat(300_000), &["917", "1111111111111111112", "424242424242424243"]).is_empty());
+            assert!(
+                !mask(&unit.repeat(300_000), &["917", "1111111111111111112", "424242424242424243"])
+                    .is_empty()
+            );
         }
     }
 }

@@ -123,6 +123,9 @@
 //!
 //! # Limits
 //!
+//! - A response with more than 128 headers, or with a header that is folded over several lines, ends the call as
+//!   [`Unknown`](payments_core::Outcome::Unknown): ureq has no setting for either. `payments-hyper` and `payments-reqwest` read 1 000
+//!   headers, and folded ones.
 //! - The request is copied into buffers that are not wiped.
 //! - A `100 Continue` that has headers ends the call as [`Unknown`](payments_core::Outcome::Unknown).
 //! - The crate uses `ureq::unversioned`, so it accepts only ureq 3.5 until a newer version has been reviewed.

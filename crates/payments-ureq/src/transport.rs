@@ -1,5 +1,5 @@
 use std::fmt;
-use std::io::Read;
+use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, Method, Request, Response};
 use payments_core::blocking::Transport;
 use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};
-use rustls::ClientConfig;
+use rustls::{AlertDescription, ClientConfig};
 use ureq::Agent;
 
 use crate::agents::Agents;
@@ -63,7 +63,10 @@ fn call(
     } else {
         agent.run(Request::from_parts(head, &body[..]))
     };
-    let response = response.map_err(|error| attempt.no_status(kind_of(&error, attempt), error))?;
+    let response = response.map_err(|error| match client_certificate(&error) {
+        Some(explanation) => attempt.no_status(TransportErrorKind::Tls, Explained { explanation, error }),
+        None => attempt.no_status(kind_of(&error, attempt), error),
+    })?;
 
     // A response with two lengths may belong to another request, so its status proves nothing.
     if has_ambiguous_length(response.headers()) {
@@ -116,4 +119,38 @@ fn kind_of(error: &ureq::Error, attempt: &Attempt) -> TransportErrorKind {
         }
         _ => TransportErrorKind::Other,
     }
+}
+
+/// An error of ureq, and what it means.
+#[derive(Debug, thiserror::Error)]
+#[error("{explanation}")]
+struct Explained {
+    explanation: &'static str,
+    #[source]
+    error: ureq::Error,
+}
+
+/// What the server's alert says about the client's certificate. With TLS 1.3 it arrives after the handshake, perhaps when the request
+/// has been written.
+fn client_certificate(error: &ureq::Error) -> Option<&'static str> {
+    let ureq::Error::Io(error) = error else { return None };
+    let mut inner = error.get_ref();
+    // `await_input` wraps an error in another.
+    while let Some(error) = inner.and_then(|inner| inner.downcast_ref::<io::Error>()) {
+        inner = error.get_ref();
+    }
+    let Some(rustls::Error::AlertReceived(alert)) = inner?.downcast_ref() else { return None };
+    Some(match alert {
+        AlertDescription::CertificateRequired => {
+            "the server requires a client certificate, which payments-ureq does not support"
+        }
+        AlertDescription::NoCertificate
+        | AlertDescription::BadCertificate
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::AccessDenied
+        | AlertDescription::HandshakeFailure => {
+            "the server refused the TLS handshake; it may require a client certificate, which payments-ureq does not support"
+        }
+        _ => return None,
+    })
 }

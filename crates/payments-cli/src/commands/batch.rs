@@ -91,7 +91,9 @@ async fn end(
     };
     if inspected.like_cards > 0 {
         let count = inspected.like_cards;
-        output.warn(&[format!("ids that look like card numbers: {count}; they are sent and stored as they are")]);
+        output.warn(&[format!(
+            "ids that look like card numbers: {count}; they are sent and stored as they are"
+        )]);
     }
     let (tallies, unresolved) = (inspected.tallies, inspected.unresolved.clone());
     let summary = Summary { tallies, unresolved, is_dry_run, ..Summary::default() };

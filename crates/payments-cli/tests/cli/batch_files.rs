@@ -84,7 +84,10 @@ fn common_file_variations_are_accepted() {
         ("no final newline", format!("{header}\na,t,1,false\nb,t,1,false")),
         ("empty lines", format!("\n\n{header}\n\na,t,1,false\n\r\n\nb,t,1,false\n\n\n")),
         ("trailing commas", format!("{header},,\na,t,1,false,,\nb,t,1,false,,\n")),
-        ("cells that a spreadsheet left out", format!("{header},Description,ReferenceNo\na,t,1,false\nb,t,1,false,x\n")),
+        (
+            "cells that a spreadsheet left out",
+            format!("{header},Description,ReferenceNo\na,t,1,false\nb,t,1,false,x\n"),
+        ),
         ("CR line ends", format!("{header}\ra,t,1,false\rb,t,1,false\r")),
         ("commas beyond the header", format!("{header}\na,t,1,false,,\nb,t,1,false\n")),
         ("rows with empty cells", format!("{header}\na,t,1,false\n,,,\nb,t,1,false\n,,,\n")),
@@ -386,7 +389,14 @@ fn problems_of_each(rows: &[(&str, &str, &str, &str)]) -> [Vec<String>; 2] {
 fn white_space_around_a_text_is_refused_everywhere_d53() {
     let rule = "must not begin or end with white space";
     let expected = [
-        "2 Key", "3 TokenId", "4 Description", "5 ReferenceNo", "6 TokenId", "7 Description", "8 ReferenceNo", "9 Key",
+        "2 Key",
+        "3 TokenId",
+        "4 Description",
+        "5 ReferenceNo",
+        "6 TokenId",
+        "7 Description",
+        "8 ReferenceNo",
+        "9 Key",
     ]
     .map(|field| format!("{field} {rule}"));
     let rows = [
@@ -403,17 +413,15 @@ fn white_space_around_a_text_is_refused_everywhere_d53() {
         assert_eq!(seen, expected);
     }
     // Cells that are no text in JSON.
-    let rows = "a,t,gc_1 ,1,false,,\nb,t,, 1.00,false,,\nc,t,,1.00 ,false,,\nd,t,,1, false,,\ne,t,,1,TRUE\u{a0},,\n";
+    let rows =
+        "a,t,gc_1 ,1,false,,\nb,t,, 1.00,false,,\nc,t,,1.00 ,false,,\nd,t,,1, false,,\ne,t,,1,TRUE\u{a0},,\n";
     assert_eq!(
         problems("rows.csv", format!("{HEADER}{rows}")),
         ["2 GatewayCustomerId", "3 Amount", "4 Amount", "5 ConvenienceFeeActive", "6 ConvenienceFeeActive"]
             .map(|field| format!("{field} {rule}"))
     );
     // A reference that is the key is reported once.
-    assert_eq!(
-        problems("rows.csv", format!("{HEADER},t,,1,false,, r\n")),
-        [format!("2 ReferenceNo {rule}")]
-    );
+    assert_eq!(problems("rows.csv", format!("{HEADER},t,,1,false,, r\n")), [format!("2 ReferenceNo {rule}")]);
 }
 
 #[test]
@@ -458,7 +466,9 @@ fn amount_with_more_than_two_written_decimals_is_refused_d53() {
     let (mut csv, mut json) = (HEADER.to_owned(), "\n".to_owned());
     for amount in amounts {
         csv += &format!("k{amount},t,,{amount},false,,\n");
-        json += &format!("{{\"Key\":\"k{amount}\",\"TokenId\":\"t\",\"Amount\":{amount},\"ConvenienceFeeActive\":false}}\n");
+        json += &format!(
+            "{{\"Key\":\"k{amount}\",\"TokenId\":\"t\",\"Amount\":{amount},\"ConvenienceFeeActive\":false}}\n"
+        );
     }
     assert_eq!(problems("rows.csv", csv), expected);
     assert_eq!(problems("rows.jsonl", json), expected);
@@ -498,7 +508,8 @@ fn ids_like_card_numbers_need_the_option_d52() {
         assert!(!format!("{ended:?}").contains(digits), "{ended:?}");
     }
     let peer = Peer::new(Then::Close);
-    let arguments = ["batch", "run", path.to_str().unwrap(), "--journal", "none.db", "--dry-run", "--output", "text"];
+    let arguments =
+        ["batch", "run", path.to_str().unwrap(), "--journal", "none.db", "--dry-run", "--output", "text"];
     let ended = payments_at(&peer.base_url, arguments).arguments(["--ids-are-not-cards"]).end();
     assert_eq!((ended.code, peer.connections()), (Some(0), 0), "{ended:?}");
     assert_eq!(
@@ -518,8 +529,14 @@ fn unknown_heading_or_member_is_named_as_it_is_written() {
         ("Token Id", format!("\"Token Id\" {not_a_column}")),
         ("4111 1111 1111 1111", format!("\"**** **** **** 1111\" {not_a_column}")),
         (&long, format!("\"{}…\" {not_a_column}", "x".repeat(40))),
-        (" Description", "\" Description\" has white space around the name Description: remove it".to_owned()),
-        ("ReferenceNo\u{a0}", "\"ReferenceNo\\u{a0}\" has white space around the name ReferenceNo: remove it".to_owned()),
+        (
+            " Description",
+            "\" Description\" has white space around the name Description: remove it".to_owned(),
+        ),
+        (
+            "ReferenceNo\u{a0}",
+            "\"ReferenceNo\\u{a0}\" has white space around the name ReferenceNo: remove it".to_owned(),
+        ),
     ] {
         assert_eq!(problems("rows.csv", format!("{header},{heading}{body}")), [format!("1 {problem}")]);
     }
@@ -557,7 +574,8 @@ fn line_that_tells_a_spreadsheet_the_separator_is_explained() {
 #[test]
 fn lines_are_counted_with_any_line_ends() {
     for end in ["\n", "\r", "\r\n"] {
-        let rows = ["a,t,,0,false,,", "b,t,,0,false,\"x{end}y\",", "", "c,t,,0,false,,", "a,t,,1,false,,"].join(end);
+        let rows =
+            ["a,t,,0,false,,", "b,t,,0,false,\"x{end}y\",", "", "c,t,,0,false,,", "a,t,,1,false,,"].join(end);
         let content = format!("{}{end}{rows}{end}", HEADER.trim_end()).replace("{end}", end);
         let rule = "Amount must be above zero";
         assert_eq!(

@@ -114,7 +114,10 @@ fn export_filters_by_state_time_and_run() {
         (workspace.write("none.csv", "Invoice,Amount\n1,2\n"), "line 1: the header has no column Key"),
         (workspace.write("torn.csv", format!("{BILLING}a,t,1,false,\n\"b")), "line 3: has a quotation mark"),
         (workspace.write("wide.csv", format!("{BILLING}a,t,1,false,,x\n")), "line 2: has 6 cells"),
-        (workspace.write("error.csv", format!("{BILLING}#REF!,t,1,false,\n")), "line 2: must not be an error value"),
+        (
+            workspace.write("error.csv", format!("{BILLING}#REF!,t,1,false,\n")),
+            "line 2: must not be an error value",
+        ),
         (workspace.write("spaced.csv", " Key,Amount\na,1\n"), "the heading \" Key\" has white space"),
         (workspace.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is not a JSON object"),
         (workspace.write("nameless.jsonl", "{\"Amount\":2}"), "line 1: must not be empty"),
@@ -480,7 +483,10 @@ fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d5
     let export = ["export", "--run", &billing];
     let error = workspace.journal_command(&export).failed(2, "invalid");
     let message = error["message"].as_str().unwrap();
-    assert!(message.contains("line 2") && message.contains(rule) && !message.contains(LIKE_A_CARD), "{message}");
+    assert!(
+        message.contains("line 2") && message.contains(rule) && !message.contains(LIKE_A_CARD),
+        "{message}"
+    );
     assert_eq!(workspace.exported(&[&export[1..], &["--ids-are-not-cards"]].concat()), [""; 0]);
 
     let resolutions = format!("Key,TransactionId,Note\n{LIKE_A_CARD},,not there\n");

@@ -394,7 +394,8 @@ fn an_amount_with_more_than_two_written_decimals_is_refused_d53() {
 #[test]
 fn a_transaction_with_any_id_is_found_by_its_encoded_path_d41() {
     for id in ["MC/2026/0001", "auth0|x", "a b", "50%", "ü-1"] {
-        let gateway = loaded(&json!({ "transactions": [{"TransactionId": id, "Amount": 1, "TransactionType": 2}] }));
+        let gateway =
+            loaded(&json!({ "transactions": [{"TransactionId": id, "Amount": 1, "TransactionType": 2}] }));
         let client = gateway.client();
         let id = TransactionId::new(id).unwrap();
         assert_eq!(block_on(client.transaction(&id)).unwrap().transaction_id, id);

@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use zeroize::Zeroizing;
 
+use crate::ValidationError;
 use crate::secret::{Redacted, SecretText};
 use crate::violation::Rule;
-use crate::ValidationError;
 
 /// The security code printed on a card: three or four digits. The interface does not say which card has how many, so either
 /// length is accepted for every card.

@@ -141,7 +141,10 @@ impl<'a> Check<'a> {
                 Some(_) if name.trim() != name => {
                     Violation::of_named(name, "has white space around the name of a field: remove it")
                 }
-                _ => Violation::of_named(name, "is not a field of this request: fix the name or remove the field"),
+                _ => Violation::of_named(
+                    name,
+                    "is not a field of this request: fix the name or remove the field",
+                ),
             };
             let violations: Vec<_> = self.unknown().map(violation).collect();
             self.violations.extend(violations);

@@ -55,9 +55,8 @@ impl Void {
         unknown: UnknownFields,
     ) -> Result<Self, ValidationError> {
         let mut check = Check::new(members.into());
-        let transaction_id = check.required(FieldName::TransactionId, |text: Text<'_>| {
-            TransactionId::check(text.into_string())
-        });
+        let transaction_id = check
+            .required(FieldName::TransactionId, |text: Text<'_>| TransactionId::check(text.into_string()));
         let transaction_for = check.optional(FieldName::TransactionFor, |text: Text<'_>| {
             if *text == *TRANSACTION_FOR { Ok(()) } else { Err("must be Void") }
         });

@@ -3,7 +3,8 @@
 use payments_model::{
     AchTransaction, Amount, Brand, Card, CardNumber, CardTransaction, ConvenienceFee, CustomerId, Cvv,
     DialPrefix, Email, Expiry, GatewayCustomerId, Payer, Shipping, SuggestedMode, TokenId, TokenTransaction,
-    TokenTransactionBuilder, TransactionId, TransactionRequest, TransactionType, UnknownFields, Void, is_valid_routing_number,
+    TokenTransactionBuilder, TransactionId, TransactionRequest, TransactionType, UnknownFields, Void,
+    is_valid_routing_number,
 };
 use serde_json::{Value, json};
 use static_assertions::assert_not_impl_any;
@@ -92,7 +93,8 @@ fn required_field_must_be_present_and_not_blank_d30() {
         assert_eq!(violations(result), [format!("{}: is required", row.name)]);
         if row.kind == Kind::Text {
             let blanks = ["", " \t\u{a0}"];
-            for blank in blanks.into_iter().filter(|text| !text.is_empty() || row.name != "BillingPostalCode") {
+            for blank in blanks.into_iter().filter(|text| !text.is_empty() || row.name != "BillingPostalCode")
+            {
                 let document = with(card_document(), row.name, json!(blank));
                 assert_eq!(fields(CardTransaction::from_json(&document)), [row.name]);
             }
@@ -103,7 +105,10 @@ fn required_field_must_be_present_and_not_blank_d30() {
 #[test]
 fn empty_postal_code_is_sent_for_countries_without_one_d30() {
     let request = sale(CARD, Payer { postal_code: "", ..PAYER }).build().unwrap();
-    assert_eq!((request.billing().postal_code(), &sent_json(&request)["BillingPostalCode"]), ("", &json!("")));
+    assert_eq!(
+        (request.billing().postal_code(), &sent_json(&request)["BillingPostalCode"]),
+        ("", &json!(""))
+    );
     let document = with(card_document(), "BillingPostalCode", json!(""));
     assert!(CardTransaction::from_json(&document).is_ok());
     assert_eq!(fields(sale(CARD, Payer { postal_code: " ", ..PAYER }).build()), ["BillingPostalCode"]);
@@ -710,7 +715,9 @@ fn token(token: &str) -> TokenTransactionBuilder<'_> {
 
 #[test]
 fn white_space_around_an_id_is_refused_d53() {
-    for space in [" ", "\t", "\n", "\r\n", "\u{a0}", "\u{2007}", "\u{3000}", "\u{200b}", "\u{feff}", "\u{2060}"] {
+    for space in
+        [" ", "\t", "\n", "\r\n", "\u{a0}", "\u{2007}", "\u{3000}", "\u{200b}", "\u{feff}", "\u{2060}"]
+    {
         for id in [format!("{space}x"), format!("x{space}"), format!("{space}x y{space}")] {
             let rule = "must not begin or end with white space";
             assert_eq!(violations(token(&id).build()), [format!("TokenId: {rule}")]);
@@ -734,9 +741,38 @@ fn white_space_around_an_id_is_refused_d53() {
 #[test]
 fn spreadsheet_errors_and_formulas_are_no_id_and_no_reference_d53() {
     for error in [
-        "#REF!", "#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#VALUE!", "#SPILL!", "#CALC!", "#GETTING_DATA", "#ERROR!",
-        "#NV", "#WERT!", "#BEZUG!", "#ZAHL!", "#ÜBERLAUF!", "#VALEUR!", "#NOM?", "#¡REF!", "#¿NOMBRE?", "#¡DIV/0!", "#N/D",
-        "#ССЫЛКА!", "#Н/Д", "###", "########", "Err:502", "=A1", "=\"00123\"", "=1+1", "=", "＝A1",
+        "#REF!",
+        "#N/A",
+        "#DIV/0!",
+        "#NAME?",
+        "#NULL!",
+        "#NUM!",
+        "#VALUE!",
+        "#SPILL!",
+        "#CALC!",
+        "#GETTING_DATA",
+        "#ERROR!",
+        "#NV",
+        "#WERT!",
+        "#BEZUG!",
+        "#ZAHL!",
+        "#ÜBERLAUF!",
+        "#VALEUR!",
+        "#NOM?",
+        "#¡REF!",
+        "#¿NOMBRE?",
+        "#¡DIV/0!",
+        "#N/D",
+        "#ССЫЛКА!",
+        "#Н/Д",
+        "###",
+        "########",
+        "Err:502",
+        "=A1",
+        "=\"00123\"",
+        "=1+1",
+        "=",
+        "＝A1",
     ] {
         assert_eq!(fields(token(error).build()), ["TokenId"], "{error}");
         assert_eq!(fields(token("t").gateway_customer_id(error).build()), ["GatewayCustomerId"], "{error}");
@@ -746,7 +782,21 @@ fn spreadsheet_errors_and_formulas_are_no_id_and_no_reference_d53() {
         let document = json!({ "TransactionId": error }).to_string();
         assert_eq!(fields(Void::from_json(document.as_bytes())), ["TransactionId"], "{error}");
     }
-    for id in ["#17", "#", "#A-17", "#2026/17", "#17!", "#invoice!", "##", "Err:5", "N/A", "a=1", "REF!", "tok#REF!", "#REF! 1"] {
+    for id in [
+        "#17",
+        "#",
+        "#A-17",
+        "#2026/17",
+        "#17!",
+        "#invoice!",
+        "##",
+        "Err:5",
+        "N/A",
+        "a=1",
+        "REF!",
+        "tok#REF!",
+        "#REF! 1",
+    ] {
         assert!(token(id).reference_no(id).build().is_ok(), "{id}");
         assert!(TransactionId::new(id).is_ok(), "{id}");
     }

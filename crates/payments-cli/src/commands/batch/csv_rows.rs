@@ -128,7 +128,8 @@ impl<R: BufRead> CsvRows<R> {
                 Column::Flag if cell.eq_ignore_ascii_case("true") => write("ConvenienceFeeActive", "true"),
                 Column::Flag if cell.eq_ignore_ascii_case("false") => write("ConvenienceFeeActive", "false"),
                 Column::Flag => {
-                    rules.extend(check_ends(cell).err().map(|rule| ("ConvenienceFeeActive", rule.to_owned())));
+                    rules
+                        .extend(check_ends(cell).err().map(|rule| ("ConvenienceFeeActive", rule.to_owned())));
                     write("ConvenienceFeeActive", &text(cell));
                 }
             }

@@ -102,11 +102,18 @@ const ASKED_AT_ONCE: usize = 256;
 
 impl Inspection<'_> {
     fn take(&mut self, row: RowRead) -> Result<(), Failure> {
-        let RowRead { number, line, digest, key, like_cards: LikeCards { key: mut key_like_a_card, others }, content } =
-            row;
+        let RowRead {
+            number,
+            line,
+            digest,
+            key,
+            like_cards: LikeCards { key: mut key_like_a_card, others },
+            content,
+        } = row;
         self.inspected.rows = number;
         if self.ids_are_not_cards {
-            self.inspected.like_cards += (others.len() + usize::from(key_like_a_card.take().is_some())) as u64;
+            self.inspected.like_cards +=
+                (others.len() + usize::from(key_like_a_card.take().is_some())) as u64;
         } else {
             self.problems.extend(others.into_iter().map(|field| like_a_card(line, field)).collect());
         }
@@ -128,7 +135,8 @@ impl Inspection<'_> {
                     self.problems.push(Problem::new(line, "Amount", rule));
                 }
                 if self.look_up.is_none() {
-                    self.problems.extend(key_like_a_card.map(|field| like_a_card(line, field)).into_iter().collect());
+                    self.problems
+                        .extend(key_like_a_card.map(|field| like_a_card(line, field)).into_iter().collect());
                     return self.keep(number, line, Some(row.key.as_str()), digest, false);
                 }
                 self.waiting.push(WaitingRow { row, digest, key_like_a_card });

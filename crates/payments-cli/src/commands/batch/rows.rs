@@ -175,7 +175,8 @@ impl<'a> Draft<'a> {
             }
         };
         let token = payment.as_ref().map(|payment| payment.token_id().as_str());
-        let others = [("TokenId", token), (REFERENCE, reference.as_deref().filter(|_| key_field != REFERENCE))];
+        let others =
+            [("TokenId", token), (REFERENCE, reference.as_deref().filter(|_| key_field != REFERENCE))];
         let like_cards = LikeCards {
             key: key.as_ref().filter(|key| is_like_a_card(key.as_str())).map(|_| key_field),
             others: others

@@ -710,7 +710,8 @@ mod tests {
                 let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive);
                 let key = IntentKey::new(format!("k{line}")).expect("a key");
                 let payment = payment.reference_no(key.to_string()).build().expect("a payment");
-                to.try_send(FeedItem::Rows(vec![Row { number: line - 1, line, key, payment }])).expect("there is room");
+                to.try_send(FeedItem::Rows(vec![Row { number: line - 1, line, key, payment }]))
+                    .expect("there is room");
             }
             Run {
                 service: self.service.clone(),

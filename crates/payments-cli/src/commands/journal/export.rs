@@ -95,10 +95,14 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
         Format::Csv => {
             let wrong = |problem: crate::batch_report::Problem| refused(problem.line, &problem.rule);
             let mut table = Table::begin(source).map_err(cannot_be_read)?.map_err(wrong)?;
-            let is_spaced =
-                |heading: &&String| heading.trim() != *heading && ["Key", "ReferenceNo", "key"].contains(&heading.trim());
+            let is_spaced = |heading: &&String| {
+                heading.trim() != *heading && ["Key", "ReferenceNo", "key"].contains(&heading.trim())
+            };
             if let Some(heading) = table.headings().iter().find(is_spaced) {
-                return Err(refused(table.line(), &format!("the heading {heading:?} has white space around the name")));
+                return Err(refused(
+                    table.line(),
+                    &format!("the heading {heading:?} has white space around the name"),
+                ));
             }
             let column = |name| table.headings().iter().position(|heading| heading == name);
             // Only a file that this command wrote has escaped formulas, and its heading is in lower case.
