@@ -22,15 +22,14 @@ pub(crate) fn transport_error(error: legacy::Error) -> TransportError {
         });
     let evidence =
         if not_processed { TransportError::not_processed(kind) } else { TransportError::unknown(kind) };
-    match goaway_code(&error) {
+    if let Some(code) = goaway_code(&error) {
         // The error's own text quotes the peer's debug data.
-        Some(code) => {
-            evidence.with_source(format!("the server ended the HTTP/2 connection with GOAWAY: {code}"))
-        }
-        None => match causes(&error).find_map(alert).and_then(client_certificate) {
-            Some(explanation) => evidence.with_source(Explained { explanation, error }),
-            None => evidence.with_source(error),
-        },
+        return evidence.with_source(format!("the server ended the HTTP/2 connection with GOAWAY: {code}"));
+    }
+    let explanation = causes(&error).find_map(alert).and_then(client_certificate);
+    match explanation {
+        Some(explanation) => evidence.with_source(Explained { explanation, error }),
+        None => evidence.with_source(error),
     }
 }
 
