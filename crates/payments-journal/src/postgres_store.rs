@@ -62,6 +62,7 @@ use session::{Session, read};
 /// a lost key may be sent again.** Let a journal fail over only to a synchronous standby.
 ///
 /// A connection pooler must give each connection its own session and reset it afterwards, as PgBouncer does in session mode. A
+/// pooler that changes the session, as in transaction mode, is refused once a prepared statement is missing or taken. A
 /// store opens up to nine connections.
 ///
 /// # Tables
@@ -71,10 +72,18 @@ use session::{Session, read};
 ///
 /// # Errors and timeouts
 ///
+/// All addresses of all hosts share 10 seconds to connect, so that one that does not respond leaves time for the next. With
+/// `connect_timeout`, an address gets at most that time.
+///
 /// If a connection breaks during COMMIT, or does not respond for 10 seconds, the change [may have been
-/// made](StoreError::is_in_doubt). A call that was about to begin then does not begin, and nothing is sent. Until the server
-/// has ended that transaction, which takes seconds, the key is locked and nothing else begins with it. The write of an outcome
-/// is retried for half a minute over new connections, so the server may be restarted while the program runs.
+/// made](StoreError::is_in_doubt). So it may if the server confirms the COMMIT with a warning, as it does when the wait for a
+/// synchronous standby is canceled: a failover may lose that commit. A call that was about to begin then does not begin, and
+/// nothing is sent. Until the server has ended that transaction, which takes seconds, the key is locked and nothing else begins
+/// with it.
+///
+/// The write of an outcome is retried for half a minute over new connections, whatever the reason, unless the row or the tables
+/// are damaged or of a newer version. So the server may be restarted, or fail over, while the program runs. The retries go on if
+/// the caller leaves.
 ///
 /// # Runtimes
 ///
@@ -106,8 +115,9 @@ impl PostgresStore {
     ///
     /// # Errors
     ///
-    /// [Refused](StoreError::is_refused) if the URL cannot be read, if the server rejects this user or its commits are not
-    /// durable, or if an older version of this crate has created the tables;
+    /// [Refused](StoreError::is_refused) if the URL cannot be read or has an unsupported parameter, if the server rejects this
+    /// user, wants a password that the URL lacks, cannot be used over TLS or its commits are not durable, if there is a pooler
+    /// that changes the session, or if an older version of this crate has created the tables;
     /// [newer](StoreError::is_newer) if a newer version has created them;
     /// [unavailable](StoreError::is_unavailable) if the server cannot be reached within 10 seconds.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {

@@ -3,7 +3,7 @@
 
 use payments_core::OperationName;
 use payments_fake::Fault;
-use payments_postgres_for_tests::Server;
+use payments_postgres_for_tests::{Server, Shutdown};
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
@@ -45,4 +45,28 @@ fn postgresql_journal_behaves_like_a_file() {
     charge("invoice-18").processed();
     let exported = payments(&["journal", "export"]);
     assert_eq!(exported.stdout.lines().count(), 2, "{exported:?}");
+}
+
+#[test]
+fn journal_url_that_can_never_work_is_invalid_and_not_called_safe_to_repeat() {
+    let Some(mut server) = Server::start() else { return };
+    server.stop(Shutdown::Fast);
+    server.write("pg_hba.conf", "local all all scram-sha-256\n");
+    server.start_again();
+    let workspace = Workspace::open();
+    for (parameters, what) in [
+        ("", "requires a password, and the URL has none"),
+        ("?sslmode=require", "does not offer TLS"),
+        ("?sslcert=client.pem", "the parameter sslcert, which is not supported"),
+    ] {
+        let url = format!("{}{parameters}", server.url());
+        let arguments = ["token-transaction", "create", "--file", "-", "--key", "invoice-17"];
+        let run = workspace.run(arguments).env("PAYMENTS_JOURNAL", &url);
+        let ended = run.stdin(TOKEN_PAYMENT).end();
+        let error = ended.failed(2, "invalid");
+        let text = error.to_string();
+        assert!(text.contains(what), "{text}");
+        assert!(!text.contains("safe"), "{text}");
+    }
+    assert_eq!(workspace.requests(), 0);
 }

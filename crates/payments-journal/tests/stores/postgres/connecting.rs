@@ -10,18 +10,17 @@ use tokio::net::TcpListener;
 
 use super::{refusal, sql};
 
-/// A server on TCP at 127.0.0.1, and its port on 127.0.0.2, where connections are accepted and nothing responds.
-async fn server_and_silence() -> Option<(Server, TcpListener)> {
-    let server = Server::start_with(&[("listen_addresses", "127.0.0.1")])?;
-    let silence = TcpListener::bind(("127.0.0.2", server.port())).await.unwrap();
-    Some((server, silence))
+fn server_on_tcp() -> Option<Server> {
+    Server::start_with(&[("listen_addresses", "127.0.0.1")])
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silent_host_leaves_time_for_the_next() {
-    let Some((server, _silence)) = server_and_silence().await else { return };
-    let port = server.port();
-    let url = format!("postgres://postgres@127.0.0.2:{port},127.0.0.1:{port}/postgres");
+    let Some(server) = server_on_tcp() else { return };
+    // Connections are accepted, and nothing responds.
+    let silence = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = silence.local_addr().unwrap().port();
+    let url = format!("postgres://postgres@127.0.0.1:{silent},127.0.0.1:{}/postgres", server.port());
     PostgresStore::connect(&url).await.unwrap();
     let began = Instant::now();
     PostgresStore::connect(&format!("{url}?connect_timeout=1")).await.unwrap();
@@ -34,10 +33,14 @@ const ONE_NAME: &str = "PAYMENTS_TEST_ONE_NAME";
 /// One name has both addresses, in a file of hosts that only another process sees.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silent_address_of_a_name_leaves_time_for_the_next() {
-    let Some((server, _silence)) = server_and_silence().await else { return };
+    let Some(server) = server_on_tcp() else { return };
+    let Ok(_silence) = TcpListener::bind(("::1", server.port())).await else {
+        eprintln!("NOT COVERED: a name with two addresses; this machine has no IPv6");
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let hosts = folder.path().join("hosts");
-    std::fs::write(&hosts, "127.0.0.2 journal.test\n127.0.0.1 journal.test\n").unwrap();
+    std::fs::write(&hosts, "::1 journal.test\n127.0.0.1 journal.test\n").unwrap();
     let script = format!("mount --bind {} /etc/hosts && exec \"$0\" \"$@\"", hosts.display());
     let wrapped = |program: &str| {
         let mut command = Command::new("unshare");
@@ -84,7 +87,7 @@ async fn missing_password_is_refused_and_named() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refusal_is_reported_whatever_other_addresses_do() {
-    let Some(server) = Server::start_with(&[("listen_addresses", "127.0.0.1")]) else { return };
+    let Some(server) = server_on_tcp() else { return };
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     for ports in [[server.port(), nobody], [nobody, server.port()]] {
         let [first, second] = ports;
