@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -172,7 +173,7 @@ impl Journal {
     }
 
     /// Writes the outcomes that [could not be written](crate::Journaled::not_recorded) when their charges ended. The journal also
-    /// does this before anything new begins, and in the background as long as the tokio runtime of the charge runs.
+    /// does this before anything new begins, and in the background as long as the tokio runtime of the charge runs, if that has a timer.
     /// Before a program ends, this is the last chance.
     ///
     /// It may be cancelled at any point: the next call writes the rest. If another call is already writing, it waits for that
@@ -196,11 +197,13 @@ impl Journal {
     /// [`settle`](Self::settle) first to find out whether every outcome is written.
     pub async fn close(&self) {
         if !self.unwritten.is_empty() {
-            // Without a runtime there is no timer.
-            if Handle::try_current().is_ok() {
-                let _ = timeout(LAST_WRITES, self.settle()).await;
-            } else {
-                let _ = self.settle().await;
+            // Tokio panics without a timer. Then there is no limit.
+            let limited = Handle::try_current()
+                .ok()
+                .and_then(|_| catch_unwind(AssertUnwindSafe(|| timeout(LAST_WRITES, self.settle()))).ok());
+            match limited {
+                Some(settling) => drop(settling.await),
+                None => drop(self.settle().await),
             }
         }
         self.unwritten.close();

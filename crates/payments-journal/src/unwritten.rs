@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -150,7 +151,7 @@ impl Unwritten {
         let mut refusals = refused.filter_map(|end| end.refusal.as_ref());
         let Some(first) = refusals.next() else { return Ok(()) };
         let shown = refusals.by_ref().take(MAX_SHOWN - 1);
-        let all = shown.fold(first.clone(), |all, refusal| all.and(refusal));
+        let all = shown.fold(first.clone(), StoreError::and);
         Err(match refusals.count() {
             0 => all,
             more => all.and(format_args!("so it is for {more} more")),
@@ -176,7 +177,9 @@ async fn write_in_background(
 ) {
     let mut pause = MIN_PAUSE;
     loop {
-        sleep(pause).await;
+        // Tokio panics in a runtime without a timer.
+        let Ok(sleeping) = catch_unwind(|| sleep(pause)) else { return };
+        sleeping.await;
         added.mark_unchanged();
         match try_once(&store, &unwritten).await {
             ControlFlow::Break(()) => return,

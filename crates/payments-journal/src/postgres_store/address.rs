@@ -113,7 +113,7 @@ impl Address {
             if let Some(address) = addresses.get(index) {
                 alone.hostaddr(*address);
             }
-            alone.port(ports.get(index).or(ports.first()).copied().unwrap_or(DEFAULT_PORT));
+            alone.port(ports.get(index).or_else(|| ports.first()).copied().unwrap_or(DEFAULT_PORT));
             alone
         });
         self.ordered(hosts.collect())

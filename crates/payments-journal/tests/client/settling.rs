@@ -394,3 +394,21 @@ async fn closing_does_not_wait_for_a_store_that_does_not_respond() {
     tokio::time::sleep(Duration::from_hours(1)).await;
     assert_eq!(world.intent().await.state.name(), StateName::Sending);
 }
+
+#[test]
+fn closing_in_a_runtime_without_a_timer_writes_outcomes() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (world, store) = runtime.block_on(charged_and_unwritten_then([]));
+    runtime.block_on(world.client.journal().close());
+    assert_eq!(runtime.block_on(world.intent()).state.name(), StateName::Processed);
+    assert_eq!(*store.closed.lock().unwrap(), 1);
+}
+
+#[test]
+fn closing_outside_a_runtime_writes_outcomes() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (world, _) = runtime.block_on(charged_and_unwritten_then([]));
+    drop(runtime);
+    payments_fake::block_on(world.client.journal().close());
+    assert_eq!(payments_fake::block_on(world.intent()).state.name(), StateName::Processed);
+}

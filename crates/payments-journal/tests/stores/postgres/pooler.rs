@@ -40,7 +40,8 @@ async fn forward(mut client: TcpStream, mut sessions: [UnixStream; 2], session: 
     if session == Session::OfAnother {
         let [_, of_another] = &mut sessions;
         // The library numbers the statements of a process.
-        let text: String = (0..2000).map(|number| format!("PREPARE s{number} AS SELECT 1;")).collect();
+        let statements: Vec<_> = (0..2000).map(|number| format!("PREPARE s{number} AS SELECT 1")).collect();
+        let text = statements.join(";");
         let length = u32::try_from(4 + text.len() + 1).unwrap().to_be_bytes();
         of_another.write_all(&[b"Q", &length[..], text.as_bytes(), b"\0"].concat()).await.unwrap();
         until_idle(of_another).await;

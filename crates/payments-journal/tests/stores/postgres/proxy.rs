@@ -26,6 +26,8 @@ struct State {
     held: Option<Held>,
     /// What the server must send, and who waits for it.
     awaited: Option<(String, oneshot::Sender<()>)>,
+    /// The routine of the server that seems to warn before the next commit is confirmed.
+    warning_of: Option<String>,
 }
 
 /// What happens to the COMMIT of a transaction that contains a certain text. The store's connection is then closed.
@@ -82,6 +84,11 @@ impl Proxy {
         receiver
     }
 
+    /// Adds a warning of this routine of the server before the next confirmation of a commit.
+    pub(super) fn warn(&self, routine: &str) {
+        self.shared.state.lock().unwrap().warning_of = Some(routine.to_owned());
+    }
+
     /// Delivers the held message, and returns whether the server has executed it.
     pub(super) async fn deliver(&self) -> bool {
         let held = self.shared.state.lock().unwrap().held.take();
@@ -131,6 +138,10 @@ impl Shared {
                 read = server.read(&mut down) => {
                     let Ok(length @ 1..) = read else { return };
                     self.note(&down[..length]);
+                    let warning = self.warning_before(&down[..length]);
+                    if client.write_all(&warning.unwrap_or_default()).await.is_err() {
+                        return;
+                    }
                     if client.write_all(&down[..length]).await.is_err() {
                         return;
                     }
@@ -138,6 +149,14 @@ impl Shared {
                 _ = era.changed() => return,
             }
         }
+    }
+
+    fn warning_before(&self, message: &[u8]) -> Option<Vec<u8>> {
+        let mut state = self.state.lock().unwrap();
+        let routine = state.warning_of.take_if(|_| contains(message, "COMMIT\0"))?;
+        let fields = format!("SWARNING\0VWARNING\0C01000\0Mtake care\0R{routine}\0\0");
+        let length = u32::try_from(4 + fields.len()).unwrap();
+        Some([b"N", &length.to_be_bytes()[..], fields.as_bytes()].concat())
     }
 
     fn note(&self, message: &[u8]) {

@@ -166,3 +166,18 @@ async fn commit_with_any_warning_is_in_doubt_d50() {
     administrator.batch_execute("DROP TRIGGER warn ON payments_journal.intents").await.unwrap();
     store.apply(contract::begin("l", &store, 1).0).await.unwrap();
 }
+
+/// Such a server still commits, and a journal that refused every commit would be of no use.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn warning_of_few_transaction_numbers_is_not_about_the_commit_d50() {
+    let Some(server) = Server::start() else { return };
+    let proxy = super::proxy::Proxy::before(&server).await;
+    let store = PostgresStore::connect(&proxy.url()).await.unwrap();
+    for (name, routine, is_in_doubt) in
+        [("a", "GetNewTransactionId", false), ("b", "SyncRepWaitForLSN", true), ("c", "", true)]
+    {
+        proxy.warn(routine);
+        let applied = store.apply(contract::begin(name, &store, 1).0).await;
+        assert_eq!(applied.is_err_and(|error| error.is_in_doubt()), is_in_doubt, "{routine}");
+    }
+}
