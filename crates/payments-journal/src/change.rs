@@ -26,8 +26,8 @@ enum Kind {
     Begin { request: IntentRequest, attempt: AttemptId, owner: OwnerId, is_after_rejection: bool },
     End { attempt: AttemptId, ending: Ending },
     Orphan { attempt: AttemptId },
-    // With an attempt: only while the outcome of that attempt is unknown.
-    Resolve { resolution: Resolution, attempt: Option<AttemptId> },
+    // The newest attempt and the revision as they were read.
+    Resolve { attempt: AttemptId, revision: u64, resolution: Resolution },
     Reopen { http_statuses: Vec<u16> },
 }
 
@@ -87,20 +87,13 @@ impl Change {
         Self::new(key, at, Kind::Orphan { attempt })
     }
 
-    /// A person reports what happened. Card numbers in their text are masked.
-    pub fn resolve(key: IntentKey, resolution: Resolution, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::Resolve { resolution: masked(resolution), attempt: None })
-    }
-
-    /// As [`resolve`](Self::resolve), but only if the outcome of this attempt is still unknown. It does not replace the
-    /// resolution of another person.
-    pub fn resolve_attempt(
-        key: IntentKey,
-        attempt: AttemptId,
-        resolution: Resolution,
-        at: SystemTime,
-    ) -> Self {
-        Self::new(key, at, Kind::Resolve { resolution: masked(resolution), attempt: Some(attempt) })
+    /// A person reports what happened to this intent, as the person read it. Card numbers in their text are masked.
+    ///
+    /// It is refused if the intent has changed since it was read, because the person decided about what they saw. A row that was
+    /// only marked as a crash since then has not changed.
+    pub fn resolve(read: &Intent, resolution: Resolution, at: SystemTime) -> Self {
+        let (attempt, revision, resolution) = (read.attempt.clone(), read.revision, masked(resolution));
+        Self::new(read.key.clone(), at, Kind::Resolve { attempt, revision, resolution })
     }
 
     /// A person allows it to be sent again, if it was rejected with one of these HTTP statuses.
@@ -118,17 +111,33 @@ impl Change {
         &self.key
     }
 
-    /// Whether it is refused if another intent is already [processed as](Intent::processed_as) the same transaction: true for
-    /// a person's resolution. What the service reported is always written.
+    /// Whether it is refused if another intent already [holds](Intent::held_transaction) the same transaction: true for a
+    /// person's resolution. What the service reported is always written.
     pub fn is_refused_if_taken(&self) -> bool {
-        self.resolved_as().is_some()
+        self.resolution().and_then(Resolution::transaction_id).is_some()
     }
 
-    /// The transaction that a person names.
-    pub(crate) fn resolved_as(&self) -> Option<&TransactionId> {
+    /// The transaction that no other intent may hold if this row is written: the one that a person names, or the one that the
+    /// row holds.
+    pub fn transaction_to_search<'a>(&'a self, written: &'a Intent) -> Option<&'a TransactionId> {
+        self.resolution().and_then(Resolution::transaction_id).or_else(|| written.held_transaction())
+    }
+
+    /// What a person says.
+    pub(crate) fn resolution(&self) -> Option<&Resolution> {
         match &self.kind {
-            Kind::Resolve { resolution, .. } => resolution.processed_as(),
+            Kind::Resolve { resolution, .. } => Some(resolution),
             _ => None,
+        }
+    }
+
+    /// Whether the row is still the one that a person has read.
+    pub(crate) fn is_as_read(&self, found: &Intent) -> bool {
+        match &self.kind {
+            Kind::Resolve { attempt, revision, .. } => {
+                (attempt, *revision) == (&found.attempt, found.revision)
+            }
+            _ => true,
         }
     }
 
@@ -142,7 +151,8 @@ impl Change {
 
     /// The row to write in place of `found`, or `None` if the row does not change.
     ///
-    /// The [`revision`](Intent::revision) of the row to write is one higher than that of `found`.
+    /// The [`revision`](Intent::revision) of the row to write is one higher than that of `found`, or the same if the row is only
+    /// marked as a crash.
     pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
         if let Kind::Begin { request, attempt, owner, is_after_rejection } = &self.kind {
             let may_begin = match found {
@@ -165,6 +175,8 @@ impl Change {
                 begun_at: self.at,
                 changed_at: self.at,
                 revision: found.map_or(0, |found| found.revision) + 1,
+                other_attempts: found.map_or_else(Vec::new, Intent::with_newest_attempt),
+                resolutions: found.map_or_else(Vec::new, |found| found.resolutions.clone()),
             });
         }
         let found = found?;
@@ -183,7 +195,9 @@ impl Change {
                     },
                     Ending::Unknown(failure) => IntentState::Unknown(failure),
                 };
-                Some(Intent { follows: None, ..self.changed(found, state) })
+                let mut ended = Intent { follows: None, ..self.changed(found, state) };
+                ended.settle();
+                Some(ended)
             }
             (Kind::Orphan { .. }, IntentState::Sending) => {
                 let transaction_id = match &found.request.subject {
@@ -191,20 +205,15 @@ impl Change {
                     _ => None,
                 };
                 let failure = Failure { transaction_id, ..Failure::of_kind(Failure::CRASH) };
-                Some(self.changed(found, IntentState::Unknown(failure)))
+                let state = IntentState::Unknown(failure);
+                Some(Intent { revision: found.revision, ..self.changed(found, state) })
             }
-            (Kind::Resolve { attempt: Some(only), .. }, state)
-                if *only != found.attempt || matches!(state, IntentState::Resolved { .. }) =>
+            (Kind::Resolve { resolution, .. }, _)
+                if self.is_as_read(found) && found.refusal_of(resolution).is_none() =>
             {
-                None
-            }
-            (
-                Kind::Resolve { resolution, .. },
-                IntentState::Unknown(before) | IntentState::Resolved { before, .. },
-            ) => {
-                let (resolution, before) = (resolution.clone(), before.clone());
-                let state = IntentState::Resolved { resolution, before };
-                Some(Intent { follows: None, ..self.changed(found, state) })
+                let mut resolved = self.changed(found, found.state.clone());
+                resolved.resolve(resolution, self.at);
+                Some(resolved)
             }
             (Kind::Reopen { http_statuses }, IntentState::Rejected(failure))
                 if failure.http_status.is_some_and(|status| http_statuses.contains(&status)) =>
