@@ -249,7 +249,7 @@ async fn key_that_changes_during_the_lookup_is_not_resolved_d48() {
 async fn resolving_by_key_is_only_for_one_attempt_that_nobody_has_resolved_d48() {
     let (world, id) = charged_and_unknown().await;
     world.resolve(Resolution::not_processed("bob")).await.unwrap();
-    let resolve = || world.client.resolve_processed(&key(), &id, "ada", None);
+    let resolve = async || world.client.resolve_processed(&key(), &id, "ada", None).await;
     let error = resolve().await.unwrap_err();
     assert!(error.is_not_unknown());
     assert_eq!(
