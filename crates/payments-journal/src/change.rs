@@ -182,9 +182,12 @@ impl Change {
         let found = found?;
         match (&self.kind, &found.state) {
             (Kind::End { attempt, .. } | Kind::Orphan { attempt }, _) if *attempt != found.attempt => None,
-            // A row that was marked as a crash still gets the real outcome, if its sender is alive after all.
+            // A row that was marked as a crash still gets the real outcome, if its sender is alive after all. So does one that a
+            // person has resolved meanwhile, if it was processed: that is the service's own word.
             (Kind::End { ending, .. }, state)
-                if *state == IntentState::Sending || is_unknown_by_crash(state) =>
+                if *state == IntentState::Sending
+                    || is_unknown_by_crash(state)
+                    || matches!(ending, Ending::Processed(_)) && found.is_decided_by_a_person() =>
             {
                 let state = match ending.clone() {
                     Ending::Processed(transaction_id) => IntentState::Processed { transaction_id },

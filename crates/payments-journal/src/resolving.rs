@@ -59,6 +59,13 @@ impl Intent {
         self.findings().next().is_some()
     }
 
+    /// Whether a person decided about the newest attempt before its end was known.
+    pub(crate) fn is_decided_by_a_person(&self) -> bool {
+        let is_reopened =
+            matches!(&self.state, IntentState::NotProcessed(failure) if failure.kind == Failure::REOPENED);
+        self.last_recorded(self.attempts).is_some() && (is_reopened || self.decision_about(self.attempts).is_some())
+    }
+
     /// Why a person may not say this about it.
     pub(crate) fn refusal_of(&self, resolution: &Resolution) -> Option<Refusal> {
         let number = resolution.attempt.unwrap_or(self.attempts);
@@ -190,8 +197,10 @@ impl Intent {
     /// The failure of the newest attempt, without what persons have said about it.
     fn failure(&self) -> Option<&Failure> {
         match &self.state {
+            // A person said so about this attempt, or about the one that this follows.
             IntentState::Rejected(failure) if failure.kind == Failure::RESOLVED => {
-                self.last_recorded(self.attempts)?.before.as_ref()
+                let said = self.last_recorded(self.attempts);
+                said.and_then(|recorded| recorded.before.as_ref()).or(Some(failure))
             }
             IntentState::Rejected(failure)
             | IntentState::NotProcessed(failure)

@@ -144,9 +144,31 @@ fn only_the_newest_attempt_records_its_end_and_only_once() {
         (Ending::NotProcessed(Failure::of_kind("connect")), StateName::NotProcessed),
         (Ending::Unknown(Failure::of_kind("closed")), StateName::Unknown),
     ] {
-        assert_changes(&end("first", ending.clone()), &[("sending", state), ("crashed", state)]);
+        let mut expected = vec![("sending", state), ("crashed", state)];
+        // The service's own "processed" is final: it also replaces what a person has said meanwhile.
+        if state == StateName::Processed {
+            let said = ["resolved: processed", "resolved: not processed", "resolved: rejected"];
+            expected.extend(said.map(|row| (row, state)));
+        }
+        assert_changes(&end("first", ending.clone()), &expected);
         assert_changes(&end("second", ending), &[]);
     }
+}
+
+#[test]
+fn late_success_replaces_what_a_person_said_meanwhile_d48() {
+    let success = end("first", Ending::Processed(id("txn_3")));
+    for said in ["resolved: processed", "resolved: not processed", "resolved: rejected"] {
+        let processed = success.decide(Some(&row(said))).unwrap();
+        assert_eq!(processed.state, IntentState::Processed { transaction_id: id("txn_3") });
+        assert_eq!((processed.second_charges().count(), processed.resolutions.len()), (0, 1));
+        // A repeated end changes nothing, and neither does a person now.
+        assert_eq!(success.decide(Some(&processed)), None);
+        assert_eq!(resolve(&processed, Resolution::not_processed("ada")), None);
+    }
+    // Once the key has been sent again, the attempt is not the newest any more.
+    let again = begin("second", 10).decide(Some(&row("resolved: not processed"))).unwrap();
+    assert_eq!(success.decide(Some(&again)), None);
 }
 
 #[test]
@@ -287,7 +309,9 @@ fn timeout() -> Failure {
 fn late_finding_of_an_earlier_attempt_is_what_the_key_is_processed_as_if_nothing_moved_later_d48() {
     let not_processed = resolve(&second(Some(Ending::Unknown(timeout()))), Resolution::not_processed("ada"));
     let declined = resolve(&second(Some(Ending::Unknown(timeout()))), Resolution::rejected(None, "ada"));
+    let after_declined = begin_after_rejection("second", 20).decide(Some(&row("resolved: rejected"))).unwrap();
     for later in [
+        end("second", Ending::NotProcessed(Failure::of_kind("connect"))).decide(Some(&after_declined)).unwrap(),
         second(Some(Ending::Rejected(rejected(400)))),
         second(Some(Ending::NotProcessed(Failure::of_kind("connect")))),
         not_processed.unwrap(),

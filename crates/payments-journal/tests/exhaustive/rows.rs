@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 use payments_journal::{
-    AttemptId, Change, Ending, Failure, Intent, IntentKey, IntentRequest, OwnerId, Resolution,
+    AttemptId, Change, Ending, Failure, Intent, IntentKey, IntentRequest, OwnerId, Resolution, Verdict,
 };
 
 use crate::search::QuickMap;
@@ -30,14 +30,17 @@ pub(crate) enum How {
     Unknown,
 }
 
-/// What a person has found out about an unknown key.
+/// What a person has found out: about the newest attempt, or about an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Finding {
     NotProcessed,
+    Rejected,
     /// Processed, as the transaction that the service creates for this key.
     Processed,
     /// Processed, as the transaction that the service creates for the other key.
     ProcessedAsTheOther,
+    /// An earlier attempt was processed.
+    EarlierProcessed,
 }
 
 /// The change passed to `decide`.
@@ -54,10 +57,10 @@ pub(crate) enum Input {
     Orphan {
         attempt: Attempt,
     },
-    Resolve(Finding),
-    /// If the outcome of this attempt is still unknown.
-    ResolveAttempt {
+    /// By a person who has read a row with this attempt and revision.
+    Resolve {
         attempt: Attempt,
+        is_same_revision: bool,
         finding: Finding,
     },
     Reopen,
@@ -65,8 +68,14 @@ pub(crate) enum Input {
 
 pub(crate) const OWN_ID: &str = "txn-of-this-key";
 pub(crate) const OTHER_ID: &str = "txn-of-the-other-key";
+pub(crate) const EARLIER_ID: &str = "txn-of-an-earlier-attempt";
 
 impl Input {
+    /// A person resolves the row as it is now.
+    pub(crate) fn of_fresh_read(finding: Finding) -> Self {
+        Self::Resolve { attempt: Attempt::Current, is_same_revision: true, finding }
+    }
+
     pub(crate) fn change(self) -> Change {
         let (key, at, owner) = (key(), UNIX_EPOCH, OwnerId::from_kept("owner"));
         match self {
@@ -77,9 +86,11 @@ impl Input {
             }
             Self::End { attempt, how } => Change::end(key, attempt.id(), how.ending(), at),
             Self::Orphan { attempt } => Change::orphan(key, attempt.id(), at),
-            Self::Resolve(finding) => Change::resolve(key, finding.resolution(), at),
-            Self::ResolveAttempt { attempt, finding } => {
-                Change::resolve_attempt(key, attempt.id(), finding.resolution(), at)
+            Self::Resolve { attempt, is_same_revision, finding } => {
+                let begin = Change::begin(key, request(10_50), attempt.id(), owner, at);
+                let mut read = begin.decide(None).expect("there is no row");
+                read.revision = if is_same_revision { REVISION } else { REVISION + 1 };
+                Change::resolve(&read, finding.resolution(), at)
             }
             Self::Reopen => Change::reopen(key, vec![401, 403, 429], at),
         }
@@ -93,12 +104,14 @@ impl Attempt {
 }
 
 impl Finding {
-    fn resolution(self) -> Resolution {
+    pub(crate) fn resolution(self) -> Resolution {
         let processed_as = |id| Resolution::processed(transaction(id), "grace");
         match self {
             Self::NotProcessed => Resolution::not_processed("grace"),
+            Self::Rejected => Resolution::rejected(None, "grace"),
             Self::Processed => processed_as(OWN_ID),
             Self::ProcessedAsTheOther => processed_as(OTHER_ID),
+            Self::EarlierProcessed => processed_as(EARLIER_ID).of_attempt(1),
         }
     }
 }
@@ -146,6 +159,26 @@ pub(crate) struct Decision {
     /// The row to write, if any.
     pub(crate) written: Option<Row>,
     pub(crate) is_refused_if_taken: bool,
+    /// Whose transaction to search in other keys: this key's, or the other key's.
+    pub(crate) to_search: Option<Whose>,
+    /// Whether the row has another revision than before.
+    pub(crate) is_counted: bool,
+}
+
+/// Whose transaction an id is, seen from the key of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    Own,
+    Other,
+}
+
+/// No other key is resolved as the transaction of an earlier attempt.
+pub(crate) fn whose(id: &TransactionId) -> Option<Whose> {
+    match id.as_str() {
+        OWN_ID => Some(Whose::Own),
+        OTHER_ID => Some(Whose::Other),
+        _ => None,
+    }
 }
 
 impl Rows {
@@ -156,10 +189,19 @@ impl Rows {
     pub(crate) fn decide(&self, found: Option<Row>, input: Input) -> Decision {
         *self.decisions.borrow_mut().entry((found, input)).or_insert_with(|| {
             let before = found.map(|row| self.intent(row));
-            let is_refused_if_taken = input.change().is_refused_if_taken();
-            let written = (self.decide)(input, before.as_deref()).map(|intent| {
-                let revision = before.map_or(0, |intent| intent.revision);
-                assert_eq!(intent.revision, revision + 1, "every change counts one revision");
+            let change = input.change();
+            let is_refused_if_taken = change.is_refused_if_taken();
+            let written = (self.decide)(input, before.as_deref());
+            let (mut to_search, mut is_counted) = (None, true);
+            let written = written.map(|intent| {
+                to_search = change.transaction_to_search(&intent).and_then(whose);
+                if let Some(before) = &before {
+                    is_counted = intent.revision != before.revision;
+                    let is_mark = matches!(input, Input::Orphan { .. });
+                    let is_next = intent.revision == before.revision + 1;
+                    assert!(is_next || is_mark && !is_counted, "every other change counts one revision");
+                    assert!(intent.resolutions.starts_with(&before.resolutions), "every resolution is kept");
+                }
                 let mut seen = self.seen.borrow_mut();
                 let canonical = canonical(intent);
                 let position = seen.iter().position(|row| **row == canonical).unwrap_or_else(|| {
@@ -168,7 +210,7 @@ impl Rows {
                 });
                 Row(u8::try_from(position).unwrap())
             });
-            Decision { written, is_refused_if_taken }
+            Decision { written, is_refused_if_taken, to_search, is_counted }
         })
     }
 
@@ -181,13 +223,38 @@ impl Rows {
     }
 }
 
-/// Without revision, times and counts, and with canonical names of the attempt and the request.
+/// Without times and counts, and with canonical names of the attempts and the request. All earlier attempts are one: they moved
+/// no money, or a begin would not have followed. Of what persons have said, `decide` reads only the last about the newest attempt
+/// and whether an earlier one was found processed.
 fn canonical(intent: Intent) -> Intent {
     let mut intent = intent;
+    let newest = intent.attempts;
+    let number = |number| if number == newest && newest > 1 { 2 } else { 1 };
     (intent.attempt, intent.request) = (Attempt::Current.id(), request(10_50));
-    (intent.revision, intent.attempts) = (1, 1);
+    (intent.revision, intent.attempts) = (REVISION, number(newest));
+    for other in &mut intent.other_attempts {
+        (other.number, other.request) = (number(other.number), request(10_50));
+        other.attempt = if other.number == intent.attempts { Attempt::Current.id() } else { Attempt::Other.id() };
+    }
+    intent.other_attempts.dedup_by_key(|other| other.number);
+    let resolutions = std::mem::take(&mut intent.resolutions);
+    let is_of_newest = |attempt| attempt == newest;
+    let earlier = resolutions
+        .iter()
+        .rfind(|it| !is_of_newest(it.attempt) && matches!(it.resolution.verdict, Verdict::Processed(_)));
+    let last = resolutions.iter().rfind(|it| is_of_newest(it.attempt));
+    intent.resolutions = earlier.into_iter().chain(last).cloned().collect();
+    for recorded in &mut intent.resolutions {
+        recorded.attempt = number(recorded.attempt);
+        if recorded.attempt == 1 && newest > 1 {
+            recorded.before = None;
+        }
+    }
     intent
 }
+
+/// Of every canonical row.
+const REVISION: u64 = 1;
 
 fn key() -> IntentKey {
     IntentKey::new("key").unwrap()
