@@ -15,8 +15,9 @@
 //! - Whether an owner is alive decides only whose row is marked as a crash. Here this can happen to any sender at any time, as
 //!   after an expired clock.
 //! - A request that the network loses stays in flight forever.
-//! - A person reads a row, and resolves it later. What happens in between is every other step. Two of those who read can be on
-//!   their way at once, or one where there are many keys and senders; each may be a person, or a process that marks a crash.
+//! - A person reads a row, and resolves it later: any other steps come between. So does a process that marks a crash. Two can have
+//!   read a row at once. With two keys there would be too many states: there a person resolves the row as it is, only a process has
+//!   read it before, and nobody finds out about an earlier attempt.
 //! - After a person has said that an attempt moved no money, or after its key is new again, what it sends does not count. It
 //!   may still record any end: `WrittenOff`. It may even send only then: a process is suspended between its begin and its send,
 //!   its row is marked as a crash and resolved as not processed, and it runs again. If another sender sent the key meanwhile,
@@ -93,6 +94,11 @@ pub(crate) enum Step {
         reader: usize,
         finding: Finding,
     },
+    /// A person reads a row and resolves it, with nothing in between.
+    ResolveAtOnce {
+        key: Key,
+        finding: Finding,
+    },
     Reopen {
         key: Key,
     },
@@ -113,8 +119,6 @@ pub(crate) enum Protocol {
 pub(crate) struct Model<const KEYS: usize, const SENDERS: usize> {
     pub(crate) rows: Rows,
     pub(crate) protocol: Protocol,
-    /// How many processes and persons can have read a row at once: one or two.
-    pub(crate) readers: usize,
 }
 
 type Next<const K: usize, const S: usize> = Result<State<K, S>, Broken>;
@@ -139,8 +143,7 @@ impl<const K: usize, const S: usize> Model<K, S> {
                 Some(Read { purpose: Purpose::MarkCrashed, .. }) => steps.push(Step::MarkCrashed { reader }),
                 Some(Read { purpose: Purpose::Resolve, key, .. }) => {
                     let row = state[*key].row.map(|row| self.rows.intent(row));
-                    let has_earlier = row.is_some_and(|row| row.attempts > 1);
-                    let findings = findings::<K>().filter(|it| has_earlier || *it != Finding::EarlierProcessed);
+                    let findings = findings::<K>(row.as_deref());
                     steps.extend(findings.map(|finding| Step::Resolve { reader, finding }));
                 }
                 None => {}
@@ -176,8 +179,8 @@ impl<const K: usize, const S: usize> Model<K, S> {
                 let how = if is_charged { How::Processed } else { How::Rejected };
                 steps.extend([Step::Respond { sender, how }, Step::ReceiveNothing { sender }]);
             }
-            Phase::Ending(how) => steps.extend(ends(sender, how)),
-            Phase::WrittenOff => steps.extend(How::ALL.into_iter().flat_map(|how| ends(sender, how))),
+            Phase::Ending(how) | Phase::WrittenOff(Some(how)) => steps.extend(ends(sender, how)),
+            Phase::WrittenOff(None) => steps.extend(How::ALL.into_iter().flat_map(|how| ends(sender, how))),
         }
         steps.push(Step::Crash { sender });
     }
@@ -188,15 +191,18 @@ impl<const K: usize, const S: usize> Model<K, S> {
         }
         let Some(row) = state[key].row else { return };
         let row = self.rows.intent(row);
-        if let Some(reader) = state.reads[..self.readers].iter().position(Option::is_none) {
+        if let Some(reader) = state.reads.iter().position(Option::is_none) {
             let is_marking = state.reads.iter().flatten().any(|read| read.purpose == Purpose::MarkCrashed);
             if row.state == IntentState::Sending && !is_marking {
                 steps.push(Step::ConsiderDead { reader, key });
             }
             let is_final = matches!(row.state, IntentState::Processed { .. }) && row.attempts == 1;
-            if !is_final {
+            if K == 1 && !is_final {
                 steps.push(Step::ReadRow { reader, key });
             }
+        }
+        if K > 1 {
+            steps.extend(findings::<K>(Some(&row)).map(|finding| Step::ResolveAtOnce { key, finding }));
         }
         steps.push(Step::Reopen { key });
         if self.may_purge(&row) {
@@ -253,12 +259,14 @@ impl<const K: usize, const S: usize> Model<K, S> {
                     let facts = &mut next[key].facts;
                     facts.is_newest_found = false;
                     // The person who has written it off was wrong.
-                    if phase == Phase::WrittenOff {
+                    if matches!(phase, Phase::WrittenOff(_)) {
                         facts.transmission = Some(Transmission::Charged);
                     }
                 }
                 if reply == Reply::Arrives {
                     next.senders[sender] = None;
+                } else if matches!(phase, Phase::WrittenOff(_)) {
+                    next.call(sender).phase = Phase::WrittenOff(Some(how));
                 }
             }
             Step::Crash { sender } => next.senders[sender] = None,
@@ -271,16 +279,10 @@ impl<const K: usize, const S: usize> Model<K, S> {
             Step::Resolve { reader, finding } => {
                 let Read { key, attempt, is_same_revision, .. } =
                     next.reads[reader].take().expect("a row was read");
-                if self.change(&mut next, key, Input::Resolve { attempt, is_same_revision, finding })? {
-                    match finding {
-                        Finding::NotProcessed | Finding::Rejected => next.write_off(key),
-                        Finding::Processed | Finding::ProcessedAsTheOther => {
-                            next[key].facts.is_newest_found = true;
-                        }
-                        Finding::EarlierProcessed => next[key].facts.is_earlier_found = true,
-                    }
-                    next[key].facts.is_refused |= finding == Finding::Rejected;
-                }
+                self.resolve(&mut next, key, Input::Resolve { attempt, is_same_revision, finding }, finding)?;
+            }
+            Step::ResolveAtOnce { key, finding } => {
+                self.resolve(&mut next, key, Input::of_fresh_read(finding), finding)?;
             }
             Step::Reopen { key } => {
                 if self.change(&mut next, key, Input::Reopen)? {
@@ -296,6 +298,24 @@ impl<const K: usize, const S: usize> Model<K, S> {
             }
         }
         Ok(next)
+    }
+
+    fn resolve(
+        &self,
+        next: &mut State<K, S>,
+        key: Key,
+        input: Input,
+        finding: Finding,
+    ) -> Result<(), Broken> {
+        if self.change(next, key, input)? {
+            match finding {
+                Finding::NotProcessed | Finding::Rejected => next.write_off(key),
+                Finding::Processed | Finding::ProcessedAsTheOther => next[key].facts.is_newest_found = true,
+                Finding::EarlierProcessed => next[key].facts.is_earlier_found = true,
+            }
+            next[key].facts.is_refused |= finding == Finding::Rejected;
+        }
+        Ok(())
     }
 
     /// Makes a change as a store does: calls `decide`, and refuses a resolution if another key has the transaction. Returns
@@ -343,10 +363,14 @@ const REPLIES: [Reply; 3] = [Reply::Arrives, Reply::LostAfter, Reply::LostBefore
 /// A plain call or a new attempt after a rejection, with the recorded request or with another.
 pub(crate) const CALLS: [(bool, bool); 4] = [(false, true), (false, false), (true, true), (true, false)];
 
-/// The last finding needs another key.
-fn findings<const K: usize>() -> impl Iterator<Item = Finding> {
-    let of_one_key = [Finding::NotProcessed, Finding::Rejected, Finding::Processed, Finding::EarlierProcessed];
-    of_one_key.into_iter().chain((K > 1).then_some(Finding::ProcessedAsTheOther))
+/// What a person may say about this row. The last finding needs another key.
+fn findings<const K: usize>(row: Option<&Intent>) -> impl Iterator<Item = Finding> + use<K> {
+    let has_earlier = row.is_some_and(|row| row.attempts > 1);
+    [Finding::NotProcessed, Finding::Processed]
+        .into_iter()
+        .chain((K == 1).then_some(Finding::Rejected))
+        .chain(has_earlier.then_some(Finding::EarlierProcessed))
+        .chain((K > 1).then_some(Finding::ProcessedAsTheOther))
 }
 
 /// An end that is not written changes nothing.

@@ -6,7 +6,8 @@ use std::time::UNIX_EPOCH;
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 use payments_journal::{
-    AttemptId, Change, Ending, Failure, Intent, IntentKey, IntentRequest, OwnerId, Resolution, Verdict,
+    AttemptId, Change, Ending, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId,
+    RecordedResolution, Resolution, Verdict,
 };
 
 use crate::search::QuickMap;
@@ -149,6 +150,8 @@ pub(crate) struct Row(u8);
 /// Every row so far, and every decision of `decide`, which is called once for each row and change.
 pub(crate) struct Rows {
     decide: Decide,
+    /// Whether earlier attempts are kept, so that a person can find one processed.
+    has_earlier: bool,
     seen: RefCell<Vec<Rc<Intent>>>,
     decisions: RefCell<QuickMap<(Option<Row>, Input), Decision>>,
 }
@@ -182,8 +185,8 @@ pub(crate) fn whose(id: &TransactionId) -> Option<Whose> {
 }
 
 impl Rows {
-    pub(crate) fn new(decide: Decide) -> Self {
-        Self { decide, seen: RefCell::default(), decisions: RefCell::default() }
+    pub(crate) fn new(decide: Decide, has_earlier: bool) -> Self {
+        Self { decide, has_earlier, seen: RefCell::default(), decisions: RefCell::default() }
     }
 
     pub(crate) fn decide(&self, found: Option<Row>, input: Input) -> Decision {
@@ -203,7 +206,7 @@ impl Rows {
                     assert!(intent.resolutions.starts_with(&before.resolutions), "every resolution is kept");
                 }
                 let mut seen = self.seen.borrow_mut();
-                let canonical = canonical(intent);
+                let canonical = canonical(intent, self.has_earlier);
                 let position = seen.iter().position(|row| **row == canonical).unwrap_or_else(|| {
                     seen.push(Rc::new(canonical));
                     seen.len() - 1
@@ -225,31 +228,31 @@ impl Rows {
 
 /// Without times and counts, and with canonical names of the attempts and the request. All earlier attempts are one: they moved
 /// no money, or a begin would not have followed. Of what persons have said, `decide` reads only the last about the newest attempt
-/// and whether an earlier one was found processed.
-fn canonical(intent: Intent) -> Intent {
+/// and whether an earlier one was found processed, and it only copies the failure before that.
+fn canonical(intent: Intent, has_earlier: bool) -> Intent {
     let mut intent = intent;
-    let newest = intent.attempts;
-    let number = |number| if number == newest && newest > 1 { 2 } else { 1 };
-    (intent.attempt, intent.request) = (Attempt::Current.id(), request(10_50));
-    (intent.revision, intent.attempts) = (REVISION, number(newest));
+    let newest = std::mem::replace(&mut intent.attempts, 1);
+    (intent.attempt, intent.request, intent.revision) = (Attempt::Current.id(), request(10_50), REVISION);
+    if let IntentState::Resolved { before, .. } = &mut intent.state {
+        *before = Failure::of_kind("before");
+    }
+    intent.other_attempts.retain(|other| has_earlier && other.number < newest);
+    intent.other_attempts.truncate(1);
     for other in &mut intent.other_attempts {
-        (other.number, other.request) = (number(other.number), request(10_50));
-        other.attempt = if other.number == intent.attempts { Attempt::Current.id() } else { Attempt::Other.id() };
+        (other.number, other.attempt, other.request) = (1, Attempt::Other.id(), request(10_50));
+        intent.attempts = 2;
     }
-    intent.other_attempts.dedup_by_key(|other| other.number);
-    let resolutions = std::mem::take(&mut intent.resolutions);
-    let is_of_newest = |attempt| attempt == newest;
-    let earlier = resolutions
-        .iter()
-        .rfind(|it| !is_of_newest(it.attempt) && matches!(it.resolution.verdict, Verdict::Processed(_)));
-    let last = resolutions.iter().rfind(|it| is_of_newest(it.attempt));
-    intent.resolutions = earlier.into_iter().chain(last).cloned().collect();
-    for recorded in &mut intent.resolutions {
-        recorded.attempt = number(recorded.attempt);
-        if recorded.attempt == 1 && newest > 1 {
-            recorded.before = None;
-        }
-    }
+    let is_said = !matches!(intent.state, IntentState::Processed { .. });
+    let said = intent.resolutions.iter().rfind(|said| said.attempt == newest && is_said);
+    let is_found = |it: &&RecordedResolution| matches!(it.resolution.verdict, Verdict::Processed(_));
+    let found = intent.resolutions.iter().filter(|it| it.attempt < newest).rfind(is_found);
+    let at = |number: u32, recorded: &RecordedResolution| {
+        let mut recorded = recorded.clone();
+        (recorded.attempt, recorded.before) = (number, None);
+        recorded
+    };
+    intent.resolutions =
+        found.map(|it| at(1, it)).into_iter().chain(said.map(|it| at(intent.attempts, it))).collect();
     intent
 }
 

@@ -28,7 +28,8 @@ pub(crate) enum Phase {
     Waiting,
     /// How it ended is not durable yet.
     Ending(How),
-    WrittenOff,
+    /// What it does does not count. It may record any end, or the one that it has received.
+    WrittenOff(Option<How>),
 }
 
 /// What has really happened to a key, whether the journal knows it or not: since the key was new, or since a person said that it
@@ -125,7 +126,13 @@ impl<const K: usize, const S: usize> State<K, S> {
         let Facts { is_earlier_found, .. } = self[key].facts;
         self[key].facts = Facts { is_earlier_found, ..Facts::default() };
         let calls = self.calls_of(key).filter(|call| call.attempt == Attempt::Current);
-        calls.for_each(|call| call.phase = Phase::WrittenOff);
+        calls.for_each(|call| {
+            call.phase = Phase::WrittenOff(match call.phase {
+                Phase::Ending(how) => Some(how),
+                Phase::WrittenOff(how) => how,
+                Phase::Begun { .. } | Phase::Waiting => None,
+            });
+        });
     }
 
     /// The same state with canonical names: the order of senders and of keys does not matter.

@@ -95,6 +95,9 @@ fn sentence<const K: usize, const S: usize>(
         Step::Resolve { reader, finding } => {
             format!("{} resolves the row that was read as {}", person(reader), name_of_finding(finding))
         }
+        Step::ResolveAtOnce { key, finding } => {
+            format!("a person resolves {} as {}", name_of_key::<K>(key), name_of_finding(finding))
+        }
         Step::Reopen { key } => format!("a person reopens {}", name_of_key::<K>(key)),
         Step::Purge { key } => format!("{} is purged", name_of_key::<K>(key)),
     };
