@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::text::timestamp;
 
 /// The names of [`values`]: the members of the JSON object and the columns of CSV.
-pub(crate) const MEMBERS: [&str; 22] = [
+pub(crate) const MEMBERS: [&str; 23] = [
     "key",
     "state",
     "operation",
@@ -20,6 +20,7 @@ pub(crate) const MEMBERS: [&str; 22] = [
     "changed_at",
     "attempts",
     "subject",
+    "service",
     "card_ending",
     "token_id",
     "voids",
@@ -34,7 +35,7 @@ pub(crate) const MEMBERS: [&str; 22] = [
 ];
 
 /// The first members, which every object has, as null if they are not known.
-const ALWAYS: usize = 11;
+const ALWAYS: usize = 12;
 
 /// The members that are not strings. They are written to JSON unchanged, so no amount passes through a binary number.
 const EXACT: [&str; 4] = ["amount", "attempts", "convenience_fee", "http_status"];
@@ -76,6 +77,7 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
         Some(timestamp(intent.changed_at)),
         Some(intent.attempts.to_string()),
         Some(subject.to_owned()),
+        Some(intent.service.clone()),
         card_ending,
         token_id,
         voids,

@@ -159,8 +159,8 @@ const INTERRUPTED: &str = "interrupted";
 /// The failure of a call with a key. With an unknown outcome, also what it can be found by. `at` is the start of this call.
 pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {
     let failure = failure(error, settings);
-    if error.is_journal() {
-        // Nothing was sent now, and whether anything was sent before is not known: there is nothing to search for yet.
+    if error.is_journal() || error.is_other_service() {
+        // Nothing was sent now, and this service knows of nothing that was sent before: there is nothing to search for yet.
         return failure;
     }
     match error.intent().filter(|_| error.outcome() == Outcome::Unknown) {
@@ -205,7 +205,7 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
 }
 
 /// Quotes a key for a shell if it needs quotes.
-fn shell_word(text: &str) -> Cow<'_, str> {
+pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+=,%".contains(&byte);
     if text.bytes().all(is_plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")).into() }
 }

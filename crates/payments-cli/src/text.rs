@@ -131,6 +131,9 @@ fn heading(failure: &Failure) -> (Tone, String) {
         (Unknown, _, "key_reused") => {
             "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way"
         }
+        (Unknown, _, "other_service") => {
+            "KEY OF ANOTHER SERVICE, nothing was sent now: check the base URL and the journal"
+        }
         (NotProcessed, MoveMoney, _) => "NOT PROCESSED, it is safe to run it again",
         (NotProcessed, FindTransaction, _) => {
             "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again"

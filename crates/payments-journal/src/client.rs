@@ -23,6 +23,7 @@ pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
 /// | unknown | unknown, nothing is sent |
 /// | being sent | [`is_in_progress`](Error::is_in_progress), nothing is sent |
 /// | another request | [`is_key_reused`](Error::is_key_reused), nothing is sent |
+/// | another [service](Client::service) | unknown, [`is_other_service`](Error::is_other_service), nothing is sent |
 /// | cannot be read or written | unknown, [`is_journal`](Error::is_journal), nothing is sent: call again with the same key |
 ///
 /// Two requests are the same if they agree in operation, amount, token or last four digits of the card, sale or authorization,
@@ -168,7 +169,8 @@ impl JournaledClient {
     ///
     /// # Errors
     ///
-    /// If the transaction cannot be looked up or contradicts the intent, and as [`Journal::resolve`]. Nothing was changed.
+    /// If the intent belongs to [another service](ResolveError::is_other_service), if the transaction cannot be looked up or
+    /// contradicts the intent, and as [`Journal::resolve`]. Nothing was changed.
     pub async fn resolve_processed(
         &self,
         key: &IntentKey,
@@ -178,6 +180,11 @@ impl JournaledClient {
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
         let intent =
             self.journal.find(key).await?.ok_or_else(|| ResolveError(Reason::NoSuchIntent(key.clone())))?;
+        if intent.service != self.client.service() {
+            // A lookup there proves nothing about this intent.
+            let (recorded, called) = (intent.service, self.client.service().to_owned());
+            return Err(ResolveError(Reason::OtherService { key: intent.key, recorded, called }));
+        }
         if !matches!(intent.state, IntentState::Unknown(_) | IntentState::Resolved { .. }) {
             return Err(ResolveError(Reason::NotUnknown(intent.key, intent.state.name())));
         }

@@ -109,6 +109,7 @@ impl IntentStore for MemoryStore {
             other.key != written.key
                 && other.processed_as() == written.processed_as()
                 && other.is_void() == written.is_void()
+                && other.service == written.service
         };
         let same_transaction_as = written.processed_as().and_then(|_| {
             let other = shared.rows.values().map(|row| &row.intent).find(is_other_holder)?;

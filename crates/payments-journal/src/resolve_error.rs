@@ -15,6 +15,7 @@ pub(crate) enum Reason {
     Store(StoreError),
     NoSuchIntent(IntentKey),
     NotUnknown(IntentKey, StateName),
+    OtherService { key: IntentKey, recorded: String, called: String },
     Taken { id: TransactionId, by: IntentKey },
     LookUp(payments_core::LookupError),
     Contradicted(Vec<String>),
@@ -29,6 +30,12 @@ impl ResolveError {
     /// The intent's outcome is known, or it is still being sent.
     pub fn is_not_unknown(&self) -> bool {
         matches!(self.0, Reason::NotUnknown(..))
+    }
+
+    /// The intent belongs to another [service](crate::Intent::service) than the one that the client
+    /// [calls](payments_core::Client::service). Nothing was looked up, because a transaction there is not the intent's.
+    pub fn is_other_service(&self) -> bool {
+        matches!(self.0, Reason::OtherService { .. })
     }
 
     /// The transaction cannot be the intent's: another intent has it, or its amount or card differs.
@@ -75,6 +82,11 @@ impl fmt::Display for ResolveError {
             Reason::NotUnknown(key, state) => {
                 write!(f, "the outcome of {key} is known: it is {}", state.as_str())
             }
+            Reason::OtherService { key, recorded, called } => write!(
+                f,
+                "{key} belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing \
+                 about it: check the base URL"
+            ),
             Reason::Taken { id, by } => {
                 write!(f, "transaction {} already belongs to {by}", id.as_str().escape_debug())
             }

@@ -84,7 +84,8 @@ async fn end(
         let client = client.clone();
         move |key: &str| client.is_api_key_in(key)
     };
-    let (file, inspected) = match inspected(file, known, is_secret, &mut interrupt).await? {
+    let service = client.service().to_owned();
+    let (file, inspected) = match inspected(file, known, is_secret, service, &mut interrupt).await? {
         Ok(inspected) => inspected,
         Err(problems) => return Ok(Report::InvalidFile(Box::new(problems))),
     };
@@ -151,15 +152,16 @@ async fn inspected(
     mut file: RowFile,
     known: Option<Journal>,
     is_secret: impl Fn(&str) -> bool + Send + 'static,
+    service: String,
     interrupt: &mut Interrupt,
 ) -> Result<Result<(RowFile, Inspected), Problems>, Failure> {
     let runtime = Handle::current();
     let inspecting = spawn_blocking(move || {
         let inspected = match known {
-            None => inspect(&mut file, &is_secret, None),
+            None => inspect(&mut file, &is_secret, &service, None),
             Some(journal) => {
                 let mut look_up = |rows: &[Row]| runtime.block_on(look_up(&journal, rows));
-                inspect(&mut file, &is_secret, Some(&mut look_up))
+                inspect(&mut file, &is_secret, &service, Some(&mut look_up))
             }
         }?;
         Ok(inspected.map(|inspected| (file, inspected)))

@@ -139,7 +139,14 @@ fn list_of_several_pages_is_one_array() {
                 for number in numbers {
                     let key = IntentKey::new(format!("key-{number}")).unwrap();
                     let (attempt, owner, at) = (AttemptId::new(), store.owner().clone(), SystemTime::now());
-                    let begin = Change::begin(key.clone(), payment.into(), attempt.clone(), owner, at);
+                    let begin = Change::begin(
+                        key.clone(),
+                        "https://pay.example.com",
+                        payment.into(),
+                        attempt.clone(),
+                        owner,
+                        at,
+                    );
                     payments_fake::block_on(store.apply(begin)).unwrap();
                     let lost = Ending::Unknown(Failure::of_kind("timeout"));
                     let end = Change::end(key, attempt, lost, at);

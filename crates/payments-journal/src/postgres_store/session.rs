@@ -73,7 +73,7 @@ impl Session {
         if let Some(id) = &processed_as {
             // Two changes with the same transaction search one after the other.
             let searching = async {
-                let values: [&(dyn ToSql + Sync); 3] = [id, &key, &is_void];
+                let values: [&(dyn ToSql + Sync); 4] = [id, &key, &is_void, &intent.service];
                 let holder = client.query_opt_scalar::<String, _>(&self.other_holder, &values);
                 try_join!(biased; self.lock(id, TRANSACTIONS), holder)
             };
@@ -86,7 +86,8 @@ impl Session {
         }
         let (state, revision) = (intent.state.name().as_str(), intent.revision.cast_signed());
         let document = document(intent);
-        let values: [&(dyn ToSql + Sync); 6] = [&key, &state, &processed_as, &is_void, &revision, &document];
+        let values: [&(dyn ToSql + Sync); 7] =
+            [&key, &state, &processed_as, &is_void, &intent.service, &revision, &document];
         let writing =
             async { try_join!(biased; client.execute(&self.write, &values), client.batch_execute("COMMIT")) };
         match commit(writing).await {

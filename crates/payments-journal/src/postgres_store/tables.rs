@@ -60,7 +60,7 @@ pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
 }
 
 /// The version of the tables that this crate writes and reads.
-const VERSION: i32 = 4;
+const VERSION: i32 = 5;
 
 /// Any number; this one is "payments" as text.
 const LOCK: i64 = 0x7061_796d_656e_7473;
@@ -92,6 +92,7 @@ const CREATE: &str = r#"
         state text NOT NULL,
         processed_as text COLLATE "C",
         is_void boolean NOT NULL,
+        service text COLLATE "C" NOT NULL,
         revision bigint NOT NULL,
         document text NOT NULL,
         stored_at timestamptz NOT NULL DEFAULT now()
@@ -108,16 +109,17 @@ pub(super) const FIND: &str = "SELECT key, state, document FROM payments_journal
 /// Writes a row if it has not changed since it was read: its revision is then one less, or there is no row. A row that was purged
 /// meanwhile is inserted again.
 pub(super) const WRITE: &str = "
-    INSERT INTO payments_journal.intents AS found (key, state, processed_as, is_void, revision, document)
-    VALUES ($1, $2, $3, $4, $5, $6)
+    INSERT INTO payments_journal.intents AS found (key, state, processed_as, is_void, service, revision, document)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
     ON CONFLICT (key) DO UPDATE
-    SET state = $2, processed_as = $3, is_void = $4, revision = $5, document = $6, stored_at = now()
+    SET state = $2, processed_as = $3, is_void = $4, service = $5, revision = $6, document = $7, stored_at = now()
     WHERE found.revision = EXCLUDED.revision - 1";
 
-/// The key, other than `$2`, of a void (`$3`) or of a payment that is processed as `$1`. A void and its payment may have the
+/// The key, other than `$2`, of a void (`$3`) or of a payment that is processed as `$1` by the service `$4`. A void and its payment may have the
 /// same transaction; two payments, or two voids, may not.
 pub(super) const OTHER_HOLDER: &str = "
-    SELECT key FROM payments_journal.intents WHERE processed_as = $1 AND key <> $2 AND is_void = $3 LIMIT 1";
+    SELECT key FROM payments_journal.intents
+    WHERE processed_as = $1 AND key <> $2 AND is_void = $3 AND service = $4 LIMIT 1";
 
 /// The states are literals, because only then the index of unresolved rows is used.
 pub(super) fn list(states: &[StateName]) -> String {

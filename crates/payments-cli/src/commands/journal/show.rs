@@ -51,12 +51,13 @@ pub(super) fn lines(intent: &Intent, style: Style) -> String {
 }
 
 /// The values that are not in the heading, with the times last.
-const SHOWN: [&str; 20] = [
+const SHOWN: [&str; 21] = [
     "key",
     "operation",
     "amount",
     "transaction_id",
     "reference",
+    "service",
     "card_ending",
     "token_id",
     "voids",
