@@ -20,7 +20,6 @@ pub(crate) const MEMBERS: [&str; 23] = [
     "changed_at",
     "attempts",
     "subject",
-    "service",
     "card_ending",
     "token_id",
     "voids",
@@ -32,10 +31,11 @@ pub(crate) const MEMBERS: [&str; 23] = [
     "note",
     "convenience_fee",
     "http_status",
+    "service",
 ];
 
 /// The first members, which every object has, as null if they are not known.
-const ALWAYS: usize = 12;
+const ALWAYS: usize = 11;
 
 /// The members that are not strings. They are written to JSON unchanged, so no amount passes through a binary number.
 const EXACT: [&str; 4] = ["amount", "attempts", "convenience_fee", "http_status"];
@@ -77,7 +77,6 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
         Some(timestamp(intent.changed_at)),
         Some(intent.attempts.to_string()),
         Some(subject.to_owned()),
-        Some(intent.service.clone()),
         card_ending,
         token_id,
         voids,
@@ -89,6 +88,7 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
         resolution.and_then(|resolution| resolution.note.clone()),
         request.convenience_fee.map(|fee| (fee == ConvenienceFee::Active).to_string()),
         failure.and_then(|failure| failure.http_status).map(|status| status.to_string()),
+        Some(intent.service.clone()),
     ]
 }
 

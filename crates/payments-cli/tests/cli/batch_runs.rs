@@ -315,13 +315,11 @@ fn outage_leaves_the_rows_to_the_next_run_d02() {
     let billing = Billing::open();
     billing.good(100);
     let port = UnresponsivePort::refusing();
-    let unreachable = format!("http://{}/api/v1/public", port.address());
-    let ended = billing
-        .command_at(
-            &unreachable,
-            &["--patience", "0", "--concurrency", "4", "--results", &billing.path("r.jsonl")],
-        )
-        .end();
+    let unreachable = |options: &[&str]| {
+        billing.command(options).env("PAYMENTS_PROXY", &format!("http://{}", port.address())).end()
+    };
+    let results = billing.path("r.jsonl");
+    let ended = unreachable(&["--patience", "0", "--concurrency", "4", "--results", &results]);
     ends(&ended, 3, "unfinished", Some("outage"));
     let seen = counts(&ended);
     let tried = seen["not_processed"].as_u64().unwrap();
@@ -332,7 +330,7 @@ fn outage_leaves_the_rows_to_the_next_run_d02() {
     assert!(results.iter().all(|result| result["outcome"] == "not_processed"), "{results:?}");
 
     // With patience, the same rows are tried again in the same run.
-    let ended = billing.command_at(&unreachable, &["--patience", "2", "--concurrency", "2"]).end();
+    let ended = unreachable(&["--patience", "2", "--concurrency", "2"]);
     ends(&ended, 3, "unfinished", Some("outage"));
     assert!(counts(&ended)["not_processed"].as_u64().unwrap() <= 2, "{ended:?}");
 
