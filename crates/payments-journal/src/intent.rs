@@ -141,7 +141,7 @@ impl Intent {
         match [&self.request, request].map(IntentRequest::reference_without_white_space) {
             [None, None] if !is_named => {}
             [recorded, corrected] if recorded == corrected => {
-                differences.retain(|name| !is_corrigible(&name))
+                differences.retain(|name| !is_corrigible(name));
             }
             _ => differences.push("reference"),
         }

@@ -44,14 +44,16 @@ impl Workspace {
 
     /// An intent of unknown outcome at this service, as a killed process leaves it.
     pub(crate) fn add_unknown(&self, key: &str, base_url: &str) {
-        let payment = payments_model::TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).unwrap();
-        let store = SqliteStore::open(self.journal()).unwrap();
-        let (key, attempt, owner) = (IntentKey::new(key).unwrap(), AttemptId::new(), store.owner().clone());
+        let payment =
+            payments_model::TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).expect("it is valid");
+        let store = SqliteStore::open(self.journal()).expect("it opens");
+        let (key, attempt, owner) =
+            (IntentKey::new(key).expect("it is valid"), AttemptId::new(), store.owner().clone());
         let now = SystemTime::now();
         let begin = Change::begin(key.clone(), base_url, (&payment).into(), attempt.clone(), owner, now);
         let lost = Ending::Unknown(Failure::of_kind("timeout"));
         for change in [begin, Change::end(key, attempt, lost, now)] {
-            payments_fake::block_on(store.apply(change)).unwrap();
+            payments_fake::block_on(store.apply(change)).expect("it is written");
         }
         payments_fake::block_on(store.close());
     }
