@@ -67,11 +67,6 @@ fn payments_and_voids() {
         sale(10_50).not_answered(&endpoint, TransportError::answered(kind, response(status, body)))
     };
     let read = |status, body| sale(10_50).read(&endpoint, response(status, body)).unwrap_err();
-    let encoded = |status, body| {
-        let mut response = response(status, body);
-        response.headers_mut().insert("content-encoding", "gzip".parse().unwrap());
-        sale(10_50).read(&endpoint, response).unwrap_err()
-    };
     let void = Void::new("txn_1".parse().unwrap());
     let with_reference = TokenTransaction::builder("tok_1", AMOUNT, ConvenienceFee::Inactive);
     let with_reference = with_reference.reference_no("invoice 17").build().unwrap();
@@ -104,8 +99,6 @@ fn payments_and_voids() {
         payment("the body was truncated", partial(Kind::BodyTruncated, 200, r#"{"status":"suc"#)),
         payment("the body was too large", partial(Kind::BodyTooLarge, 200, "")),
         payment("a refusal was truncated", partial(Kind::BodyTruncated, 400, r#"{"status":"fai"#)),
-        payment("a refusal was truncated without an error", read(400, r#"{"status":"fai"#)),
-        payment("a response was encoded", encoded(400, r#"{"status":"failed"}"#)),
         payment("HTTP 200 without anything else", read(200, "{}")),
         payment("HTTP 200, pending", read(200, r#"{"status":"pending","status_code":101,"data":{"TransactionId":"t9"}}"#)),
         payment("HTTP 200 without a transaction", read(200, r#"{"status_code":100,"message":"Done"}"#)),
@@ -177,7 +170,10 @@ fn invalid_requests() {
         &[
             payment("several fields are invalid", build(Amount::from_cents(0), card, wrong_payer)),
             payment("the card number is too short", build(AMOUNT, Card { number: "4242", ..CARD }, payer())),
-            payment("the security code is too long", build(AMOUNT, Card { cvv: "91703", ..CARD }, payer())),
+            payment(
+                "the security code is too long for the card",
+                build(AMOUNT, Card { cvv: "9170", ..CARD }, payer()),
+            ),
             payment("the JSON is not an object", json("[]")),
             payment("the JSON has a syntax error", json("{,}")),
             lookup(
@@ -430,7 +426,6 @@ fn opening_a_journal() {
     fs::set_permissions(path("shared"), fs::Permissions::from_mode(0o777)).unwrap();
     let messages = [
         ("its directory and the one above do not exist", path("a/b/billing.db")),
-        ("its path is the address of a database", "postgres://ada@db/books".into()),
         ("it is a directory", path("shared")),
         ("it is a symbolic link", path("link.db")),
         ("it is another file", path("notes.txt")),

@@ -67,7 +67,6 @@ secret_types! {
     BlockingSandbox of payments_sandbox;
     AfterRejection<'static> of payments_journal;
     JournaledClient of payments_journal;
-    SqliteReader of payments_journal;
     SqliteStore of payments_journal;
     PostgresStore of payments_journal;
 }

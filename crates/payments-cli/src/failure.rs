@@ -1,19 +1,17 @@
 //! The failure of a command, for both output formats and the exit code.
 
-use std::borrow::Cow;
 use std::error::Error as StdError;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use http::StatusCode;
 use payments_core::{
-    Delivery, Error, LookupError, OperationName, Outcome, Success, TransportError,
+    Delivery, Error, LookupError, OperationName, Outcome, RetryAfter, Success, TransportError,
     TransportErrorKind,
 };
 use payments_model::{Amount, TransactionId, ValidationError, Violation};
 
 use crate::exit_code::ExitCode;
 use crate::report::IntentNote;
-use crate::settings::KnownKeys;
 
 /// Why a command did not succeed. None of its texts contains a secret.
 #[derive(Clone, Debug)]
@@ -59,8 +57,6 @@ pub(crate) struct FailedResponse {
     pub(crate) reason: Option<String>,
     pub(crate) request_id: Option<String>,
     pub(crate) retry_after_seconds: Option<u64>,
-    /// The beginning of a refusal's body, masked. It may contain the reason in a form that is not known here.
-    pub(crate) body: Option<String>,
 }
 
 impl FailedResponse {
@@ -71,8 +67,7 @@ impl FailedResponse {
             transaction_id: error.transaction_id().map(ToString::to_string),
             reason: error.reason().map(str::to_owned),
             request_id: error.request_id().map(str::to_owned),
-            retry_after_seconds: error.retry_after_delay().as_ref().map(Duration::as_secs),
-            body: refusal_body(error),
+            retry_after_seconds: error.retry_after().and_then(seconds),
         })
     }
 
@@ -128,12 +123,6 @@ impl Failure {
         Self::new(FailedOutcome::NotProcessed, kind, message)
     }
 
-    /// Masks its message if it contains an API key, which a person may have given in place of another text.
-    pub(crate) fn without(self, keys: &KnownKeys) -> Self {
-        let message = if keys.is_in(&self.message) { keys.mask(&self.message) } else { self.message };
-        Self { message, ..self }
-    }
-
     /// Adds the underlying cause.
     pub(crate) fn with_cause(mut self, cause: &dyn StdError) -> Self {
         self.cause = chain(Some(cause));
@@ -148,8 +137,7 @@ impl Failure {
             transaction_id: None,
             reason: response.message().map(str::to_owned),
             request_id: response.request_id().map(str::to_owned),
-            retry_after_seconds: response.retry_after_delay().as_ref().map(Duration::as_secs),
-            body: None,
+            retry_after_seconds: response.retry_after().and_then(seconds),
         }));
         self
     }
@@ -303,12 +291,12 @@ fn chain(error: Option<&dyn StdError>) -> Option<String> {
     Some(text)
 }
 
-/// The body of a refusal, unless it is blank or cannot be read.
-fn refusal_body(error: &impl CallError) -> Option<String> {
-    let is_refusal = error.failed_outcome() == FailedOutcome::Rejected
-        || error.http_status().is_some_and(|status| status.is_client_error());
-    let body = error.body_snippet().filter(|_| is_refusal && error.content_coding().is_none())?;
-    (!body.trim().is_empty()).then_some(body)
+fn seconds(retry_after: RetryAfter) -> Option<u64> {
+    match retry_after {
+        RetryAfter::Delay(delay) => Some(delay.as_secs()),
+        RetryAfter::Date(date) => Some(date.duration_since(SystemTime::now()).unwrap_or_default().as_secs()),
+        _ => None,
+    }
 }
 
 /// The common parts of [`Error`] and [`LookupError`].
@@ -329,9 +317,7 @@ pub(crate) trait CallError: StdError {
     fn status_code(&self) -> Option<&str>;
     fn reason(&self) -> Option<&str>;
     fn request_id(&self) -> Option<&str>;
-    fn retry_after_delay(&self) -> Option<Duration>;
-    fn body_snippet(&self) -> Option<String>;
-    fn content_coding(&self) -> Option<&str>;
+    fn retry_after(&self) -> Option<RetryAfter>;
     fn transport_error(&self) -> Option<&TransportError>;
 }
 
@@ -357,9 +343,7 @@ macro_rules! call_error {
             status_code -> Option<&str>,
             reason -> Option<&str>,
             request_id -> Option<&str>,
-            retry_after_delay -> Option<Duration>,
-            body_snippet -> Option<String>,
-            content_coding -> Option<&str>,
+            retry_after -> Option<RetryAfter>,
             transport_error -> Option<&TransportError>,
         }
     };
@@ -444,13 +428,7 @@ pub(crate) fn after_unknown(known: Option<&TransactionId>, search_by: &str) -> S
 /// The command that looks up a transaction, ready to paste. The id must be one that can be looked up.
 pub(crate) fn look_up(id: &TransactionId) -> String {
     let separator = if id.as_str().starts_with('-') { "-- " } else { "" };
-    format!("payments transaction get {separator}{}", shell_word(id.as_str()))
-}
-
-/// Quotes a key or an id for a shell if it needs quotes.
-pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+=,%".contains(&byte);
-    if text.bytes().all(is_plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")).into() }
+    format!("payments transaction get {separator}{id}")
 }
 
 #[cfg(test)]

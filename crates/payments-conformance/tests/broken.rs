@@ -48,9 +48,6 @@ flaws! {
         the_next_address_is_not_tried_after_the_request,
         what_is_logged_shows_no_secret,
     ],
-    offers_http2: OffersHttp2 breaks [
-        http2_is_not_spoken_unasked,
-    ],
     retries_on_reused_connections: RetriesOnReusedConnections breaks [
         fin_after_the_request_is_unknown,
         reset_after_the_request_is_unknown,

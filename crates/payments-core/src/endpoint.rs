@@ -111,7 +111,7 @@ impl Endpoint {
         self.inner.void.clone()
     }
 
-    /// The URL of one record. `segment` is already percent-encoded.
+    /// The URL of one record. `segment` is already checked to be a safe path segment.
     pub(crate) fn record(&self, collection: &str, segment: &str) -> Result<Uri, ConfigurationError> {
         let mut parts = self.inner.transaction.clone().into_parts();
         let path = [self.inner.path_prefix(), "/", collection, "/", segment].concat();

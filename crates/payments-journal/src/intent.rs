@@ -115,12 +115,6 @@ impl Intent {
         }
     }
 
-    /// The transaction that stores compare with those of other intents. An id of which a part was replaced is not compared: two
-    /// charges may have it although the service returned different ids.
-    pub(crate) fn compared_transaction(&self) -> Option<&TransactionId> {
-        self.processed_as().filter(|id| !id.is_redacted())
-    }
-
     /// Whether no call with this key has moved money: the service said no, no request reached it, or a person says so.
     pub(crate) fn moved_nothing(&self) -> bool {
         matches!(self.state, IntentState::Rejected(_)) || self.may_be_sent()

@@ -7,7 +7,6 @@ use tokio::sync::watch;
 
 use crate::error::Cause;
 use crate::events;
-use crate::read_only::ReadOnly;
 use crate::resolve_error::Reason;
 use crate::store::ErasedStore;
 use crate::{
@@ -46,13 +45,6 @@ impl Journal {
         let this = Self { store: Arc::new(store), unwritten: Arc::default() };
         this.give_up_the_dead().await?;
         Ok(this)
-    }
-
-    /// A journal that is only read, for a program that lists or exports: nothing is written, and every change is refused. An
-    /// intent that a dead owner left [`Sending`](IntentState::Sending) is shown as [`Unknown`](IntentState::Unknown), kind
-    /// `crash`, and stays as it is.
-    pub fn read_only(store: impl IntentStore) -> Self {
-        Self { store: Arc::new(ReadOnly(store)), unwritten: Arc::default() }
     }
 
     /// The intent with this key.

@@ -64,10 +64,9 @@
 //! |---|---|---|
 //! | `SqliteStore` | `sqlite`, on by default | one machine: a file shared by any number of processes |
 //! | `PostgresStore` | `postgres` | several machines |
-//! | `SqliteReader` | `sqlite` | to read the file, also on a full or read-only disk |
 //! | [`MemoryStore`] | | tests |
 //!
-//! [`Journal::open`] takes any of them; [`Journal::read_only`] writes nothing. `SqliteStore::open` blocks on the disk, and for some seconds if another process holds
+//! [`Journal::open`] takes any of them. `SqliteStore::open` blocks on the disk, and for some seconds if another process holds
 //! the file: call it at the start, or where blocking is allowed. `PostgresStore::connect` is asynchronous.
 //!
 //! # Durability
@@ -100,9 +99,8 @@
 //!
 //! # What is stored
 //!
-//! Amount, operation, token or last four digits, reference, outcome, transaction and times. Token and reference are stored
-//! as they are sent. Never the card number of a card payment, a security code, an expiry, an account, the API key, or a hash
-//! of one.
+//! Amount, operation, token or last four digits, reference, outcome, transaction and times. Never a card number, a
+//! security code, an expiry, an account, the API key, or a hash of one.
 //!
 //! # What it does not do
 //!
@@ -125,7 +123,6 @@ mod journal;
 mod memory;
 #[cfg(feature = "postgres")]
 mod postgres_store;
-mod read_only;
 mod resolve_error;
 mod row;
 #[cfg(feature = "sqlite")]
@@ -145,6 +142,6 @@ pub use memory::MemoryStore;
 pub use postgres_store::PostgresStore;
 pub use resolve_error::ResolveError;
 #[cfg(feature = "sqlite")]
-pub use sqlite_store::{SqliteReader, SqliteStore};
+pub use sqlite_store::SqliteStore;
 pub use store::{Applied, Cursor, IntentStore, Page, Purged};
 pub use store_error::StoreError;

@@ -107,10 +107,10 @@ impl IntentStore for MemoryStore {
         };
         let is_other_holder = |other: &&Intent| {
             other.key != written.key
-                && other.compared_transaction() == written.compared_transaction()
+                && other.processed_as() == written.processed_as()
                 && other.is_void() == written.is_void()
         };
-        let same_transaction_as = written.compared_transaction().and_then(|_| {
+        let same_transaction_as = written.processed_as().and_then(|_| {
             let other = shared.rows.values().map(|row| &row.intent).find(is_other_holder)?;
             Some(other.key.clone())
         });

@@ -96,7 +96,6 @@ pub struct PostgresStore {
     idle: Mutex<Vec<Session>>,
     permits: Semaphore,
     lock: OwnerLock,
-    was_created: bool,
 }
 
 impl PostgresStore {
@@ -130,18 +129,12 @@ impl PostgresStore {
     }
 
     async fn over(address: Address, mut connection: Connection) -> Result<Self, StoreError> {
-        let was_created = tables::create(&mut connection).await?;
+        tables::create(&mut connection).await?;
         let session = Session::new(connection).await?;
         let owner = OwnerId::new();
         let lock = OwnerLock::take(address.clone(), &owner).await?;
         let (idle, permits) = (Mutex::new(vec![session]), Semaphore::new(CONNECTIONS as usize));
-        Ok(Self { owner, address, idle, permits, lock, was_created })
-    }
-
-    /// Whether this store created the journal. Tell a person in which database: a run that was expected to continue with an
-    /// earlier journal knows none of its keys, and charges them again.
-    pub fn was_created(&self) -> bool {
-        self.was_created
+        Ok(Self { owner, address, idle, permits, lock })
     }
 
     /// Runs the work over a connection. If the work fails, its connection and all idle ones are closed: if one connection has

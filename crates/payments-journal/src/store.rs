@@ -11,8 +11,7 @@ use crate::{Change, Intent, IntentKey, OwnerId, StateName, StoreError};
 ///
 /// - [`apply`](Self::apply) reads the row of [`Change::key`], calls [`Change::decide`] and writes the result, atomically.
 ///   Between the read and the write nothing else writes that row: no other call, process or machine.
-/// - If the row to write is [processed as](Intent::processed_as) a transaction whose id is whole, not
-///   [redacted](payments_model::TransactionId::is_redacted), `apply` searches an index for another intent
+/// - If the row to write is [processed as](Intent::processed_as) a transaction, `apply` searches an index for another intent
 ///   that is processed as the same one: for a payment among the payments, for a void among the voids. If there is one, a
 ///   change that [is refused if it is taken](Change::is_refused_if_taken) is not made, and two such changes never miss each
 ///   other. Every other change is still made. In both cases the other intent is [reported](Applied::same_transaction_as).

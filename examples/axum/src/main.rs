@@ -31,7 +31,7 @@ async fn main() -> anyhow::Result<()> {
     let transport = HyperTransport::builder().build()?;
     let client = Client::builder(endpoint, transport, TokioTimer::new()).observer(observer).build();
     let place = variable("PAYMENTS_JOURNAL")?;
-    let journal = if place.contains("://") {
+    let journal = if place.starts_with("postgres://") {
         Journal::open(PostgresStore::connect(&place).await?).await?
     } else {
         Journal::open(SqliteStore::open(place)?).await?

@@ -23,9 +23,6 @@ pub(crate) struct IntentOptions {
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
 
-    #[arg(long, requires = "key", help = "Accept a key that looks like a card number")]
-    pub(crate) ids_are_not_cards: bool,
-
     /// Make one new attempt with a key that was rejected or not processed, such as with another card
     #[arg(long, requires = "key")]
     pub(crate) after_rejection: bool,
@@ -129,9 +126,6 @@ pub(crate) struct ExportArguments {
     /// Only the keys in this file, which is the file of a billing run or of its --results
     #[arg(long, value_name = "FILE")]
     pub(crate) run: Option<PathBuf>,
-
-    #[arg(long, requires = "run", help = KEYS_ARE_NOT_CARDS)]
-    pub(crate) ids_are_not_cards: bool,
 }
 
 /// The formats of an export.
@@ -155,9 +149,6 @@ pub(crate) struct ResolveArguments {
     /// How you know
     #[arg(long, value_name = "TEXT", conflicts_with = "from")]
     pub(crate) note: Option<String>,
-
-    #[arg(long, requires = "from", help = KEYS_ARE_NOT_CARDS)]
-    pub(crate) ids_are_not_cards: bool,
 
     /// Who resolves it [default: the login name; required where there is none, as in a container]
     #[arg(long, value_name = "NAME")]
@@ -199,9 +190,6 @@ pub(crate) struct RetryArguments {
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
 }
-
-/// The help of `--ids-are-not-cards` where a file is only read.
-const KEYS_ARE_NOT_CARDS: &str = "Accept keys that look like card numbers and are not in the journal";
 
 /// The minimum age of an intent to purge.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,7 +23,6 @@ use crate::failure::{Failure, Purpose};
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::Report;
-use crate::settings::KnownKeys;
 use crate::trace::Trace;
 use crate::{stderr, stdout};
 
@@ -64,12 +63,9 @@ pub(super) fn run(
     });
     match ended.map_err(CommandError::from).and_then(|ended| ended) {
         Ok(()) => ExitCode::Processed,
-        Err(CommandError::Failed(failure)) => {
-            output.write(&Report::from(for_the_journal(*failure).without(&KnownKeys::in_environment())))
-        }
+        Err(CommandError::Failed(failure)) => output.write(&Report::from(for_the_journal(*failure))),
         Err(CommandError::InvalidFile(problems)) => output.write(&Report::InvalidFile(problems)),
         Err(CommandError::Partial(failure)) => output.write_partial(&for_the_journal(*failure)),
-        Err(CommandError::Unwritten(READ, error)) if stdout::is_closed(&error) => ExitCode::Other,
         Err(CommandError::Unwritten(what, error)) => {
             stderr::write_last(format!("{what}, but the result could not be written to stdout ({error})\n"));
             ExitCode::Other
@@ -88,9 +84,6 @@ enum CommandError {
     /// The result could not be written to stdout; with what was done.
     Unwritten(&'static str, io::Error),
 }
-
-/// What was done, for a command that changes nothing. If the reader of its output closes the pipe, it ends quietly.
-const READ: &str = "read";
 
 fn print(what: &'static str, text: &str) -> Result<(), CommandError> {
     stdout::print(text).map_err(|error| CommandError::Unwritten(what, error))

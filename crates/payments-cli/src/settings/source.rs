@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::{env, fmt};
 
+use zeroize::Zeroizing;
+
 use crate::failure::Failure;
 use crate::files;
 
@@ -104,10 +106,11 @@ impl fmt::Display for KeySource {
     }
 }
 
-/// The warning about a password in an option. The variable is the place for it.
-pub(crate) fn seen_in_arguments(option: &str, variable: &str) -> String {
-    format!(
-        "every user of this machine can read the arguments of its processes, and {option} contains a password: \
-         set {variable} instead"
-    )
+/// The key, wiped when dropped.
+pub(super) struct SecretKey(pub(super) Zeroizing<String>);
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
 }

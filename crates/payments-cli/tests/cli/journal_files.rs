@@ -77,7 +77,7 @@ fn export_filters_by_state_time_and_run() {
     let workspace = Workspace::open();
     workspace.charge("by-hand").processed();
     let first = format!(
-        "{BILLING}@1+1,tok_approved,1,false,\n,tok_declined,2,false,order-2\nlost,tok_approved,3,false,\n"
+        "{BILLING}=1+1,tok_approved,1,false,\n,tok_declined,2,false,order-2\nlost,tok_approved,3,false,\n"
     );
     let first = workspace.write("first.csv", first);
     let second = r#"{"Key":"second","TokenId":"tok_approved","Amount":4,"ConvenienceFeeActive":false}"#;
@@ -89,9 +89,9 @@ fn export_filters_by_state_time_and_run() {
     };
     assert_eq!([run(&first, &results[0]), run(&second, &results[1])], [Some(5), Some(0)]);
 
-    assert_eq!(workspace.exported(&[]), ["by-hand", "@1+1", "order-2", "lost", "second"]);
+    assert_eq!(workspace.exported(&[]), ["by-hand", "=1+1", "order-2", "lost", "second"]);
     for file in [&first, &results[0]] {
-        assert_eq!(workspace.exported(&["--run", file]), ["@1+1", "order-2", "lost"]);
+        assert_eq!(workspace.exported(&["--run", file]), ["=1+1", "order-2", "lost"]);
     }
     for file in [&second, &results[1]] {
         assert_eq!(workspace.exported(&["--run", file]), ["second"]);
@@ -107,18 +107,12 @@ fn export_filters_by_state_time_and_run() {
 
     // Results and exports both keep a spreadsheet from reading a key as a formula.
     let csv = workspace.journal_command(&["export", "--run", &first, "--format", "csv"]).stdout;
-    assert!(csv.starts_with("key,state,") && csv.contains("\n'@1+1,processed,"), "{csv}");
-    assert!(fs::read_to_string(&results[0]).unwrap().contains(",'@1+1,processed,"));
+    assert!(csv.starts_with("key,state,") && csv.contains("\n'=1+1,processed,"), "{csv}");
+    assert!(fs::read_to_string(&results[0]).unwrap().contains(",'=1+1,processed,"));
 
     for (file, expected) in [
         (workspace.write("none.csv", "Invoice,Amount\n1,2\n"), "line 1: the header has no column Key"),
-        (workspace.write("torn.csv", format!("{BILLING}a,t,1,false,\n\"b")), "line 3: has a quotation mark"),
-        (workspace.write("wide.csv", format!("{BILLING}a,t,1,false,,x\n")), "line 2: has 6 cells"),
-        (
-            workspace.write("error.csv", format!("{BILLING}#REF!,t,1,false,\n")),
-            "line 2: must not be an error value",
-        ),
-        (workspace.write("spaced.csv", " Key,Amount\na,1\n"), "the heading \" Key\" has white space"),
+        (workspace.write("torn.csv", format!("{BILLING}a,t,1,false,\nb,t\n")), "line 3: has 2 cells"),
         (workspace.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is not a JSON object"),
         (workspace.write("nameless.jsonl", "{\"Amount\":2}"), "line 1: must not be empty"),
         (workspace.path("missing.csv"), "cannot be read"),
@@ -134,7 +128,7 @@ fn export_filters_by_state_time_and_run() {
 #[test]
 fn completed_export_resolves_its_rows() {
     let workspace = Workspace::open();
-    let [one, two, _] = workspace.lose_responses(["@1+1", "two", "not-there"]);
+    let [one, two, _] = workspace.lose_responses(["=1+1", "two", "not-there"]);
     workspace.charge("paid").processed();
     let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
     // As a spreadsheet saves it: with CRLF, a byte order mark and an empty last line.
@@ -159,7 +153,7 @@ fn completed_export_resolves_its_rows() {
     let intents = document["intents"].as_array().unwrap();
     assert_eq!(intents.len(), 3);
     for (intent, (key, id, note)) in intents.iter().zip([
-        ("@1+1", Some(&one), Value::Null),
+        ("=1+1", Some(&one), Value::Null),
         ("two", Some(&two), json!("in the report, page 2")),
         ("not-there", None, json!("in no report")),
     ]) {
@@ -175,7 +169,7 @@ fn completed_export_resolves_its_rows() {
     let again = wrong_rows(&workspace.resolving(&filled).end());
     assert_eq!(
         again[0],
-        "2 @1+1: Key was already resolved the same way, by Grace: remove this row from the file"
+        "2 =1+1: Key was already resolved the same way, by Grace: remove this row from the file"
     );
     assert_eq!(again.len(), 3, "{again:?}");
     let other = wrong_rows(
@@ -188,11 +182,11 @@ fn completed_export_resolves_its_rows() {
 #[test]
 fn apostrophes_are_stripped_from_exports_only() {
     let workspace = Workspace::open();
-    workspace.lose_responses(["+1", "'+1"]);
-    assert_eq!(workspace.resolving("Key,TransactionId,Note\n'+1,,'- not there\n").end().code, Some(0));
-    assert_eq!([&workspace.show("+1")["state"], &workspace.show("'+1")["note"]], ["unknown", "'- not there"]);
-    assert_eq!(workspace.resolving("key,transaction_id,note\n'+1,,'- not there\n").end().code, Some(0));
-    assert_eq!(workspace.show("+1")["note"], "- not there");
+    workspace.lose_responses(["=1", "'=1"]);
+    assert_eq!(workspace.resolving("Key,TransactionId,Note\n'=1,,'- not there\n").end().code, Some(0));
+    assert_eq!([&workspace.show("=1")["state"], &workspace.show("'=1")["note"]], ["unknown", "'- not there"]);
+    assert_eq!(workspace.resolving("key,transaction_id,note\n'=1,,'- not there\n").end().code, Some(0));
+    assert_eq!(workspace.show("=1")["note"], "- not there");
 }
 
 /// The id in the void's own request is not evidence.
@@ -265,7 +259,7 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
     let content = format!(
         "note,AMOUNT,KEY,Transaction_ID\n,1,one,{one}\n,1,one,{two}\n,1,two,{one}\n,1,three,{paid}\n,1,four,{larger}\n\
          ,1,five,txn_of_nobody\n ,1,six,\n,1,nobody,{three}\n,1,paid,{paid}\n,1,before,{before}\n,1,in voice,{three}\n\
-         ,1,seven,txn/..\n,1,eight\n,1,nine,#N/A\n,1,ten,txn_1 \n,1,=A1,{three}\n"
+         ,1,seven,txn/1\n,1,seven\n"
     );
     let before = workspace.export_all();
     let expected = [
@@ -282,13 +276,8 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
         "10 paid: Key is not unknown but processed: remove this row from the file".to_owned(),
         "11 before: Key was already resolved the same way, by ada: remove this row from the file".to_owned(),
         "12 ?: Key must consist of visible ASCII characters, without spaces".to_owned(),
-        "13 seven: TransactionId must be an id that can be looked up".to_owned(),
-        "14 eight: Note is required where there is no TransactionId: say how you know that it was not processed, or remove the \
-         row from the file if you do not know"
-            .to_owned(),
-        "15 nine: TransactionId must not be an error value of a spreadsheet".to_owned(),
-        "16 ten: TransactionId must not begin or end with white space".to_owned(),
-        "17 ?: Key must not be a formula of a spreadsheet".to_owned(),
+        "13 seven: TransactionId must contain only ASCII letters, digits and the characters - . _ ~ : @ + = ,".to_owned(),
+        "14 ?: row has 3 cells, and the header has 4".to_owned(),
     ];
     let seen = wrong_rows(&workspace.resolving(&content).end());
     assert_eq!(seen, expected);
@@ -298,7 +287,7 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
     assert_eq!((text.code, &*text.stdout), (Some(2), ""), "{text:?}");
     let lines: Vec<_> = text.stderr.lines().collect();
     assert_eq!(lines[0], "INVALID, nothing was changed (exit code 2)");
-    assert_eq!((lines[2], lines.len()), ("  line 3: one: Key is the same as in line 2", 17));
+    assert_eq!((lines[2], lines.len()), ("  line 3: one: Key is the same as in line 2", 14));
 }
 
 #[test]
@@ -325,14 +314,6 @@ fn file_without_columns_or_rows_is_refused() {
             vec!["1 ?: TransactionId is a column more than once"],
         ),
         ("Key,TransactionId,Note\n,,\n\n".to_owned(), vec!["1 ?: file has no rows"]),
-        (
-            format!("Key, TransactionId,Note\none,{one},\n"),
-            vec!["1 ?: TransactionId has white space around the name in the header: remove it"],
-        ),
-        (
-            format!("Key,TransactionId,Note\rone,{one},\rone,{one},\r"),
-            vec!["3 one: Key is the same as in line 2", "3 one: TransactionId is the same as in line 2"],
-        ),
     ] {
         assert_eq!(wrong_rows(&workspace.resolving(&content).end()), expected, "{content}");
     }
@@ -470,44 +451,4 @@ fn void_shares_its_transaction_with_the_payment_only() {
     let held = format!("Key,TransactionId,Note\nvoid-2,{id},n\n");
     let seen = wrong_rows(&workspace.resolving(held).end());
     assert_eq!(seen, ["2 void-2: TransactionId already belongs to void-1"]);
-}
-
-/// A key in a file is refused if it looks like a card number, unless it is in the journal or the person says that it is none.
-#[test]
-fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d52() {
-    const LIKE_A_CARD: &str = "4539578763621486";
-    let workspace = Workspace::open();
-    let rule = "must not contain a card number; if it only looks like one, give --ids-are-not-cards";
-    workspace.charge("other").processed();
-    let billing = workspace.write("rows.csv", format!("{BILLING}{LIKE_A_CARD},tok_approved,1,false,\n"));
-    let export = ["export", "--run", &billing];
-    let error = workspace.journal_command(&export).failed(2, "invalid");
-    let message = error["message"].as_str().unwrap();
-    assert!(
-        message.contains("line 2") && message.contains(rule) && !message.contains(LIKE_A_CARD),
-        "{message}"
-    );
-    assert_eq!(workspace.exported(&[&export[1..], &["--ids-are-not-cards"]].concat()), [""; 0]);
-
-    let resolutions = format!("Key,TransactionId,Note\n{LIKE_A_CARD},,not there\n");
-    let ended = workspace.resolving(&resolutions).end();
-    assert_eq!(wrong_rows(&ended), [format!("2 ?: Key {rule}")]);
-    assert!(!format!("{ended:?}").contains(LIKE_A_CARD), "{ended:?}");
-    let ended = workspace.resolving(&resolutions).arguments(["--ids-are-not-cards"]).end();
-    assert_eq!(wrong_rows(&ended), [format!("2 {LIKE_A_CARD}: Key is not in the journal")]);
-
-    // Once it is in the journal, every command accepts it.
-    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
-    let run = ["batch", "run", &billing];
-    let ended = workspace.run(run).arguments(["--ids-are-not-cards"]).end();
-    assert_eq!(ended.code, Some(5), "{ended:?}");
-    let again = workspace.run(run).end();
-    assert_eq!(again.code, Some(5), "{again:?}");
-    assert_eq!(workspace.exported(&export[1..]), [LIKE_A_CARD]);
-    assert_eq!(workspace.show(LIKE_A_CARD)["state"], "unknown");
-    assert_eq!(workspace.resolving(&resolutions).end().code, Some(0));
-    assert_eq!(workspace.show(LIKE_A_CARD)["state"], "resolved");
-    // And a mistyped one is not repeated.
-    let error = workspace.journal_command(&["show", "4111111111111111"]).failed(2, "invalid");
-    assert!(!error.to_string().contains("4111111111111111"), "{error}");
 }

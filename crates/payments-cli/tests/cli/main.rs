@@ -22,11 +22,7 @@ mod interrupts;
 mod journal;
 #[cfg(unix)]
 mod journal_files;
-#[cfg(unix)]
-mod journal_place;
 mod journal_postgres;
-#[cfg(target_os = "linux")]
-mod journal_read_only;
 mod journaled_charges;
 #[cfg(unix)]
 mod kills;

@@ -80,7 +80,6 @@ fn own_messages_of_the_command_are_documented() {
             at,
         ),
         unsent("no journal for a billing run", &["batch", "run", "rows.csv"], at),
-        unsent("a journal that is no path", &["journal", "list", "--journal", "host=db dbname=pay"], &[]),
         unsent("a journal that is not there", &["journal", "list", "--journal", "none.db"], &[]),
     ]);
     let lost = with(&["--journal", "billing.db", "--key", "invoice-1"]);

@@ -250,31 +250,6 @@ fn proxy_option_overrides_variable_overrides_profile() {
 }
 
 #[test]
-fn proxy_password_on_the_command_line_is_warned_about() {
-    const WARNING: &str = "every user of this machine can read the arguments of its processes, and --proxy contains a \
-                           password: set PAYMENTS_PROXY instead";
-    let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
-    let proxy = ConnectProxy::tunnelling();
-    let (secret, plain) = (with_credentials(proxy.address()), format!("http://{}", proxy.address()));
-    for (address, is_option, shape, is_warned) in [
-        (&secret, true, "text", true),
-        (&secret, true, "json", false),
-        (&secret, false, "text", false),
-        (&plain, true, "text", false),
-    ] {
-        let run = payments_at(&peer.base_url, lookup()).arguments(["--output", shape]);
-        let run =
-            if is_option { run.arguments(["--proxy", address]) } else { run.env("PAYMENTS_PROXY", address) };
-        let ended = run.end();
-        assert_eq!(ended.code, Some(0), "{ended:?}");
-        assert_eq!(ended.stderr.contains(WARNING), is_warned, "{ended:?}");
-        assert_no_credentials(&ended);
-    }
-    let check = payments_at(&peer.base_url, ["check", "--proxy", &secret, "--output", "text"]).end();
-    assert!(format!("{check:?}").contains(WARNING), "{check:?}");
-}
-
-#[test]
 fn help_recommends_the_variable_for_a_proxy_password() {
     let help = payments(["help", "settings"]).end().stdout;
     assert!(help.contains("for a password, prefer PAYMENTS_PROXY"), "{help}");

@@ -9,8 +9,7 @@ use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use crate::cases::every_command;
-use crate::support::{Peer, TemporaryFile, payments_at, read_request, response, responses};
+use crate::support::{TemporaryFile, payments_at, read_request, response, responses};
 
 /// A server with a self-signed certificate for `localhost` that returns one response to everything. Returns its address and
 /// the certificate as PEM.
@@ -70,27 +69,4 @@ fn unknown_authority_is_not_processed_with_a_reason() {
     let ended = payments_at(&base_url, ["transaction", "get", "txn_1", "--output", "text"]).end();
     let hint = "the certificate is not signed by a trusted authority: if the authority is your own, give its";
     assert!(ended.stderr.contains(hint), "{}", ended.stderr);
-}
-
-/// https to a server without TLS, and a certificate that is not trusted: waiting heals neither.
-#[test]
-fn failed_handshake_is_not_called_safe_without_a_warning_d56() {
-    let (untrusted, _) = https(response("200 OK", responses::TRANSACTION_FOUND));
-    let plain = Peer::responding("400 Bad Request", "<html>");
-    let plain = plain.base_url.replace("http://", "https://");
-    for base_url in [untrusted, plain] {
-        for case in every_command() {
-            let error = case.run(&base_url, &[]).failed(3, "not_processed");
-            let message = error["message"].as_str().unwrap_or_default();
-            let advice = if case.moves_money() {
-                "nothing was processed: it is safe to send it again, but it will fail again until the cause is fixed"
-            } else {
-                "a lookup moves no money: fix the cause, then run it again"
-            };
-            assert!(error["kind"] == "tls" && message.ends_with(advice), "{error}");
-            let text = case.run(&base_url, &["--output", "text"]).stderr;
-            let heading = text.lines().next().unwrap_or_default();
-            assert!(heading.contains("it will fail again until the cause is fixed"), "{text}");
-        }
-    }
 }

@@ -77,8 +77,6 @@ pub(crate) enum Flaw {
     ReadsHeadOnce,
     /// Sends the body in chunks.
     SendsChunked,
-    /// Offers HTTP/2 in the TLS handshake, as clients with default features do.
-    OffersHttp2,
     /// Decodes percent-encoding in the target.
     NormalizesTheTarget,
     /// Truncates a large body.
@@ -160,8 +158,7 @@ impl Flaw {
     pub(crate) fn is_of_tls(self) -> bool {
         matches!(
             self,
-            Self::OffersHttp2
-                | Self::TrustsAnyCertificate
+            Self::TrustsAnyCertificate
                 | Self::ReportsFailedHandshakeAsUnknown
                 | Self::HandshakeWithoutDeadline
                 | Self::TreatsCutAsEndOfBody

@@ -92,9 +92,6 @@ impl Stack for PlainStack {
             tls.with_root_certificates(roots).with_no_client_auth()
         };
         let mut tls = tls;
-        if self.0 == Some(Flaw::OffersHttp2) {
-            tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        }
         tls.enable_early_data = self.0 == Some(Flaw::UsesEarlyData);
         if self.0 == Some(Flaw::LogsTheTlsKeys) {
             tls.key_log = Arc::new(rustls::KeyLogFile::new());

@@ -18,7 +18,6 @@ use payments_model::{
     TransactionReceipt, TransactionRecord, Void,
 };
 
-use crate::error::{Cause, Failure};
 use crate::observer::CallId;
 use crate::operation::OperationError as _;
 use crate::response::Secrets;
@@ -243,23 +242,16 @@ impl Client {
         let Shared { endpoint, transport, timer, jitter: _, observer, headers } = &*self.shared;
         let deadlines = Deadlines::new(self.settings.connect_timeout, total);
         let mut request = operation.request(endpoint)?;
-        let added = span.in_scope(|| {
-            let mut added = CallerHeaders::new();
-            if let Some(add) = headers {
-                add(&mut added);
-            }
-            added = added.with(&self.headers)?;
+        span.in_scope(|| {
             #[cfg(feature = "opentelemetry")]
-            added.add_current_trace();
-            Ok(added)
-        });
-        match added {
-            Ok(added) => added.add_to(request.headers_mut()),
-            Err(error) => {
-                let failure = Failure::new(Some(O::NAME), Cause::Configuration(error));
-                return Err(O::Error::of(operation, failure, Some(endpoint), None, None));
+            CallerHeaders::of_current_trace().add_to(request.headers_mut());
+            if let Some(add) = headers {
+                let mut headers = CallerHeaders::new();
+                add(&mut headers);
+                headers.add_to(request.headers_mut());
             }
-        }
+        });
+        self.headers.add_to(request.headers_mut());
         let request = TransportRequest::new(request, O::NAME, deadlines, self.settings.response_cap);
 
         let observer = observer.as_deref();

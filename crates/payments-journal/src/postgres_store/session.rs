@@ -68,7 +68,7 @@ impl Session {
             return Ok(applied);
         };
         // PostgreSQL cannot store NUL. In the document it is escaped; here the id is only searched for, in the same form.
-        let processed_as = intent.compared_transaction().map(|id| id.as_str().replace('\0', "\u{fffd}"));
+        let processed_as = intent.processed_as().map(|id| id.as_str().replace('\0', "\u{fffd}"));
         let is_void = intent.is_void();
         if let Some(id) = &processed_as {
             // Two changes with the same transaction search one after the other.

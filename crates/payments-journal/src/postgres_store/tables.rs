@@ -4,31 +4,26 @@ use super::connection::{Connection, execute};
 use crate::row::{OLDER, ended, names};
 use crate::{StateName, StoreError};
 
-/// Creates the tables if there are none, and returns whether it did. Of many processes that do this at once, one creates them
-/// and the others wait.
-pub(super) async fn create(connection: &mut Connection) -> Result<bool, StoreError> {
-    let mut was_created = false;
+/// Creates the tables if there are none. Of many processes that do this at once, one creates them and the others wait.
+pub(super) async fn create(connection: &mut Connection) -> Result<(), StoreError> {
     if is_missing(connection).await? {
         let creating = async {
             let transaction = connection.client.transaction().await?;
             // The other processes may wait longer than a statement may take.
             transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
             transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
-            let is_missing = transaction.query_one(IS_MISSING, &[]).await?.get(0);
-            if is_missing {
+            if transaction.query_one(IS_MISSING, &[]).await?.get(0) {
                 if transaction.query_one(HAS_NO_SCHEMA, &[]).await?.get(0) {
                     transaction.batch_execute("CREATE SCHEMA payments_journal").await?;
                 }
                 transaction.batch_execute(CREATE).await?;
                 transaction.execute("INSERT INTO payments_journal.version VALUES ($1)", &[&VERSION]).await?;
             }
-            transaction.commit().await?;
-            Ok(is_missing)
+            transaction.commit().await
         };
-        was_created = execute(creating).await?;
+        execute(creating).await?;
     }
-    check(connection).await?;
-    Ok(was_created)
+    check(connection).await
 }
 
 /// Whether the tables do not exist.

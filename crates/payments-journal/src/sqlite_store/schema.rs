@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::{Connection, Row};
 
 use crate::row::{ended, intent, names};
-use crate::{Cursor, Intent, IntentKey, Page, StateName};
+use crate::{Intent, StateName};
 
 /// `PAYJ` in ASCII, which identifies a file as a journal of intents.
 pub(super) const APPLICATION_ID: i32 = 0x5041_594A;
@@ -92,47 +92,8 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Intent)> {
     Ok((row.get(0)?, intent))
 }
 
-/// The intent with this key.
-pub(super) fn find(connection: &Connection, key: &IntentKey) -> rusqlite::Result<Option<Intent>> {
-    let found = connection.query_row(FIND, [key.as_str()], read).optional()?;
-    Ok(found.map(|(_, intent)| intent))
-}
-
-/// The same, but a key that is not in the index is looked for in the table, which takes about a second for a million rows.
-pub(super) fn find_by_all_means(
-    connection: &Connection,
-    key: &IntentKey,
-) -> rusqlite::Result<Option<Intent>> {
-    if let Some(found) = find(connection, key)? {
-        return Ok(Some(found));
-    }
-    let found = connection.query_row(FIND_IN_TABLE, [key.as_str()], read).optional()?;
-    Ok(found.map(|(_, intent)| intent))
-}
-
-/// At most `limit` intents in these states from after this position.
-pub(super) fn page(
-    connection: &Connection,
-    states: &[StateName],
-    after: Option<Cursor>,
-    limit: usize,
-) -> rusqlite::Result<Page> {
-    if states.is_empty() {
-        return Ok(Page { intents: Vec::new(), next: None });
-    }
-    // One row more, to see whether this is the last page.
-    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let mut statement = connection.prepare(&list(states))?;
-    let rows = statement.query_map([after.map_or(i64::MIN, Cursor::position), one_more], read)?;
-    let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-    let next = Cursor::after_page(&mut rows, limit, |(position, _)| *position);
-    Ok(Page { intents: rows.into_iter().map(|(_, intent)| intent).collect(), next })
-}
-
 /// The row with key `?1`.
 pub(super) const FIND: &str = "SELECT position, key, state, document FROM intent WHERE key = ?1";
-
-const FIND_IN_TABLE: &str = "SELECT position, key, state, document FROM intent NOT INDEXED WHERE key = ?1";
 
 /// The key, other than `?2`, of a void (`?3`) or of a payment that is processed as `?1`.
 pub(super) const OTHER_HOLDER: &str = "SELECT key FROM intent \

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use payments_core::Outcome;
 use payments_fake::FakeGateway;
 use payments_model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
-use rusqlite::{Connection, ffi};
+use rusqlite::ffi;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
@@ -465,7 +465,7 @@ fn every_commit_is_synced() {
     let world = World::new();
     drop(world.open());
     let place = Place::prepare(&world.path).unwrap();
-    let (connection, _) = connection::to_write(&place, Duration::ZERO).unwrap();
+    let connection = connection::to_write(&place, Duration::ZERO).unwrap();
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap();
     let mode = connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
     assert_eq!(mode.unwrap(), "wal");

@@ -2,13 +2,11 @@
 
 use std::time::SystemTime;
 
-use payments_core::model::unversioned::SuccessEnvelope;
 use payments_core::model::{Amount, TransactionId};
-use payments_core::{Client, OperationName, Outcome};
-use payments_fake::{FakeGateway, Fault, ScriptedTransport};
+use payments_core::{OperationName, Outcome};
+use payments_fake::Fault;
 use payments_journal::{
-    AttemptId, Change, Error, IntentKey, IntentStore as _, Journal, JournaledClient, MemoryStore, Resolution,
-    SqliteStore, StateName,
+    AttemptId, Change, Error, IntentStore as _, Journal, JournaledClient, MemoryStore, Resolution,
 };
 
 use crate::faulty_store::{FaultyStore, StoreFault};
@@ -153,32 +151,7 @@ async fn secret_in_the_key_is_refused_locally_as_not_processed_d01() {
     let world = World::new().await;
     let journal = Journal::open(FaultyStore::new(MemoryStore::new(), [Some(StoreFault::Refused)])).await;
     let client = JournaledClient::new(world.gateway.client(), journal.unwrap());
-    let mistaken = IntentKey::new(world.gateway.api_key().as_str()).unwrap();
+    let mistaken = payments_journal::IntentKey::new(world.gateway.api_key().as_str()).unwrap();
     let error = client.process_token(&mistaken, &payment_of(TEN_FIFTY)).await.unwrap_err();
     assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "secret_in_key"));
-}
-
-/// A service that returns the API key as the id of every transaction.
-#[tokio::test]
-async fn secret_in_the_id_of_a_payment_is_not_stored_and_ids_are_not_compared_d55() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("billing.db");
-    let gateway = FakeGateway::new();
-    let body = SuccessEnvelope::post("done", &format!(r#"{{"TransactionId":"{}"}}"#, FakeGateway::API_KEY));
-    let script = ScriptedTransport::new().answer(200, body.clone()).answer(200, body);
-    let client = Client::builder(gateway.endpoint(), script, gateway.clock().clone()).build();
-    let journal = Journal::open(SqliteStore::open(&path).unwrap()).await.unwrap();
-    let client = JournaledClient::new(client, journal);
-    for text in ["invoice-1", "invoice-2", "invoice-1"] {
-        let key = IntentKey::new(text).unwrap();
-        let paid = client.process_token(&key, &payment_of(TEN_FIFTY)).await.unwrap();
-        assert_eq!((paid.transaction_id.as_str(), paid.same_transaction_as.as_ref()), ("[redacted]", None));
-        let kept = client.journal().find(&key).await.unwrap().unwrap();
-        assert_eq!(kept.state.name(), StateName::Processed);
-        assert!(!format!("{paid:?} {kept:?}").contains(FakeGateway::API_KEY));
-    }
-    client.journal().close().await;
-    let file = std::fs::read(path).unwrap();
-    let key = FakeGateway::API_KEY.as_bytes();
-    assert!(!file.windows(key.len()).any(|window| window == key));
 }

@@ -62,7 +62,6 @@ macro_rules! tests {
             one_of_many_resolutions_with_one_transaction_wins
             resolution_with_a_taken_transaction_is_refused_except_for_a_void
             end_with_a_taken_transaction_is_recorded_and_reported
-            ids_with_a_replaced_part_are_not_compared_d55
         );
     };
     ($place:path, $maybe:path: $($name:ident)*) => {$(
@@ -680,18 +679,4 @@ pub(crate) async fn end_with_a_taken_transaction_is_recorded_and_reported<P: Pla
     failure.transaction_id = Some(transaction("txn_1"));
     let ended = apply(&one, Change::end(key("unknown"), attempt, Ending::Unknown(failure), at(2))).await;
     assert_eq!(ended.same_transaction_as, None);
-}
-
-/// Two charges whose ids contained a secret may look the same.
-pub(crate) async fn ids_with_a_replaced_part_are_not_compared_d55<P: Place>(place: P) {
-    let store = place.open().await;
-    for text in ["first", "second"] {
-        let (change, attempt) = begin(text, &store, 1);
-        apply(&store, change).await;
-        let end = Ending::Processed(transaction("txn_[redacted]"));
-        let ended = apply(&store, Change::end(key(text), attempt, end, at(2))).await;
-        assert_eq!(ended.same_transaction_as, None);
-        let kept = store.find(&key(text)).await.unwrap().unwrap();
-        assert_eq!(kept.processed_as(), Some(&transaction("txn_[redacted]")));
-    }
 }

@@ -21,6 +21,4 @@ mod sqlite_process;
 #[cfg(all(unix, feature = "sqlite"))]
 mod sqlite_processes;
 #[cfg(all(unix, feature = "sqlite"))]
-mod sqlite_read_only;
-#[cfg(all(unix, feature = "sqlite"))]
 mod sqlite_speed;

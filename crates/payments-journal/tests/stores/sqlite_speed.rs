@@ -47,7 +47,7 @@ fn sequential(number: usize) -> String {
     format!("run-2026-11-{number:012}")
 }
 
-/// Only letters, so that all keys have one form.
+/// Only letters, because a key must not look like a card number.
 fn random(number: usize) -> String {
     let mixed = (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed =
@@ -66,9 +66,8 @@ fn fill(place: &InAFile, rows: u64, key: &str) {
     connection
         .execute_batch(&format!(
             "PRAGMA synchronous = OFF;
+             WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {rows})
              UPDATE meta SET next_position = {rows} + 1;
-             WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {rows}),
-             made (key, id) AS MATERIALIZED (SELECT {key}, hex(randomblob(8)) FROM numbers)
              INSERT INTO intent (key, state, processed_as, is_void, document, stored_at)
              SELECT key, 'processed', 'txn_' || id, 0, json_object(
                      'key', key,
@@ -77,7 +76,7 @@ fn fill(place: &InAFile, rows: u64, key: &str) {
                      'attempt', hex(randomblob(16)), 'owner', hex(randomblob(16)), 'follows', null, 'attempts', 1,
                      'created_at', 1795000000000, 'begun_at', 1795000000000, 'changed_at', 1795000000000,
                      'revision', 2), 1795000000000
-             FROM made;"
+             FROM (SELECT {key} AS key, hex(randomblob(8)) AS id FROM numbers);"
         ))
         .unwrap();
 }

@@ -190,31 +190,17 @@ impl<'a> FromFieldValue<'a> for bool {
     }
 }
 
-/// An amount, and the number of decimals that it is written with.
-pub(crate) struct Written {
-    pub(crate) amount: Amount,
-    pub(crate) decimals: usize,
-}
-
-impl<'a> FromFieldValue<'a> for Written {
+impl<'a> FromFieldValue<'a> for Amount {
     fn from_value(value: FieldValue<'a>) -> Result<Self, Rule> {
         const NOT_A_NUMBER: Rule = "must be a JSON number, not a string";
         match value {
-            FieldValue::Amount(amount) => Ok(Self { amount, decimals: amount.written_decimals() }),
+            FieldValue::Amount(amount) => Ok(amount),
             FieldValue::Json(json) => {
-                let number = json.number().ok_or(NOT_A_NUMBER)?;
-                let amount: Amount = number.parse().map_err(crate::AmountError::rule)?;
-                Ok(Self { amount, decimals: amount.written_decimals().max(decimals_in(number)) })
+                json.number().ok_or(NOT_A_NUMBER)?.parse().map_err(crate::AmountError::rule)
             }
             _ => Err(NOT_A_NUMBER),
         }
     }
-}
-
-/// The number of digits between the decimal point and the end or the exponent.
-fn decimals_in(number: &str) -> usize {
-    let fraction = number.split_once('.').map_or("", |(_, fraction)| fraction);
-    fraction.bytes().take_while(u8::is_ascii_digit).count()
 }
 
 impl<'a> FromFieldValue<'a> for FieldValue<'a> {

@@ -5,7 +5,7 @@ use std::io;
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::rows::{LikeCards, Row, RowRead, Rows, like_a_card};
+use super::rows::{Row, RowRead, Rows};
 use crate::batch_report::{Problem, Problems, RecordedIntent, Tallies, UnresolvedRow};
 use crate::failure::Failure;
 use crate::row_file::{Role, RowFile};
@@ -18,8 +18,6 @@ pub(super) struct Inspected {
     pub(super) tallies: Tallies,
     /// The first rows whose outcome is unknown since an earlier run.
     pub(super) unresolved: Vec<UnresolvedRow>,
-    /// How many ids look like card numbers and are none, as the person says.
-    pub(super) like_cards: u64,
     pub(super) scratch: ScratchDatabase,
 }
 
@@ -27,18 +25,15 @@ pub(super) struct Inspected {
 pub(super) type JournalLookup<'a> = &'a mut dyn FnMut(&[Row]) -> Result<Vec<Option<Intent>>, Failure>;
 
 /// Reads the whole file, with only a few rows in memory. With a journal, looks up each row in it. A key that contains the
-/// API key, according to `is_secret`, is refused. So are ids that look like card numbers, unless `ids_are_not_cards`. The inner
-/// error has the problems of a file of which no row is sent.
+/// API key, according to `is_secret`, is refused. The inner error has the problems of a file of which no row is sent.
 pub(super) fn inspect<'a>(
     file: &mut RowFile,
     is_secret: &'a dyn Fn(&str) -> bool,
-    ids_are_not_cards: bool,
     look_up: Option<JournalLookup<'a>>,
 ) -> Result<Result<Inspected, Problems>, Failure> {
     let (rows, problems) = Rows::begin(file).map_err(|error| unreadable(&error))?;
     let mut inspection = Inspection {
         is_secret,
-        ids_are_not_cards,
         look_up,
         waiting: Vec::new(),
         problems: Problems::of(file.name.clone(), Role::BillingRun),
@@ -46,7 +41,6 @@ pub(super) fn inspect<'a>(
             rows: 0,
             tallies: Tallies::default(),
             unresolved: Vec::new(),
-            like_cards: 0,
             scratch: ScratchDatabase::new().map_err(|error| no_scratch(&error))?,
         },
     };
@@ -82,19 +76,11 @@ pub(super) fn inspect<'a>(
 struct Inspection<'a> {
     /// Whether a text contains the API key.
     is_secret: &'a dyn Fn(&str) -> bool,
-    ids_are_not_cards: bool,
     look_up: Option<JournalLookup<'a>>,
     /// Valid rows that were not looked up in the journal yet.
-    waiting: Vec<WaitingRow>,
+    waiting: Vec<(u64, u64, Row)>,
     problems: Problems,
     inspected: Inspected,
-}
-
-struct WaitingRow {
-    row: Row,
-    digest: u64,
-    /// The field that is the key, if it looks like a card number.
-    key_like_a_card: Option<&'static str>,
 }
 
 /// How many rows are looked up in the journal together.
@@ -102,21 +88,9 @@ const ASKED_AT_ONCE: usize = 256;
 
 impl Inspection<'_> {
     fn take(&mut self, row: RowRead) -> Result<(), Failure> {
-        let RowRead {
-            number,
-            line,
-            digest,
-            key,
-            like_cards: LikeCards { key: mut key_like_a_card, others },
-            content,
-        } = row;
-        self.inspected.rows = number;
-        if self.ids_are_not_cards {
-            self.inspected.like_cards +=
-                (others.len() + usize::from(key_like_a_card.take().is_some())) as u64;
-        } else {
-            self.problems.extend(others.into_iter().map(|field| like_a_card(line, field)).collect());
-        }
+        let RowRead { line, digest, key, content } = row;
+        self.inspected.rows += 1;
+        let number = self.inspected.rows;
         match content {
             Err(problems) => {
                 self.keep(number, line, key.as_ref().map(IntentKey::as_str), digest, false)?;
@@ -135,11 +109,9 @@ impl Inspection<'_> {
                     self.problems.push(Problem::new(line, "Amount", rule));
                 }
                 if self.look_up.is_none() {
-                    self.problems
-                        .extend(key_like_a_card.map(|field| like_a_card(line, field)).into_iter().collect());
                     return self.keep(number, line, Some(row.key.as_str()), digest, false);
                 }
-                self.waiting.push(WaitingRow { row, digest, key_like_a_card });
+                self.waiting.push((number, digest, row));
                 if self.waiting.len() >= ASKED_AT_ONCE {
                     self.settle()?;
                 }
@@ -151,15 +123,12 @@ impl Inspection<'_> {
     /// Looks up the waiting rows in the journal.
     fn settle(&mut self) -> Result<(), Failure> {
         let Some(look_up) = &mut self.look_up else { return Ok(()) };
-        let (marks, rows): (Vec<_>, Vec<_>) =
-            self.waiting.drain(..).map(|it| ((it.digest, it.key_like_a_card), it.row)).unzip();
+        let (numbers, rows): (Vec<_>, Vec<_>) =
+            self.waiting.drain(..).map(|(number, digest, row)| ((number, digest), row)).unzip();
         let found = look_up(&rows)?;
-        for (((digest, key_like_a_card), row), intent) in marks.into_iter().zip(rows).zip(found) {
-            // A key that is in the journal was accepted before.
-            let refused = key_like_a_card.filter(|_| intent.is_none());
-            self.problems.extend(refused.map(|field| like_a_card(row.line, field)).into_iter().collect());
+        for (((number, digest), row), intent) in numbers.into_iter().zip(rows).zip(found) {
             let is_settled = intent.is_some_and(|intent| self.is_settled(&row, &intent));
-            self.keep(row.number, row.line, Some(row.key.as_str()), digest, is_settled)?;
+            self.keep(number, row.line, Some(row.key.as_str()), digest, is_settled)?;
         }
         Ok(())
     }
@@ -193,7 +162,6 @@ impl Inspection<'_> {
             IntentState::Unknown(failure) => {
                 if self.inspected.unresolved.len() < UnresolvedRow::MOST_LISTED {
                     self.inspected.unresolved.push(UnresolvedRow {
-                        number: row.number,
                         line: row.line,
                         key: row.key.to_string(),
                         amount,
@@ -316,7 +284,7 @@ impl ScratchDatabase {
     /// Calls `report` with the line of each row whose key was in an earlier line, and with that line.
     pub(super) fn duplicates(&self, mut report: impl FnMut(u64, u64)) -> rusqlite::Result<()> {
         let mut rows =
-            self.0.prepare("SELECT key, line FROM row WHERE key IS NOT NULL ORDER BY key, number")?;
+            self.0.prepare("SELECT key, line FROM row WHERE key IS NOT NULL ORDER BY key, line")?;
         let mut rows = rows.query([])?;
         let mut first: Option<(String, i64)> = None;
         while let Some(row) = rows.next()? {

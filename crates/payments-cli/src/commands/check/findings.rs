@@ -181,13 +181,6 @@ impl Findings<'_> {
         let Some(status) = error.http_status().map(|status| status.as_u16()) else {
             return self.no_response(error);
         };
-        if let Some(coding) = error.content_coding() {
-            return format!(
-                "HTTP {status}, but the response is {coding}-encoded although identity was asked for, so it was not read, and \
-                 the key was not checked; a payment with such a response would be unknown: ask the owner of the server, or \
-                 of what is between here and the server, to send responses to this client unencoded"
-            );
-        }
         let address = format!("check the base URL ({})", self.settings.base_url_source);
         let reason = error.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
         let key = &self.settings.key_source;

@@ -7,7 +7,7 @@ use payments_journal::{Cursor, Intent, IntentState, Journal, Page, StateName, Ve
 use payments_model::Amount;
 use serde::Serialize;
 
-use super::{CommandError, READ};
+use super::CommandError;
 use crate::args::journal::ListArguments;
 use crate::intent_object::IntentObject;
 use crate::journal_place::{JournalPlace, store_failure};
@@ -26,10 +26,10 @@ pub(super) async fn run(
     output: Output,
     asked: &ListArguments,
 ) -> Result<(), CommandError> {
-    let journal = place.open_to_read().await?;
+    let journal = place.open_existing().await?;
     let states = if asked.unresolved { StateName::UNRESOLVED } else { asked.states.asked() };
     let mut out = stdout::buffered();
-    let unwritten = |error: io::Error| CommandError::Unwritten(READ, error);
+    let unwritten = |error: io::Error| CommandError::Unwritten("listed", error);
     if output.is_text() {
         let mut table = Table::new(output.style());
         for_each_page(&journal, states, |page| {
@@ -67,7 +67,7 @@ pub(super) async fn for_each_page(
             Err(error) if after.is_none() => return Err(error.into()),
             Err(error) => return Err(CommandError::Partial(Box::new(store_failure(&error)))),
         };
-        write(&page).map_err(|error| CommandError::Unwritten(READ, error))?;
+        write(&page).map_err(|error| CommandError::Unwritten("read", error))?;
         after = page.next;
         if after.is_none() {
             return Ok(());

@@ -29,7 +29,7 @@ pub(super) async fn run(
     output: Output,
     asked: ResolveArguments,
 ) -> Result<(), CommandError> {
-    let ResolveArguments { key, resolution, note, ids_are_not_cards, by } = asked;
+    let ResolveArguments { key, resolution, note, by } = asked;
     let ResolutionOptions { processed, not_processed: _, from } = resolution;
     if options.dry_run {
         let message = "this command takes no --dry-run; nothing was changed: to see the intent, run payments journal show";
@@ -39,7 +39,7 @@ pub(super) async fn run(
         Failure::invalid("usage", "the login name is not known; nothing was changed: give --by NAME")
     })?;
     if let Some(path) = from {
-        return resolve_file::run(options, place, output, &path, ids_are_not_cards, &by).await;
+        return resolve_file::run(options, place, output, &path, &by).await;
     }
     let key = key.expect("a key is required without a file");
     let note = note.filter(|text| !text.trim().is_empty());
@@ -48,12 +48,12 @@ pub(super) async fn run(
             resolve_processed(options, place, output, (&key, id), (&by, note.as_deref())).await?.write(output)
         }
         (None, Some(note)) => {
-            // The other settings are not needed, and any of them may be missing.
-            let (_, keys) = Settings::resolve_with_keys(&options);
-            let [by, note] = [by, note].map(|text| keys.mask(&text));
+            // The settings are not needed, but if an API key is set, the note may contain it.
+            let settings = Settings::resolve(&options).ok();
+            let [by, note] = [by, note].map(|text| without_key(settings.as_ref(), &text));
             let journal = place.open_existing().await?;
             let resolved = journal.resolve(&key, Resolution::not_processed(by).note(note)).await;
-            let intent = resolved.map_err(|error| failure(&error).without(&keys))?;
+            let intent = resolved.map_err(|error| failure(&error))?;
             if is_too_early(&intent) {
                 output.warn(&[format!("it {TOO_EARLY} before the key is sent again")]);
             }
@@ -64,6 +64,11 @@ pub(super) async fn run(
             Err(Failure::invalid("usage", message).into())
         }
     }
+}
+
+/// Masks a text for the journal. Without settings no API key is known.
+pub(super) fn without_key(settings: Option<&Settings>, text: &str) -> String {
+    settings.map_or_else(|| text.to_owned(), |settings| settings.without_key(text))
 }
 
 /// What was done, for the message that the result could not be written to stdout.
@@ -98,7 +103,7 @@ async fn resolve_processed(
             Ok((intent, record)) => {
                 Ok(ResolvedIntent { intent, record: Some(Processed::found_record(&record)) })
             }
-            Err(error) => Err(failure_with_hints(&error, &settings).without(settings.keys())),
+            Err(error) => Err(failure_with_hints(&error, &settings)),
         }
     };
     tokio::select! {

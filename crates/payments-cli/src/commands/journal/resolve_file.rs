@@ -24,7 +24,7 @@ use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::Processed;
-use crate::row_file::{self, NOT_CARDS, Role, RowFile};
+use crate::row_file::{Role, RowFile};
 use crate::settings::Settings;
 
 /// A row of the file: what a person found out.
@@ -50,7 +50,6 @@ pub(super) async fn run(
     place: &JournalPlace,
     output: Output,
     path: &Path,
-    ids_are_not_cards: bool,
     by: &str,
 ) -> Result<(), CommandError> {
     if place.has(path) {
@@ -58,28 +57,28 @@ pub(super) async fn run(
     }
     let file = RowFile::open(path, Role::Resolutions)?;
     let mut problems = Problems::of(file.name.clone(), Role::Resolutions);
-    let mut rows = read(file, &mut problems)?;
-    let (client, settings, keys, mut interrupt) = if rows.iter().any(|row| row.id.is_some()) {
+    let mut rows = read(file, &mut problems)
+        .map_err(|error| Role::Resolutions.refused(" cannot be read").with_cause(&error))?;
+    let (client, settings, mut interrupt) = if rows.iter().any(|row| row.id.is_some()) {
         let prepared = Prepared::new(options, output, || Ok(())).await?;
-        let keys = prepared.settings.keys().clone();
-        (Some(prepared.client.build()), Some(prepared.settings), keys, prepared.interrupt)
+        (Some(prepared.client.build()), Some(prepared.settings), prepared.interrupt)
     } else {
-        // The other settings are not needed, and any of them may be missing.
-        let (_, keys) = Settings::resolve_with_keys(&options);
-        (None, None, keys, Interrupt::install().map_err(|error| call::cannot_start(&error))?)
+        // The settings are not needed, but if an API key is set, any cell may contain it.
+        let settings = Settings::resolve(&options).ok();
+        (None, settings, Interrupt::install().map_err(|error| call::cannot_start(&error))?)
     };
-    let is_secret = |text: &str| keys.is_in(text);
-    let is_like_a_card = |key: &str| !ids_are_not_cards && row_file::is_like_a_card(key);
-    problems.hide_keys(|key| is_secret(key) || is_like_a_card(key));
+    let settings = settings.as_ref();
+    let is_secret = |text: &str| settings.is_some_and(|settings| settings.is_key_in(text));
+    problems.hide_keys(is_secret);
     for note in rows.iter_mut().filter_map(|row| row.note.as_mut()) {
-        *note = keys.mask(note);
+        *note = resolve::without_key(settings, note);
     }
-    let by = &keys.mask(by);
+    let by = &resolve::without_key(settings, by);
     let journal = place.open_existing().await?;
     let checking = async {
-        let mut rows = check(&journal, rows, is_secret, is_like_a_card, &mut problems).await?;
+        let mut rows = check(&journal, rows, is_secret, &mut problems).await?;
         check_transactions(&journal, &rows, &mut problems).await?;
-        if let (Some(client), Some(settings)) = (&client, &settings) {
+        if let (Some(client), Some(settings)) = (&client, settings) {
             look_up(client, settings, &mut rows, &mut problems).await?;
         }
         Ok::<_, CommandError>(rows)
@@ -100,14 +99,7 @@ pub(super) async fn run(
 
 /// The valid rows. A heading may be in any case and have underscores. Other columns are ignored, except for the amount in an
 /// exported file, which shows if the cells of several rows were mixed up.
-fn read(mut file: RowFile, problems: &mut Problems) -> Result<Vec<Row>, Failure> {
-    let rows = read_rows(&mut file, problems)
-        .map_err(|error| Role::Resolutions.refused(" cannot be read").with_cause(&error))?;
-    file.refuse_if_changed(Role::Resolutions)?;
-    Ok(rows)
-}
-
-fn read_rows(file: &mut RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
+fn read(mut file: RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
     let mut table = match Table::begin(file.rewound()?)? {
         Ok(table) => table,
         Err(problem) => {
@@ -117,13 +109,9 @@ fn read_rows(file: &mut RowFile, problems: &mut Problems) -> io::Result<Vec<Row>
     };
     let names = ["Key", "TransactionId", "Note"];
     let columns = names.map(|name| {
-        let is_it = |heading: &&String| heading.trim().replace('_', "").eq_ignore_ascii_case(name);
-        let is_spaced = |heading: &&String| heading.trim() != *heading;
+        let is_it = |heading: &&String| heading.replace('_', "").eq_ignore_ascii_case(name);
         let rule = match table.headings().iter().filter(is_it).count() {
             0 => "is missing in the header",
-            1 if table.headings().iter().filter(is_it).any(|heading| is_spaced(&heading)) => {
-                "has white space around the name in the header: remove it"
-            }
             1 => return table.headings().iter().position(|heading| is_it(&heading)),
             _ => "is a column more than once",
         };
@@ -158,11 +146,9 @@ fn read_rows(file: &mut RowFile, problems: &mut Problems) -> io::Result<Vec<Row>
             }
         };
         let mut report = |field, rule: String| problems.push(Problem::new(line, field, rule).of(&key));
-        match lines.entry(key.clone()) {
-            Entry::Vacant(entry) => {
-                entry.insert(line);
-            }
-            Entry::Occupied(first) => report("Key", format!("is the same as in line {}", first.get())),
+        let first = *lines.entry(key.clone()).or_insert(line);
+        if first != line {
+            report("Key", format!("is the same as in line {first}"));
         }
         let id = match cell(id) {
             Ok(text) if text.is_empty() => Ok(None),
@@ -197,7 +183,6 @@ async fn check(
     journal: &Journal,
     rows: Vec<Row>,
     is_secret: impl Fn(&str) -> bool,
-    is_like_a_card: impl Fn(&str) -> bool,
     problems: &mut Problems,
 ) -> Result<Vec<CheckedRow>, Failure> {
     let mut checked = Vec::new();
@@ -241,11 +226,6 @@ async fn check(
             Some(intent) => {
                 let state = super::list::state(&intent.state);
                 format!("is not unknown but {state}: remove this row from the file")
-            }
-            None if is_like_a_card(row.key.as_str()) => {
-                let rule = format!("must not contain a card number; {NOT_CARDS}");
-                problems.push(Problem::new(row.line, "Key", rule));
-                continue;
             }
             None => "is not in the journal".to_owned(),
         };

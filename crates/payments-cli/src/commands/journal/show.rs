@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
-use payments_model::mask;
 
-use super::{CommandError, READ, list};
+use super::CommandError;
+use super::list;
 use crate::failure::{self, Failure};
 use crate::intent_object::{self, IntentObject, MEMBERS};
 use crate::journal_place::JournalPlace;
@@ -14,9 +14,9 @@ use crate::style::Style;
 use crate::text;
 
 pub(super) async fn run(place: &JournalPlace, output: Output, key: &IntentKey) -> Result<(), CommandError> {
-    let journal = place.open_to_read().await?;
+    let journal = place.open_existing().await?;
     let intent = journal.find(key).await?.ok_or_else(|| no_such_key(key))?;
-    write(&intent, READ, output)
+    write(&intent, "found", output)
 }
 
 /// The failure for a key that was never sent through this journal, or was purged.
@@ -24,9 +24,7 @@ pub(super) fn no_such_key(key: &IntentKey) -> Failure {
     Failure::invalid(
         "no_such_key",
         format!(
-            "the journal has no key {}; nothing was changed: check the key, and that this is its journal",
-            // It may be a card number in the wrong place.
-            mask(key.as_str(), &[])
+            "the journal has no key {key}; nothing was changed: check the key, and that this is its journal"
         ),
     )
 }
