@@ -239,6 +239,11 @@ impl Tally {
         self.sum.map_or_else(|| "a sum too large to be exact".to_owned(), |sum| sum.to_string())
     }
 
+    /// Count and sum for people.
+    pub(super) fn shown(&self) -> String {
+        format!("{}, {}", self.intents(), self.sum())
+    }
+
     /// `1 intent`, `2 intents`.
     pub(super) fn intents(&self) -> String {
         counted(self.count, "intent")
