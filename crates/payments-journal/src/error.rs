@@ -301,7 +301,10 @@ fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("; nothing was sent now, it may have been processed: ")?;
             for id in intent.second_charges() {
                 let id = id.as_str().escape_debug();
-                write!(f, "an earlier attempt was processed as transaction {id}, so this one may be a second charge: ")?;
+                write!(
+                    f,
+                    "an earlier attempt was processed as transaction {id}, so this one may be a second charge: "
+                )?;
             }
             match &failure.transaction_id {
                 Some(id) => write!(f, "look up transaction {}", id.as_str().escape_debug())?,

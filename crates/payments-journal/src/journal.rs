@@ -107,7 +107,9 @@ impl Journal {
         let resolution = change.resolution().expect("it is a resolution");
         Err(ResolveError(match (applied.same_transaction_as, resolution.transaction_id().cloned()) {
             (Some(by), Some(id)) => Reason::Taken { id, by },
-            _ if !change.is_as_read(&found) => Reason::Changed { read_attempts: read.attempts, found: found.into() },
+            _ if !change.is_as_read(&found) => {
+                Reason::Changed { read_attempts: read.attempts, found: found.into() }
+            }
             _ => Reason::refused(found, resolution),
         }))
     }

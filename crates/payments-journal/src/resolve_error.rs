@@ -115,7 +115,9 @@ impl fmt::Display for ResolveError {
                 intent.key, intent.attempts
             ),
             Reason::Refused(intent, refusal) => write_refusal(intent, refusal, f),
-            Reason::NothingToLookUp => f.write_str("the resolution names no processed transaction to look up"),
+            Reason::NothingToLookUp => {
+                f.write_str("the resolution names no processed transaction to look up")
+            }
             Reason::Taken { id, by } => {
                 write!(f, "transaction {} already belongs to {by}", id.as_str().escape_debug())
             }

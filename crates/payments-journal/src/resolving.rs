@@ -5,7 +5,9 @@ use std::time::SystemTime;
 
 use payments_model::TransactionId;
 
-use crate::{Failure, Intent, IntentRequest, IntentState, OtherAttempt, RecordedResolution, Resolution, Verdict};
+use crate::{
+    Failure, Intent, IntentRequest, IntentState, OtherAttempt, RecordedResolution, Resolution, Verdict,
+};
 
 /// Why a resolution does not apply to an intent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +30,9 @@ impl Intent {
     /// If there is one, somebody may have been charged twice: a person has to look.
     pub fn second_charges(&self) -> impl Iterator<Item = &TransactionId> {
         let processed_as = self.processed_as();
-        self.findings().filter_map(|(_, found)| found.processed_as()).filter(move |id| processed_as != Some(id))
+        self.findings()
+            .filter_map(|(_, found)| found.processed_as())
+            .filter(move |id| processed_as != Some(id))
     }
 
     /// What a person has said about the attempt with this number, if that is what the journal goes by.
@@ -63,7 +67,8 @@ impl Intent {
     pub(crate) fn is_decided_by_a_person(&self) -> bool {
         let is_reopened =
             matches!(&self.state, IntentState::NotProcessed(failure) if failure.kind == Failure::REOPENED);
-        self.last_recorded(self.attempts).is_some() && (is_reopened || self.decision_about(self.attempts).is_some())
+        self.last_recorded(self.attempts).is_some()
+            && (is_reopened || self.decision_about(self.attempts).is_some())
     }
 
     /// Why a person may not say this about it.
@@ -100,12 +105,11 @@ impl Intent {
         let attempt = resolution.attempt.unwrap_or(self.attempts);
         let before = self.failure().cloned();
         let is_of_another = self.processed_attempt().is_some_and(|processed| processed != attempt);
-        self.resolutions.push(RecordedResolution {
-            at,
-            attempt,
-            resolution: resolution.clone(),
-            before: before.clone(),
-        });
+        // A command that is run again says nothing new.
+        if self.decision_about(attempt) != Some(resolution) {
+            let (resolution, before) = (resolution.clone(), before.clone());
+            self.resolutions.push(RecordedResolution { at, attempt, resolution, before });
+        }
         // The key stays processed as another attempt unless this one was processed too.
         if attempt == self.attempts && !(is_of_another && resolution.processed_as().is_none()) {
             self.follows = None;

@@ -90,7 +90,8 @@ fn assert_changes(change: &Change, expected: &[(&str, StateName)]) {
         let expected = expected.iter().find(|(row, _)| *row == name).map(|(_, state)| *state);
         assert_eq!(written.as_ref().map(|intent| intent.state.name()), expected, "{name}: {change:?}");
         if let Some(written) = written {
-            let is_only_marked = matches!(&written.state, IntentState::Unknown(it) if it.kind == Failure::CRASH);
+            let is_only_marked =
+                matches!(&written.state, IntentState::Unknown(it) if it.kind == Failure::CRASH);
             assert_eq!(written.revision, row.revision + u64::from(!is_only_marked));
             assert_eq!((written.created_at, written.changed_at), (row.created_at, at(9)));
             assert_eq!(written.key, row.key);
@@ -193,8 +194,7 @@ fn assert_accepts(resolution: &Resolution, expected: &[(&str, StateName)]) {
 
 #[test]
 fn person_resolves_unknown_rows_and_corrects_what_persons_said_d48() {
-    let rows =
-        ["unknown", "crashed", "resolved: processed", "resolved: not processed", "resolved: rejected"];
+    let rows = ["unknown", "crashed", "resolved: processed", "resolved: not processed", "resolved: rejected"];
     assert_accepts(&Resolution::not_processed("grace"), &rows.map(|row| (row, StateName::Resolved)));
     let rejected = [Resolution::rejected(None, "grace"), Resolution::rejected(id("txn_4"), "grace")];
     for resolution in rejected {
@@ -265,8 +265,9 @@ fn no_resolution_is_lost_d48() {
             assert_eq!(before, &Failure::of_kind("timeout"), "the failure of the attempt itself");
         }
     }
+    let same = resolve(&intent, said[4].clone()).unwrap();
     let again = begin("second", 10).decide(Some(&intent)).unwrap();
-    for intent in [intent, again] {
+    for intent in [intent, same, again] {
         let kept: Vec<_> = intent.resolutions.iter().map(|recorded| recorded.resolution.clone()).collect();
         assert_eq!(kept, said);
         assert!(intent.resolutions.iter().all(|it| it.before == Some(Failure::of_kind("timeout"))));
@@ -282,7 +283,7 @@ fn texts_and_number_of_resolutions_are_bounded_d48() {
     assert!(resolve(&unknown, Resolution::not_processed("ada").note(&long[1..])).is_some());
     let mut intent = unknown;
     let mut count = 0;
-    while let Some(resolved) = resolve(&intent, Resolution::not_processed("ada")) {
+    while let Some(resolved) = resolve(&intent, Resolution::not_processed("ada").note(count.to_string())) {
         (intent, count) = (resolved, count + 1);
     }
     assert_eq!((count, intent.resolutions.len()), (100, 100));
@@ -309,9 +310,12 @@ fn timeout() -> Failure {
 fn late_finding_of_an_earlier_attempt_is_what_the_key_is_processed_as_if_nothing_moved_later_d48() {
     let not_processed = resolve(&second(Some(Ending::Unknown(timeout()))), Resolution::not_processed("ada"));
     let declined = resolve(&second(Some(Ending::Unknown(timeout()))), Resolution::rejected(None, "ada"));
-    let after_declined = begin_after_rejection("second", 20).decide(Some(&row("resolved: rejected"))).unwrap();
+    let after_declined =
+        begin_after_rejection("second", 20).decide(Some(&row("resolved: rejected"))).unwrap();
     for later in [
-        end("second", Ending::NotProcessed(Failure::of_kind("connect"))).decide(Some(&after_declined)).unwrap(),
+        end("second", Ending::NotProcessed(Failure::of_kind("connect")))
+            .decide(Some(&after_declined))
+            .unwrap(),
         second(Some(Ending::Rejected(rejected(400)))),
         second(Some(Ending::NotProcessed(Failure::of_kind("connect")))),
         not_processed.unwrap(),
@@ -355,7 +359,10 @@ fn key_found_processed_is_never_sent_again_and_settles_when_the_later_attempt_ha
             ],
         };
         for ended in ended {
-            assert_eq!((ended.state.name(), ended.processed_as()), (StateName::Resolved, Some(&id("txn_first"))));
+            assert_eq!(
+                (ended.state.name(), ended.processed_as()),
+                (StateName::Resolved, Some(&id("txn_first")))
+            );
             assert_eq!((ended.second_charges().count(), ended.request.clone()), (0, request(10)));
             assert_never_sent(&ended);
         }
@@ -405,7 +412,8 @@ fn many_attempts_do_not_grow_the_row_without_bound_d48() {
     for number in 2..150 {
         let name = format!("{number}");
         let sending = begin(&name, 10).decide(Some(&intent)).unwrap();
-        intent = end(&name, Ending::NotProcessed(Failure::of_kind("connect"))).decide(Some(&sending)).unwrap();
+        intent =
+            end(&name, Ending::NotProcessed(Failure::of_kind("connect"))).decide(Some(&sending)).unwrap();
     }
     assert_eq!((intent.attempts, intent.other_attempts.len()), (149, 100));
     let numbers: Vec<_> = intent.other_attempts.iter().map(|other| other.number).collect();

@@ -164,7 +164,7 @@ pub(crate) struct ResolveArguments {
     pub(crate) replace: Option<String>,
 
     /// Record the id without looking it up: only your word stands for it
-    #[arg(long, requires = "processed")]
+    #[arg(long, requires = "key")]
     pub(crate) unverified: bool,
 
     /// How you know

@@ -304,7 +304,9 @@ async fn key_with_an_attempt_found_processed_is_never_sent_again_d48() {
     assert!(found.second_charges().eq([&first]));
     let error = world.pay().await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown);
-    let part = format!("an earlier attempt was processed as transaction {first}, so this one may be a second charge");
+    let part = format!(
+        "an earlier attempt was processed as transaction {first}, so this one may be a second charge"
+    );
     assert!(error.to_string().contains(&part), "{error}");
     let settled = world.resolve(Resolution::not_processed("ada").of_attempt(2)).await.unwrap();
     assert_eq!(settled.processed_as(), Some(&first));

@@ -46,10 +46,7 @@ impl World {
     }
 
     /// Resolves the intent as it is now.
-    pub(crate) async fn resolve(
-        &self,
-        resolution: Resolution,
-    ) -> std::result::Result<Intent, ResolveError> {
+    pub(crate) async fn resolve(&self, resolution: Resolution) -> std::result::Result<Intent, ResolveError> {
         self.client.journal().resolve(&self.intent().await, resolution).await
     }
 

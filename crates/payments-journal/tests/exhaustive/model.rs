@@ -220,7 +220,12 @@ impl<const K: usize, const S: usize> Model<K, S> {
                 let is_written = reply != Reply::LostBefore && self.change(&mut next, key, input)?;
                 if is_written {
                     next.rename_current(key);
-                    rules::check_begin(state[key].facts, found.is_some(), is_after_rejection, is_same_request)?;
+                    rules::check_begin(
+                        state[key].facts,
+                        found.is_some(),
+                        is_after_rejection,
+                        is_same_request,
+                    )?;
                 }
                 let attempt = if is_written { Attempt::Current } else { Attempt::Other };
                 let begun = Phase::Begun { is_after_rejection };
@@ -270,7 +275,9 @@ impl<const K: usize, const S: usize> Model<K, S> {
                 }
             }
             Step::Crash { sender } => next.senders[sender] = None,
-            Step::ConsiderDead { reader, key } => next.reads[reader] = Some(Read::of(key, Purpose::MarkCrashed)),
+            Step::ConsiderDead { reader, key } => {
+                next.reads[reader] = Some(Read::of(key, Purpose::MarkCrashed))
+            }
             Step::ReadRow { reader, key } => next.reads[reader] = Some(Read::of(key, Purpose::Resolve)),
             Step::MarkCrashed { reader } => {
                 let Read { key, attempt, .. } = next.reads[reader].take().expect("a row was read");

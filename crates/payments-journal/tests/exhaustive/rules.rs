@@ -52,7 +52,9 @@ impl Broken {
             Self::Purged => "an unresolved key is purged",
             Self::NoResolver => "the row does not name the person who resolved it",
             Self::WrongAttempt => "a person's resolution of one attempt is written to another",
-            Self::NotSeen => "a person's resolution is written to a row that has changed since that person read it",
+            Self::NotSeen => {
+                "a person's resolution is written to a row that has changed since that person read it"
+            }
             Self::SentAfterFound => "a key is begun again although an attempt of it was found processed",
             Self::Stuck => "no step from here leads to an end",
         }
@@ -139,8 +141,7 @@ pub(crate) fn check_state<const K: usize, const S: usize>(
         if (transmission.is_some() || is_newest_found || is_earlier_found) && !is_listed {
             return Err(Broken::NotListed);
         }
-        if matches!(state, Some(IntentState::Processed { .. }))
-            && transmission != Some(Transmission::Charged)
+        if matches!(state, Some(IntentState::Processed { .. })) && transmission != Some(Transmission::Charged)
         {
             return Err(Broken::NotCharged);
         }

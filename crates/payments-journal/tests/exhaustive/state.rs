@@ -21,9 +21,7 @@ pub(crate) struct Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Phase {
     /// The row is written, nothing is sent.
-    Begun {
-        is_after_rejection: bool,
-    },
+    Begun { is_after_rejection: bool },
     /// The request is sent.
     Waiting,
     /// How it ended is not durable yet.

@@ -647,7 +647,10 @@ pub(crate) async fn resolution_with_a_taken_transaction_is_refused_except_for_a_
             same_transaction_as: Some(key(&name("answered"))),
         };
         assert_eq!(refused, expected);
-        assert!(resolve(&other, &name("void"), processed(id)).await.written.is_some(), "a void of the payment");
+        assert!(
+            resolve(&other, &name("void"), processed(id)).await.written.is_some(),
+            "a void of the payment"
+        );
         let refused = resolve(&one, &name("second-void"), processed(id)).await;
         assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key(&name("void")))));
         // The holder may be resolved again with the same id. When it is resolved as not processed, another may have the id.

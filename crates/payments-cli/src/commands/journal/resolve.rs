@@ -44,6 +44,10 @@ pub(super) async fn run(
     if let Some(path) = from {
         return resolve_file::run(options, place, output, &path, &by).await;
     }
+    if unverified && processed.is_none() {
+        let message = "--unverified is for --processed; nothing was changed: leave it out";
+        return Err(Failure::invalid("usage", message).into());
+    }
     let key = key.expect("a key is required without a file");
     let note = note.filter(|text| !text.trim().is_empty());
     if processed.is_none() && note.is_none() {
@@ -133,15 +137,21 @@ impl Said {
             (None, IntentState::Processed { transaction_id }) => Some(transaction_id.as_str()),
             (None, _) => None,
         };
-        // An earlier attempt was resolved before the next one began, and gives way to a found id.
-        let is_replaced =
-            |decided: &Resolution| number == *attempts || matches!(decided.verdict, Verdict::Processed(_));
+        // An earlier attempt was resolved before the next one began, and gives way to a found id. Who says the same again
+        // replaces nothing.
+        let is_replaced = |decided: &Resolution| {
+            decided.verdict != self.verdict
+                && (number == *attempts || matches!(decided.verdict, Verdict::Processed(_)))
+        };
         match (&self.replace, known, decided) {
             (None, Some(known), Some(decided)) if is_replaced(decided) => {
                 let note = decided.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
                 return refused(
                     "already_resolved",
-                    format!("attempt {number} of {key} was already resolved as {known} by {}{note}", decided.by),
+                    format!(
+                        "attempt {number} of {key} was already resolved as {known} by {}{note}",
+                        decided.by
+                    ),
                     format!("if you know better, give --replace {known}"),
                 );
             }
@@ -221,7 +231,8 @@ pub(super) fn may_be_sent_too_early(intent: &Intent) -> bool {
     const SOON: Duration = Duration::from_hours(24);
 
     let IntentState::Resolved { resolution, .. } = &intent.state else { return false };
-    resolution.verdict == Verdict::NotProcessed && intent.begun_at.elapsed().is_ok_and(|elapsed| elapsed < SOON)
+    resolution.verdict == Verdict::NotProcessed
+        && intent.begun_at.elapsed().is_ok_and(|elapsed| elapsed < SOON)
 }
 
 /// The warning about such an intent.
@@ -303,7 +314,8 @@ impl Serialize for ResolvedIntent {
     }
 }
 
-const UNVERIFIED: &str = "if the service cannot look this id up although you are certain of it, record it with --unverified";
+const UNVERIFIED: &str =
+    "if the service cannot look this id up although you are certain of it, record it with --unverified";
 
 fn failure_with_hints(error: &ResolveError, settings: &Settings) -> Failure {
     match error.look_up_error() {

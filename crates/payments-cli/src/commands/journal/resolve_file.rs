@@ -230,7 +230,8 @@ impl Columns {
         let id = Some(id).filter(|id| !id.is_empty()).map(transaction_id).transpose();
         let id = id.map_err(|rule| ("TransactionId", rule))?;
         let note = Some(cell("Note", self.note)?).filter(|text| !text.trim().is_empty());
-        let verdicts = self.verdicts.iter().map(|index| cell("Verdict", *index)).collect::<Result<Vec<_>, _>>()?;
+        let verdicts =
+            self.verdicts.iter().map(|index| cell("Verdict", *index)).collect::<Result<Vec<_>, _>>()?;
         let verdict = match (word_of(&verdicts).map_err(|rule| ("Verdict", rule.to_owned()))?, id) {
             (None, None) => return Ok(None),
             (None | Some(Word::Processed), Some(id)) => Verdict::Processed(id),
@@ -251,9 +252,11 @@ impl Columns {
             let Some(index) = index else { return Ok(None) };
             let text = cell(field, index)?;
             let text = Some(text.trim()).filter(|text| !text.is_empty());
-            text.map(|text| text.parse::<u64>().map_err(|_| (field, "must be a number".to_owned()))).transpose()
+            text.map(|text| text.parse::<u64>().map_err(|_| (field, "must be a number".to_owned())))
+                .transpose()
         };
-        let attempt = number("Attempt", self.attempt)?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let attempt =
+            number("Attempt", self.attempt)?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
         let revision = number("Revision", self.revision)?;
         let amount = self.amount.and_then(|index| self.cell(table, index).ok()?.trim().parse().ok());
         let (line, key) = (table.line(), key.clone());
@@ -380,7 +383,8 @@ fn changes(row: &Row, intent: &Intent) -> Vec<(&'static str, String)> {
         _ => {}
     }
     if row.revision.is_some_and(|seen| seen != *revision) {
-        let rule = format!("is not {revision}: the key has changed since this file was exported, export it again");
+        let rule =
+            format!("is not {revision}: the key has changed since this file was exported, export it again");
         changes.push(("Revision", rule));
     }
     changes
