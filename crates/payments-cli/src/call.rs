@@ -230,11 +230,21 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
                  accept this machine?"
             ));
         }
+        if let Some(variable) = settings.ignored_proxy_variable() {
+            hints.push(ignored_proxy(variable));
+        }
         if let source @ Source::Profile(_) = &settings.base_url_source {
             hints.push(format!("the base URL came from {source}"));
         }
     }
     hints
+}
+
+/// The hint for a connection that failed although this variable names a proxy.
+pub(crate) fn ignored_proxy(variable: &str) -> String {
+    format!(
+        "{variable} is set, but this command ignores it: if connections must go through a proxy, set PAYMENTS_PROXY or --proxy"
+    )
 }
 
 /// `None` if the future panics. Even then the caller must report that the request may have been sent.

@@ -6,8 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
 use payments_core::{
-    Delivery, Error, LookupError, OperationName, Outcome, Success, TransportError,
-    TransportErrorKind,
+    Delivery, Error, LookupError, OperationName, Outcome, Success, TransportError, TransportErrorKind,
 };
 use payments_model::{Amount, TransactionId, ValidationError, Violation};
 
@@ -268,25 +267,43 @@ pub(crate) const SERVICE_UNREACHABLE: &str =
 const UNKNOWN_ISSUER: &str = "the certificate is not signed by a trusted authority: \
      if the authority is your own, give its certificate with --ca-cert or ca_cert";
 
-/// The likely cause if no connection could be established.
+/// The likely cause if no connection could be established, or if the server requires a client certificate.
 fn hint(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
     use TransportErrorKind as Kind;
 
+    // With TLS 1.3, the server says this after the handshake, when the request may have been sent.
+    if let (Kind::Tls, Some(cause)) = (error.kind(), cause)
+        && cause.contains("client certificate")
+    {
+        return Some(CLIENT_CERTIFICATE);
+    }
     if error.delivery() != Delivery::NotProcessed {
         return None;
     }
-    match (error.kind(), cause) {
+    let Kind::Tls = error.kind() else {
         // The hint after a deadline depends on the settings.
-        (Kind::Resolve | Kind::Connect, _) => Some(SERVICE_UNREACHABLE),
-        (Kind::Tls, Some(cause)) if cause.contains("UnknownIssuer") => Some(UNKNOWN_ISSUER),
-        // The TLS library's wording. If it changes, the other hint is shown, which is still correct.
-        (Kind::Tls, Some(cause)) if cause.to_ascii_lowercase().contains("certificate") => {
-            Some("check the host name in --base-url or PAYMENTS_BASE_URL, and the authority of --ca-cert")
-        }
-        (Kind::Tls, _) => Some("does the server speak TLS there? check --base-url or PAYMENTS_BASE_URL"),
-        _ => None,
-    }
+        return matches!(error.kind(), Kind::Resolve | Kind::Connect).then_some(SERVICE_UNREACHABLE);
+    };
+    // The TLS library's wording. If it changes, another hint is shown, which is still correct.
+    let cause = cause.unwrap_or_default().to_ascii_lowercase();
+    Some(if !cause.contains("certificate") {
+        "does the server speak TLS there? check --base-url or PAYMENTS_BASE_URL"
+    } else if cause.contains("unknownissuer") {
+        UNKNOWN_ISSUER
+    } else if cause.contains("not valid for name") || cause.contains("notvalidforname") {
+        "the certificate is for another name: check the host name in --base-url or PAYMENTS_BASE_URL"
+    } else if cause.contains("not valid yet") || cause.contains("notvalidyet") {
+        "the certificate is not valid yet: check this machine's clock, then ask the server's owner"
+    } else if cause.contains("certificate expired") || cause.contains("certificate: expired") {
+        "the certificate has expired: check this machine's clock, then ask the server's owner"
+    } else {
+        "the certificate is not valid: check the authority of --ca-cert, and ask the server's owner"
+    })
 }
+
+/// What to do if the server requires a client certificate.
+pub(crate) const CLIENT_CERTIFICATE: &str = "the server wants a client certificate, which this command cannot present: ask the \
+     server's owner for an address without one, or use the Rust library, whose hyper transport can present one";
 
 /// The texts of an error and of its sources.
 fn chain(error: Option<&dyn StdError>) -> Option<String> {

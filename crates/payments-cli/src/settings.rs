@@ -179,6 +179,13 @@ impl Settings {
         self.extra_ca.as_ref().map(|authority| (authority.name.as_deref(), &authority.source))
     }
 
+    /// The variable that names a proxy for other programs, if this command uses none.
+    pub(crate) fn ignored_proxy_variable(&self) -> Option<&'static str> {
+        let variables = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+        let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        if self.proxy.is_some() { None } else { variables.into_iter().find(is_set) }
+    }
+
     /// Host and port of the egress proxy, and its source.
     pub(crate) fn proxy(&self) -> Option<(&str, &Source)> {
         self.proxy.as_ref().map(|proxy| (&*proxy.host_and_port, &proxy.source))

@@ -138,7 +138,9 @@ fn heading(failure: &Failure) -> (Tone, String) {
         (NotProcessed, FindTransaction, "tls") => {
             "NOT LOOKED UP, which says nothing about the payment; it will fail again until the cause is fixed"
         }
-        (NotProcessed, FindCustomer, "tls") => "NOT LOOKED UP, and it will fail again until the cause is fixed",
+        (NotProcessed, FindCustomer, "tls") => {
+            "NOT LOOKED UP, and it will fail again until the cause is fixed"
+        }
         (NotProcessed, MoveMoney, _) => "NOT PROCESSED, it is safe to run it again",
         (NotProcessed, FindTransaction, _) => {
             "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again"

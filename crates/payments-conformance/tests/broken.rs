@@ -204,6 +204,20 @@ flaws! {
     drops_unusual_headers: DropsUnusualHeaders breaks [
         repeated_and_unreadable_headers_survive,
     ],
+    limits_headers_to_a_hundred: LimitsHeadersToAHundred breaks [
+        a_hundred_and_ten_headers_are_an_answer,
+        a_thousand_headers_are_an_answer,
+    ],
+    limits_headers_to_five_hundred: LimitsHeadersToFiveHundred breaks [
+        a_thousand_headers_are_an_answer,
+    ],
+    rejects_folded_headers: RejectsFoldedHeaders breaks [
+        folded_headers_are_an_answer,
+    ],
+    cuts_folded_headers: CutsFoldedHeaders breaks [
+        folded_headers_are_an_answer,
+        an_ambiguous_length_is_refused,
+    ],
     removes_content_encoding: RemovesContentEncoding breaks [
         an_encoded_answer_is_not_decoded,
     ],

@@ -660,7 +660,8 @@ fn all_sets_of_caller_headers_share_one_limit() {
     let client = Client::builder(gateway.endpoint(), gateway.transport(), gateway.clock().clone())
         .headers(move |headers| headers.insert("x-client", &*of_the_client).unwrap())
         .build();
-    let payment = TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
+    let payment =
+        TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
     let payment = payment.build().unwrap();
 
     // Each set is short enough, and both together are not.

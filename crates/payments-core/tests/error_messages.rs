@@ -833,7 +833,12 @@ fn kind_says_who_answered_and_outcome_where_the_money_is_d56() {
         (302, "", Outcome::Unknown, ErrorKind::RefusedByIntermediary),
         (502, html, Outcome::Unknown, ErrorKind::RefusedByIntermediary),
         (503, "", Outcome::Unknown, ErrorKind::RefusedByIntermediary),
-        (504, r#"{"message":"Endpoint request timed out"}"#, Outcome::Unknown, ErrorKind::RefusedByIntermediary),
+        (
+            504,
+            r#"{"message":"Endpoint request timed out"}"#,
+            Outcome::Unknown,
+            ErrorKind::RefusedByIntermediary,
+        ),
         (200, html, Outcome::Unknown, ErrorKind::RefusedByIntermediary),
         (200, "\u{feff}\n<!doctype html>", Outcome::Unknown, ErrorKind::RefusedByIntermediary),
         (429, html, Outcome::Rejected, ErrorKind::RateLimited),

@@ -54,11 +54,7 @@ fn secret_in_an_id_is_replaced_and_the_payment_is_processed_d55() {
         let success = read(&sale(), 100, "TransactionId", &id).unwrap();
         assert_eq!(success.transaction_id.as_str(), shown);
         assert!(success.transaction_id.is_redacted());
-        let everything = format!(
-            "{success:?} {} {}",
-            success.data().to_json(),
-            success.body_snippet()
-        );
+        let everything = format!("{success:?} {} {}", success.data().to_json(), success.body_snippet());
         assert!(!everything.contains(KEY) && !everything.contains(CARD), "{everything}");
     }
     let receipt = read(&token(), 100, "TransactionId", KEY).unwrap();

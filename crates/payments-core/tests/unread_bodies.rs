@@ -6,9 +6,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderName, HeaderValue};
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
-use payments_core::{
-    ApiKey, Endpoint, Error, ErrorKind, GetTransaction, LookupError, Operation, Outcome,
-};
+use payments_core::{ApiKey, Endpoint, Error, ErrorKind, GetTransaction, LookupError, Operation, Outcome};
 
 const REFUSAL: &[u8] = br#"{"status":"failed","status_code":400,"msg":"bad request error: invalid token"}"#;
 const KEY: &str = "sk_canary_7Qz";
@@ -118,7 +116,9 @@ fn json_that_is_cut_without_an_error_is_unknown_d10() {
 fn message_names_the_coding_and_not_a_reason_d10() {
     let advice = "it may have been processed: do not send it again, \
                   reconcile it with the service by token, amount and time";
-    for (status, what) in [(200, "HTTP 200"), (400, "HTTP 400: Bad Request"), (503, "HTTP 503: Service Unavailable")] {
+    for (status, what) in
+        [(200, "HTTP 200"), (400, "HTTP 400: Bad Request"), (503, "HTTP 503: Service Unavailable")]
+    {
         assert_eq!(
             pay(status, &[(CONTENT_ENCODING, b"Gzip")], REFUSAL).to_string(),
             format!(
@@ -130,9 +130,7 @@ fn message_names_the_coding_and_not_a_reason_d10() {
         pay(422, &[], b"{").to_string(),
         format!("token-transaction: the response was truncated, HTTP 422: Unprocessable Entity; {advice}")
     );
-    for (status, advice) in
-        [(200, "it is safe to run it again"), (404, "fix the cause, then run it again")]
-    {
+    for (status, advice) in [(200, "it is safe to run it again"), (404, "fix the cause, then run it again")] {
         let message = look_up(status, &[(CONTENT_ENCODING, b"br")], REFUSAL).to_string();
         let start = "get-transaction: the response is br-encoded although identity was asked for, HTTP ";
         assert!(message.starts_with(start) && message.ends_with(advice), "{message}");

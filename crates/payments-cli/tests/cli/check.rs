@@ -45,9 +45,12 @@ const NO_KEY: [&str; 3] = ["passed", "skipped", "failed"];
 
 #[test]
 fn encoded_response_is_named_and_the_base_url_is_not_blamed_d65() {
-    for (status, coding) in
-        [("404 Not Found", "gzip"), ("404 Not Found", "br"), ("200 OK", "zstd"), ("401 Unauthorized", "deflate")]
-    {
+    for (status, coding) in [
+        ("404 Not Found", "gzip"),
+        ("404 Not Found", "br"),
+        ("200 OK", "zstd"),
+        ("401 Unauthorized", "deflate"),
+    ] {
         let body = responses::NOT_FOUND;
         let response = format!(
             "HTTP/1.1 {status}\r\ncontent-encoding: {coding}\r\ncontent-length: {}\r\n\r\n{body}",

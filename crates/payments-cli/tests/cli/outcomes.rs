@@ -213,7 +213,8 @@ fn date_in_retry_after_is_measured_by_the_clock_of_the_service_d54() {
         );
         for output in ["json", "text"] {
             let peer = Peer::new(Then::Respond(response.clone().into_bytes()));
-            let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", output]);
+            let run =
+                payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", output]);
             let ended = run.stdin(CARD_PAYMENT).end();
             assert_eq!(ended.code, Some(4), "{ended:?}");
             if output == "json" {

@@ -1,6 +1,8 @@
 //! `--verbose`: a trace on stderr, and the same stdout.
 
-use crate::support::{CARD, CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, payments, payments_at, responses};
+use crate::support::{
+    CARD, CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, payments, payments_at, responses,
+};
 use crate::tls::authority;
 
 /// The lines of a run's trace without durations. Checks the exit code.
@@ -66,9 +68,7 @@ fn each_lookup_attempt_is_traced_with_its_failure() {
         .flat_map(|attempt| {
             [
                 format!("get-transaction attempt {attempt} started"),
-                format!(
-                    "get-transaction attempt {attempt} finished after … failed (intermediary), HTTP 502"
-                ),
+                format!("get-transaction attempt {attempt} finished after … failed (intermediary), HTTP 502"),
             ]
         })
         .collect();
@@ -82,7 +82,8 @@ fn body_of_a_refusal_is_traced_masked_d64() {
         let peer = Peer::responding(status, &body);
         let ended = payments_at(&peer.base_url, ["void", "txn_1", "--verbose"]).end();
         let last = trace(&ended, code).pop().unwrap_or_default();
-        let start = r#"void attempt 1 was refused with the body: {"status":"failed","fault":{"why":"card blocked"}"#;
+        let start =
+            r#"void attempt 1 was refused with the body: {"status":"failed","fault":{"why":"card blocked"}"#;
         assert!(last.starts_with(start), "{last}");
         assert!(!ended.stderr.contains(CARD) && !ended.stderr.contains(KEY), "{ended:?}");
     }

@@ -61,6 +61,14 @@ pub(crate) enum Flaw {
     WaitsForMissingBody,
     /// Keeps only one value of each header, and only text.
     DropsUnusualHeaders,
+    /// Accepts a hundred headers, as many stacks do by default.
+    LimitsHeadersToAHundred,
+    /// Accepts a few hundred headers.
+    LimitsHeadersToFiveHundred,
+    /// Rejects headers that are folded over several lines.
+    RejectsFoldedHeaders,
+    /// Keeps only the first line of a folded header.
+    CutsFoldedHeaders,
     /// Removes `Content-Encoding`.
     RemovesContentEncoding,
     /// Returns a 100 or 103 as the response.

@@ -127,7 +127,10 @@ impl Stack for PlainStack {
     }
 
     fn abilities(&self) -> Abilities {
-        let all = Abilities::default().with(Ability::LooksBeforeReuse);
+        let all = Abilities::default()
+            .with(Ability::LooksBeforeReuse)
+            .with(Ability::ManyHeaders)
+            .with(Ability::FoldedHeaders);
         match self.0 {
             None => all,
             Some(flaw) if flaw.is_of_tls() => all.without(Ability::PlainHttp, "this flaw needs TLS"),

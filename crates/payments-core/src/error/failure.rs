@@ -99,9 +99,11 @@ impl Failure {
     /// not know, unless it is a web page.
     fn is_foreign(&self) -> bool {
         let is_complete = matches!(self.cause, Cause::Response);
-        self.response.as_ref().filter(|_| is_complete).is_some_and(|FailedResponse { form, metadata, .. }| {
-            *form == BodyForm::Foreign && (!metadata.http_status.is_success() || metadata.is_page())
-        })
+        self.response.as_ref().filter(|_| is_complete).is_some_and(
+            |FailedResponse { form, metadata, .. }| {
+                *form == BodyForm::Foreign && (!metadata.http_status.is_success() || metadata.is_page())
+            },
+        )
     }
 
     /// The coding of a response that is encoded although the request accepts only `identity`.
@@ -115,7 +117,8 @@ impl Failure {
     /// Whether the service or something in front of it refused, with words that can be read.
     pub(crate) fn is_readable_refusal(&self) -> bool {
         let is_client_error = self.http_status().is_some_and(|status| status.is_client_error());
-        let is_refusal = matches!(self.meaning(), Some(Meaning::RefusedByService | Meaning::RefusedByIntermediary));
+        let is_refusal =
+            matches!(self.meaning(), Some(Meaning::RefusedByService | Meaning::RefusedByIntermediary));
         (is_client_error || is_refusal) && self.content_coding().is_none()
     }
 

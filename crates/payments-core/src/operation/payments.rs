@@ -63,11 +63,9 @@ macro_rules! describe_payment {
     };
 }
 
-describe_payment!(
-    CardTransaction,
-    |payment| Some(payment.card_number().expose_secret()),
-    |payment| Some(payment.card_number().last_four())
-);
+describe_payment!(CardTransaction, |payment| Some(payment.card_number().expose_secret()), |payment| Some(
+    payment.card_number().last_four()
+));
 describe_payment!(AchTransaction, |_| None, |_| None);
 
 /// `POST /token-transaction`

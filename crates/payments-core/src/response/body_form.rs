@@ -62,7 +62,8 @@ fn codings<'a>(headers: impl IntoIterator<Item = &'a HeaderValue>, unchanged: &[
     headers.into_iter().find_map(|value| {
         let text = String::from_utf8_lossy(value.as_bytes());
         let mut codings = text.split(',').map(str::trim).filter(|coding| !coding.is_empty());
-        let coding = codings.find(|coding| !unchanged.iter().any(|name| coding.eq_ignore_ascii_case(name)))?;
+        let coding =
+            codings.find(|coding| !unchanged.iter().any(|name| coding.eq_ignore_ascii_case(name)))?;
         Some(coding.to_ascii_lowercase())
     })
 }

@@ -284,7 +284,11 @@ mod tests {
             let status = StatusCode::from_u16(http).expect("three digits");
             let expected =
                 if named.contains(&http) { Meaning::RefusedByIntermediary } else { Meaning::Unclear };
-            assert_eq!(meaning_for_payment(status, Summary::Unreadable, IdSearch::NotFound), expected, "{http}");
+            assert_eq!(
+                meaning_for_payment(status, Summary::Unreadable, IdSearch::NotFound),
+                expected,
+                "{http}"
+            );
         }
     }
 

@@ -48,7 +48,12 @@ impl<'a> Envelope<'a> {
         if let Ok(read) = serde_json::from_str::<EnvelopeMembers<'a, Members<'a>>>(object) {
             let (members, data) = read.without_data();
             let kind = if data.is_some() { Data::Object } else { Data::Absent };
-            return Some(Self { object, members, data: kind, data_members: data.map(|Members(members)| members) });
+            return Some(Self {
+                object,
+                members,
+                data: kind,
+                data_members: data.map(|Members(members)| members),
+            });
         }
         let read: EnvelopeMembers<'a, &RawValue> = serde_json::from_str(object).ok()?;
         let (members, data) = read.without_data();
@@ -168,9 +173,8 @@ fn collect_texts<'a>(json: Json<'a>, levels: u32, texts: &mut Vec<Cow<'a, str>>)
 /// Whether the text shows nothing.
 fn is_blank(text: &str) -> bool {
     let is_invisible = |character| matches!(character, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
-    text.chars().all(|character| {
-        character.is_whitespace() || character.is_control() || is_invisible(character)
-    })
+    text.chars()
+        .all(|character| character.is_whitespace() || character.is_control() || is_invisible(character))
 }
 
 /// Enough for a list of objects with lists of texts, and few enough to read quickly.

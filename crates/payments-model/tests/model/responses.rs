@@ -260,9 +260,19 @@ fn json_that_ends_too_early_is_truncated_d10() {
     ] {
         assert!(is_truncated_json(body), "{}", String::from_utf8_lossy(body));
     }
-    for body in
-        [&b""[..], b" ", b"{}", b"[]", b"<html>", b"Not found", b"true", b"{}x", b"{'a':", b"{\"a\":1,}", b"[1]]"]
-    {
+    for body in [
+        &b""[..],
+        b" ",
+        b"{}",
+        b"[]",
+        b"<html>",
+        b"Not found",
+        b"true",
+        b"{}x",
+        b"{'a':",
+        b"{\"a\":1,}",
+        b"[1]]",
+    ] {
         assert!(!is_truncated_json(body), "{}", String::from_utf8_lossy(body));
     }
 }

@@ -298,8 +298,7 @@ impl BodyFacts {
         let is_hidden = is_encoded(response) || is_short;
         let json = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
         let may_be_cut = matches!(json.first(), Some(b'{' | b'[' | b'"'));
-        let unreadable =
-            Self { names_a_transaction, is_hidden, may_be_cut, ..Self::UNREADABLE };
+        let unreadable = Self { names_a_transaction, is_hidden, may_be_cut, ..Self::UNREADABLE };
         let body = match body_text(body).filter(|_| !is_hidden).map(Json::read) {
             Some(Ok(body)) => body,
             Some(Err(NotRead::TooDeep)) => return None,
@@ -346,7 +345,9 @@ fn is_encoded(response: &Response) -> bool {
 fn is_short(response: &Response) -> bool {
     let length = response.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()).map(str::trim);
     let digits = length.filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
-    digits.is_some_and(|digits| digits.parse().map_or(true, |length: u64| length > response.body().len() as u64))
+    digits.is_some_and(|digits| {
+        digits.parse().map_or(true, |length: u64| length > response.body().len() as u64)
+    })
 }
 
 fn status_kind(status: &Json) -> StatusKind {
