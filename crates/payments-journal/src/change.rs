@@ -132,12 +132,19 @@ impl Change {
         }
     }
 
+    /// How the attempt ended, if this records that.
+    pub(crate) fn ending(&self) -> Option<&Ending> {
+        let Kind::End { ending, .. } = &self.kind else { return None };
+        Some(ending)
+    }
+
     /// Whether it records the end of an attempt that may have been sent. The outcome cannot be obtained again, so the write is
     /// worth retrying. A withdrawal is not, because the journal repeats it.
     #[cfg(feature = "postgres")]
     pub(crate) fn is_final_outcome(&self) -> bool {
-        let Kind::End { ending, .. } = &self.kind else { return false };
-        !matches!(ending, Ending::NotProcessed(failure) if failure.kind == Failure::WITHDRAWN)
+        self.ending().is_some_and(
+            |ending| !matches!(ending, Ending::NotProcessed(failure) if failure.kind == Failure::WITHDRAWN),
+        )
     }
 
     /// The row to write in place of `found`, or `None` if the row does not change.

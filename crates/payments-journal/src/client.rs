@@ -252,9 +252,9 @@ pub struct Journaled<T> {
     /// nothing was sent now, and the journal has only the id.
     pub answer: Option<Success<T>>,
     /// Why the outcome could not be written, if it could not: the payment **was** processed, and its key stays unresolved. The
-    /// journal tries again before it begins anything new in this process. If that fails too, a later call with the same key
-    /// sends nothing and reports an unknown outcome, until a person [resolves](crate::Journal::resolve) it with this
-    /// transaction's id. Keep the id.
+    /// journal tries again in the background, and before it begins anything new in this process. If that fails too, a later
+    /// call with the same key sends nothing and reports an unknown outcome, until a person
+    /// [resolves](crate::Journal::resolve) it with this transaction's id. Keep the id.
     pub not_recorded: Option<StoreError>,
     /// Another intent that is already processed as this same transaction: a payment if this is a payment, a void if this is a
     /// void. The charge was processed and is recorded like any other. But the service has returned one id for two charges, or

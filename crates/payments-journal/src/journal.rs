@@ -1,15 +1,18 @@
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tokio::sync::watch;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
 
 use crate::error::Cause;
 use crate::events;
 use crate::read_only::ReadOnly;
 use crate::resolve_error::Reason;
 use crate::store::ErasedStore;
+use crate::unwritten::Unwritten;
 use crate::{
     Applied, AttemptId, Change, Cursor, Ending, Error, Intent, IntentKey, IntentRequest, IntentState,
     IntentStore, Page, Purged, Resolution, ResolveError, StateName, StoreError,
@@ -23,16 +26,6 @@ use crate::{
 pub struct Journal {
     store: Arc<dyn ErasedStore>,
     unwritten: Arc<Unwritten>,
-}
-
-/// Ends of attempts that could not be written, the oldest first. They are written before anything new begins.
-#[derive(Default)]
-struct Unwritten {
-    ends: Mutex<VecDeque<Change>>,
-    /// Held while the ends are written, so that no other call considers them written too early.
-    writing: tokio::sync::Mutex<()>,
-    /// Why the last attempt to write them failed.
-    failed: watch::Sender<Option<StoreError>>,
 }
 
 impl Journal {
@@ -188,44 +181,40 @@ impl Journal {
     }
 
     /// Writes the outcomes that [could not be written](crate::Journaled::not_recorded) when their charges ended. The journal also
-    /// does this before anything new begins; before a program ends, this is the last chance.
+    /// does this before anything new begins, and in the background as long as the tokio runtime of the charge runs, if that has a timer.
+    /// Before a program ends, this is the last chance.
     ///
     /// It may be cancelled at any point: the next call writes the rest. If another call is already writing, it waits for that
     /// one.
     ///
     /// # Errors
     ///
-    /// If the store still cannot be written. The remaining intents become unknown the next time the journal is opened.
+    /// If the store still cannot be written, or does not accept one of the outcomes, for example because a newer version of this
+    /// crate has rewritten its row. The error names the key. In the second case every other outcome was written, and other keys
+    /// can begin. What is not written becomes unknown the next time the journal is opened.
     pub async fn settle(&self) -> Result<(), StoreError> {
-        let Unwritten { ends: _, writing, failed } = &*self.unwritten;
-        let failed_meanwhile = failed.subscribe();
-        let _writing = writing.lock().await;
-        loop {
-            let Some(change) = self.unwritten().front().cloned() else { return Ok(()) };
-            // Calls that waited for a failed one fail with it: a dead database may take half a minute to fail, and each call
-            // would wait that long.
-            if failed_meanwhile.has_changed().is_ok_and(|has_failed| has_failed)
-                && let Some(error) = failed_meanwhile.borrow().clone()
-            {
-                return Err(error);
-            }
-            // Each is removed only after it is written: a call that is cancelled here leaves it to the next one. A row that has
-            // changed meanwhile is not changed again.
-            let applied = self.store.apply(change).await.inspect_err(|error| {
-                failed.send_replace(Some(error.clone()));
-            })?;
-            self.unwritten().pop_front();
-            events::same_transaction(&applied);
-        }
+        self.unwritten.write_all(&*self.store).await
     }
 
-    /// Closes the store for every clone of this journal, and waits until it is closed. If no other process has a SQLite journal
-    /// open, it is then a single file, without its log. A program that ends without this may leave the log, as after a crash,
-    /// and the next process that opens the journal reads it. No key or outcome is lost.
+    /// [Settles](Self::settle) for at most 5 seconds, closes the store for every clone of this journal, and waits until it is
+    /// closed. If no other process has a SQLite journal open, it is then a single file, without its log. A program that ends
+    /// without this may leave the log, as after a crash, and the next process that opens the journal reads it. No key or
+    /// outcome is lost.
     ///
-    /// Every call after this fails, and nothing is sent. [Drain](crate::JournaledClient::drain) the client
-    /// and [`settle`](Self::settle) first.
+    /// Every call after this fails, and nothing is sent. [Drain](crate::JournaledClient::drain) the client first. Call
+    /// [`settle`](Self::settle) first to find out whether every outcome is written.
     pub async fn close(&self) {
+        if !self.unwritten.is_empty() {
+            // Tokio panics without a timer. Then there is no limit.
+            let limited = Handle::try_current()
+                .ok()
+                .and_then(|_| catch_unwind(AssertUnwindSafe(|| timeout(LAST_WRITES, self.settle()))).ok());
+            match limited {
+                Some(settling) => drop(settling.await),
+                None => drop(self.settle().await),
+            }
+        }
+        self.unwritten.close();
         self.store.close().await;
     }
 
@@ -238,7 +227,8 @@ impl Journal {
         is_after_rejection: bool,
     ) -> Result<Option<Intent>, Error> {
         let failed = |cause| Error::new(key.clone(), cause);
-        self.settle().await.map_err(|error| failed(Cause::Store(error)))?;
+        let settled = self.unwritten.write_before(key, &*self.store).await;
+        settled.map_err(|error| failed(Cause::Store(error)))?;
         let owner = self.store.owner();
         let begin = if is_after_rejection { Change::begin_after_rejection } else { Change::begin };
         let change = begin(key.clone(), request.clone(), attempt.clone(), owner.clone(), SystemTime::now());
@@ -283,7 +273,11 @@ impl Journal {
     /// Records how the attempt ended. If it cannot be written now, it is written before anything new begins. Returns another
     /// intent that is processed as the same transaction.
     pub(crate) async fn end(&self, change: Change) -> Result<Option<IntentKey>, StoreError> {
-        let applied = self.store.apply(change.clone()).await.inspect_err(|_| self.end_later(change))?;
+        let applied = self
+            .store
+            .apply(change.clone())
+            .await
+            .inspect_err(|error| self.unwritten.add(&self.store, change, Some(error)))?;
         if applied.written.is_none() {
             return Err(StoreError::in_doubt(
                 "another process changed the intent while it was being sent, so the outcome was not written",
@@ -295,13 +289,12 @@ impl Journal {
 
     /// Queues this end to be written before anything new begins, for an attempt that cannot wait for it.
     pub(crate) fn end_later(&self, change: Change) {
-        self.unwritten().push_back(change);
-    }
-
-    fn unwritten(&self) -> MutexGuard<'_, VecDeque<Change>> {
-        self.unwritten.ends.lock().unwrap_or_else(PoisonError::into_inner)
+        self.unwritten.add(&self.store, change, None);
     }
 }
+
+/// How long closing the journal tries to write outcomes.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// Rows that are read at once.
 const PAGE: usize = 1000;

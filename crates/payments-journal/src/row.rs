@@ -26,7 +26,7 @@ mod document {
     pub(crate) fn intent(key: &str, state: &str, document: &str) -> Result<Intent, StoreError> {
         let damaged = |how: &str| {
             StoreError::damaged(format!(
-                "the journal is damaged: {how} of the intent {}; nothing was sent",
+                "the journal is damaged: {how} of the intent {}; it was left unchanged",
                 key.escape_debug()
             ))
         };

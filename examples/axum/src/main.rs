@@ -7,7 +7,11 @@
 //! | `LISTEN` | the address to listen on, `127.0.0.1:8080` by default |
 //! | `OTEL_EXPORTER_OTLP_ENDPOINT` | a collector; nothing is exported without it |
 
-#![allow(clippy::print_stdout, reason = "it prints its address")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "it prints its address, and what it could not record"
+)]
 
 mod checkout;
 mod telemetry;
@@ -49,6 +53,10 @@ async fn main() -> anyhow::Result<()> {
         .await?;
     // Waits for the charges of browsers that have disconnected, and records them.
     payments.drain().await;
+    // The last chance for outcomes that the journal could not write when their charges ended.
+    if let Err(error) = payments.journal().settle().await {
+        eprintln!("some outcomes are not recorded: {error:#}");
+    }
     payments.journal().close().await;
     telemetry.shutdown()
 }

@@ -2,7 +2,7 @@ use tokio::try_join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
-use super::connection::{Connection, commit, execute};
+use super::connection::{Connection, execute};
 use super::tables;
 use crate::row::{document, intent};
 use crate::{Applied, Change, Intent, IntentKey, StoreError};
@@ -58,13 +58,18 @@ impl Session {
         let (.., row) = execute(reading).await?;
         let found = row.as_ref().map(read).transpose()?;
         if let Some(earlier) = unconfirmed.as_ref().filter(|earlier| earlier.written == found) {
-            execute(client.batch_execute("ROLLBACK")).await?;
+            self.commit_again(key).await?;
             return Ok(earlier.clone());
         }
         let written = change.decide(found.as_ref());
         let mut applied = Applied { found, written, same_transaction_as: None };
         let Some(intent) = &applied.written else {
-            execute(client.batch_execute("ROLLBACK")).await?;
+            // An outcome that the journal kept for later may have been written in doubt.
+            if change.is_final_outcome() {
+                self.commit_again(key).await?;
+            } else {
+                execute(client.batch_execute("ROLLBACK")).await?;
+            }
             return Ok(applied);
         };
         // PostgreSQL cannot store NUL. In the document it is escaped; here the id is only searched for, in the same form.
@@ -89,7 +94,7 @@ impl Session {
         let values: [&(dyn ToSql + Sync); 6] = [&key, &state, &processed_as, &is_void, &revision, &document];
         let writing =
             async { try_join!(biased; client.execute(&self.write, &values), client.batch_execute("COMMIT")) };
-        match commit(writing).await {
+        match self.connection.commit(writing).await {
             Ok((1, ())) => Ok(applied),
             Ok(_) => Err(StoreError::unavailable(
                 "another program changed the intent at the same moment without taking its lock; nothing was changed",
@@ -101,6 +106,17 @@ impl Session {
                 Err(error)
             }
         }
+    }
+
+    /// Ends the transaction with a commit of the unchanged row. An earlier commit of the row was visible, and may still not
+    /// be where a failover needs it. It is there once the server confirms this one.
+    async fn commit_again(&self, key: &str) -> Result<(), StoreError> {
+        let client = &self.connection.client;
+        let committing = async {
+            client.execute(tables::WRITE_UNCHANGED, &[&key]).await?;
+            client.batch_execute("COMMIT").await
+        };
+        self.connection.commit(committing).await
     }
 
     async fn lock(&self, text: &str, of: i64) -> Result<u64, Error> {

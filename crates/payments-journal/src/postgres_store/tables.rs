@@ -119,6 +119,10 @@ pub(super) const WRITE: &str = "
     SET state = $2, processed_as = $3, is_void = $4, revision = $5, document = $6, stored_at = now()
     WHERE found.revision = EXCLUDED.revision - 1";
 
+/// Without a write, a commit waits for no standby.
+pub(super) const WRITE_UNCHANGED: &str =
+    "UPDATE payments_journal.intents SET revision = revision WHERE key = $1";
+
 /// The key, other than `$2`, of a void (`$3`) or of a payment that is processed as `$1`. A void and its payment may have the
 /// same transaction; two payments, or two voids, may not.
 pub(super) const OTHER_HOLDER: &str = "

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use payments_core::Outcome;
+use payments_core::{OperationName, Outcome};
 use payments_fake::FakeGateway;
 use payments_model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 use rusqlite::{Connection, ffi};
@@ -436,6 +436,31 @@ async fn locked_journal_is_unavailable_and_works_again_later() {
     other.execute_batch("ROLLBACK").unwrap();
     let applied = store.apply(begin("invoice-17", &store).0).await.unwrap();
     assert_eq!(applied.written.unwrap().state, IntentState::Sending);
+}
+
+#[tokio::test]
+async fn outcome_of_a_charge_during_a_lock_is_written_in_the_background() {
+    let (world, gateway) = (World::new(), FakeGateway::new());
+    let settings = Settings { max_wait: Duration::from_millis(50), ..Settings::default() };
+    let store = SqliteStore::open_with(&world.path, settings).unwrap();
+    let client = JournaledClient::new(gateway.client(), Journal::open(store).await.unwrap());
+    let gate = gateway.gate_after_commit(OperationName::TokenTransaction);
+    let calling = tokio::spawn({
+        let client = client.clone();
+        async move { client.process_token(&key("invoice-17"), &payment()).await }
+    });
+    gate.arrived().await;
+    let other = Connection::open(&world.path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    gate.release();
+    assert!(calling.await.unwrap().unwrap().not_recorded.unwrap().is_unavailable());
+
+    other.execute_batch("ROLLBACK").unwrap();
+    let began = Instant::now();
+    while client.journal().find(&key("invoice-17")).await.unwrap().unwrap().is_unresolved() {
+        assert!(began.elapsed() < Duration::from_mins(1), "it is never written");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test]

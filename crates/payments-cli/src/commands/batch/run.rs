@@ -560,9 +560,8 @@ impl<W: ChargeService> State<W> {
 
     /// Lets the journal record outcomes that it could not record at first, and removes them from the report.
     async fn settle(&mut self) {
-        if self.run.service.settle().await.is_err() {
-            return;
-        }
+        // One that cannot be recorded does not keep the journal from recording others.
+        let _ = self.run.service.settle().await;
         for UnrecordedRow { number, key, amount, outcome } in std::mem::take(&mut self.unrecorded) {
             let Ok(Some(intent)) = self.run.service.find(&key).await else { continue };
             let is_recorded = matches!(
@@ -1419,6 +1418,7 @@ mod tests {
         store: MemoryStore,
         writes_left: AtomicU32,
         failures_left: AtomicU32,
+        damaged: Option<&'static str>,
     }
 
     impl FailingStore {
@@ -1427,7 +1427,8 @@ mod tests {
         }
 
         fn once(writes: u32, failures: u32) -> Self {
-            Self { store: MemoryStore::new(), writes_left: writes.into(), failures_left: failures.into() }
+            let (writes_left, failures_left) = (writes.into(), failures.into());
+            Self { store: MemoryStore::new(), writes_left, failures_left, damaged: None }
         }
     }
 
@@ -1440,8 +1441,13 @@ mod tests {
             let count_down = |count: &AtomicU32| {
                 count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
             };
-            if !count_down(&self.writes_left) && count_down(&self.failures_left) {
-                return Err(StoreError::poisoned("the disk is full"));
+            if !count_down(&self.writes_left) {
+                if count_down(&self.failures_left) {
+                    return Err(StoreError::poisoned("the disk is full"));
+                }
+                if self.damaged == Some(change.key().as_str()) {
+                    return Err(StoreError::damaged("the row is damaged"));
+                }
             }
             self.store.apply(change).await
         }
@@ -1554,5 +1560,19 @@ mod tests {
                 "{kept:?}"
             );
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn outcome_recorded_at_the_last_moment_is_not_unresolved_although_another_is_damaged() {
+        let store = FailingStore { damaged: Some("k2"), ..FailingStore::once(2, 2) };
+        let setup = TestRun::new(|_| false, store).await;
+        let gate = setup.gateway.gate_after_commit(TOKENS);
+        let responses = async {
+            gate.arrivals(2).await;
+            gate.release();
+        };
+        let (summary, ()) = tokio::join!(setup.run(2).complete(never), responses);
+        assert_eq!((summary.exit_code(), summary.not_recorded.count), (ExitCode::Unknown, 1));
+        assert_eq!(summary.unresolved.iter().map(|row| row.line).collect::<Vec<_>>(), [2]);
     }
 }
