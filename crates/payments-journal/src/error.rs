@@ -284,6 +284,9 @@ fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         ),
         IntentState::Rejected(failure) => {
             write!(f, "{key} was rejected earlier")?;
+            if let Some(resolution) = intent.decision_about(intent.attempts) {
+                write!(f, ", as {} has found out", resolution.by.escape_debug())?;
+            }
             if let Some(status) = failure.http_status {
                 write!(f, ", HTTP {status}")?;
             }
@@ -296,6 +299,13 @@ fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         IntentState::Unknown(failure) => {
             write!(f, "the outcome of {key} is unknown since an earlier call ({})", failure.kind)?;
             f.write_str("; nothing was sent now, it may have been processed: ")?;
+            for id in intent.second_charges() {
+                let id = id.as_str().escape_debug();
+                write!(
+                    f,
+                    "an earlier attempt was processed as transaction {id}, so this one may be a second charge: "
+                )?;
+            }
             match &failure.transaction_id {
                 Some(id) => write!(f, "look up transaction {}", id.as_str().escape_debug())?,
                 None => write!(f, "reconcile it with the service by {}", intent.request.search_by())?,

@@ -72,44 +72,47 @@ impl Journal {
         self.store.list(states, after, limit).await
     }
 
-    /// Records what a person found out about an intent of unknown outcome, without checking it:
-    /// [`JournaledClient::resolve_processed`](crate::JournaledClient::resolve_processed) looks the transaction up first. It also
-    /// corrects an earlier resolution.
+    /// Records what a person found out about this intent, without checking it:
+    /// [`JournaledClient::look_up_and_resolve`](crate::JournaledClient::look_up_and_resolve) looks the transaction up first.
+    ///
+    /// `read` is the intent as the person saw it. If it has changed since then, nothing is written: the person decided about
+    /// something else. Read it again, and let the person decide again. An attempt that was only marked as a crash meanwhile
+    /// counts as unchanged.
+    ///
+    /// | the newest attempt is | accepted |
+    /// |---|---|
+    /// | unknown, or resolved by a person | processed, rejected, not processed |
+    /// | rejected or not processed, in the words of the service or of the transport | processed |
+    /// | processed as the service reports, or being sent | nothing |
+    ///
+    /// For an earlier attempt ([`Resolution::of_attempt`]) only *processed* is accepted. If no later attempt may have moved
+    /// money, the key is then processed as that transaction. Otherwise the finding is recorded, the key is never sent again, and
+    /// the transaction is one of its [possible second charges](Intent::second_charges).
+    ///
+    /// Every resolution and its note is kept in [`Intent::resolutions`], also after another one has replaced it.
     ///
     /// # Errors
     ///
-    /// If there is no such intent, if its outcome is not unknown, if another intent already has that transaction (a payment
+    /// If the intent has changed, if the resolution is not accepted, if another intent already has that transaction (a payment
     /// and its void may have the same), or if the journal cannot be read or written. Nothing was changed. If two
     /// people name one transaction for two intents at the same time, one of them gets this error.
-    pub async fn resolve(&self, key: &IntentKey, resolution: Resolution) -> Result<Intent, ResolveError> {
-        self.apply_resolution(Change::resolve(key.clone(), resolution, SystemTime::now())).await
-    }
-
-    /// As [`resolve`](Self::resolve), for an intent that was read earlier, as when many are resolved at once. It is resolved
-    /// only if the outcome of the attempt that was read is still unknown, so a resolution by another person is not replaced.
-    ///
-    /// # Errors
-    ///
-    /// As [`resolve`](Self::resolve), and if the intent was resolved, ended or sent again since it was read.
-    pub async fn resolve_unknown(
-        &self,
-        read: &Intent,
-        resolution: Resolution,
-    ) -> Result<Intent, ResolveError> {
-        let (key, attempt) = (read.key.clone(), read.attempt.clone());
-        self.apply_resolution(Change::resolve_attempt(key, attempt, resolution, SystemTime::now())).await
-    }
-
-    async fn apply_resolution(&self, change: Change) -> Result<Intent, ResolveError> {
+    pub async fn resolve(&self, read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError> {
+        let change = Change::resolve(read, resolution, SystemTime::now());
         let applied = self.store.apply(change.clone()).await?;
-        match (applied.written, applied.found) {
-            (Some(written), _) => Ok(written),
-            (None, None) => Err(ResolveError(Reason::NoSuchIntent(change.key().clone()))),
-            (None, Some(found)) => match change.resolved_as().cloned().zip(applied.same_transaction_as) {
-                Some((id, by)) => Err(ResolveError(Reason::Taken { id, by })),
-                None => Err(ResolveError(Reason::NotUnknown(found.key, found.state.name()))),
-            },
+        let Some(found) = applied.found else {
+            return Err(ResolveError(Reason::NoSuchIntent(read.key.clone())));
+        };
+        if let Some(written) = applied.written {
+            return Ok(written);
         }
+        let resolution = change.resolution().expect("it is a resolution");
+        Err(ResolveError(match (applied.same_transaction_as, resolution.transaction_id().cloned()) {
+            (Some(by), Some(id)) => Reason::Taken { id, by },
+            _ if !change.is_as_read(&found) => {
+                Reason::Changed { read_attempts: read.attempts, found: found.into() }
+            }
+            _ => Reason::refused(found, resolution),
+        }))
     }
 
     /// Allows a rejected intent to be sent again, by a person's decision. It becomes

@@ -128,6 +128,7 @@ mod memory;
 mod postgres_store;
 mod read_only;
 mod resolve_error;
+mod resolving;
 mod row;
 #[cfg(feature = "sqlite")]
 mod sqlite_store;
@@ -139,7 +140,9 @@ pub use change::{Change, Ending};
 pub use client::{AfterRejection, Journaled, JournaledClient};
 pub use error::Error;
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
-pub use intent::{Failure, Intent, IntentState, Resolution, StateName, Verdict};
+pub use intent::{
+    Failure, Intent, IntentState, OtherAttempt, RecordedResolution, Resolution, StateName, Verdict,
+};
 pub use intent_request::{IntentRequest, Subject};
 pub use journal::Journal;
 pub use memory::MemoryStore;

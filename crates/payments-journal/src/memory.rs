@@ -105,12 +105,12 @@ impl IntentStore for MemoryStore {
         let Some(written) = change.decide(found.as_ref()) else {
             return Ok(Applied { found, written: None, same_transaction_as: None });
         };
-        let is_other_holder = |other: &&Intent| {
-            other.key != written.key
-                && other.compared_transaction() == written.compared_transaction()
-                && other.is_void() == written.is_void()
-        };
-        let same_transaction_as = written.compared_transaction().and_then(|_| {
+        let same_transaction_as = change.transaction_to_search(&written).and_then(|id| {
+            let is_other_holder = |other: &&Intent| {
+                other.key != written.key
+                    && other.held_transaction() == Some(id)
+                    && other.is_void() == written.is_void()
+            };
             let other = shared.rows.values().map(|row| &row.intent).find(is_other_holder)?;
             Some(other.key.clone())
         });

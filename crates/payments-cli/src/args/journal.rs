@@ -152,6 +152,27 @@ pub(crate) struct ResolveArguments {
     #[command(flatten)]
     pub(crate) resolution: ResolutionOptions,
 
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "key",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help = "The attempt, as list, show and export print it; required if the key has more than one"
+    )]
+    pub(crate) attempt: Option<u32>,
+
+    #[arg(
+        long,
+        value_name = "WHAT",
+        requires = "key",
+        help = "What an earlier resolution said: its transaction's id, rejected or not-processed; required to replace it"
+    )]
+    pub(crate) replace: Option<String>,
+
+    /// Record the id without looking it up: only your word stands for it
+    #[arg(long, requires = "key")]
+    pub(crate) unverified: bool,
+
     /// How you know
     #[arg(long, value_name = "TEXT", conflicts_with = "from")]
     pub(crate) note: Option<String>,
@@ -164,7 +185,7 @@ pub(crate) struct ResolveArguments {
     pub(crate) by: Option<String>,
 }
 
-/// Exactly one of the three.
+/// Exactly one of the four.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct ResolutionOptions {
@@ -176,6 +197,16 @@ pub(crate) struct ResolutionOptions {
     )]
     pub(crate) processed: Option<String>,
 
+    #[arg(
+        long,
+        value_name = "TRANSACTION_ID",
+        num_args = 0..=1,
+        require_equals = true,
+        requires_all = ["key", "note"],
+        help = "It was declined or failed at the service: it is not sent again by itself. Requires --note"
+    )]
+    pub(crate) rejected: Option<Option<String>>,
+
     /// It was not processed: the key may be sent again. Requires --note
     #[arg(long, requires_all = ["key", "note"])]
     pub(crate) not_processed: bool,
@@ -184,7 +215,7 @@ pub(crate) struct ResolutionOptions {
         long,
         value_name = "FILE",
         conflicts_with = "key",
-        help = "CSV file with the columns Key, TransactionId and Note: resolve many, after all of them are looked up"
+        help = "CSV file with the columns Key, TransactionId, Verdict and Note: resolve many, after all of them are looked up"
     )]
     pub(crate) from: Option<PathBuf>,
 }

@@ -64,6 +64,7 @@ pub(super) fn run(
     });
     match ended.map_err(CommandError::from).and_then(|ended| ended) {
         Ok(()) => ExitCode::Processed,
+        Err(CommandError::SecondCharge) => ExitCode::SecondCharge,
         Err(CommandError::Failed(failure)) => {
             output.write(&Report::from(for_the_journal(*failure).without(&KnownKeys::in_environment())))
         }
@@ -85,6 +86,8 @@ enum CommandError {
     InvalidFile(Box<Problems>),
     /// A part of the result was written to stdout.
     Partial(Box<Failure>),
+    /// It was done and written to stdout: two attempts of a key may have been charged.
+    SecondCharge,
     /// The result could not be written to stdout; with what was done.
     Unwritten(&'static str, io::Error),
 }

@@ -1,3 +1,4 @@
+use payments_model::TransactionId;
 use tokio::try_join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
@@ -73,9 +74,10 @@ impl Session {
             return Ok(applied);
         };
         // PostgreSQL cannot store NUL. In the document it is escaped; here the id is only searched for, in the same form.
-        let processed_as = intent.compared_transaction().map(|id| id.as_str().replace('\0', "\u{fffd}"));
+        let text = |id: &TransactionId| id.as_str().replace('\0', "\u{fffd}");
+        let processed_as = intent.held_transaction().map(text);
         let is_void = intent.is_void();
-        if let Some(id) = &processed_as {
+        if let Some(id) = &change.transaction_to_search(intent).map(text) {
             // Two changes with the same transaction search one after the other.
             let searching = async {
                 let values: [&(dyn ToSql + Sync); 3] = [id, &key, &is_void];
@@ -90,8 +92,10 @@ impl Session {
             return Ok(Applied { written: None, ..applied });
         }
         let (state, revision) = (intent.state.name().as_str(), intent.revision.cast_signed());
+        let found_revision = applied.found.as_ref().map_or(0, |found| found.revision.cast_signed());
         let document = document(intent);
-        let values: [&(dyn ToSql + Sync); 6] = [&key, &state, &processed_as, &is_void, &revision, &document];
+        let values: [&(dyn ToSql + Sync); 7] =
+            [&key, &state, &processed_as, &is_void, &revision, &document, &found_revision];
         let writing =
             async { try_join!(biased; client.execute(&self.write, &values), client.batch_execute("COMMIT")) };
         match self.connection.commit(writing).await {

@@ -65,7 +65,7 @@ pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
 }
 
 /// The version of the tables that this crate writes and reads.
-const VERSION: i32 = 4;
+const VERSION: i32 = 5;
 
 /// Any number; this one is "payments" as text.
 const LOCK: i64 = 0x7061_796d_656e_7473;
@@ -110,14 +110,14 @@ pub(super) const LOCK_TEXT: &str = "SELECT pg_advisory_xact_lock(hashtextextende
 
 pub(super) const FIND: &str = "SELECT key, state, document FROM payments_journal.intents WHERE key = $1";
 
-/// Writes a row if it has not changed since it was read: its revision is then one less, or there is no row. A row that was purged
+/// Writes a row if it has not changed since it was read: its revision is then `$7`, or there is no row. A row that was purged
 /// meanwhile is inserted again.
 pub(super) const WRITE: &str = "
     INSERT INTO payments_journal.intents AS found (key, state, processed_as, is_void, revision, document)
     VALUES ($1, $2, $3, $4, $5, $6)
     ON CONFLICT (key) DO UPDATE
     SET state = $2, processed_as = $3, is_void = $4, revision = $5, document = $6, stored_at = now()
-    WHERE found.revision = EXCLUDED.revision - 1";
+    WHERE found.revision = $7";
 
 /// Without a write, a commit waits for no standby.
 pub(super) const WRITE_UNCHANGED: &str =

@@ -14,7 +14,7 @@ use crate::{Cursor, Intent, IntentKey, Page, StateName};
 pub(super) const APPLICATION_ID: i32 = 0x5041_594A;
 
 /// The version of the tables.
-pub(super) const VERSION: i32 = 4;
+pub(super) const VERSION: i32 = 5;
 
 /// The tables and indexes, as SQLite stores their definitions.
 ///

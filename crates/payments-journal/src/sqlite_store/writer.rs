@@ -276,10 +276,9 @@ impl<'a> Session<'a> {
         let Some(written) = change.decide(found.as_ref()) else {
             return Ok(Ok(Applied { found, written: None, same_transaction_as: None }));
         };
-        let key = written.key.as_str();
-        let processed_as = written.compared_transaction().map(TransactionId::as_str);
-        let is_void = written.is_void();
-        let other_holder = match processed_as {
+        let (key, is_void) = (written.key.as_str(), written.is_void());
+        let processed_as = written.held_transaction().map(TransactionId::as_str);
+        let other_holder = match change.transaction_to_search(&written).map(TransactionId::as_str) {
             Some(id) => self.other_holder.query_row((id, key, is_void), |row| row.get(0)).optional()?,
             None => None,
         };

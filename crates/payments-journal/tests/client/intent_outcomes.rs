@@ -73,7 +73,7 @@ async fn reused_key_resolved_as_processed_is_unknown_d43() {
     world.pay().await.unwrap_err();
     let id = TransactionId::new("txn_found").unwrap();
     let resolution = Resolution::processed(id.clone(), "ada");
-    world.client.journal().resolve(&key(), resolution).await.unwrap();
+    world.resolve(resolution).await.unwrap();
     let error = reuse(&world).await;
     assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Unknown, Some(&id)));
     assert!(error.to_string().contains("already paid as transaction txn_found"), "{error}");
@@ -111,7 +111,7 @@ async fn reused_key_that_moved_no_money_is_not_processed_and_names_the_explicit_
     {
         assert_eq!(world.pay().await.unwrap_err().outcome(), outcome);
     }
-    resolved.client.journal().resolve(&key(), Resolution::not_processed("ada")).await.unwrap();
+    resolved.resolve(Resolution::not_processed("ada")).await.unwrap();
     for world in [rejected, unreached, resolved] {
         let error = reuse(&world).await;
         assert_eq!(error.outcome(), Outcome::NotProcessed);

@@ -227,7 +227,10 @@ async fn play(events: Vec<Event>) {
             }
             Event::Restart { of } => processes[of] = start(&shared, &transport).await,
             Event::ResolveAsNotProcessed => {
-                if observer.resolve(&key(), Resolution::not_processed("ada")).await.is_ok() {
+                let read = observer.find(&key()).await.unwrap();
+                if let Some(read) = read
+                    && observer.resolve(&read, Resolution::not_processed("ada")).await.is_ok()
+                {
                     allowed = transmitted.load(Ordering::SeqCst) + 1;
                 }
             }

@@ -4,7 +4,8 @@ use payments_core::OperationName;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionReceipt};
 use payments_fake::FakeGateway;
 use payments_journal::{
-    Error, Intent, IntentKey, IntentStore, Journal, Journaled, JournaledClient, MemoryStore,
+    Error, Intent, IntentKey, IntentStore, Journal, Journaled, JournaledClient, MemoryStore, Resolution,
+    ResolveError,
 };
 
 pub(crate) const TEN_FIFTY: Amount = Amount::from_cents(10_50);
@@ -42,6 +43,11 @@ impl World {
 
     pub(crate) async fn intent(&self) -> Intent {
         self.client.journal().find(&key()).await.unwrap().unwrap()
+    }
+
+    /// Resolves the intent as it is now.
+    pub(crate) async fn resolve(&self, resolution: Resolution) -> std::result::Result<Intent, ResolveError> {
+        self.client.journal().resolve(&self.intent().await, resolution).await
     }
 
     /// The number of payments that were sent to the service.

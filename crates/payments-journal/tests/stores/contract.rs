@@ -144,6 +144,12 @@ async fn apply(store: &impl IntentStore, change: Change) -> Applied {
     store.apply(change).await.unwrap()
 }
 
+/// Resolves the intent as it is now.
+pub(crate) async fn resolve(store: &impl IntentStore, text: &str, resolution: Resolution) -> Applied {
+    let read = store.find(&key(text)).await.unwrap().unwrap();
+    apply(store, Change::resolve(&read, resolution, at(4))).await
+}
+
 pub(crate) async fn intent_is_read_back_unchanged<P: Place>(place: P) {
     let store = place.open().await;
     let mut expected = Vec::new();
@@ -163,7 +169,7 @@ pub(crate) async fn intent_is_read_back_unchanged<P: Place>(place: P) {
             if matches!(ending, Ending::Unknown(_)) {
                 let id = transaction(&format!("txn_8-{number}-{ending_number}"));
                 let resolution = Resolution::processed(id.clone(), "ada").note("it is on the statement");
-                let resolved = apply(&store, Change::resolve(key.clone(), resolution, at(3))).await;
+                let resolved = apply(&store, Change::resolve(&last, resolution, at(3))).await;
                 last = resolved.written.unwrap();
                 assert_eq!(last.transaction_id(), Some(&id));
                 assert_eq!((last.created_at, last.changed_at, last.revision), (at(1), at(3), 3));
@@ -188,7 +194,7 @@ pub(crate) async fn text_of_any_characters_is_stored<P: Place>(place: P) {
     unknown.transaction_id = Some(transaction(odd));
     apply(&store, Change::end(key.clone(), attempt, Ending::Unknown(unknown.clone()), at(2))).await;
     let resolution = Resolution::not_processed(odd).note(odd);
-    apply(&store, Change::resolve(key.clone(), resolution.clone(), at(3))).await;
+    resolve(&store, key.as_str(), resolution.clone()).await;
     let kept = store.find(&key).await.unwrap().unwrap();
     assert_eq!(kept.state, IntentState::Resolved { resolution, before: unknown });
 
@@ -251,7 +257,9 @@ pub(crate) async fn random_changes_follow_the_rules<P: Place>(place: P) {
                     begin(key.clone(), request, attempt.clone(), store.owner().clone(), now)
                 }
                 4..=8 => end(endings().remove(usize::from(what - 4))),
-                9 => Change::resolve(key.clone(), Resolution::not_processed("ada"), now),
+                9 if let Some(found) = model.get(&key) => {
+                    Change::resolve(found, Resolution::not_processed("ada"), now)
+                }
                 _ => Change::orphan(key.clone(), attempt.clone(), now),
             };
             let expected = Applied {
@@ -391,8 +399,7 @@ pub(crate) async fn list_has_the_requested_states<P: Place>(place: P) {
         apply(&store, Change::end(key(&format!("k{number}")), attempt, ending, at(2))).await;
     }
     apply(&store, begin("k5", &store, 3).0).await;
-    let resolution = Resolution::not_processed("ada");
-    apply(&store, Change::resolve(key("k4"), resolution, at(4))).await;
+    resolve(&store, "k4", Resolution::not_processed("ada")).await;
     let keys = async |states: &[StateName]| -> Vec<String> {
         let page = store.list(states, None, 100).await.unwrap();
         page.intents.into_iter().map(|intent| intent.key.to_string()).collect()
@@ -422,8 +429,7 @@ pub(crate) async fn purge_keeps_unresolved_and_young_rows_d45<P: Place>(place: P
             apply(&store, change).await;
             apply(&store, Change::end(self::key(&key), attempt, ending, at(2))).await;
         }
-        let resolution = Resolution::not_processed("ada");
-        apply(&store, Change::resolve(key(&format!("{name}-4")), resolution, at(3))).await;
+        resolve(&store, &format!("{name}-4"), Resolution::not_processed("ada")).await;
         if name == "old" {
             apply(&store, begin("old-sending", &store, 1).0).await;
             place.make_older(48 * HOUR).await;
@@ -494,8 +500,7 @@ pub(crate) async fn purge_counts_from_the_last_write_d45<P: Place>(place: P) {
     unknown("resolved", token_request(1), &store).await;
     place.make_older(48 * HOUR).await;
     apply(&store, Change::end(key("ended"), attempt, Ending::Processed(transaction("txn_1")), at(2))).await;
-    let resolution = Resolution::processed(transaction("txn_2"), "ada");
-    apply(&store, Change::resolve(key("resolved"), resolution, at(3))).await;
+    resolve(&store, "resolved", Resolution::processed(transaction("txn_2"), "ada")).await;
     // As a later process does it.
     assert_eq!(place.open().await.purge(36 * HOUR).await.unwrap(), Purged::default());
 }
@@ -599,8 +604,9 @@ pub(crate) async fn one_of_many_resolutions_with_one_transaction_wins<P: Place>(
         let mut racing = JoinSet::new();
         for (number, key) in keys.iter().enumerate() {
             let (journal, key) = (journals[number % journals.len()].clone(), self::key(key));
+            let read = store.find(&key).await.unwrap().unwrap();
             let resolution = Resolution::processed(transaction(&format!("txn_{round}")), "ada");
-            racing.spawn(async move { (journal.resolve(&key, resolution).await, key) });
+            racing.spawn(async move { (journal.resolve(&read, resolution).await, key) });
         }
         let results = racing.join_all().await;
         let winners: Vec<_> = results.iter().filter(|(result, _)| result.is_ok()).collect();
@@ -621,9 +627,7 @@ pub(crate) async fn one_of_many_resolutions_with_one_transaction_wins<P: Place>(
 
 pub(crate) async fn resolution_with_a_taken_transaction_is_refused_except_for_a_void<P: Place>(place: P) {
     let (one, other) = (place.open().await, place.open().await);
-    let processed = |text: &str, id: &str| {
-        Change::resolve(key(text), Resolution::processed(transaction(id), "ada"), at(3))
-    };
+    let processed = |id: &str| Resolution::processed(transaction(id), "ada");
     // Reported by the service, and by a person. An id may have any length and any characters.
     let long = format!("txn_\0{}", "9".repeat(20_000));
     for (round, id) in [(0, "txn_1"), (1, &long)] {
@@ -637,21 +641,23 @@ pub(crate) async fn resolution_with_a_taken_transaction_is_refused_except_for_a_
         {
             unknown(&name(text), request, &one).await;
         }
-        let refused = apply(&other, processed(&name("k"), id)).await;
+        let refused = resolve(&other, &name("k"), processed(id)).await;
         let expected = Applied {
             found: one.find(&key(&name("k"))).await.unwrap(),
             written: None,
             same_transaction_as: Some(key(&name("answered"))),
         };
         assert_eq!(refused, expected);
-        assert!(apply(&other, processed(&name("void"), id)).await.written.is_some(), "a void of the payment");
-        let refused = apply(&one, processed(&name("second-void"), id)).await;
+        assert!(
+            resolve(&other, &name("void"), processed(id)).await.written.is_some(),
+            "a void of the payment"
+        );
+        let refused = resolve(&one, &name("second-void"), processed(id)).await;
         assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key(&name("void")))));
         // The holder may be resolved again with the same id. When it is resolved as not processed, another may have the id.
-        assert!(apply(&one, processed(&name("void"), id)).await.written.is_some());
-        let not_processed = Resolution::not_processed("ada");
-        apply(&one, Change::resolve(key(&name("void")), not_processed, at(4))).await;
-        let resolved = apply(&other, processed(&name("second-void"), id)).await;
+        assert!(resolve(&one, &name("void"), processed(id)).await.written.is_some());
+        resolve(&one, &name("void"), Resolution::not_processed("ada")).await;
+        let resolved = resolve(&other, &name("second-void"), processed(id)).await;
         assert_eq!(resolved.same_transaction_as, None);
         assert!(resolved.written.is_some());
     }

@@ -184,7 +184,7 @@ impl Inspection<'_> {
             IntentState::Processed { .. } => &mut earlier.processed,
             IntentState::Resolved { resolution, .. } => match &resolution.verdict {
                 Verdict::Processed(_) => &mut earlier.processed,
-                Verdict::NotProcessed => return false,
+                Verdict::Rejected(_) | Verdict::NotProcessed => return false,
             },
             IntentState::Rejected(failure) => {
                 rejected_by_status.add(failure.http_status, amount);

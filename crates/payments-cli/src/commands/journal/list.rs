@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{CommandError, READ};
 use crate::args::journal::ListArguments;
-use crate::intent_object::IntentObject;
+use crate::intent_object::{self, IntentObject};
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::exact;
@@ -84,7 +84,7 @@ pub(super) struct Table {
     tallies: [(&'static str, Tally); SUMS.len()],
 }
 
-const COLUMNS: [&str; 6] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "TRANSACTION", "REFERENCE"];
+const COLUMNS: [&str; 7] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "ATTEMPT", "TRANSACTION", "REFERENCE"];
 
 /// The sums: one for each state, and two for resolved intents.
 const SUMS: [&str; 7] = [
@@ -111,8 +111,11 @@ impl Table {
         let rows: Vec<_> = intents.iter().map(|intent| (cells(intent), tone(&intent.state))).collect();
         for intent in intents {
             let name = match &intent.state {
-                resolved @ IntentState::Resolved { .. } => state(resolved),
-                other => other.name().as_str().to_owned(),
+                IntentState::Resolved { resolution, .. } => match resolution.verdict {
+                    Verdict::Processed(_) => "resolved (processed)",
+                    Verdict::Rejected(_) | Verdict::NotProcessed => "resolved (not processed)",
+                },
+                other => other.name().as_str(),
             };
             if let Some((_, tally)) = self.tallies.iter_mut().find(|(sum, _)| *sum == name) {
                 tally.add(intent);
@@ -173,30 +176,35 @@ fn cells(intent: &Intent) -> [String; COLUMNS.len()] {
     let reference = intent.request.reference.as_deref().map(for_terminal);
     [
         for_terminal(intent.key.as_str()),
-        for_terminal(&state(&intent.state)),
+        for_terminal(&state(intent)),
         amount.unwrap_or_default(),
         timestamp(intent.begun_at),
+        intent.attempts.to_string(),
         id.unwrap_or_default(),
         reference.unwrap_or_default(),
     ]
 }
 
-/// The state's name with its most important detail, such as `unknown (crash)`.
-pub(super) fn state(state: &IntentState) -> String {
-    let name = state.name().as_str();
-    let detail = match state {
+/// The state's name with its most important details, such as `unknown (crash)`.
+pub(super) fn state(intent: &Intent) -> String {
+    let name = intent.state.name().as_str();
+    let mut details = match &intent.state {
         IntentState::Rejected(failure) => match failure.http_status {
-            Some(status) => format!("HTTP {status}"),
-            None => failure.kind.to_string(),
+            Some(status) => vec![format!("HTTP {status}")],
+            None => vec![failure.kind.to_string()],
         },
-        IntentState::NotProcessed(failure) | IntentState::Unknown(failure) => failure.kind.to_string(),
-        IntentState::Resolved { resolution, .. } => match &resolution.verdict {
-            Verdict::Processed(_) => "processed".to_owned(),
-            Verdict::NotProcessed => "not processed".to_owned(),
-        },
-        _ => return name.to_owned(),
+        IntentState::NotProcessed(failure) | IntentState::Unknown(failure) => vec![failure.kind.to_string()],
+        IntentState::Resolved { resolution, .. } => {
+            let mut details = vec![intent_object::word(&resolution.verdict).replace('_', " ")];
+            details.extend(resolution.is_unverified.then(|| "unverified".to_owned()));
+            details
+        }
+        _ => vec![],
     };
-    format!("{name} ({detail})")
+    if intent.second_charges().next().is_some() {
+        details.push("possible second charge".to_owned());
+    }
+    if details.is_empty() { name.to_owned() } else { format!("{name} ({})", details.join(", ")) }
 }
 
 /// The colour of the state.
@@ -229,6 +237,11 @@ impl Tally {
     /// The sum for people.
     pub(super) fn sum(&self) -> String {
         self.sum.map_or_else(|| "a sum too large to be exact".to_owned(), |sum| sum.to_string())
+    }
+
+    /// Count and sum for people.
+    pub(super) fn shown(&self) -> String {
+        format!("{}, {}", self.intents(), self.sum())
     }
 
     /// `1 intent`, `2 intents`.

@@ -24,7 +24,7 @@ pub(super) async fn run(
     if let Some(key) = key {
         let found = journal.find(key).await?.ok_or_else(|| no_such_key(key))?;
         let intent = journal.reopen(key, statuses).await?.ok_or_else(|| {
-            let state = super::list::state(&found.state);
+            let state = super::list::state(&found);
             Failure::invalid(
                 "not_rejected_so",
                 format!(
