@@ -102,7 +102,7 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, ending);
     transcribe!(transcript, Failure::of_kind("timeout"));
     for change in [
-        Change::begin(key("one"), request, attempt.clone(), owner, now),
+        Change::begin(key("one"), "https://pay.example.com", request, attempt.clone(), owner, now),
         Change::end(key("one"), attempt, ending, now),
         Change::resolve(key("one"), resolution(canaries), now),
     ] {

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::text::timestamp;
 
 /// The names of [`values`]: the members of the JSON object and the columns of CSV.
-pub(crate) const MEMBERS: [&str; 28] = [
+pub(crate) const MEMBERS: [&str; 29] = [
     "key",
     "state",
     "operation",
@@ -37,6 +37,7 @@ pub(crate) const MEMBERS: [&str; 28] = [
     "paid",
     "unverified",
     "also_processed_as",
+    "service",
     VERDICT,
 ];
 
@@ -101,6 +102,7 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
         paid(intent).map(str::to_owned),
         resolution.filter(|resolution| resolution.is_unverified).map(|_| "true".to_owned()),
         Some(also_processed_as.join(" ")).filter(|ids| !ids.is_empty()),
+        Some(intent.service.clone()),
         None,
     ]
 }

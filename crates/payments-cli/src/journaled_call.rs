@@ -209,8 +209,8 @@ const INTERRUPTED: &str = "interrupted";
 /// The failure of a call with a key. With an unknown outcome, also what it can be found by. `at` is the start of this call.
 pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {
     let failure = failure(error, settings);
-    if error.is_journal() {
-        // Nothing was sent now, and whether anything was sent before is not known: there is nothing to search for yet.
+    if error.is_journal() || error.is_other_service() {
+        // Nothing was sent now, and this service knows of nothing that was sent before: there is nothing to search for yet.
         return failure;
     }
     match error.intent().filter(|_| error.outcome() == Outcome::Unknown) {

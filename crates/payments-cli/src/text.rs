@@ -141,6 +141,9 @@ fn heading(failure: &Failure) -> (Tone, String) {
         (NotProcessed, FindCustomer, "tls") => {
             "NOT LOOKED UP, and it will fail again until the cause is fixed"
         }
+        (Unknown, _, "other_service") => {
+            "KEY OF ANOTHER SERVICE, nothing was sent now: check the base URL and the journal"
+        }
         (NotProcessed, MoveMoney, _) => "NOT PROCESSED, it is safe to run it again",
         (NotProcessed, FindTransaction, _) => {
             "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again"

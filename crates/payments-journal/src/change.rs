@@ -23,12 +23,30 @@ pub struct Change {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Begin { request: IntentRequest, attempt: AttemptId, owner: OwnerId, is_after_rejection: bool },
-    End { attempt: AttemptId, ending: Ending },
-    Orphan { attempt: AttemptId },
+    Begin {
+        service: String,
+        request: IntentRequest,
+        attempt: AttemptId,
+        owner: OwnerId,
+        is_after_rejection: bool,
+    },
+    End {
+        attempt: AttemptId,
+        ending: Ending,
+    },
+    Orphan {
+        attempt: AttemptId,
+    },
     // The newest attempt and the revision as they were read.
-    Resolve { attempt: AttemptId, revision: u64, resolution: Resolution },
-    Reopen { http_statuses: Vec<u16> },
+    Resolve {
+        attempt: AttemptId,
+        revision: u64,
+        resolution: Resolution,
+    },
+    // Without statuses: a person has named the key.
+    Reopen {
+        http_statuses: Option<Vec<u16>>,
+    },
 }
 
 /// How an attempt ended.
@@ -53,27 +71,32 @@ impl Ending {
 }
 
 impl Change {
-    /// This attempt of this owner is about to send the intent.
+    /// This attempt of this owner is about to send the intent to this [service](payments_core::Client::service). A key that was
+    /// used for another service never begins.
     pub fn begin(
         key: IntentKey,
+        service: &str,
         request: IntentRequest,
         attempt: AttemptId,
         owner: OwnerId,
         at: SystemTime,
     ) -> Self {
-        Self::new(key, at, Kind::Begin { request, attempt, owner, is_after_rejection: false })
+        let service = service.to_owned();
+        Self::new(key, at, Kind::Begin { service, request, attempt, owner, is_after_rejection: false })
     }
 
     /// As [`begin`](Self::begin), for a caller who knows that the key was rejected and asks for a new attempt, with any request.
     /// It begins only if there is a row that moved no money: rejected, not processed, or resolved as not processed.
     pub fn begin_after_rejection(
         key: IntentKey,
+        service: &str,
         request: IntentRequest,
         attempt: AttemptId,
         owner: OwnerId,
         at: SystemTime,
     ) -> Self {
-        Self::new(key, at, Kind::Begin { request, attempt, owner, is_after_rejection: true })
+        let service = service.to_owned();
+        Self::new(key, at, Kind::Begin { service, request, attempt, owner, is_after_rejection: true })
     }
 
     /// This is how the attempt ended. If it [follows a rejection](Intent::follows) and was not processed, the key is rejected
@@ -98,7 +121,13 @@ impl Change {
 
     /// A person allows it to be sent again, if it was rejected with one of these HTTP statuses.
     pub fn reopen(key: IntentKey, http_statuses: Vec<u16>, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::Reopen { http_statuses })
+        Self::new(key, at, Kind::Reopen { http_statuses: Some(http_statuses) })
+    }
+
+    /// A person names this key and allows it to be sent again, whatever it was rejected with. A key that was already reopened
+    /// becomes one that was named.
+    pub fn reopen_by_name(key: IntentKey, at: SystemTime) -> Self {
+        Self::new(key, at, Kind::Reopen { http_statuses: None })
     }
 
     /// With the time rounded as a row stores it.
@@ -162,14 +191,16 @@ impl Change {
     /// The [`revision`](Intent::revision) of the row to write is one higher than that of `found`, or the same if the row is only
     /// marked as a crash.
     pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
-        if let Kind::Begin { request, attempt, owner, is_after_rejection } = &self.kind {
+        if let Kind::Begin { service, request, attempt, owner, is_after_rejection } = &self.kind {
             let may_begin = match found {
                 None => !is_after_rejection,
+                Some(found) if found.service != *service => false,
                 Some(found) if *is_after_rejection => found.moved_nothing(),
-                Some(found) => found.may_be_sent() && found.request.differences(request).is_empty(),
+                Some(found) => found.may_be_sent() && found.differences(request).is_empty(),
             };
             return may_begin.then(|| Intent {
                 key: self.key.clone(),
+                service: service.clone(),
                 request: request.clone(),
                 state: IntentState::Sending,
                 attempt: attempt.clone(),
@@ -226,10 +257,17 @@ impl Change {
                 resolved.resolve(resolution, self.at);
                 Some(resolved)
             }
-            (Kind::Reopen { http_statuses }, IntentState::Rejected(failure))
-                if failure.http_status.is_some_and(|status| http_statuses.contains(&status)) =>
+            (Kind::Reopen { http_statuses: Some(statuses) }, IntentState::Rejected(failure))
+                if failure.http_status.is_some_and(|status| statuses.contains(&status)) =>
             {
                 let reopened = Failure { kind: Failure::REOPENED.into(), ..failure.clone() };
+                Some(self.changed(found, IntentState::NotProcessed(reopened)))
+            }
+            (
+                Kind::Reopen { http_statuses: None },
+                IntentState::Rejected(failure) | IntentState::NotProcessed(failure),
+            ) if matches!(found.state, IntentState::Rejected(_)) || failure.kind == Failure::REOPENED => {
+                let reopened = Failure { kind: Failure::REOPENED_BY_NAME.into(), ..failure.clone() };
                 Some(self.changed(found, IntentState::NotProcessed(reopened)))
             }
             _ => None,

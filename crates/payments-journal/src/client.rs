@@ -23,6 +23,7 @@ pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
 /// | unknown | unknown, nothing is sent |
 /// | being sent | [`is_in_progress`](Error::is_in_progress), nothing is sent |
 /// | another request | [`is_key_reused`](Error::is_key_reused), nothing is sent |
+/// | another [service](Client::service) | unknown, [`is_other_service`](Error::is_other_service), nothing is sent |
 /// | cannot be read or written | unknown, [`is_journal`](Error::is_journal), nothing is sent: call again with the same key |
 ///
 /// Two requests are the same if they agree in operation, amount, token or last four digits of the card, sale or authorization,
@@ -197,8 +198,9 @@ impl JournaledClient {
     ///
     /// # Errors
     ///
-    /// If the resolution names no processed transaction, if that cannot be looked up or contradicts the attempt, and as
-    /// [`Journal::resolve`]. Nothing was changed.
+    /// If the resolution names no processed transaction, if the intent belongs to
+    /// [another service](ResolveError::is_other_service), if the transaction cannot be looked up or contradicts the attempt, and
+    /// as [`Journal::resolve`]. Nothing was changed.
     pub async fn look_up_and_resolve(
         &self,
         read: &Intent,
@@ -206,6 +208,11 @@ impl JournaledClient {
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
         let failed = |reason| Err(ResolveError(reason));
         let Some(transaction_id) = resolution.processed_as() else { return failed(Reason::NothingToLookUp) };
+        if read.service != self.client.service() {
+            // A lookup there proves nothing about this intent.
+            let (recorded, called) = (read.service.clone(), self.client.service().to_owned());
+            return failed(Reason::OtherService { key: read.key.clone(), recorded, called });
+        }
         if read.refusal_of(&resolution).is_some() {
             return failed(Reason::refused(read.clone(), &resolution));
         }

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::mem::discriminant;
 use std::time::SystemTime;
 
 use payments_core::OperationName;
@@ -20,6 +21,9 @@ pub struct Intent {
     /// The caller's name for the intent.
     #[serde(deserialize_with = "deserialize_kept_key")]
     pub key: IntentKey,
+    /// The [service](payments_core::Client::service) for which the key was first used. The intent belongs to it: nothing in this
+    /// row says anything about another service.
+    pub service: String,
     /// The request of the newest attempt, or of the one that the key was found processed as.
     pub request: IntentRequest,
     /// The state of the newest attempt. If that one moved no money and an earlier one was found processed:
@@ -162,6 +166,35 @@ impl Intent {
         }
     }
 
+    /// The names of what makes `request` another payment than this intent, as in [`IntentRequest::differences`]. With none of
+    /// them, a plain call treats it as the same request.
+    ///
+    /// A key that a person has [reopened](crate::Journal::reopen) takes a corrected request, once: its token or card may differ,
+    /// if the reference is the same except for white space. Where neither has a reference, the person must have
+    /// [named](crate::Journal::reopen_by_name) the key, because nothing else shows that it is the same payment.
+    pub fn differences(&self, request: &IntentRequest) -> Vec<&'static str> {
+        let mut differences = self.request.differences(request);
+        let is_corrigible = |name: &&str| matches!(*name, "card" | "token");
+        let reopened = match &self.state {
+            IntentState::NotProcessed(failure) if failure.kind == Failure::REOPENED => Some(false),
+            IntentState::NotProcessed(failure) if failure.kind == Failure::REOPENED_BY_NAME => Some(true),
+            _ => None,
+        };
+        let is_same_kind = discriminant(&self.request.subject) == discriminant(&request.subject);
+        let Some(is_named) = reopened.filter(|_| is_same_kind && differences.iter().any(is_corrigible))
+        else {
+            return differences;
+        };
+        match [&self.request, request].map(IntentRequest::reference_without_white_space) {
+            [None, None] if !is_named => {}
+            [recorded, corrected] if recorded == corrected => {
+                differences.retain(|name| !is_corrigible(name));
+            }
+            _ => differences.push("reference"),
+        }
+        differences
+    }
+
     /// Whether no call with this key has moved money: the service said no, no request reached it, or a person says so.
     pub(crate) fn moved_nothing(&self) -> bool {
         self.may_be_sent() || (matches!(self.state, IntentState::Rejected(_)) && !self.is_found_processed())
@@ -239,7 +272,7 @@ impl IntentState {
 #[non_exhaustive]
 pub struct Failure {
     /// One word: [`payments_core::Error::code`], such as `timeout` or `rejected`, or one of the journal's own:
-    /// `crash`, `panic`, `abandoned`, `withdrawn`, `lost`, `reopened`, `resolved`.
+    /// `crash`, `panic`, `abandoned`, `withdrawn`, `lost`, `reopened`, `reopened_by_name`, `resolved`.
     pub kind: Cow<'static, str>,
     /// The HTTP status of the response, if there was one.
     pub http_status: Option<u16>,
@@ -264,6 +297,13 @@ impl Failure {
     pub const REOPENED: &'static str = "reopened";
     /// A person has found out that it was rejected.
     pub const RESOLVED: &'static str = "resolved";
+    /// The same, and the person named its key.
+    pub const REOPENED_BY_NAME: &'static str = "reopened_by_name";
+
+    /// Whether a person allowed the intent to be sent again.
+    pub(crate) fn is_reopened(&self) -> bool {
+        matches!(&*self.kind, Self::REOPENED | Self::REOPENED_BY_NAME)
+    }
 
     /// A failure of which only the kind is known.
     pub fn of_kind(kind: impl Into<Cow<'static, str>>) -> Self {

@@ -89,6 +89,12 @@ impl IntentRequest {
         .collect()
     }
 
+    /// The reference, if it has any letter, digit or sign.
+    pub(crate) fn reference_without_white_space(&self) -> Option<String> {
+        let reference: String = self.reference.iter().flat_map(|text| text.split_whitespace()).collect();
+        Some(reference).filter(|reference| !reference.is_empty())
+    }
+
     /// Why this record cannot belong to this request; empty if nothing contradicts it.
     ///
     /// A field that the record does not show contradicts nothing. Either of its amounts may be the requested one, because their

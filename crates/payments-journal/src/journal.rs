@@ -119,11 +119,25 @@ impl Journal {
     /// [`NotProcessed`](IntentState::NotProcessed) if it was rejected with one of these HTTP statuses. 401, 403 and 429 are about
     /// the caller and not about the payment. `None` if there is no such intent, or if it was not rejected with one of them.
     ///
+    /// Its next call may be a [corrected request](Intent::differences): the same payment with another token or card.
+    ///
     /// # Errors
     ///
     /// If the journal cannot be read or written.
     pub async fn reopen(&self, key: &IntentKey, http_statuses: &[u16]) -> Result<Option<Intent>, StoreError> {
         let change = Change::reopen(key.clone(), http_statuses.to_vec(), SystemTime::now());
+        Ok(self.store.apply(change).await?.written)
+    }
+
+    /// As [`reopen`](Self::reopen), whatever it was rejected with, for a person who names this one key. Its next call may be a
+    /// [corrected request](Intent::differences) even without a reference. A key that was already reopened becomes one that was
+    /// named. `None` if there is no such intent, or if it was not rejected.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read or written.
+    pub async fn reopen_by_name(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        let change = Change::reopen_by_name(key.clone(), SystemTime::now());
         Ok(self.store.apply(change).await?.written)
     }
 
@@ -225,6 +239,7 @@ impl Journal {
     pub(crate) async fn begin(
         &self,
         key: &IntentKey,
+        service: &str,
         request: &IntentRequest,
         attempt: &AttemptId,
         is_after_rejection: bool,
@@ -234,7 +249,8 @@ impl Journal {
         settled.map_err(|error| failed(Cause::Store(error)))?;
         let owner = self.store.owner();
         let begin = if is_after_rejection { Change::begin_after_rejection } else { Change::begin };
-        let change = begin(key.clone(), request.clone(), attempt.clone(), owner.clone(), SystemTime::now());
+        let (request, attempt_id, at) = (request.clone(), attempt.clone(), SystemTime::now());
+        let change = begin(key.clone(), service, request, attempt_id, owner.clone(), at);
         let found = match self.store.apply(change).await {
             Ok(Applied { written: Some(_), .. }) => return Ok(None),
             Ok(Applied { found: Some(found), .. }) => found,

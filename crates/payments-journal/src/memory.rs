@@ -110,6 +110,7 @@ impl IntentStore for MemoryStore {
                 other.key != written.key
                     && other.held_transaction() == Some(id)
                     && other.is_void() == written.is_void()
+                    && other.service == written.service
             };
             let other = shared.rows.values().map(|row| &row.intent).find(is_other_holder)?;
             Some(other.key.clone())

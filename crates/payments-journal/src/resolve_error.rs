@@ -25,6 +25,11 @@ pub(crate) enum Reason {
     SeveralAttempts(Box<Intent>),
     Refused(Box<Intent>, Refusal),
     NothingToLookUp,
+    OtherService {
+        key: IntentKey,
+        recorded: String,
+        called: String,
+    },
     Taken {
         id: TransactionId,
         by: IntentKey,
@@ -58,6 +63,12 @@ impl ResolveError {
     /// again, and let the person decide again.
     pub fn is_changed(&self) -> bool {
         matches!(self.0, Reason::Changed { .. })
+    }
+
+    /// The intent belongs to another [service](crate::Intent::service) than the one that the client
+    /// [calls](payments_core::Client::service). Nothing was looked up, because a transaction there is not the intent's.
+    pub fn is_other_service(&self) -> bool {
+        matches!(self.0, Reason::OtherService { .. })
     }
 
     /// The transaction cannot be the intent's: another intent has it, or its amount or card differs.
@@ -118,6 +129,11 @@ impl fmt::Display for ResolveError {
             Reason::NothingToLookUp => {
                 f.write_str("the resolution names no processed transaction to look up")
             }
+            Reason::OtherService { key, recorded, called } => write!(
+                f,
+                "{key} belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing \
+                 about it: check the base URL"
+            ),
             Reason::Taken { id, by } => {
                 write!(f, "transaction {} already belongs to {by}", id.as_str().escape_debug())
             }

@@ -67,8 +67,7 @@ impl Intent {
 
     /// Whether a person decided about the newest attempt before its end was known.
     pub(crate) fn is_decided_by_a_person(&self) -> bool {
-        let is_reopened =
-            matches!(&self.state, IntentState::NotProcessed(failure) if failure.kind == Failure::REOPENED);
+        let is_reopened = matches!(&self.state, IntentState::NotProcessed(failure) if failure.is_reopened());
         self.last_recorded(self.attempts).is_some()
             && (is_reopened || self.decision_about(self.attempts).is_some())
     }

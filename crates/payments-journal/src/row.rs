@@ -74,8 +74,8 @@ mod document {
             let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Active).build().unwrap();
             let (key, now) = (IntentKey::new("k").unwrap(), SystemTime::UNIX_EPOCH);
             let attempt = AttemptId::from_kept("a");
-            let begin =
-                Change::begin(key.clone(), (&payment).into(), attempt.clone(), OwnerId::from_kept("o"), now);
+            let (service, owner) = ("https://pay.example.com", OwnerId::from_kept("o"));
+            let begin = Change::begin(key.clone(), service, (&payment).into(), attempt.clone(), owner, now);
             let mut failure = Failure::of_kind("timeout");
             failure.reason = Some("no\0answer".to_owned());
             let sending = begin.decide(None).unwrap();
@@ -197,7 +197,7 @@ mod document {
             fn every_intent_is_read_back_unchanged(
                 key in "[!-~]{1,128}",
                 (request, state, follows) in (request(), state(), option::of(failure())),
-                (attempt, owner) in any::<(String, String)>(),
+                (service, attempt, owner) in any::<(String, String, String)>(),
                 (attempts, revision) in any::<(u32, u64)>(),
                 times in any::<[u32; 3]>(),
                 (other_attempts, resolutions) in (vec(other_attempt(), 0..3), vec(recorded(), 0..3)),
@@ -206,7 +206,7 @@ mod document {
                 let (attempt, owner) = (AttemptId::from_kept(attempt), OwnerId::from_kept(owner));
                 let key = IntentKey::from_kept(key);
                 let written = Intent {
-                    key, request, state, attempt, owner, follows, attempts, created_at, begun_at, changed_at, revision,
+                    key, service, request, state, attempt, owner, follows, attempts, created_at, begun_at, changed_at, revision,
                     other_attempts, resolutions,
                 };
                 let read = intent(written.key.as_str(), written.state.name().as_str(), &document(&written));
@@ -219,7 +219,7 @@ mod document {
             let document = document(&resolved());
             assert_eq!(
                 document,
-                r#"{"key":"k","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null},"state":{"resolved":{"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}},"attempt":"a","owner":"o","follows":null,"attempts":1,"created_at":0,"begun_at":0,"changed_at":0,"revision":3,"resolutions":[{"at":0,"attempt":1,"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}]}"#
+                r#"{"key":"k","service":"https://pay.example.com","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null},"state":{"resolved":{"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}},"attempt":"a","owner":"o","follows":null,"attempts":1,"created_at":0,"begun_at":0,"changed_at":0,"revision":3,"resolutions":[{"at":0,"attempt":1,"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}]}"#
             );
             assert_eq!(intent("k", "resolved", &document).unwrap(), resolved());
         }

@@ -223,10 +223,16 @@ pub(crate) struct ResolutionOptions {
 #[derive(Args)]
 pub(crate) struct RetryArguments {
     /// HTTP statuses of the rejections, such as 401,403,429
-    #[arg(long = "status", value_name = "STATUS,…", value_delimiter = ',', required = true, value_parser = status)]
+    #[arg(
+        long = "status",
+        value_name = "STATUS,…",
+        value_delimiter = ',',
+        required_unless_present = "key",
+        value_parser = status
+    )]
     pub(crate) statuses: Vec<u16>,
 
-    /// Only the intent with this key
+    /// Only the intent with this key, whatever its status
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
 }

@@ -100,7 +100,8 @@ async fn end(
         move |key: &str| client.is_api_key_in(key)
     };
     let options = (arguments.ids_are_not_cards, is_secret);
-    let (file, inspected) = match inspected(file, known, options, &mut interrupt).await? {
+    let service = client.service().to_owned();
+    let (file, inspected) = match inspected(file, known, options, service, &mut interrupt).await? {
         Ok(inspected) => inspected,
         Err(problems) => return Ok(Report::InvalidFile(Box::new(problems))),
     };
@@ -179,15 +180,16 @@ async fn inspected(
     mut file: RowFile,
     known: Option<Journal>,
     (ids_are_not_cards, is_secret): (bool, impl Fn(&str) -> bool + Send + 'static),
+    service: String,
     interrupt: &mut Interrupt,
 ) -> Result<Result<(RowFile, Inspected), Problems>, Failure> {
     let runtime = Handle::current();
     let inspecting = spawn_blocking(move || {
         let inspected = match known {
-            None => inspect(&mut file, &is_secret, ids_are_not_cards, None),
+            None => inspect(&mut file, &is_secret, ids_are_not_cards, &service, None),
             Some(journal) => {
                 let mut look_up = |rows: &[Row]| runtime.block_on(look_up(&journal, rows));
-                inspect(&mut file, &is_secret, ids_are_not_cards, Some(&mut look_up))
+                inspect(&mut file, &is_secret, ids_are_not_cards, &service, Some(&mut look_up))
             }
         }?;
         Ok(inspected.map(|inspected| (file, inspected)))

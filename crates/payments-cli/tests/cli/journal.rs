@@ -1,9 +1,11 @@
 //! `payments journal`: listing, exporting, resolving, reopening and purging intents.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use payments_journal::{AttemptId, Change, Ending, Failure, IntentKey, IntentStore as _, SqliteStore};
 use payments_model::TransactionId;
 use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -31,13 +33,29 @@ impl Workspace {
         let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined").replace("45.00", "7.25");
         workspace.charging("declined", &declined).end().failed(4, "rejected");
         let run = workspace.charging("refused", TOKEN_PAYMENT);
-        run.env("PAYMENTS_BASE_URL", "http://127.0.0.1:1").end().failed(3, "not_processed");
+        run.env("PAYMENTS_PROXY", "http://127.0.0.1:1").end().failed(3, "not_processed");
         workspace.lose_response("lost");
         workspace.lose_response("found");
         let ended =
             workspace.journal_command(&["resolve", "found", "--not-processed", "--note", "not in the books"]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
         workspace
+    }
+
+    /// An intent of unknown outcome at this service, as a killed process leaves it.
+    pub(crate) fn add_unknown(&self, key: &str, base_url: &str) {
+        let payment =
+            payments_model::TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).expect("it is valid");
+        let store = SqliteStore::open(self.journal()).expect("it opens");
+        let (key, attempt, owner) =
+            (IntentKey::new(key).expect("it is valid"), AttemptId::new(), store.owner().clone());
+        let now = SystemTime::now();
+        let begin = Change::begin(key.clone(), base_url, (&payment).into(), attempt.clone(), owner, now);
+        let lost = Ending::Unknown(Failure::of_kind("timeout"));
+        for change in [begin, Change::end(key, attempt, lost, now)] {
+            payments_fake::block_on(store.apply(change)).expect("it is written");
+        }
+        payments_fake::block_on(store.close());
     }
 
     pub(crate) fn last_id(&self) -> String {
@@ -123,8 +141,6 @@ fn text_list_is_a_table_with_sums_and_without_tokens() {
 
 #[test]
 fn list_of_several_pages_is_one_array() {
-    use payments_journal::{AttemptId, Change, Ending, Failure, IntentKey, IntentStore as _, SqliteStore};
-
     let workspace = Workspace::open();
     workspace.charge("first").processed();
     let payment = payments_model::TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).unwrap();
@@ -139,7 +155,14 @@ fn list_of_several_pages_is_one_array() {
                 for number in numbers {
                     let key = IntentKey::new(format!("key-{number}")).unwrap();
                     let (attempt, owner, at) = (AttemptId::new(), store.owner().clone(), SystemTime::now());
-                    let begin = Change::begin(key.clone(), payment.into(), attempt.clone(), owner, at);
+                    let begin = Change::begin(
+                        key.clone(),
+                        "https://pay.example.com",
+                        payment.into(),
+                        attempt.clone(),
+                        owner,
+                        at,
+                    );
                     payments_fake::block_on(store.apply(begin)).unwrap();
                     let lost = Ending::Unknown(Failure::of_kind("timeout"));
                     let end = Change::end(key, attempt, lost, at);
@@ -281,8 +304,9 @@ fn resolving_as_processed_needs_a_matching_lookup() {
     let run = workspace.run(["journal", "resolve", "lost", "--processed", &id]);
     run.env("PAYMENTS_API_KEY", "wrong").end().failed(6, "rejected");
     let peer = Peer::responding("200 OK", &responses::TRANSACTION_FOUND.replace("10.50", "45.00"));
+    workspace.add_unknown("at-the-peer", &peer.base_url);
     let error = workspace
-        .run(["journal", "resolve", "lost", "--processed", &id])
+        .run(["journal", "resolve", "at-the-peer", "--processed", &id])
         .env("PAYMENTS_BASE_URL", &peer.base_url);
     let error = error.end().failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("its record is of another transaction"), "{error}");
@@ -625,13 +649,15 @@ fn control_characters_of_a_reference_are_escaped() {
     }
 }
 
-/// Two sandboxes with the same seed simulate a service that returns an id twice.
+/// A sandbox that starts again with the same seed simulates a service that returns an id twice.
 #[test]
 fn duplicate_transaction_id_is_reported_with_both_keys() {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("billing.db");
-    let charge = |key: &str| {
-        let service = Sandbox::builder().api_key(KEY).seed(7).start_blocking().unwrap();
+    let mut address = SocketAddr::from(([127, 0, 0, 1], 0));
+    let mut charge = |key: &str| {
+        let service = Sandbox::builder().api_key(KEY).seed(7).listen(address).start_blocking().unwrap();
+        address = service.base_url().split('/').nth(2).unwrap().parse().unwrap();
         let run =
             payments_at(service.base_url(), ["token-transaction", "create", "--file", "-", "--key", key]);
         run.stdin(TOKEN_PAYMENT).arguments(["--journal", journal.to_str().unwrap()]).end()

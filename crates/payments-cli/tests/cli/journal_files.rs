@@ -406,19 +406,29 @@ fn failed_lookup_stops_the_resolution_with_3() {
         assert_eq!(workspace.export_all(), before);
     };
     stops(workspace.resolving(&content).env("PAYMENTS_API_KEY", "wrong"), "unauthorized");
-    let at = |peer: &Peer| workspace.resolving(&content).env("PAYMENTS_BASE_URL", &peer.base_url);
-    // A proxy's 404 says nothing about the transaction.
-    stops(at(&Peer::responding("404 Not Found", "<html>")), "intermediary");
-    stops(at(&Peer::responding("403 Forbidden", responses::POSTAL_CODE)), "rejected");
-    let nowhere = workspace.resolving(&content).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1");
+    let nowhere = workspace.resolving(&content).env("PAYMENTS_PROXY", "http://127.0.0.1:1");
     stops(nowhere.arguments(["--timeout", "0.5"]), "connect");
+    // A proxy's 404 says nothing about the transaction.
+    for (status, body, kind) in
+        [("404 Not Found", "<html>", "intermediary"), ("403 Forbidden", responses::POSTAL_CODE, "rejected")]
+    {
+        let peer = Peer::responding(status, body);
+        workspace.add_unknown(kind, &peer.base_url);
+        let content = format!("Key,TransactionId,Note\n{kind},{one},\n");
+        let before = workspace.export_all();
+        let error = workspace.resolving(content).env("PAYMENTS_BASE_URL", &peer.base_url).end();
+        let error = error.failed(3, "not_processed");
+        assert_eq!(error["kind"], kind, "{error}");
+        assert_eq!(workspace.export_all(), before);
+    }
 
     // A record of another transaction than the requested one proves nothing.
-    let other = responses::TRANSACTION_FOUND.replace("10.50", "45.00");
-    let content = format!("Key,TransactionId,Note\none,{one},\n");
-    let run =
-        workspace.resolving(content).env("PAYMENTS_BASE_URL", &Peer::responding("200 OK", &other).base_url);
-    let expected = "2 one: TransactionId returns the record of another transaction: check it with `payments transaction get`";
+    let peer = Peer::responding("200 OK", &responses::TRANSACTION_FOUND.replace("10.50", "45.00"));
+    workspace.add_unknown("one-more", &peer.base_url);
+    let before = workspace.export_all();
+    let content = format!("Key,TransactionId,Note\none-more,{one},\n");
+    let run = workspace.resolving(content).env("PAYMENTS_BASE_URL", &peer.base_url);
+    let expected = "2 one-more: TransactionId returns the record of another transaction: check it with `payments transaction get`";
     assert_eq!(wrong_rows(&run.end()), [expected]);
     assert_eq!(workspace.export_all(), before);
 }

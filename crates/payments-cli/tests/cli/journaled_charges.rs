@@ -346,9 +346,8 @@ fn refusal_unrelated_to_the_payment_never_suggests_a_new_key() {
 fn not_processed_key_is_sent_again() {
     let workspace = Workspace::open();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let nowhere = format!("http://{closed}/api/v1/public");
     let run = || workspace.charging("invoice-17", TOKEN_PAYMENT);
-    run().env("PAYMENTS_BASE_URL", &nowhere).end().failed(3, "not_processed");
+    run().env("PAYMENTS_PROXY", &format!("http://{closed}")).end().failed(3, "not_processed");
     assert_eq!(workspace.show("invoice-17")["state"], "not_processed");
     run().end().processed();
 }

@@ -11,6 +11,8 @@ mod cases;
 mod check;
 mod colours;
 mod completions;
+#[cfg(unix)]
+mod corrections;
 mod demo;
 mod documents;
 mod dry_run;
@@ -40,6 +42,8 @@ mod sandbox;
 mod sandbox_options;
 mod screens;
 mod secrets;
+#[cfg(unix)]
+mod services;
 mod settings;
 mod support;
 mod text;

@@ -225,6 +225,11 @@ impl Client {
         Self { headers, ..self.clone() }
     }
 
+    /// The service that this client calls, in one spelling. See [`Endpoint::service`].
+    pub fn service(&self) -> &str {
+        self.shared.endpoint.service()
+    }
+
     /// Whether this text contains the API key, for example because a reference or a name was read from the wrong field. Do not keep
     /// or show such a text. A key of fewer than eight characters is not searched for, because it occurs by chance.
     pub fn is_api_key_in(&self, text: &str) -> bool {

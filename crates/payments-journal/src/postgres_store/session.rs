@@ -80,7 +80,7 @@ impl Session {
         if let Some(id) = &change.transaction_to_search(intent).map(text) {
             // Two changes with the same transaction search one after the other.
             let searching = async {
-                let values: [&(dyn ToSql + Sync); 3] = [id, &key, &is_void];
+                let values: [&(dyn ToSql + Sync); 4] = [id, &key, &is_void, &intent.service];
                 let holder = client.query_opt_scalar::<String, _>(&self.other_holder, &values);
                 try_join!(biased; self.lock(id, TRANSACTIONS), holder)
             };
@@ -94,8 +94,8 @@ impl Session {
         let (state, revision) = (intent.state.name().as_str(), intent.revision.cast_signed());
         let found_revision = applied.found.as_ref().map_or(0, |found| found.revision.cast_signed());
         let document = document(intent);
-        let values: [&(dyn ToSql + Sync); 7] =
-            [&key, &state, &processed_as, &is_void, &revision, &document, &found_revision];
+        let values: [&(dyn ToSql + Sync); 8] =
+            [&key, &state, &processed_as, &is_void, &intent.service, &revision, &document, &found_revision];
         let writing =
             async { try_join!(biased; client.execute(&self.write, &values), client.batch_execute("COMMIT")) };
         match self.connection.commit(writing).await {

@@ -97,6 +97,7 @@ const CREATE: &str = r#"
         state text NOT NULL,
         processed_as text COLLATE "C",
         is_void boolean NOT NULL,
+        service text COLLATE "C" NOT NULL,
         revision bigint NOT NULL,
         document text NOT NULL,
         stored_at timestamptz NOT NULL DEFAULT now()
@@ -110,23 +111,24 @@ pub(super) const LOCK_TEXT: &str = "SELECT pg_advisory_xact_lock(hashtextextende
 
 pub(super) const FIND: &str = "SELECT key, state, document FROM payments_journal.intents WHERE key = $1";
 
-/// Writes a row if it has not changed since it was read: its revision is then `$7`, or there is no row. A row that was purged
+/// Writes a row if it has not changed since it was read: its revision is then `$8`, or there is no row. A row that was purged
 /// meanwhile is inserted again.
 pub(super) const WRITE: &str = "
-    INSERT INTO payments_journal.intents AS found (key, state, processed_as, is_void, revision, document)
-    VALUES ($1, $2, $3, $4, $5, $6)
+    INSERT INTO payments_journal.intents AS found (key, state, processed_as, is_void, service, revision, document)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
     ON CONFLICT (key) DO UPDATE
-    SET state = $2, processed_as = $3, is_void = $4, revision = $5, document = $6, stored_at = now()
-    WHERE found.revision = $7";
+    SET state = $2, processed_as = $3, is_void = $4, service = $5, revision = $6, document = $7, stored_at = now()
+    WHERE found.revision = $8";
 
 /// Without a write, a commit waits for no standby.
 pub(super) const WRITE_UNCHANGED: &str =
     "UPDATE payments_journal.intents SET revision = revision WHERE key = $1";
 
-/// The key, other than `$2`, of a void (`$3`) or of a payment that is processed as `$1`. A void and its payment may have the
-/// same transaction; two payments, or two voids, may not.
+/// The key, other than `$2`, of a void (`$3`) or of a payment that is processed as `$1` by the service `$4`. A void and its
+/// payment may have the same transaction; two payments, or two voids, may not.
 pub(super) const OTHER_HOLDER: &str = "
-    SELECT key FROM payments_journal.intents WHERE processed_as = $1 AND key <> $2 AND is_void = $3 LIMIT 1";
+    SELECT key FROM payments_journal.intents
+    WHERE processed_as = $1 AND key <> $2 AND is_void = $3 AND service = $4 LIMIT 1";
 
 /// The states are literals, because only then the index of unresolved rows is used.
 pub(super) fn list(states: &[StateName]) -> String {

@@ -44,6 +44,7 @@ const DEFINITIONS: &[(&str, &str)] = &[
             state TEXT NOT NULL,
             processed_as TEXT,
             is_void INTEGER NOT NULL,
+            service TEXT NOT NULL,
             document TEXT NOT NULL,
             stored_at INTEGER NOT NULL
         ) STRICT",
@@ -134,15 +135,16 @@ pub(super) const FIND: &str = "SELECT position, key, state, document FROM intent
 
 const FIND_IN_TABLE: &str = "SELECT position, key, state, document FROM intent NOT INDEXED WHERE key = ?1";
 
-/// The key, other than `?2`, of a void (`?3`) or of a payment that is processed as `?1`.
+/// The key, other than `?2`, of a void (`?3`) or of a payment that is processed as `?1` by the service `?4`.
 pub(super) const OTHER_HOLDER: &str = "SELECT key FROM intent \
-     WHERE processed_as = ?1 AND key <> ?2 AND is_void = ?3 LIMIT 1";
+     WHERE processed_as = ?1 AND key <> ?2 AND is_void = ?3 AND service = ?4 LIMIT 1";
 
 pub(super) const INSERT: &str = "INSERT INTO intent \
-     (position, key, state, processed_as, is_void, document, stored_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+     (position, key, state, processed_as, is_void, service, document, stored_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
 pub(super) const UPDATE: &str = "UPDATE intent \
-     SET state = ?3, processed_as = ?4, is_void = ?5, document = ?6, stored_at = ?7 WHERE position = ?1 AND key = ?2";
+     SET state = ?3, processed_as = ?4, is_void = ?5, service = ?6, document = ?7, stored_at = ?8 \
+     WHERE position = ?1 AND key = ?2";
 
 /// At most `?2` rows in these states from after position `?1`.
 pub(super) fn list(states: &[StateName]) -> String {
@@ -222,7 +224,9 @@ mod tests {
     fn other_holder_of_a_transaction_is_found_by_index() {
         let connection = database();
         let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {OTHER_HOLDER}")).unwrap();
-        let lines = plan.query_map(("txn_1", "k", false), |row| row.get::<_, String>(3)).unwrap();
+        let lines = plan
+            .query_map(("txn_1", "k", false, "https://pay.example.com"), |row| row.get::<_, String>(3))
+            .unwrap();
         let lines: Vec<_> = lines.map(Result::unwrap).collect();
         assert_eq!(lines, ["SEARCH intent USING INDEX intent_processed (processed_as=?)"]);
     }

@@ -94,7 +94,8 @@ fn payment() -> TokenTransaction {
 fn begin(text: &str, store: &SqliteStore) -> (Change, AttemptId) {
     let attempt = AttemptId::new();
     let now = SystemTime::UNIX_EPOCH;
-    (Change::begin(key(text), (&payment()).into(), attempt.clone(), store.owner().clone(), now), attempt)
+    let (service, owner) = ("https://pay.example.com", store.owner().clone());
+    (Change::begin(key(text), service, (&payment()).into(), attempt.clone(), owner, now), attempt)
 }
 
 fn processed(text: &str, attempt: AttemptId) -> Change {

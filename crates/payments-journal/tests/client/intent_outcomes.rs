@@ -1,18 +1,15 @@
 //! The outcome of an error is that of the intent, not of this attempt.
 
-use std::time::SystemTime;
-
 use payments_core::model::unversioned::SuccessEnvelope;
 use payments_core::model::{Amount, TransactionId};
 use payments_core::{Client, OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, ScriptedTransport};
 use payments_journal::{
-    AttemptId, Change, Error, IntentKey, IntentStore as _, Journal, JournaledClient, MemoryStore, Resolution,
-    SqliteStore, StateName,
+    Error, IntentKey, IntentStore as _, Journal, JournaledClient, MemoryStore, Resolution, SqliteStore, StateName,
 };
 
 use crate::faulty_store::{FaultyStore, StoreFault};
-use crate::support::{TEN_FIFTY, World, key, payment_of};
+use crate::support::{TEN_FIFTY, World, begin_for, key, payment_of};
 
 const ELEVEN: Amount = Amount::from_cents(11_00);
 
@@ -84,9 +81,7 @@ async fn reused_key_in_flight_or_unknown_is_unknown_d43() {
     let store = MemoryStore::new();
     let other = store.another_owner();
     let world = World::over(store).await;
-    let owner = other.owner().clone();
-    let begin =
-        Change::begin(key(), (&payment_of(TEN_FIFTY)).into(), AttemptId::new(), owner, SystemTime::now());
+    let begin = begin_for(&other);
     other.apply(begin).await.unwrap();
     let error = reuse(&world).await;
     assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Unknown, None));

@@ -83,7 +83,7 @@ impl Input {
             Self::Begin { is_after_rejection, is_same_request } => {
                 let begin = if is_after_rejection { Change::begin_after_rejection } else { Change::begin };
                 let cents = if is_same_request { 10_50 } else { 10_51 };
-                begin(key, request(cents), AttemptId::from_kept("new"), owner, at)
+                begin(key, "https://pay.example.com", request(cents), AttemptId::from_kept("new"), owner, at)
             }
             Self::End { attempt, how } => Change::end(key, attempt.id(), how.ending(), at),
             Self::Orphan { attempt } => Change::orphan(key, attempt.id(), at),

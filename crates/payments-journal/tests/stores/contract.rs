@@ -63,6 +63,8 @@ macro_rules! tests {
             resolution_with_a_taken_transaction_is_refused_except_for_a_void
             end_with_a_taken_transaction_is_recorded_and_reported
             ids_with_a_replaced_part_are_not_compared_d55
+            transaction_ids_of_two_services_are_unrelated_d47
+            one_of_two_services_gets_a_key_d47
         );
     };
     ($place:path, $maybe:path: $($name:ident)*) => {$(
@@ -92,10 +94,11 @@ pub(crate) fn token_request(cents: i64) -> IntentRequest {
 
 pub(crate) fn begin(text: &str, store: &impl IntentStore, second: u64) -> (Change, AttemptId) {
     let attempt = AttemptId::new();
-    let change =
-        Change::begin(key(text), token_request(10_50), attempt.clone(), store.owner().clone(), at(second));
-    (change, attempt)
+    let (request, owner) = (token_request(10_50), store.owner().clone());
+    (Change::begin(key(text), SERVICE, request, attempt.clone(), owner, at(second)), attempt)
 }
+
+const SERVICE: &str = "https://pay.example.com";
 
 fn card_request() -> IntentRequest {
     let payer = Payer {
@@ -158,9 +161,11 @@ pub(crate) async fn intent_is_read_back_unchanged<P: Place>(place: P) {
             let key = key(&format!("intent-{number}-{ending_number}"));
             let attempt = AttemptId::new();
             let owner = store.owner().clone();
-            let began =
-                apply(&store, Change::begin(key.clone(), request.clone(), attempt.clone(), owner, at(1)))
-                    .await;
+            let began = apply(
+                &store,
+                Change::begin(key.clone(), SERVICE, request.clone(), attempt.clone(), owner, at(1)),
+            )
+            .await;
             assert_eq!(began.found, None);
             assert_eq!(store.find(&key).await.unwrap(), began.written, "while it is sent");
             let ended = apply(&store, Change::end(key.clone(), attempt, ending.clone(), at(2))).await;
@@ -254,7 +259,7 @@ pub(crate) async fn random_changes_follow_the_rules<P: Place>(place: P) {
                 0..=3 | 11..=12 => {
                     let request = token_request(i64::from(what % 2 + 1));
                     let begin = if what <= 3 { Change::begin } else { Change::begin_after_rejection };
-                    begin(key.clone(), request, attempt.clone(), store.owner().clone(), now)
+                    begin(key.clone(), SERVICE, request, attempt.clone(), store.owner().clone(), now)
                 }
                 4..=8 => end(endings().remove(usize::from(what - 4))),
                 9 if let Some(found) = model.get(&key) => {
@@ -310,7 +315,7 @@ pub(crate) async fn one_of_many_new_attempts_after_a_rejection_wins_d44<P: Place
     let again = |text: &str, store: &P::Store, cents| {
         let (attempt, owner) = (AttemptId::new(), store.owner().clone());
         let request = token_request(cents);
-        (Change::begin_after_rejection(key(text), request, attempt.clone(), owner, at(3)), attempt)
+        (Change::begin_after_rejection(key(text), SERVICE, request, attempt.clone(), owner, at(3)), attempt)
     };
     let (change, _) = again("k", &stores[0], 1);
     let nothing = Applied { found: None, written: None, same_transaction_as: None };
@@ -456,7 +461,7 @@ pub(crate) async fn purge_keeps_unresolved_and_young_rows_d45<P: Place>(place: P
 async fn ended(text: &str, store: &impl IntentStore, times: [SystemTime; 2]) {
     let attempt = AttemptId::new();
     let owner = store.owner().clone();
-    apply(store, Change::begin(key(text), token_request(1), attempt.clone(), owner, times[0])).await;
+    apply(store, Change::begin(key(text), SERVICE, token_request(1), attempt.clone(), owner, times[0])).await;
     let ending = Ending::Processed(transaction(&format!("txn_{text}")));
     apply(store, Change::end(key(text), attempt, ending, times[1])).await;
 }
@@ -523,7 +528,8 @@ pub(crate) async fn intents_of_dead_owners_become_unknown<P: Place>(place: P) {
     let dead = place.open().await;
     apply(&dead, begin("dead", &dead, 1).0).await;
     let (void, attempt) = (key("void"), AttemptId::new());
-    apply(&dead, Change::begin(void.clone(), void_request(), attempt, dead.owner().clone(), at(1))).await;
+    let owner = dead.owner().clone();
+    apply(&dead, Change::begin(void.clone(), SERVICE, void_request(), attempt, owner, at(1))).await;
     let live = place.open().await;
     apply(&live, begin("live", &live, 1).0).await;
     dead.close().await;
@@ -583,8 +589,12 @@ pub(crate) async fn many_clients_send_one_key_once<P: Place>(place: P) {
 
 /// An intent of unknown outcome.
 async fn unknown(text: &str, request: IntentRequest, store: &impl IntentStore) {
-    let (key, attempt) = (key(text), AttemptId::new());
-    apply(store, Change::begin(key.clone(), request, attempt.clone(), store.owner().clone(), at(1))).await;
+    unknown_at(SERVICE, text, request, store).await;
+}
+
+async fn unknown_at(service: &str, text: &str, request: IntentRequest, store: &impl IntentStore) {
+    let (key, attempt, owner) = (key(text), AttemptId::new(), store.owner().clone());
+    apply(store, Change::begin(key.clone(), service, request, attempt.clone(), owner, at(1))).await;
     let ending = Ending::Unknown(Failure::of_kind("timeout"));
     apply(store, Change::end(key, attempt, ending, at(2))).await;
 }
@@ -660,6 +670,60 @@ pub(crate) async fn resolution_with_a_taken_transaction_is_refused_except_for_a_
         let resolved = resolve(&other, &name("second-void"), processed(id)).await;
         assert_eq!(resolved.same_transaction_as, None);
         assert!(resolved.written.is_some());
+    }
+}
+
+pub(crate) async fn transaction_ids_of_two_services_are_unrelated_d47<P: Place>(place: P) {
+    const OTHER: &str = "https://sandbox.example.com";
+    let (one, other) = (place.open().await, place.open().await);
+    let processed = |text: &str| {
+        let resolution = Resolution::processed(transaction("txn_1"), "ada");
+        Change::resolve(key(text), resolution, at(3))
+    };
+    for (service, text) in [(SERVICE, "here"), (OTHER, "there")] {
+        unknown_at(service, text, token_request(1), &one).await;
+        let resolved = apply(&other, processed(text)).await;
+        assert_eq!(resolved.same_transaction_as, None);
+        let written = resolved.written.unwrap();
+        assert_eq!(written.service, service);
+        assert_eq!(one.find(&key(text)).await.unwrap(), Some(written));
+        // The end of a charge, as the service reports it.
+        let (text, attempt, owner) = (format!("{text}-ended"), AttemptId::new(), one.owner().clone());
+        apply(&one, Change::begin(key(&text), service, token_request(1), attempt.clone(), owner, at(1)))
+            .await;
+        let ending = Ending::Processed(transaction("txn_2"));
+        assert_eq!(
+            apply(&one, Change::end(key(&text), attempt, ending, at(2))).await.same_transaction_as,
+            None
+        );
+    }
+    // At its own service, each id is taken.
+    for (service, holder) in [(SERVICE, "here"), (OTHER, "there")] {
+        let text = format!("{holder}-too");
+        unknown_at(service, &text, token_request(1), &one).await;
+        let refused = apply(&other, processed(&text)).await;
+        assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key(holder))));
+    }
+}
+
+/// Two programs, one for production and one for a sandbox, use a key at the same time.
+pub(crate) async fn one_of_two_services_gets_a_key_d47<P: Place>(place: P) {
+    const OTHER: &str = "https://sandbox.example.com";
+    let stores = [place.open().await, place.open().await].map(Arc::new);
+    for round in 0..20 {
+        let key = key(&format!("k{round}"));
+        let mut racing = JoinSet::new();
+        for number in 0..8 {
+            let (store, key) = (stores[number % 2].clone(), key.clone());
+            let service = if number % 2 == 0 { SERVICE } else { OTHER };
+            let (attempt, owner) = (AttemptId::new(), store.owner().clone());
+            let begin = Change::begin(key, service, token_request(1), attempt, owner, at(1));
+            racing.spawn(async move { (apply(&*store, begin).await.written.is_some(), service) });
+        }
+        let begun: Vec<_> = racing.join_all().await.into_iter().filter(|(begun, _)| *begun).collect();
+        assert_eq!(begun.len(), 1, "{begun:?}");
+        let kept = stores[0].find(&key).await.unwrap().unwrap();
+        assert_eq!((&*kept.service, kept.attempts), (begun[0].1, 1));
     }
 }
 

@@ -93,9 +93,9 @@ fn database_of_another_program_is_left_alone() {
 #[test]
 fn journal_of_another_version_is_left_alone() {
     for (version, words) in [
-        (5, "of a newer version"),
+        (6, "of a newer version"),
         (900, "of a newer version"),
-        (3, "of an older version"),
+        (4, "of an older version"),
         (0, "of an older version"),
     ] {
         let place = InAFile::new();

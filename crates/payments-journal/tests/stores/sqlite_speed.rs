@@ -69,9 +69,10 @@ fn fill(place: &InAFile, rows: u64, key: &str) {
              UPDATE meta SET next_position = {rows} + 1;
              WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {rows}),
              made (key, id) AS MATERIALIZED (SELECT {key}, hex(randomblob(8)) FROM numbers)
-             INSERT INTO intent (key, state, processed_as, is_void, document, stored_at)
-             SELECT key, 'processed', 'txn_' || id, 0, json_object(
+             INSERT INTO intent (key, state, processed_as, is_void, service, document, stored_at)
+             SELECT key, 'processed', 'txn_' || id, 0, 'https://pay.example.com', json_object(
                      'key', key,
+                     'service', 'https://pay.example.com',
                      'request', json('{{\"operation\":\"token-transaction\",\"subject\":{{\"token\":\"tok_0123456789\"}},\"amount\":\"10.50\",\"transaction_type\":null,\"convenience_fee\":\"inactive\",\"reference\":\"invoice 17\"}}'),
                      'state', json_object('processed', json_object('transaction_id', 'txn_' || id)),
                      'attempt', hex(randomblob(16)), 'owner', hex(randomblob(16)), 'follows', null, 'attempts', 1,

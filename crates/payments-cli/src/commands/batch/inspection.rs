@@ -1,13 +1,14 @@
 //! The first reading of a file: every row is checked before one is sent.
 
 use std::io;
+use std::time::SystemTime;
 
-use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
+use payments_journal::{Change, Intent, IntentKey, IntentRequest, IntentState, Verdict};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::rows::{LikeCards, Row, RowRead, Rows, like_a_card};
 use crate::batch_report::{Problem, Problems, RecordedIntent, Tallies, UnresolvedRow};
-use crate::failure::Failure;
+use crate::failure::{Failure, shell_word};
 use crate::row_file::{Role, RowFile};
 
 /// A valid file: every row can be charged or has been charged.
@@ -27,18 +28,21 @@ pub(super) struct Inspected {
 pub(super) type JournalLookup<'a> = &'a mut dyn FnMut(&[Row]) -> Result<Vec<Option<Intent>>, Failure>;
 
 /// Reads the whole file, with only a few rows in memory. With a journal, looks up each row in it. A key that contains the
-/// API key, according to `is_secret`, is refused. So are ids that look like card numbers, unless `ids_are_not_cards`. The inner
-/// error has the problems of a file of which no row is sent.
+/// API key, according to `is_secret`, is refused, and so is one that the journal has for another service than `service`. So are
+/// ids that look like card numbers, unless `ids_are_not_cards`. The inner error has the problems of a file of which no row is
+/// sent.
 pub(super) fn inspect<'a>(
     file: &mut RowFile,
     is_secret: &'a dyn Fn(&str) -> bool,
     ids_are_not_cards: bool,
+    service: &'a str,
     look_up: Option<JournalLookup<'a>>,
 ) -> Result<Result<Inspected, Problems>, Failure> {
     let (rows, problems) = Rows::begin(file).map_err(|error| unreadable(&error))?;
     let mut inspection = Inspection {
         is_secret,
         ids_are_not_cards,
+        service,
         look_up,
         waiting: Vec::new(),
         problems: Problems::of(file.name.clone(), Role::BillingRun),
@@ -83,6 +87,8 @@ struct Inspection<'a> {
     /// Whether a text contains the API key.
     is_secret: &'a dyn Fn(&str) -> bool,
     ids_are_not_cards: bool,
+    /// Where the rows would be sent.
+    service: &'a str,
     look_up: Option<JournalLookup<'a>>,
     /// Valid rows that were not looked up in the journal yet.
     waiting: Vec<WaitingRow>,
@@ -166,9 +172,20 @@ impl Inspection<'_> {
 
     /// Whether the row is not to be sent, because of the journal's intent with its key.
     fn is_settled(&mut self, row: &Row, intent: &Intent) -> bool {
-        let differences = intent.request.differences(&IntentRequest::from(&row.payment));
+        if intent.service != self.service {
+            // Whatever happened there says nothing about this service, so it is not shown.
+            let rule = format!(
+                "belongs to another service: it was first used for {}, and this run is for {}: check the base URL and the \
+                 journal, and do not pay it under another key before you have looked",
+                intent.service, self.service
+            );
+            self.problems.push(Problem::new(row.line, "Key", rule).of(&row.key));
+            return false;
+        }
+        let request = IntentRequest::from(&row.payment);
+        let differences = intent.differences(&request);
         if !differences.is_empty() {
-            let problem = Problem::new(row.line, "Key", reused(intent, &differences));
+            let problem = Problem::new(row.line, "Key", reused(intent, &request, &differences));
             self.problems.push(problem.recorded(RecordedIntent {
                 key: intent.key.to_string(),
                 state: intent.state.name().as_str(),
@@ -225,7 +242,7 @@ impl Inspection<'_> {
 }
 
 /// The rule for a key that belongs to another request, whose outcome decides what to do with this row.
-fn reused(intent: &Intent, differences: &[&str]) -> String {
+fn reused(intent: &Intent, request: &IntentRequest, differences: &[&str]) -> String {
     let differences = differences.join(" and another ");
     let amount = intent.request.amount.map(|amount| format!(" of {amount}")).unwrap_or_default();
     let processed = intent.processed_as().map(|id| id.as_str().escape_debug().to_string());
@@ -244,10 +261,14 @@ fn reused(intent: &Intent, differences: &[&str]) -> String {
                 .to_owned()
         }
         (state, None) => {
+            let correction = how_to_reopen(intent, request).map(|retry| {
+                format!("if this row corrects it, run `payments journal retry {retry}` first; ")
+            });
             format!(
-                "is {} and moved no money: to pay it another way, charge it by hand with the same key and \
+                "is {} and moved no money: {}to pay it another way, charge it by hand with the same key and \
                  --after-rejection, and remove this row from the file; use a new key only for a different payment",
-                state.name().as_str().replace('_', " ")
+                state.name().as_str().replace('_', " "),
+                correction.unwrap_or_default()
             )
         }
     };
@@ -255,6 +276,23 @@ fn reused(intent: &Intent, differences: &[&str]) -> String {
     format!(
         "{key} is already in the journal for another request, with another {differences}; that request{amount} {became}"
     )
+}
+
+/// The options of `payments journal retry` after which the key takes this request, if it is a correction of its own.
+fn how_to_reopen(intent: &Intent, request: &IntentRequest) -> Option<String> {
+    let takes_it = |reopen: Change| {
+        reopen.decide(Some(intent)).is_some_and(|reopened| reopened.differences(request).is_empty())
+    };
+    let (key, now) = (&intent.key, SystemTime::now());
+    let status = match &intent.state {
+        IntentState::Rejected(failure) => failure.http_status.filter(|status| (400..=499).contains(status)),
+        _ => None,
+    };
+    match status.filter(|status| takes_it(Change::reopen(key.clone(), vec![*status], now))) {
+        Some(status) => Some(format!("--status {status}")),
+        None => takes_it(Change::reopen_by_name(key.clone(), now))
+            .then(|| format!("--key={}", shell_word(key.as_str()))),
+    }
 }
 
 fn unreadable(error: &io::Error) -> Failure {

@@ -1,5 +1,6 @@
 //! `payments journal list`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
@@ -82,6 +83,7 @@ pub(super) struct Table {
     widths: [usize; COLUMNS.len()],
     has_heading: bool,
     tallies: [(&'static str, Tally); SUMS.len()],
+    services: BTreeMap<String, Tally>,
 }
 
 const COLUMNS: [&str; 7] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "ATTEMPT", "TRANSACTION", "REFERENCE"];
@@ -103,13 +105,14 @@ const AMOUNT: usize = 2;
 impl Table {
     pub(super) fn new(style: Style) -> Self {
         let tallies = SUMS.map(|name| (name, Tally::default()));
-        Self { style, widths: COLUMNS.map(str::len), has_heading: false, tallies }
+        Self { style, widths: COLUMNS.map(str::len), has_heading: false, tallies, services: BTreeMap::new() }
     }
 
     /// The lines of a page, which are added to the sums.
     pub(super) fn page(&mut self, intents: &[Intent]) -> String {
         let rows: Vec<_> = intents.iter().map(|intent| (cells(intent), tone(&intent.state))).collect();
         for intent in intents {
+            self.services.entry(intent.service.clone()).or_default().add(intent);
             let name = match &intent.state {
                 IntentState::Resolved { resolution, .. } => match resolution.verdict {
                     Verdict::Processed(_) => "resolved (processed)",
@@ -137,7 +140,7 @@ impl Table {
         text
     }
 
-    /// The sums.
+    /// The sums of each state and of each service.
     pub(super) fn summary(&self) -> String {
         let rows: Vec<_> = self.tallies.iter().filter(|(_, tally)| tally.count > 0).collect();
         if rows.is_empty() {
@@ -147,6 +150,12 @@ impl Table {
         for (name, tally) in rows {
             let intents = tally.intents();
             writeln!(text, "{name:24}  {intents:>15}  {:>14}", tally.sum())
+                .expect("a String takes every write");
+        }
+        text.push('\n');
+        for (service, tally) in &self.services {
+            let service = for_terminal(service);
+            writeln!(text, "at {service}: {}, {}", tally.intents(), tally.sum())
                 .expect("a String takes every write");
         }
         text

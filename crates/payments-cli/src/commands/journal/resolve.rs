@@ -333,6 +333,8 @@ fn failure(error: &ResolveError) -> Failure {
     }
     let kind = if error.is_no_such_intent() {
         "no_such_key"
+    } else if error.is_other_service() {
+        "other_service"
     } else if error.is_contradicted() {
         "contradicted"
     } else if error.is_not_unknown() {

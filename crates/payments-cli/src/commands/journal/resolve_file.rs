@@ -106,7 +106,8 @@ pub(super) async fn run(
     let by = &keys.mask(by);
     let journal = place.open_existing().await?;
     let checking = async {
-        let mut rows = check(&journal, rows, is_secret, is_like_a_card, &mut problems).await?;
+        let service = client.as_ref().map(Client::service);
+        let mut rows = check(&journal, rows, is_secret, is_like_a_card, service, &mut problems).await?;
         check_transactions(&journal, &rows, &mut problems).await?;
         if let (Some(client), Some(settings)) = (&client, &settings) {
             look_up(client, settings, &mut rows, &mut problems).await?;
@@ -315,12 +316,13 @@ fn word_of(cells: &[String]) -> Result<Option<Word>, &'static str> {
     Ok(said)
 }
 
-/// Checks that each row's key is unknown now and that the row can resolve it.
+/// Checks that each row's key is unknown now and that the row can resolve it. `service` is where transactions are looked up.
 async fn check(
     journal: &Journal,
     rows: Vec<Row>,
     is_secret: impl Fn(&str) -> bool,
     is_like_a_card: impl Fn(&str) -> bool,
+    service: Option<&str>,
     problems: &mut Problems,
 ) -> Result<Vec<CheckedRow>, Failure> {
     let mut checked = Vec::new();
@@ -334,7 +336,13 @@ async fn check(
             continue;
         }
         let found = journal.find(&row.key).await.map_err(|error| store_failure(&error))?;
+        let called = service.filter(|_| row.processed_as().is_some());
         let rule = match found {
+            Some(Intent { service, .. }) if called.is_some_and(|called| called != service) => format!(
+                "belongs to another service: it was first used for {service}, and a lookup at {} proves nothing about it: \
+                 check the base URL",
+                called.unwrap_or_default()
+            ),
             Some(intent) if intent.state.name() == StateName::Unknown => {
                 if intent.is_void() && row.note.is_none() {
                     let rule = "is required for a void: the record of its transaction does not show that it was voided";
@@ -414,16 +422,16 @@ fn changes(row: &Row, intent: &Intent) -> Vec<(&'static str, String)> {
 }
 
 /// Reports transactions that are in the file twice, or that belong to another key. As in the journal, payments are compared
-/// with payments and voids with voids.
+/// with payments and voids with voids, of one service.
 async fn check_transactions(
     journal: &Journal,
     rows: &[CheckedRow],
     problems: &mut Problems,
 ) -> Result<(), CommandError> {
-    let mut named: HashMap<(bool, &TransactionId), &Row> = HashMap::new();
+    let mut named: HashMap<(&str, bool, &TransactionId), &Row> = HashMap::new();
     for CheckedRow { row, intent, .. } in rows {
         let Some(id) = row.id() else { continue };
-        match named.entry((intent.is_void(), id)) {
+        match named.entry((&intent.service, intent.is_void(), id)) {
             Entry::Vacant(entry) => {
                 entry.insert(row);
             }
@@ -438,7 +446,8 @@ async fn check_transactions(
     }
     let found = for_each_page(journal, StateName::ALL, |page| {
         for other in &page.intents {
-            let row = other.held_transaction().and_then(|id| named.get(&(other.is_void(), id)));
+            let row =
+                other.held_transaction().and_then(|id| named.get(&(&other.service, other.is_void(), id)));
             if let Some(row) = row {
                 let rule = format!("already belongs to {}", other.key);
                 problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));

@@ -70,12 +70,13 @@ fn said(recorded: &RecordedResolution) -> String {
 }
 
 /// The values that are not in the heading, with the times last.
-const SHOWN: [&str; 23] = [
+const SHOWN: [&str; 24] = [
     "key",
     "operation",
     "amount",
     "transaction_id",
     "reference",
+    "service",
     "card_ending",
     "token_id",
     "voids",

@@ -76,7 +76,7 @@ async fn other_holder_of_a_transaction_is_found_by_index() {
     let plan = administrator
         .query(
             "EXPLAIN SELECT key FROM payments_journal.intents
-             WHERE processed_as = 'txn_1' AND key <> 'k' AND is_void = false LIMIT 1",
+             WHERE processed_as = 'txn_1' AND key <> 'k' AND is_void = false AND service = '' LIMIT 1",
             &[],
         )
         .await
