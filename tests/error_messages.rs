@@ -382,11 +382,14 @@ async fn resolving() {
     let resolve = || Resolution::not_processed("ada");
     let mut messages = Vec::new();
     let mut push = |when, error: payments_journal::ResolveError| messages.push(message(when, "", &error));
-    push("the key is not in the journal", client.journal().resolve(&key, resolve()).await.unwrap_err());
+    let unknown = "txn_unknown".parse().unwrap();
+    push(
+        "the key is not in the journal",
+        client.resolve_processed(&key, &unknown, "ada", None).await.unwrap_err(),
+    );
 
     gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
     pay(&client, test_values::TOK_APPROVED, 10_50).await;
-    let unknown = "txn_unknown".parse().unwrap();
     push(
         "the transaction is not found",
         client.resolve_processed(&key, &unknown, "ada", None).await.unwrap_err(),
@@ -397,9 +400,11 @@ async fn resolving() {
     let id = charged.transaction_id.clone();
     let error = client.resolve_processed(&key, &id, "ada", None).await.unwrap_err();
     push("the transaction has another amount", error);
-    let error = client.journal().resolve(&key, Resolution::processed(id.clone(), "ada")).await.unwrap_err();
+    let read = async |key: &IntentKey| client.journal().find(key).await.unwrap().unwrap();
+    let resolution = Resolution::processed(id.clone(), "ada");
+    let error = client.journal().resolve(&read(&key).await, resolution).await.unwrap_err();
     assert!(error.to_string().contains(id.as_str()), "{error}");
-    push("the key is processed", client.journal().resolve(&other, resolve()).await.unwrap_err());
+    push("the key is processed", client.journal().resolve(&read(&other).await, resolve()).await.unwrap_err());
 
     let store = Failing::default();
     let failure = Arc::clone(&store.error);
@@ -407,7 +412,7 @@ async fn resolving() {
     failure.set(StoreError::in_doubt("the connection to the database broke")).unwrap();
     push(
         "the journal cannot say whether it was written",
-        failing.resolve(&key, resolve()).await.unwrap_err(),
+        failing.resolve(&read(&key).await, resolve()).await.unwrap_err(),
     );
     assert_messages("Resolving a key", &messages);
 }

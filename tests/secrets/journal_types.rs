@@ -74,8 +74,11 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
         transcript,
         client.resolve_processed(&key("card"), &id, canaries.card(), None).await.unwrap_err()
     );
-    transcribe!(transcript, client.journal().resolve(&key("card"), resolution(canaries)).await.unwrap_err());
-    transcribe!(transcript, client.journal().resolve(&key("lost"), resolution(canaries)).await.unwrap());
+    let journal = client.journal();
+    let [card, lost] = [key("card"), key("lost")];
+    let read = async |key| journal.find(key).await.unwrap().unwrap();
+    transcribe!(transcript, journal.resolve(&read(&card).await, resolution(canaries)).await.unwrap_err());
+    transcribe!(transcript, journal.resolve(&read(&lost).await, resolution(canaries)).await.unwrap());
     let rows = client.journal().list(StateName::ALL, None, 100).await.unwrap();
     assert!(rows.intents.len() > 5, "{rows:?}");
     transcribe!(transcript, rows);
@@ -101,20 +104,23 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     let ending = Ending::Unknown(Failure::of_kind("timeout"));
     transcribe!(transcript, ending);
     transcribe!(transcript, Failure::of_kind("timeout"));
-    for change in [
-        Change::begin(key("one"), "https://pay.example.com", request, attempt.clone(), owner, now),
-        Change::end(key("one"), attempt, ending, now),
-        Change::resolve(key("one"), resolution(canaries), now),
-    ] {
-        transcribe!(transcript, change);
-        let applied = store.apply(change).await.unwrap();
-        transcribe!(transcript, applied);
-        if let Some(payments_journal::IntentState::Resolved { resolution, .. }) =
-            applied.written.map(|intent| intent.state)
-        {
-            transcribe!(transcript, resolution);
-            transcribe!(transcript, resolution.verdict);
-        }
+    let begin = Change::begin(key("one"), "https://pay.example.com", request, attempt.clone(), owner, now);
+    let begun = store.apply(begin.clone()).await.unwrap();
+    transcribe!(transcript, begin);
+    transcribe!(transcript, begun);
+    let end = Change::end(key("one"), attempt, ending, now);
+    let ended = store.apply(end.clone()).await.unwrap();
+    transcribe!(transcript, end);
+    transcribe!(transcript, ended);
+    let change = Change::resolve(&ended.written.unwrap(), resolution(canaries), now);
+    transcribe!(transcript, change);
+    let applied = store.apply(change).await.unwrap();
+    transcribe!(transcript, applied);
+    if let Some(payments_journal::IntentState::Resolved { resolution, .. }) =
+        applied.written.map(|intent| intent.state)
+    {
+        transcribe!(transcript, resolution);
+        transcribe!(transcript, resolution.verdict);
     }
 }
 

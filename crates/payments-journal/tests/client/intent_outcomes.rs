@@ -5,7 +5,8 @@ use payments_core::model::{Amount, TransactionId};
 use payments_core::{Client, OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, ScriptedTransport};
 use payments_journal::{
-    Error, IntentKey, IntentStore as _, Journal, JournaledClient, MemoryStore, Resolution, SqliteStore, StateName,
+    Error, IntentKey, IntentStore as _, Journal, JournaledClient, MemoryStore, Resolution, SqliteStore,
+    StateName,
 };
 
 use crate::faulty_store::{FaultyStore, StoreFault};

@@ -32,7 +32,8 @@ pub(super) async fn run(
     output: Output,
     asked: ResolveArguments,
 ) -> Result<(), CommandError> {
-    let ResolveArguments { key, resolution, attempt, replace, unverified, note, ids_are_not_cards, by } = asked;
+    let ResolveArguments { key, resolution, attempt, replace, unverified, note, ids_are_not_cards, by } =
+        asked;
     let ResolutionOptions { processed, rejected, not_processed: _, from } = resolution;
     if options.dry_run {
         let message = "this command takes no --dry-run; nothing was changed: to see the intent, run payments journal show";
@@ -251,7 +252,8 @@ async fn look_up_and_resolve(
         let resolution = said.about(&read)?;
         let client = JournaledClient::new(client.build(), journal);
         let resolved = client.look_up_and_resolve(&read, resolution).await;
-        let (intent, record) = resolved.map_err(|error| failure_with_hints(&error, &settings).without(settings.keys()))?;
+        let (intent, record) =
+            resolved.map_err(|error| failure_with_hints(&error, &settings).without(settings.keys()))?;
         Ok(ResolvedIntent { intent, record: Some(Processed::found_record(&record)) })
     };
     tokio::select! {
