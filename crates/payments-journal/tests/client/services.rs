@@ -81,10 +81,10 @@ async fn key_in_any_state_is_unknown_at_another_service_d47() {
             }
             "reopened by name" => assert!(journal.reopen_by_name(&key()).await.unwrap().is_some()),
             "resolved as processed" => {
-                journal.resolve(&key(), Resolution::processed(id(), "ada")).await.unwrap();
+                world.resolve(Resolution::processed(id(), "ada")).await.unwrap();
             }
             "resolved as not processed" => {
-                journal.resolve(&key(), Resolution::not_processed("ada").note("n")).await.unwrap();
+                world.resolve(Resolution::not_processed("ada").note("n")).await.unwrap();
             }
             _ => {}
         }

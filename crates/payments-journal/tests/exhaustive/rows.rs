@@ -88,7 +88,8 @@ impl Input {
             Self::End { attempt, how } => Change::end(key, attempt.id(), how.ending(), at),
             Self::Orphan { attempt } => Change::orphan(key, attempt.id(), at),
             Self::Resolve { attempt, is_same_revision, finding } => {
-                let begin = Change::begin(key, request(10_50), attempt.id(), owner, at);
+                let begin =
+                    Change::begin(key, "https://pay.example.com", request(10_50), attempt.id(), owner, at);
                 let mut read = begin.decide(None).expect("there is no row");
                 read.revision = if is_same_revision { REVISION } else { REVISION + 1 };
                 Change::resolve(&read, finding.resolution(), at)

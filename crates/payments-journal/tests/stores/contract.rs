@@ -676,13 +676,10 @@ pub(crate) async fn resolution_with_a_taken_transaction_is_refused_except_for_a_
 pub(crate) async fn transaction_ids_of_two_services_are_unrelated_d47<P: Place>(place: P) {
     const OTHER: &str = "https://sandbox.example.com";
     let (one, other) = (place.open().await, place.open().await);
-    let processed = |text: &str| {
-        let resolution = Resolution::processed(transaction("txn_1"), "ada");
-        Change::resolve(key(text), resolution, at(3))
-    };
+    let processed = || Resolution::processed(transaction("txn_1"), "ada");
     for (service, text) in [(SERVICE, "here"), (OTHER, "there")] {
         unknown_at(service, text, token_request(1), &one).await;
-        let resolved = apply(&other, processed(text)).await;
+        let resolved = resolve(&other, text, processed()).await;
         assert_eq!(resolved.same_transaction_as, None);
         let written = resolved.written.unwrap();
         assert_eq!(written.service, service);
@@ -701,7 +698,7 @@ pub(crate) async fn transaction_ids_of_two_services_are_unrelated_d47<P: Place>(
     for (service, holder) in [(SERVICE, "here"), (OTHER, "there")] {
         let text = format!("{holder}-too");
         unknown_at(service, &text, token_request(1), &one).await;
-        let refused = apply(&other, processed(&text)).await;
+        let refused = resolve(&other, &text, processed()).await;
         assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key(holder))));
     }
 }

@@ -301,8 +301,9 @@ async fn journal_that_is_only_read_refuses_every_change() {
     let before = contents(&directory);
     let journal = Journal::read_only(SqliteReader::open(place.path()).unwrap().unwrap());
     let name = key("in-flight");
+    let read = journal.find(&name).await.unwrap().unwrap();
     let resolution = Resolution::not_processed("ada").note("n");
-    let error = journal.resolve(&name, resolution).await.unwrap_err();
+    let error = journal.resolve(&read, resolution).await.unwrap_err();
     assert!(error.store_error().is_some_and(payments_journal::StoreError::is_refused), "{error:?}");
     assert!(journal.reopen(&name, &[401]).await.unwrap_err().is_refused());
     assert!(journal.purge_older_than(Journal::YOUNGEST_TO_PURGE).await.unwrap_err().is_refused());
