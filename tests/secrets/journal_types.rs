@@ -44,7 +44,7 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
     let rejected = key("card");
     transcribe!(transcript, client.after_rejection(&rejected));
     transcribe!(transcript, key("card"));
-    transcribe!(transcript, IntentKey::new(canaries.card()).unwrap_err());
+    transcribe!(transcript, IntentKey::new(format!("{} x", canaries.card())).unwrap_err());
 
     let card = card_payment(canaries);
     for _ in 0..2 {

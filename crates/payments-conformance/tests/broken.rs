@@ -239,6 +239,7 @@ flaws! {
         an_absurd_length_reserves_no_memory,
     ],
     reads_head_once: ReadsHeadOnce breaks [
+        a_thousand_headers_are_an_answer,
         an_answer_in_single_bytes_is_whole,
         a_dripping_head_ends_with_the_total_deadline,
     ],

@@ -463,7 +463,7 @@ fn no_call_for_another_service_begins_with_a_used_key_d47() {
 #[test]
 fn person_reopens_a_named_row_whatever_it_was_rejected_with_d44() {
     let change = Change::reopen_by_name(key(), at(9));
-    let rejected = ["rejected 400", "rejected 429"];
+    let rejected = ["rejected 400", "rejected 429", "resolved: rejected"];
     assert_changes(&change, &rejected.map(|row| (row, StateName::NotProcessed)));
     // A rejection that was already reopened with others is now named, once.
     let (_, row) = rows().into_iter().find(|(name, _)| *name == "rejected 429").unwrap();

@@ -221,7 +221,7 @@ fn header_is_checked() {
     assert_eq!(
         problems("rows.csv", format!("TokenId,Amount,ConvenienceFeeActive,4111111111111111{body}")),
         [
-            "1 \"************1111\" is not a column of a token transaction",
+            "1 \"****************\" is not a column of a token transaction",
             "1 Key or ReferenceNo is missing in the header",
         ]
     );
@@ -521,7 +521,7 @@ fn unknown_heading_or_member_is_named_as_it_is_written() {
     for (heading, problem) in [
         ("Größe", format!("\"Größe\" {not_a_column}")),
         ("Token Id", format!("\"Token Id\" {not_a_column}")),
-        ("4111 1111 1111 1111", format!("\"**** **** **** 1111\" {not_a_column}")),
+        ("4111 1111 1111 1111", format!("\"**** **** **** ****\" {not_a_column}")),
         (&long, format!("\"{}…\" {not_a_column}", "x".repeat(40))),
         (
             " Description",

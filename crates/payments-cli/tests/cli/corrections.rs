@@ -34,7 +34,7 @@ impl Billing {
 #[test]
 fn corrected_file_is_charged_with_its_keys_after_a_retry_d44() {
     let billing = Billing::open();
-    billing.rows("k1,tok_mistyped,1.01,false,order 1\nk2,tok_mistyped,2.01,false, order  2\nk3,tok_approved,3.01,false,order 3\n");
+    billing.rows("k1,tok_mistyped,1.01,false,order 1\nk2,tok_mistyped,2.01,false,order  2\nk3,tok_approved,3.01,false,order 3\n");
     assert_eq!(counts(&billing.run(&[])), json!({"processed": 1, "rejected": 2, "total": 3}));
     let corrected = "k1,tok_approved,1.01,false,order 1\nk2,tok_approved,2.01,false,order 2\nk3,tok_approved,3.01,false,order 3\n";
     billing.rows(corrected);

@@ -5,6 +5,9 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use http::StatusCode;
+use payments_core::OperationName;
+use payments_fake::Fault;
 use payments_journal::{AttemptId, Change, Ending, Failure, IntentKey, IntentStore as _, SqliteStore};
 use payments_model::TransactionId;
 use payments_sandbox::Sandbox;
@@ -458,7 +461,8 @@ fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
         workspace.lose_response(&one);
         workspace.lose_response(&two);
         let text = format!("not with {KEY}, I think");
-        let found = file("found.csv", &format!("Key,TransactionId,Note\n{two},,\"{text}\"\n"));
+        let found =
+            file("found.csv", &format!("Key,TransactionId,Note,Verdict\n{two},,\"{text}\",not processed\n"));
         for ended in [
             run(&["resolve", &one, "--not-processed", "--note", &text, "--by", &text]),
             run(&["resolve", "--from", &found]),
@@ -908,14 +912,9 @@ fn unverified_id_is_recorded_without_a_lookup_and_says_so_d48() {
     let workspace = Workspace::open();
     workspace.lose_response("k");
     // A service that has such a transaction and refuses to look it up.
-    let peer =
-        Peer::responding("400 Bad Request", r#"{"status":"failure","status_code":400,"msg":"bad id"}"#);
-    let refused = |arguments: &[&str]| {
-        let run =
-            workspace.run(["journal", "resolve", "k", "--by", "ada"]).arguments(arguments.iter().copied());
-        run.env("PAYMENTS_BASE_URL", &peer.base_url).end()
-    };
-    let error = refused(&["--processed", "odd-id", "--output", "text"]);
+    let refused = Fault::on(OperationName::GetTransaction).before_commit().status(StatusCode::BAD_REQUEST);
+    workspace.sandbox.gateway().arm(refused);
+    let error = workspace.resolve("ada", &["--processed", "odd-id", "--output", "text"]);
     assert_eq!(error.code, Some(4), "{error:?}");
     for part in ["could not be looked up", "record it with --unverified"] {
         assert!(error.stderr.contains(part), "{part}: {error:?}");

@@ -302,7 +302,9 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
         "15 nine: TransactionId must not be an error value of a spreadsheet".to_owned(),
         "16 ten: TransactionId must not begin or end with white space".to_owned(),
         "17 ?: Key must not be a formula of a spreadsheet".to_owned(),
-        "18 ?: row has 6 cells, and the header has 5".to_owned(),
+        "18 ?: row has 6 cells, and the header has 5; a value with a comma needs quotes, and an amount needs a point and not a \
+         comma"
+            .to_owned(),
     ];
     let seen = wrong_rows(&workspace.resolving(&content).end());
     assert_eq!(seen, expected);

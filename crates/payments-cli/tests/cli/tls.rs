@@ -5,13 +5,14 @@ use std::net::{Shutdown, TcpListener};
 use std::sync::Arc;
 use std::thread;
 
+use payments_sandbox::Sandbox;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
 use crate::cases::every_command;
-use crate::support::{CARD_PAYMENT, Peer, TemporaryFile, payments_at, read_request, response, responses};
+use crate::support::{CARD_PAYMENT, TemporaryFile, payments_at, read_request, response, responses};
 
 /// A server with a self-signed certificate for `localhost` that returns one response to everything. Returns its address and
 /// the certificate as PEM.
@@ -97,9 +98,9 @@ fn unknown_authority_is_not_processed_with_a_reason() {
 #[test]
 fn failed_handshake_is_not_called_safe_without_a_warning_d56() {
     let (untrusted, _) = https(response("200 OK", responses::TRANSACTION_FOUND));
-    let plain = Peer::responding("400 Bad Request", "<html>");
-    let plain = plain.base_url.replace("http://", "https://");
-    for base_url in [untrusted, plain] {
+    let plain = Sandbox::builder().start_blocking().expect("a loopback port is free");
+    let plain_url = plain.base_url().replace("http://", "https://");
+    for base_url in [untrusted, plain_url] {
         for case in every_command() {
             let error = case.run(&base_url, &[]).failed(3, "not_processed");
             let message = error["message"].as_str().unwrap_or_default();

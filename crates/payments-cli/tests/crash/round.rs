@@ -158,23 +158,16 @@ impl Round {
             &self.reopened,
         );
         let (mut resolved, mut may_be_sent) = (Vec::new(), Vec::new());
-        for (key, _) in evidence.journal.iter().filter(|(_, intent)| intent.state == "unknown") {
+        for (key, intent) in evidence.journal.iter().filter(|(_, intent)| intent.state == "unknown") {
+            let resolve =
+                ["journal", "resolve", key, "--by", "ada", "--attempt", &intent.attempts.to_string()];
             resolved.push(key.clone());
             let ended = if let Some(charge) = evidence.charge(key) {
-                self.workspace.payments(&[
-                    "journal",
-                    "resolve",
-                    key,
-                    "--by",
-                    "ada",
-                    "--processed",
-                    &charge.transaction_id,
-                ])
+                self.workspace.payments(&[&resolve[..], &["--processed", &charge.transaction_id]].concat())
             } else {
                 may_be_sent.push(key.clone());
                 let resolution = ["--not-processed", "--note", "not in the ledger"];
-                self.workspace
-                    .payments(&[&["journal", "resolve", key, "--by", "ada"][..], &resolution].concat())
+                self.workspace.payments(&[&resolve[..], &resolution].concat())
             };
             assert_eq!(ended.code, 0, "{key}: {ended:?}");
         }
