@@ -75,10 +75,12 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
         client.resolve_processed(&key("card"), &id, canaries.card(), None).await.unwrap_err()
     );
     let journal = client.journal();
-    let [card, lost] = [key("card"), key("lost")];
+    let [known, lost] = [key("card"), key("lost")];
     let read = async |key| journal.find(key).await.unwrap().unwrap();
-    transcribe!(transcript, journal.resolve(&read(&card).await, resolution(canaries)).await.unwrap_err());
+    transcribe!(transcript, journal.resolve(&read(&known).await, resolution(canaries)).await.unwrap_err());
     transcribe!(transcript, journal.resolve(&read(&lost).await, resolution(canaries)).await.unwrap());
+    // The second attempt.
+    transcribe!(transcript, client.process_card(&lost, &card).await.unwrap());
     let rows = client.journal().list(StateName::ALL, None, 100).await.unwrap();
     assert!(rows.intents.len() > 5, "{rows:?}");
     transcribe!(transcript, rows);
@@ -87,6 +89,12 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
         transcribe!(transcript, *intent);
         transcribe!(transcript, intent.request);
         transcribe!(transcript, intent.request.subject);
+        for other in &intent.other_attempts {
+            transcribe!(transcript, *other);
+        }
+        for recorded in &intent.resolutions {
+            transcribe!(transcript, *recorded);
+        }
         transcribe!(transcript, intent.state);
         transcribe!(transcript, intent.state.name());
         transcribe!(transcript, serde_json::to_string(intent).unwrap());

@@ -92,6 +92,16 @@ enum CommandError {
     Unwritten(&'static str, io::Error),
 }
 
+impl CommandError {
+    /// Without these API keys in the message.
+    fn without(self, keys: &KnownKeys) -> Self {
+        match self {
+            Self::Failed(failure) => Self::Failed(Box::new(failure.without(keys))),
+            other => other,
+        }
+    }
+}
+
 /// What was done, for a command that changes nothing. If the reader of its output closes the pipe, it ends quietly.
 const READ: &str = "read";
 

@@ -72,7 +72,7 @@ pub(super) async fn run(
         // The other settings are not needed, and any of them may be missing.
         let (_, keys) = Settings::resolve_with_keys(&options);
         let said = Said { verdict: verdict()?, ..said }.without(&keys)?;
-        let (journal, read) = read(place, &key).await?;
+        let (journal, read) = read(place, &key).await.map_err(|error| error.without(&keys))?;
         let resolved = journal.resolve(&read, said.about(&read)?).await;
         ResolvedIntent { intent: resolved.map_err(|error| failure(&error).without(&keys))?, record: None }
     };
@@ -248,7 +248,7 @@ async fn look_up_and_resolve(
     let Prepared { settings, client, call: verdict, mut interrupt } = prepared;
     let said = Said { verdict, ..said }.without(settings.keys())?;
     let resolving = async {
-        let (journal, read) = read(place, key).await?;
+        let (journal, read) = read(place, key).await.map_err(|error| error.without(settings.keys()))?;
         let resolution = said.about(&read)?;
         let client = JournaledClient::new(client.build(), journal);
         let resolved = client.look_up_and_resolve(&read, resolution).await;
