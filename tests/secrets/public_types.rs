@@ -360,6 +360,7 @@ fn fake(transcript: &Transcript, canaries: &Canaries) {
     let paid = block_on(client.process_card(&card_payment(canaries))).unwrap();
     block_on(client.process_ach(&ach_payment(canaries))).unwrap();
     block_on(client.process_token(&token("tok_approved", 1_00))).unwrap();
+    transcribe!(transcript, block_on(client.process_token(&token("tok_declined", 1_00))).unwrap_err());
     let id = gateway.arm(Fault::on(OperationName::Void).after_commit().close());
     transcribe!(transcript, id);
     transcribe!(transcript, gateway.faults()[0]);
