@@ -112,9 +112,9 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     let ending = Ending::Unknown(Failure::of_kind("timeout"));
     transcribe!(transcript, ending);
     transcribe!(transcript, Failure::of_kind("timeout"));
-    let begin = Change::begin(key("one"), "https://pay.example.com", request, attempt.clone(), owner, now);
-    let begun = store.apply(begin.clone()).await.unwrap();
-    transcribe!(transcript, begin);
+    let first = Change::begin(key("one"), "https://pay.example.com", request, attempt.clone(), owner, now);
+    let begun = store.apply(first.clone()).await.unwrap();
+    transcribe!(transcript, first);
     transcribe!(transcript, begun);
     let end = Change::end(key("one"), attempt, ending, now);
     let ended = store.apply(end.clone()).await.unwrap();

@@ -97,7 +97,7 @@ impl Journal {
     /// and its void may have the same), or if the journal cannot be read or written. Nothing was changed. If two
     /// people name one transaction for two intents at the same time, one of them gets this error.
     pub async fn resolve(&self, read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError> {
-        let change = Change::resolve(read, resolution, SystemTime::now());
+        let change = Change::resolve(read, resolution.clone(), SystemTime::now());
         let applied = self.store.apply(change.clone()).await?;
         let Some(found) = applied.found else {
             return Err(ResolveError(Reason::NoSuchIntent(read.key.clone())));
@@ -105,13 +105,12 @@ impl Journal {
         if let Some(written) = applied.written {
             return Ok(written);
         }
-        let resolution = change.resolution().expect("it is a resolution");
         Err(ResolveError(match (applied.same_transaction_as, resolution.transaction_id().cloned()) {
             (Some(by), Some(id)) => Reason::Taken { id, by },
             _ if !change.is_as_read(&found) => {
                 Reason::Changed { read_attempts: read.attempts, found: found.into() }
             }
-            _ => Reason::refused(found, resolution),
+            _ => Reason::refused(found, &resolution),
         }))
     }
 

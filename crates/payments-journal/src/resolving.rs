@@ -89,9 +89,8 @@ impl Intent {
         let is_open = match (&resolution.verdict, &self.state) {
             (Verdict::Processed(_), _) if !is_newest => true,
             (_, _) if !is_newest => return Some(Refusal::EarlierAttempt(number)),
-            (_, IntentState::Unknown(_)) => true,
             (_, IntentState::Sending | IntentState::Processed { .. }) => false,
-            (Verdict::Processed(_), _) => true,
+            (Verdict::Processed(_), _) | (_, IntentState::Unknown(_)) => true,
             _ => self.decision_about(number).is_some(),
         };
         if !is_open {

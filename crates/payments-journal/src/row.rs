@@ -79,7 +79,7 @@ mod document {
             let mut failure = Failure::of_kind("timeout");
             failure.reason = Some("no\0answer".to_owned());
             let sending = begin.decide(None).unwrap();
-            let end = Change::end(key.clone(), attempt, Ending::Unknown(failure), now);
+            let end = Change::end(key, attempt, Ending::Unknown(failure), now);
             let unknown = end.decide(Some(&sending)).unwrap();
             let id = TransactionId::from_answer("txn\0_1").unwrap();
             let resolve = Change::resolve(&unknown, Resolution::processed(id, "ada"), now);

@@ -423,7 +423,7 @@ fn many_attempts_do_not_grow_the_row_without_bound_d48() {
     }
     assert_eq!((intent.attempts, intent.other_attempts.len()), (149, 100));
     let numbers: Vec<_> = intent.other_attempts.iter().map(|other| other.number).collect();
-    assert_eq!(numbers, Vec::from_iter(49..149));
+    assert_eq!(numbers, (49..149).collect::<Vec<_>>());
 }
 
 #[test]

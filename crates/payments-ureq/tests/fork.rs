@@ -111,7 +111,7 @@ impl Server {
                 seen.lock().unwrap().push(Seen::default());
                 let seen = Arc::clone(&seen);
                 thread::spawn(move || {
-                    serve(&stream.unwrap(), |change| change(&mut seen.lock().unwrap()[number]))
+                    serve(&stream.unwrap(), |change| change(&mut seen.lock().unwrap()[number]));
                 });
             }
         });

@@ -205,6 +205,7 @@ pub(crate) struct ResolutionOptions {
         requires_all = ["key", "note"],
         help = "It was declined or failed at the service: it is not sent again by itself. Requires --note"
     )]
+    #[allow(clippy::option_option, reason = "the option may be absent, or have no id, or have one")]
     pub(crate) rejected: Option<Option<String>>,
 
     /// It was not processed: the key may be sent again. Requires --note

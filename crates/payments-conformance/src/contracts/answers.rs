@@ -217,10 +217,8 @@ pub fn a_thousand_headers_are_an_answer(stack: &impl Stack) -> Verdict {
 
 /// The last of the headers is `Content-Length`, so the count includes it.
 fn has_headers<S: Stack>(harness: &Harness<'_, S>, count: usize) -> Result<(), Violation> {
-    let mut head = "HTTP/1.1 200 OK\r\n".to_owned();
-    for number in 1..count {
-        head += &format!("X-Header-{number}: value {number}\r\n");
-    }
+    let lines = (1..count).map(|number| format!("X-Header-{number}: value {number}\r\n"));
+    let head = format!("HTTP/1.1 200 OK\r\n{}", lines.collect::<Vec<_>>().concat());
     let what = format!("responds with {count} headers");
     harness.respond_to_first(&what, format!("{head}Content-Length: 2\r\n\r\n{{}}"), |run, call| {
         let headers = call.must_have_body(b"{}")?.headers();

@@ -146,6 +146,7 @@ async fn settle() {
     }
 }
 
+#[allow(clippy::too_many_lines, reason = "one branch for each kind of event")]
 async fn play(events: Vec<Event>) {
     let shared = MemoryStore::new();
     let transport = Counting {

@@ -276,7 +276,7 @@ impl<const K: usize, const S: usize> Model<K, S> {
             }
             Step::Crash { sender } => next.senders[sender] = None,
             Step::ConsiderDead { reader, key } => {
-                next.reads[reader] = Some(Read::of(key, Purpose::MarkCrashed))
+                next.reads[reader] = Some(Read::of(key, Purpose::MarkCrashed));
             }
             Step::ReadRow { reader, key } => next.reads[reader] = Some(Read::of(key, Purpose::Resolve)),
             Step::MarkCrashed { reader } => {

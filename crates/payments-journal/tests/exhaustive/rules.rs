@@ -101,15 +101,20 @@ pub(crate) fn check_change(before: &Intent, input: Input, after: &Intent) -> Res
     let is_person = match &before.state {
         IntentState::Resolved { .. } => true,
         IntentState::Rejected(failure) => failure.kind == Failure::RESOLVED,
-        IntentState::NotProcessed(failure) => failure.kind == Failure::REOPENED,
+        IntentState::NotProcessed(failure) => {
+            [Failure::REOPENED, Failure::REOPENED_BY_NAME].contains(&&*failure.kind)
+        }
         _ => false,
     };
     let is_forgotten = match (&before.state, input) {
         (IntentState::Sending | IntentState::Unknown(_), _) => false,
         (IntentState::Processed { .. }, _) => before.state != after.state,
-        (_, Input::End { how: How::Processed, .. }) => !is_person,
+        (
+            _,
+            Input::End { how: How::Processed, .. }
+            | Input::Resolve { finding: Finding::NotProcessed | Finding::Rejected, .. },
+        ) => !is_person,
         (_, Input::End { .. } | Input::Orphan { .. }) => true,
-        (_, Input::Resolve { finding: Finding::NotProcessed | Finding::Rejected, .. }) => !is_person,
         _ => false,
     };
     if is_forgotten { Err(Broken::Forgotten) } else { Ok(()) }

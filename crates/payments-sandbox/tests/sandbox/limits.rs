@@ -186,9 +186,9 @@ async fn an_idle_connection_is_closed_after_a_minute() {
         assert_eq!(client.read(&mut [0]).await.unwrap(), 0, "{what}");
         let idle = began.elapsed();
         assert!((59..=61).contains(&idle.as_secs()), "{what}: {idle:?}");
-        let closed = closes.try_recv().unwrap();
-        assert_eq!((closed.client, closed.reached_limit), (client.local_addr().unwrap(), None), "{what}");
-        assert!(closed.idle >= Duration::from_mins(1), "{closed}");
+        let close = closes.try_recv().unwrap();
+        assert_eq!((close.client, close.reached_limit), (client.local_addr().unwrap(), None), "{what}");
+        assert!(close.idle >= Duration::from_mins(1), "{close}");
     }
 }
 
@@ -227,8 +227,8 @@ async fn at_the_limit_the_oldest_idle_connection_is_closed() {
         let mut first = [0; 12];
         client.read_exact(&mut first).await.unwrap();
         assert_eq!(&first, b"HTTP/1.1 200");
-        let closed = closes.try_recv().unwrap();
-        assert_eq!((closed.client, closed.reached_limit), (idle[next].local_addr().unwrap(), Some(3)));
+        let close = closes.try_recv().unwrap();
+        assert_eq!((close.client, close.reached_limit), (idle[next].local_addr().unwrap(), Some(3)));
         assert_eq!(idle[next].read(&mut [0]).await.unwrap(), 0);
         sleep(Duration::from_secs(2)).await;
         idle.push(client);

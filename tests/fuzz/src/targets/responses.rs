@@ -248,6 +248,7 @@ fn names_a_transaction(body: &[u8], sent_id: Option<&str>) -> bool {
 }
 
 /// The facts in a body that decide the outcome, read with this package's [`Json`].
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct BodyFacts {
     status: StatusKind,
     code: Option<String>,

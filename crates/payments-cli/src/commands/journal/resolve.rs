@@ -110,7 +110,7 @@ impl Said {
         }
         let by = keys.mask(&self.by);
         let note = self.note.map(|note| keys.mask(&note));
-        Ok(Self { by, note, ..self })
+        Ok(Self { note, by, ..self })
     }
 
     /// The resolution of this intent, if the command line shows that the person has seen what the journal knows.

@@ -361,8 +361,8 @@ async fn check(
             Some(Intent { state: IntentState::Sending, .. }) => {
                 "is being sent now: wait until it has ended".to_owned()
             }
-            Some(intent) => match intent.decision_about(intent.attempts) {
-                Some(decided) => {
+            Some(intent) => {
+                if let Some(decided) = intent.decision_about(intent.attempts) {
                     let is_the_same = match (&decided.verdict, &row.verdict) {
                         (Verdict::Rejected(_), Verdict::Rejected(_)) => true,
                         (one, other) => one == other,
@@ -374,15 +374,14 @@ async fn check(
                         let was = intent_object::word(&decided.verdict).replace('_', " ");
                         format!(
                             "was already resolved differently, by {by}: as {was}; remove this row from the file, and correct the \
-                             key alone with `payments journal resolve KEY`"
+                         key alone with `payments journal resolve KEY`"
                         )
                     }
-                }
-                None => {
+                } else {
                     let state = super::list::state(&intent);
                     format!("is not unknown but {state}: remove this row from the file")
                 }
-            },
+            }
             None if is_like_a_card(row.key.as_str()) => {
                 let rule = format!("must not contain a card number; {NOT_CARDS}");
                 problems.push(Problem::new(row.line, "Key", rule));

@@ -56,17 +56,16 @@ pub(super) fn lines(intent: &Intent, style: Style) -> String {
 /// What a person said, on one line.
 fn said(recorded: &RecordedResolution) -> String {
     let RecordedResolution { at, attempt, resolution, .. } = recorded;
-    let mut text = format!("{} {}: attempt {attempt} ", text::timestamp(*at), resolution.by);
-    text += &match &resolution.verdict {
+    let verdict = match &resolution.verdict {
         Verdict::Processed(id) => format!("processed as {id}"),
         Verdict::Rejected(Some(id)) => format!("rejected as {id}"),
         Verdict::Rejected(None) => "rejected".to_owned(),
         Verdict::NotProcessed => "not processed".to_owned(),
     };
-    if resolution.is_unverified {
-        text += ", unverified";
-    }
-    resolution.note.as_ref().map_or_else(|| text.clone(), |note| format!("{text}: {note}"))
+    let unverified = if resolution.is_unverified { ", unverified" } else { "" };
+    let note = resolution.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    let at = text::timestamp(*at);
+    format!("{at} {}: attempt {attempt} {verdict}{unverified}{note}", resolution.by)
 }
 
 /// The values that are not in the heading, with the times last.

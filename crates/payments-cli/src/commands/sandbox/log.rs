@@ -23,7 +23,8 @@ pub(super) fn writer(requested: Option<LogShape>) -> Option<impl Fn(&Exchange)> 
 }
 
 fn shape(requested: Option<LogShape>) -> LogShape {
-    requested.unwrap_or(if stderr::is_terminal() { LogShape::Text } else { LogShape::Off })
+    let default = if stderr::is_terminal() { LogShape::Text } else { LogShape::Off };
+    requested.unwrap_or(default)
 }
 
 /// Writes a line to stderr for each idle connection that is closed. Without a log, it only warns when all connections are in use.
