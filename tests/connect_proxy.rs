@@ -37,7 +37,17 @@ impl ConnectProxy {
     ///
     /// If no port is free.
     pub fn tunnelling() -> Self {
-        Self::start(Request::tunnel)
+        Self::tunnelling_with("HTTP/1.1 200 Connection established\r\n\r\n")
+    }
+
+    /// Opens every requested tunnel with this head.
+    ///
+    /// # Panics
+    ///
+    /// If no port is free.
+    pub fn tunnelling_with(head: impl Into<String>) -> Self {
+        let head = head.into();
+        Self::start(move |request| request.tunnel(&head))
     }
 
     /// Writes this to every client, then closes.
@@ -117,12 +127,12 @@ impl Request {
         read.map(drop)
     }
 
-    fn tunnel(mut self) -> io::Result<()> {
+    fn tunnel(mut self, head: &str) -> io::Result<()> {
         let Ok(server) = TcpStream::connect(&self.target) else {
             return self.client.write_all(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
         };
         server.set_nodelay(true)?;
-        self.client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
+        self.client.write_all(head.as_bytes())?;
         let tunnel = Tunnel { ends: [&self.client, &server], is_reset: AtomicBool::new(false) };
         thread::scope(|scope| {
             scope.spawn(|| tunnel.forward(&server, &self.client, |_| {}));

@@ -15,3 +15,4 @@ mod requests;
 mod secrets;
 mod statuses;
 mod test_setup;
+mod tls_refusals;

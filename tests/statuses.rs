@@ -29,7 +29,7 @@ fn bodies(call: Call, body: ResponseBody, status: u16) -> Vec<Vec<u8>> {
             let data = r#"{"TransactionId":"txn_9","CustomerId":"cus_1"}"#;
             vec![SuccessEnvelope::get("found", data)]
         }
-        _ => ["", "<html>busy</html>", r#"{"status":"failed","#, r#"{"message":"Forbidden"}"#, "[]"]
+        _ => ["", "<html>busy</html>", r#"{"status":"failed",}"#, r#"{"message":"Forbidden"}"#, "[]"]
             .map(|text| text.as_bytes().to_vec())
             .to_vec(),
     }

@@ -8,7 +8,7 @@ use payments_core::model::Void;
 use payments_fake::{FakeGateway, Fault};
 use payments_journal::{
     AttemptId, Change, Ending, Failure, IntentKey, IntentRequest, IntentStore, Journal, JournaledClient,
-    MemoryStore, OwnerId, PostgresStore, Resolution, SqliteStore, StateName,
+    MemoryStore, OwnerId, PostgresStore, Resolution, SqliteReader, SqliteStore, StateName,
 };
 
 use super::requests::{ach_payment, card_payment};
@@ -44,7 +44,7 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
     let rejected = key("card");
     transcribe!(transcript, client.after_rejection(&rejected));
     transcribe!(transcript, key("card"));
-    transcribe!(transcript, IntentKey::new(canaries.card()).unwrap_err());
+    transcribe!(transcript, IntentKey::new(format!("{} x", canaries.card())).unwrap_err());
 
     let card = card_payment(canaries);
     for _ in 0..2 {
@@ -74,8 +74,13 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
         transcript,
         client.resolve_processed(&key("card"), &id, canaries.card(), None).await.unwrap_err()
     );
-    transcribe!(transcript, client.journal().resolve(&key("card"), resolution(canaries)).await.unwrap_err());
-    transcribe!(transcript, client.journal().resolve(&key("lost"), resolution(canaries)).await.unwrap());
+    let journal = client.journal();
+    let [known, lost] = [key("card"), key("lost")];
+    let read = async |key| journal.find(key).await.unwrap().unwrap();
+    transcribe!(transcript, journal.resolve(&read(&known).await, resolution(canaries)).await.unwrap_err());
+    transcribe!(transcript, journal.resolve(&read(&lost).await, resolution(canaries)).await.unwrap());
+    // The second attempt.
+    transcribe!(transcript, client.process_card(&lost, &card).await.unwrap());
     let rows = client.journal().list(StateName::ALL, None, 100).await.unwrap();
     assert!(rows.intents.len() > 5, "{rows:?}");
     transcribe!(transcript, rows);
@@ -84,6 +89,12 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
         transcribe!(transcript, *intent);
         transcribe!(transcript, intent.request);
         transcribe!(transcript, intent.request.subject);
+        for other in &intent.other_attempts {
+            transcribe!(transcript, *other);
+        }
+        for recorded in &intent.resolutions {
+            transcribe!(transcript, *recorded);
+        }
         transcribe!(transcript, intent.state);
         transcribe!(transcript, intent.state.name());
         transcribe!(transcript, serde_json::to_string(intent).unwrap());
@@ -101,20 +112,23 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     let ending = Ending::Unknown(Failure::of_kind("timeout"));
     transcribe!(transcript, ending);
     transcribe!(transcript, Failure::of_kind("timeout"));
-    for change in [
-        Change::begin(key("one"), request, attempt.clone(), owner, now),
-        Change::end(key("one"), attempt, ending, now),
-        Change::resolve(key("one"), resolution(canaries), now),
-    ] {
-        transcribe!(transcript, change);
-        let applied = store.apply(change).await.unwrap();
-        transcribe!(transcript, applied);
-        if let Some(payments_journal::IntentState::Resolved { resolution, .. }) =
-            applied.written.map(|intent| intent.state)
-        {
-            transcribe!(transcript, resolution);
-            transcribe!(transcript, resolution.verdict);
-        }
+    let first = Change::begin(key("one"), "https://pay.example.com", request, attempt.clone(), owner, now);
+    let begun = store.apply(first.clone()).await.unwrap();
+    transcribe!(transcript, first);
+    transcribe!(transcript, begun);
+    let end = Change::end(key("one"), attempt, ending, now);
+    let ended = store.apply(end.clone()).await.unwrap();
+    transcribe!(transcript, end);
+    transcribe!(transcript, ended);
+    let change = Change::resolve(&ended.written.unwrap(), resolution(canaries), now);
+    transcribe!(transcript, change);
+    let applied = store.apply(change).await.unwrap();
+    transcribe!(transcript, applied);
+    if let Some(payments_journal::IntentState::Resolved { resolution, .. }) =
+        applied.written.map(|intent| intent.state)
+    {
+        transcribe!(transcript, resolution);
+        transcribe!(transcript, resolution.verdict);
     }
 }
 
@@ -124,6 +138,15 @@ async fn stores(transcript: &Transcript, canaries: &Canaries) {
     std::fs::create_dir_all(&folder).unwrap();
     transcribe!(transcript, SqliteStore::open(folder.join("journal.db")).unwrap());
     transcribe!(transcript, SqliteStore::open(&folder).unwrap_err());
+    transcribe!(transcript, SqliteReader::open(folder.join("journal.db")).unwrap().unwrap());
+    // An address that was taken for a path.
+    for place in
+        ["postgres://ada:{}@db/books", "host=db password={} dbname=books", "postgres:ada:{}@db/books"]
+    {
+        let place = place.replace("{}", canaries.key());
+        transcribe!(transcript, SqliteStore::open(&place).unwrap_err());
+        transcribe!(transcript, SqliteReader::open(&place).unwrap_err());
+    }
     std::fs::remove_dir_all(&folder).unwrap();
     for url in ["postgres://ada:{}@127.0.0.1:1/books", "postgres://ada:{}@books:x", "{}"] {
         transcribe!(

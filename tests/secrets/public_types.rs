@@ -67,8 +67,10 @@ fn public_types_show_no_secret_d62() {
     );
 }
 
-/// The first type has no values, only functions. The second has a value only if there is a PostgreSQL server.
-const WITHOUT_VALUES: [&str; 2] = ["payments_model::SuccessEnvelope", "payments_journal::PostgresStore"];
+/// The first type has no values, only functions. The second has a value only if there is a PostgreSQL server, the third only
+/// after a minute. It has an address and times.
+const WITHOUT_VALUES: [&str; 3] =
+    ["payments_model::SuccessEnvelope", "payments_journal::PostgresStore", "payments_sandbox::IdleClose"];
 
 fn public_values(canaries: &Canaries) -> Transcript {
     let transcript = Transcript::default();
@@ -358,6 +360,7 @@ fn fake(transcript: &Transcript, canaries: &Canaries) {
     let paid = block_on(client.process_card(&card_payment(canaries))).unwrap();
     block_on(client.process_ach(&ach_payment(canaries))).unwrap();
     block_on(client.process_token(&token("tok_approved", 1_00))).unwrap();
+    transcribe!(transcript, block_on(client.process_token(&token("tok_declined", 1_00))).unwrap_err());
     let id = gateway.arm(Fault::on(OperationName::Void).after_commit().close());
     transcribe!(transcript, id);
     transcribe!(transcript, gateway.faults()[0]);

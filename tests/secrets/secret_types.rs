@@ -51,6 +51,7 @@ secret_types! {
     Client of payments_core;
     ClientBuilder of payments_core;
     MeterObserver of payments_core;
+    BodySnippet<'static> of payments_core;
     TransportRequest of payments_core;
     TransportResponse of payments_core;
     HeldRequest of payments_fake;
@@ -67,6 +68,7 @@ secret_types! {
     BlockingSandbox of payments_sandbox;
     AfterRejection<'static> of payments_journal;
     JournaledClient of payments_journal;
+    SqliteReader of payments_journal;
     SqliteStore of payments_journal;
     PostgresStore of payments_journal;
 }

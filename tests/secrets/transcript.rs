@@ -156,6 +156,10 @@ impl Observer for Transcript {
         if let Some(failure) = event.failure {
             transcribe!(self, failure);
         }
+        if let Some(snippet) = event.refusal {
+            transcribe!(self, snippet);
+            transcribe!(self, snippet.text());
+        }
     }
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {

@@ -1,5 +1,6 @@
 //! One call to the service, from its input to its report.
 
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -59,8 +60,41 @@ pub(crate) fn run<C: Call>(
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
     let output = Output::choose(options.output);
-    let ended = block_on(end(options.client, output, read)).and_then(|ended| ended);
-    output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(C::PURPOSE).into()))
+    let has_begun = Cell::new(false);
+    let call = || {
+        let ended = block_on(end(options.client, output, read, &has_begun)).and_then(|ended| ended);
+        output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(C::PURPOSE).into()))
+    };
+    report_panic(output, call, || match C::PURPOSE {
+        Purpose::MoveMoney if has_begun.get() => may_have_been_sent(),
+        purpose => nothing_sent().for_purpose(purpose),
+    })
+}
+
+/// Runs a command. If it panics, which is a bug, it still ends with a report: `failure`.
+pub(crate) fn report_panic(
+    output: Output,
+    command: impl FnOnce() -> ExitCode,
+    failure: impl FnOnce() -> Failure,
+) -> ExitCode {
+    catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| {
+        let failure = failure();
+        let code = failure.exit_code();
+        // The report itself may be what panics.
+        catch_unwind(AssertUnwindSafe(|| output.write(&failure.into()))).unwrap_or(code)
+    })
+}
+
+/// The failure after a panic before anything was sent.
+pub(crate) fn nothing_sent() -> Failure {
+    Failure::not_processed("internal", "internal error; nothing was sent")
+}
+
+/// The failure after a panic, if nothing more is known about the call.
+pub(crate) fn may_have_been_sent() -> Failure {
+    let message = "internal error after the request may have been sent; the outcome is unknown, it may have been \
+                   processed: do not run it again, look for it in the service's records";
+    Failure::new(FailedOutcome::Unknown, "internal", message)
 }
 
 /// Runs a future on this thread.
@@ -102,9 +136,7 @@ impl<C: Send + 'static> Prepared<C> {
         });
         let (client, settings, call) = tokio::select! {
             biased;
-            prepared = prepared => prepared.unwrap_or_else(|_| {
-                Err(Failure::not_processed("internal", "internal error; nothing was sent"))
-            })?,
+            prepared = prepared => prepared.unwrap_or_else(|_| Err(nothing_sent()))?,
             signal = interrupt.arrived() => return Err(before_sending(signal)),
         };
         if let Some(signal) = interrupt.has_arrived().await {
@@ -119,6 +151,7 @@ async fn end<C: Call>(
     options: ClientOptions,
     output: Output,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
+    has_begun: &Cell<bool>,
 ) -> Result<Report, Failure> {
     let dry_run = options.dry_run;
     let prepared = Prepared::new(options, output, read).await?;
@@ -128,6 +161,7 @@ async fn end<C: Call>(
     }
     let client = client.build();
     let at = SystemTime::now();
+    has_begun.set(true);
     let failure = tokio::select! {
         biased;
         ended = catch_panic(call.send(&client)) => match ended {
@@ -145,7 +179,7 @@ async fn end<C: Call>(
 
 /// Adds what a call with an unknown outcome can be found by.
 pub(crate) fn with_sent<C: Call>(failure: Failure, call: &C, settings: &Settings, at: SystemTime) -> Failure {
-    let reference = call.reference().map(|text| settings.without_key(text));
+    let reference = call.reference().map(|text| settings.reference_without_key(text));
     let sent = Sent { amount: call.amount(), reference, at };
     let failure = failure.with_sent(sent, call.search_by());
     match call.transaction() {
@@ -196,11 +230,21 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
                  accept this machine?"
             ));
         }
+        if let Some(variable) = settings.ignored_proxy_variable() {
+            hints.push(ignored_proxy(variable));
+        }
         if let source @ Source::Profile(_) = &settings.base_url_source {
             hints.push(format!("the base URL came from {source}"));
         }
     }
     hints
+}
+
+/// The hint for a connection that failed although this variable names a proxy.
+pub(crate) fn ignored_proxy(variable: &str) -> String {
+    format!(
+        "{variable} is set, but this command ignores it: if connections must go through a proxy, set PAYMENTS_PROXY or --proxy"
+    )
 }
 
 /// `None` if the future panics. Even then the caller must report that the request may have been sent.
@@ -282,6 +326,78 @@ mod tests {
         async fn send(&self, _client: &Client) -> Result<Processed, Error> {
             unreachable!("it is never sent")
         }
+    }
+
+    /// A payment with bugs.
+    struct Buggy;
+
+    impl Call for Buggy {
+        type Error = Error;
+
+        const PURPOSE: Purpose = Purpose::MoveMoney;
+
+        fn amount(&self) -> Option<Amount> {
+            unreachable!("a bug")
+        }
+
+        async fn send(&self, _client: &Client) -> Result<Processed, Error> {
+            unreachable!("a bug")
+        }
+    }
+
+    impl crate::journaled_call::Charge for Buggy {
+        async fn send_with(
+            &self,
+            _attempt: &crate::journaled_call::Attempt<'_>,
+        ) -> Result<Processed, payments_journal::Error> {
+            unreachable!("a bug")
+        }
+    }
+
+    #[test]
+    fn panic_of_a_single_charge_is_unknown_only_after_it_may_have_been_sent_d54() {
+        use clap::Parser as _;
+
+        use crate::args::journal::IntentOptions;
+        use crate::args::{Arguments, Command, Payment, TokenTransactionCommand};
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+        std::fs::write(path("key"), "sk_canary").expect("it is writable");
+        let options = |more: &[&str]| -> (GlobalOptions, IntentOptions) {
+            let line = [
+                "payments",
+                "token-transaction",
+                "create",
+                "--file",
+                "-",
+                "--base-url",
+                "http://127.0.0.1:1",
+            ];
+            let line = line.map(str::to_owned).into_iter().chain(["--api-key-file".to_owned(), path("key")]);
+            let line = line.chain(more.iter().map(|&it| it.to_owned()));
+            let Arguments { global, command } = Arguments::try_parse_from(line).expect("a good line");
+            match command {
+                Command::TokenTransaction(TokenTransactionCommand::Create(Payment { intent, .. })) => {
+                    (global, intent)
+                }
+                _ => unreachable!("another command was given"),
+            }
+        };
+        // In the call itself, and in the report of an unknown outcome.
+        let (global, _) = options(&[]);
+        assert_eq!(run(global, || Ok(Buggy)), ExitCode::Unknown);
+        // Before anything was sent.
+        let (global, _) = options(&[]);
+        assert_eq!(run::<Buggy>(global, || unreachable!("a bug")), ExitCode::NotProcessed);
+
+        let journal = path("journal.db");
+        let line = ["--journal", &journal, "--key", "invoice-17"];
+        let (global, intent) = options(&line);
+        assert_eq!(crate::journaled_call::run(global, intent, || Ok(Buggy)), ExitCode::Unknown);
+        let (global, intent) = options(&line);
+        let ended = crate::journaled_call::run::<Buggy>(global, intent, || unreachable!("a bug"));
+        assert_eq!(ended, ExitCode::NotProcessed);
     }
 
     #[test]

@@ -50,6 +50,10 @@ impl<R: BufRead> Table<R> {
         let mut records = Records::new(source);
         let is_whole = match records.next()? {
             None => Err("is missing: the file is empty".to_owned()),
+            Some(Ok(())) if is_separator_line(records.cell(0).unwrap_or_default()) => {
+                Err("is preceded by a line sep=…, which is a note for a spreadsheet: remove that line"
+                    .to_owned())
+            }
             Some(Ok(())) if records.count == 1 => {
                 let name = records.cell(0).unwrap_or_default();
                 let others = [(';', "semicolons"), ('\t', "tabs")];
@@ -63,7 +67,7 @@ impl<R: BufRead> Table<R> {
             Some(read) => read,
         };
         let headings =
-            (0..records.count).map(|index| records.cell(index).unwrap_or("\0").to_owned()).collect();
+            (0..records.count).map(|index| records.cell(index).unwrap_or("\u{fffd}").to_owned()).collect();
         Ok(match is_whole {
             Ok(()) => Ok(Self { records, headings }),
             Err(rule) => Err(Problem::new(records.begun_at, "header", rule)),
@@ -79,8 +83,9 @@ impl<R: BufRead> Table<R> {
         self.records.begun_at
     }
 
-    /// Reads the next row; `None` at the end. Skips empty lines and rows without content. The inner error is a problem
-    /// because of which the cells cannot be assigned to columns.
+    /// Reads the next row; `None` at the end. Skips empty lines and rows without content. Spreadsheets leave out empty last
+    /// cells, so missing cells are empty. The inner error is a problem because of which the cells cannot be assigned to
+    /// columns.
     pub(crate) fn next(&mut self) -> io::Result<Option<Result<(), Problem>>> {
         let Self { records, headings } = self;
         let rule = loop {
@@ -90,14 +95,12 @@ impl<R: BufRead> Table<R> {
                 Some(Ok(())) if records.length == 0 => {}
                 Some(Ok(())) => {
                     let extra = (headings.len()..records.count).any(|index| records.cell(index) != Some(""));
-                    if records.count >= headings.len() && !extra {
+                    if !extra {
                         return Ok(Some(Ok(())));
                     }
-                    let hint =
-                        "; a value with a comma needs quotes, and an amount needs a point and not a comma";
-                    let hint = if extra { hint } else { "" };
                     break format!(
-                        "has {} cells, and the header has {}{hint}",
+                        "has {} cells, and the header has {}; a value with a comma needs quotes, and an amount needs a \
+                         point and not a comma",
                         records.count,
                         headings.len()
                     );
@@ -119,10 +122,40 @@ impl<R: BufRead> Table<R> {
     }
 }
 
+/// Whether a cell is the line with which a spreadsheet is told the separator, such as `sep=,`. A separator that is not a comma
+/// has an explanation of its own.
+fn is_separator_line(cell: &str) -> bool {
+    let separator = cell.get(..4).filter(|start| start.eq_ignore_ascii_case("sep=")).map(|_| &cell[4..]);
+    separator.is_some_and(|separator| !separator.contains([';', '\t']))
+}
+
+/// The current line of a text, from 1. A line ends with CR, LF or CRLF: old spreadsheets for the Mac write CR.
+#[derive(Debug)]
+pub(crate) struct LineCounter {
+    pub(crate) line: u64,
+    is_after_cr: bool,
+}
+
+impl LineCounter {
+    pub(crate) const fn new() -> Self {
+        Self { line: 1, is_after_cr: false }
+    }
+
+    /// Counts the line ends in the next piece of the text.
+    pub(crate) fn count(&mut self, piece: &[u8]) {
+        for byte in piece {
+            let is_second_half = *byte == b'\n' && self.is_after_cr;
+            self.line += u64::from(matches!(byte, b'\r' | b'\n') && !is_second_half);
+            self.is_after_cr = *byte == b'\r';
+        }
+    }
+}
+
 /// CSV records in bounded memory, each with its first line.
 struct Records<R> {
     source: R,
     reader: Reader,
+    lines: LineCounter,
     begun_at: u64,
     cells: Vec<u8>,
     length: usize,
@@ -139,7 +172,8 @@ const MOST_CELLS: usize = 256;
 impl<R: BufRead> Records<R> {
     fn new(source: R) -> Self {
         let (cells, ends) = (vec![0; LONGEST_ROW], vec![0; MOST_CELLS]);
-        Self { source, reader: Reader::new(), begun_at: 1, cells, length: 0, ends, count: 0 }
+        let lines = LineCounter::new();
+        Self { source, reader: Reader::new(), lines, begun_at: 1, cells, length: 0, ends, count: 0 }
     }
 
     /// Reads the next record; `None` at the end. The inner error is the rule that the record breaks, whose rest was skipped.
@@ -147,7 +181,7 @@ impl<R: BufRead> Records<R> {
         if self.skip_line_breaks()? {
             return Ok(None);
         }
-        self.begun_at = self.reader.line();
+        self.begun_at = self.lines.line;
         (self.length, self.count) = (0, 0);
         let mut is_too_large = false;
         loop {
@@ -158,6 +192,7 @@ impl<R: BufRead> Records<R> {
             let (cells, ends) = (&mut self.cells[self.length..], &mut self.ends[self.count..]);
             let (result, read, written, ended) = self.reader.read_record(input, cells, ends);
             if !is_at_the_end {
+                self.lines.count(&input[..read]);
                 self.source.consume(read);
             }
             self.length += written;
@@ -189,10 +224,9 @@ impl<R: BufRead> Records<R> {
         loop {
             let piece = self.source.fill_buf()?;
             let breaks = piece.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-            let lines: u64 = piece[..breaks].iter().map(|byte| u64::from(*byte == b'\n')).sum();
             let is_over = breaks < piece.len();
             let is_at_the_end = piece.is_empty();
-            self.reader.set_line(self.reader.line() + lines);
+            self.lines.count(&piece[..breaks]);
             self.source.consume(breaks);
             if is_over || is_at_the_end {
                 return Ok(is_at_the_end);
@@ -200,8 +234,11 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    /// The cell, if it is valid UTF-8.
+    /// The cell, if it is valid UTF-8. A missing cell is empty.
     fn cell(&self, index: usize) -> Option<&str> {
+        if index >= self.count {
+            return Some("");
+        }
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         str::from_utf8(&self.cells[start..self.ends[index]]).ok()
     }
@@ -252,6 +289,19 @@ mod tests {
         assert_eq!(escape_formulas("a; b;=1;\"@a"), "a; b;'=1;'\"@a");
         for harmless in ["", "'", "a=1", "'a", "invoice-17", "45.00", "2026-11-21T20:48:53.899Z", "\\u{1b}"] {
             assert_eq!(escape_formulas(harmless), harmless);
+        }
+    }
+
+    #[test]
+    fn line_ends_are_counted_in_pieces_of_any_size() {
+        for (text, line) in
+            [("", 1), ("a", 1), ("\n", 2), ("\r", 2), ("\r\n", 2), ("\n\r", 3), ("a\r\rb\n\nc\r\n\r\n", 7)]
+        {
+            for size in 1..=text.len().max(1) {
+                let mut lines = LineCounter::new();
+                text.as_bytes().chunks(size).for_each(|piece| lines.count(piece));
+                assert_eq!(lines.line, line, "{text:?} {size}");
+            }
         }
     }
 

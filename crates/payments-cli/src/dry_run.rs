@@ -96,13 +96,13 @@ fn redacted_members(members: &RequestMembers<'_>, key: &str) -> Fields<Box<RawVa
                 Cow::Owned(masked) => to_raw_value(&masked),
             },
         };
-        (printable_field_name(name).to_owned(), shown.unwrap_or_else(|_| RawValue::NULL.to_owned()))
+        (printable_field_name(name).into_owned(), shown.unwrap_or_else(|_| RawValue::NULL.to_owned()))
     });
     Fields(with_distinct_names(redacted))
 }
 
-/// Names that cannot be shown have the same replacement, and most JSON parsers would drop all but one. A number after a
-/// space makes them distinct, because a name that can be shown has no space.
+/// Names that are masked or cut may become equal, and most JSON parsers would drop all but one. A number after a space makes
+/// them distinct, because a name with a space is shown in quotation marks.
 fn with_distinct_names<T>(members: impl Iterator<Item = (String, T)>) -> Vec<(String, T)> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let distinct = members.map(|(name, value)| {

@@ -24,6 +24,8 @@ pub(crate) enum ExitCode {
     Unauthorized = 6,
     /// Rejected with HTTP 404.
     NotFound = 7,
+    /// A person's finding was recorded, and two attempts of the key may have been charged.
+    SecondCharge = 8,
 }
 
 impl ExitCode {

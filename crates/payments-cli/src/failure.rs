@@ -1,17 +1,18 @@
 //! The failure of a command, for both output formats and the exit code.
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
 use payments_core::{
-    Delivery, Error, LookupError, OperationName, Outcome, RetryAfter, Success, TransportError,
-    TransportErrorKind,
+    Delivery, Error, LookupError, OperationName, Outcome, Success, TransportError, TransportErrorKind,
 };
 use payments_model::{Amount, TransactionId, ValidationError, Violation};
 
 use crate::exit_code::ExitCode;
 use crate::report::IntentNote;
+use crate::settings::KnownKeys;
 
 /// Why a command did not succeed. None of its texts contains a secret.
 #[derive(Clone, Debug)]
@@ -57,6 +58,8 @@ pub(crate) struct FailedResponse {
     pub(crate) reason: Option<String>,
     pub(crate) request_id: Option<String>,
     pub(crate) retry_after_seconds: Option<u64>,
+    /// The beginning of a refusal's body, masked. It may contain the reason in a form that is not known here.
+    pub(crate) body: Option<String>,
 }
 
 impl FailedResponse {
@@ -67,7 +70,8 @@ impl FailedResponse {
             transaction_id: error.transaction_id().map(ToString::to_string),
             reason: error.reason().map(str::to_owned),
             request_id: error.request_id().map(str::to_owned),
-            retry_after_seconds: error.retry_after().and_then(seconds),
+            retry_after_seconds: error.retry_after_delay().as_ref().map(Duration::as_secs),
+            body: refusal_body(error),
         })
     }
 
@@ -123,6 +127,12 @@ impl Failure {
         Self::new(FailedOutcome::NotProcessed, kind, message)
     }
 
+    /// Masks its message if it contains an API key, which a person may have given in place of another text.
+    pub(crate) fn without(self, keys: &KnownKeys) -> Self {
+        let message = if keys.is_in(&self.message) { keys.mask(&self.message) } else { self.message };
+        Self { message, ..self }
+    }
+
     /// Adds the underlying cause.
     pub(crate) fn with_cause(mut self, cause: &dyn StdError) -> Self {
         self.cause = chain(Some(cause));
@@ -137,7 +147,8 @@ impl Failure {
             transaction_id: None,
             reason: response.message().map(str::to_owned),
             request_id: response.request_id().map(str::to_owned),
-            retry_after_seconds: response.retry_after().and_then(seconds),
+            retry_after_seconds: response.retry_after_delay().as_ref().map(Duration::as_secs),
+            body: None,
         }));
         self
     }
@@ -256,25 +267,43 @@ pub(crate) const SERVICE_UNREACHABLE: &str =
 const UNKNOWN_ISSUER: &str = "the certificate is not signed by a trusted authority: \
      if the authority is your own, give its certificate with --ca-cert or ca_cert";
 
-/// The likely cause if no connection could be established.
+/// The likely cause if no connection could be established, or if the server requires a client certificate.
 fn hint(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
     use TransportErrorKind as Kind;
 
+    // With TLS 1.3, the server says this after the handshake, when the request may have been sent.
+    if let (Kind::Tls, Some(cause)) = (error.kind(), cause)
+        && cause.contains("client certificate")
+    {
+        return Some(CLIENT_CERTIFICATE);
+    }
     if error.delivery() != Delivery::NotProcessed {
         return None;
     }
-    match (error.kind(), cause) {
+    let Kind::Tls = error.kind() else {
         // The hint after a deadline depends on the settings.
-        (Kind::Resolve | Kind::Connect, _) => Some(SERVICE_UNREACHABLE),
-        (Kind::Tls, Some(cause)) if cause.contains("UnknownIssuer") => Some(UNKNOWN_ISSUER),
-        // The TLS library's wording. If it changes, the other hint is shown, which is still correct.
-        (Kind::Tls, Some(cause)) if cause.to_ascii_lowercase().contains("certificate") => {
-            Some("check the host name in --base-url or PAYMENTS_BASE_URL, and the authority of --ca-cert")
-        }
-        (Kind::Tls, _) => Some("does the server speak TLS there? check --base-url or PAYMENTS_BASE_URL"),
-        _ => None,
-    }
+        return matches!(error.kind(), Kind::Resolve | Kind::Connect).then_some(SERVICE_UNREACHABLE);
+    };
+    // The TLS library's wording. If it changes, another hint is shown, which is still correct.
+    let cause = cause.unwrap_or_default().to_ascii_lowercase();
+    Some(if !cause.contains("certificate") {
+        "does the server speak TLS there? check --base-url or PAYMENTS_BASE_URL"
+    } else if cause.contains("unknownissuer") {
+        UNKNOWN_ISSUER
+    } else if cause.contains("not valid for name") || cause.contains("notvalidforname") {
+        "the certificate is for another name: check the host name in --base-url or PAYMENTS_BASE_URL"
+    } else if cause.contains("not valid yet") || cause.contains("notvalidyet") {
+        "the certificate is not valid yet: check this machine's clock, then ask the server's owner"
+    } else if cause.contains("certificate expired") || cause.contains("certificate: expired") {
+        "the certificate has expired: check this machine's clock, then ask the server's owner"
+    } else {
+        "the certificate is not valid: check the authority of --ca-cert, and ask the server's owner"
+    })
 }
+
+/// What to do if the server requires a client certificate.
+pub(crate) const CLIENT_CERTIFICATE: &str = "the server wants a client certificate, which this command cannot present: ask the \
+     server's owner for an address without one, or use the Rust library, whose hyper transport can present one";
 
 /// The texts of an error and of its sources.
 fn chain(error: Option<&dyn StdError>) -> Option<String> {
@@ -291,12 +320,12 @@ fn chain(error: Option<&dyn StdError>) -> Option<String> {
     Some(text)
 }
 
-fn seconds(retry_after: RetryAfter) -> Option<u64> {
-    match retry_after {
-        RetryAfter::Delay(delay) => Some(delay.as_secs()),
-        RetryAfter::Date(date) => Some(date.duration_since(SystemTime::now()).unwrap_or_default().as_secs()),
-        _ => None,
-    }
+/// The body of a refusal, unless it is blank or cannot be read.
+fn refusal_body(error: &impl CallError) -> Option<String> {
+    let is_refusal = error.failed_outcome() == FailedOutcome::Rejected
+        || error.http_status().is_some_and(|status| status.is_client_error());
+    let body = error.body_snippet().filter(|_| is_refusal && error.content_coding().is_none())?;
+    (!body.trim().is_empty()).then_some(body)
 }
 
 /// The common parts of [`Error`] and [`LookupError`].
@@ -317,7 +346,9 @@ pub(crate) trait CallError: StdError {
     fn status_code(&self) -> Option<&str>;
     fn reason(&self) -> Option<&str>;
     fn request_id(&self) -> Option<&str>;
-    fn retry_after(&self) -> Option<RetryAfter>;
+    fn retry_after_delay(&self) -> Option<Duration>;
+    fn body_snippet(&self) -> Option<String>;
+    fn content_coding(&self) -> Option<&str>;
     fn transport_error(&self) -> Option<&TransportError>;
 }
 
@@ -343,7 +374,9 @@ macro_rules! call_error {
             status_code -> Option<&str>,
             reason -> Option<&str>,
             request_id -> Option<&str>,
-            retry_after -> Option<RetryAfter>,
+            retry_after_delay -> Option<Duration>,
+            body_snippet -> Option<String>,
+            content_coding -> Option<&str>,
             transport_error -> Option<&TransportError>,
         }
     };
@@ -428,7 +461,13 @@ pub(crate) fn after_unknown(known: Option<&TransactionId>, search_by: &str) -> S
 /// The command that looks up a transaction, ready to paste. The id must be one that can be looked up.
 pub(crate) fn look_up(id: &TransactionId) -> String {
     let separator = if id.as_str().starts_with('-') { "-- " } else { "" };
-    format!("payments transaction get {separator}{id}")
+    format!("payments transaction get {separator}{}", shell_word(id.as_str()))
+}
+
+/// Quotes a key or an id for a shell if it needs quotes.
+pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+=,%".contains(&byte);
+    if text.bytes().all(is_plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")).into() }
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
 //! What every command shows about an intent, and its JSON object.
 
-use payments_journal::{Intent, IntentState, Subject, Verdict};
-use payments_model::{ConvenienceFee, TransactionType};
-use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
+use payments_journal::{Intent, IntentState, RecordedResolution, Subject, Verdict};
+use payments_model::{ConvenienceFee, TransactionId, TransactionType};
+use serde::Serialize;
+use serde::ser::{Error as _, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use crate::text::timestamp;
 
 /// The names of [`values`]: the members of the JSON object and the columns of CSV.
-pub(crate) const MEMBERS: [&str; 22] = [
+pub(crate) const MEMBERS: [&str; 29] = [
     "key",
     "state",
     "operation",
@@ -31,13 +32,24 @@ pub(crate) const MEMBERS: [&str; 22] = [
     "note",
     "convenience_fee",
     "http_status",
+    "attempt",
+    "revision",
+    "paid",
+    "unverified",
+    "also_processed_as",
+    "service",
+    VERDICT,
 ];
+
+/// Empty, for a person to fill in: `resolve --from` reads it.
+const VERDICT: &str = "verdict";
 
 /// The first members, which every object has, as null if they are not known.
 const ALWAYS: usize = 11;
 
 /// The members that are not strings. They are written to JSON unchanged, so no amount passes through a binary number.
-const EXACT: [&str; 4] = ["amount", "attempts", "convenience_fee", "http_status"];
+const EXACT: [&str; 7] =
+    ["amount", "attempts", "convenience_fee", "http_status", "attempt", "revision", "unverified"];
 
 /// The known values, in the order of [`MEMBERS`].
 pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
@@ -55,15 +67,13 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
         IntentState::Resolved { resolution, before } => (Some(before), Some(resolution)),
         _ => (None, None),
     };
+    let resolution = resolution.or_else(|| intent.decision_about(intent.attempts));
     let transaction_type = request.transaction_type.map(|kind| match kind {
         TransactionType::Sale => "sale",
         TransactionType::Auth => "auth",
         TransactionType::GatewayDefault => "gateway_default",
     });
-    let resolved_as = resolution.map(|resolution| match resolution.verdict {
-        Verdict::Processed(_) => "processed",
-        Verdict::NotProcessed => "not_processed",
-    });
+    let also_processed_as: Vec<_> = intent.second_charges().map(TransactionId::as_str).collect();
     [
         Some(intent.key.to_string()),
         Some(intent.state.name().as_str().to_owned()),
@@ -82,12 +92,90 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
         transaction_type.map(str::to_owned),
         failure.map(|failure| failure.kind.to_string()),
         failure.and_then(|failure| failure.reason.clone()),
-        resolved_as.map(str::to_owned),
+        resolution.map(|resolution| word(&resolution.verdict).to_owned()),
         resolution.map(|resolution| resolution.by.clone()),
         resolution.and_then(|resolution| resolution.note.clone()),
         request.convenience_fee.map(|fee| (fee == ConvenienceFee::Active).to_string()),
         failure.and_then(|failure| failure.http_status).map(|status| status.to_string()),
+        Some(intent.attempts.to_string()),
+        Some(intent.revision.to_string()),
+        paid(intent).map(str::to_owned),
+        resolution.filter(|resolution| resolution.is_unverified).map(|_| "true".to_owned()),
+        Some(also_processed_as.join(" ")).filter(|ids| !ids.is_empty()),
+        Some(intent.service.clone()),
+        None,
     ]
+}
+
+/// For accounting: whether the payment was made. A void pays nothing.
+fn paid(intent: &Intent) -> Option<&'static str> {
+    let is_processed = intent.processed_as().is_some();
+    match (&intent.state, intent.request.transaction_type) {
+        _ if intent.is_void() => None,
+        (IntentState::Sending | IntentState::Unknown(_), _) => Some("unknown"),
+        (_, Some(TransactionType::Auth)) if is_processed => Some("authorized"),
+        // The service decided between sale and authorization.
+        (_, Some(TransactionType::GatewayDefault)) if is_processed => Some("unknown"),
+        _ if is_processed => Some("yes"),
+        _ => Some("no"),
+    }
+}
+
+/// The verdict in documents.
+pub(crate) const fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Processed(_) => "processed",
+        Verdict::Rejected(_) => "rejected",
+        Verdict::NotProcessed => "not_processed",
+    }
+}
+
+/// The object of one intent, with everything that persons have said about it.
+pub(crate) struct DetailedObject<'a>(pub(crate) &'a Intent);
+
+impl Serialize for DetailedObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let resolutions: Vec<_> = self.0.resolutions.iter().map(ResolutionObject::of).collect();
+        Detailed { intent: IntentObject(self.0), resolutions }.serialize(serializer)
+    }
+}
+
+#[derive(Serialize)]
+struct Detailed<'a> {
+    #[serde(flatten)]
+    intent: IntentObject<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    resolutions: Vec<ResolutionObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct ResolutionObject<'a> {
+    at: String,
+    attempt: u32,
+    resolved_as: &'static str,
+    transaction_id: Option<&'a str>,
+    unverified: bool,
+    resolved_by: &'a str,
+    note: Option<&'a str>,
+}
+
+impl<'a> ResolutionObject<'a> {
+    fn of(recorded: &'a RecordedResolution) -> Self {
+        let RecordedResolution { at, attempt, resolution, .. } = recorded;
+        let transaction_id = match &resolution.verdict {
+            Verdict::Processed(id) | Verdict::Rejected(Some(id)) => Some(id.as_str()),
+            Verdict::Rejected(None) | Verdict::NotProcessed => None,
+        };
+        Self {
+            at: timestamp(*at),
+            attempt: *attempt,
+            resolved_as: word(&resolution.verdict),
+            transaction_id,
+            unverified: resolution.is_unverified,
+            resolved_by: &resolution.by,
+            note: resolution.note.as_deref(),
+        }
+    }
 }
 
 /// The JSON object: the members that are always present, and the others if they are known.

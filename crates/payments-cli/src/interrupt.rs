@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM, caught so that an interrupted command can still report whether the money can have moved.
+//! Signals that end a command, caught so that it can still report whether the money can have moved.
 
 use std::future::Future;
 use std::io;
@@ -6,11 +6,14 @@ use std::io;
 use crate::call;
 use crate::failure::Failure;
 
-/// Catches both signals from the moment it is created.
+/// Catches SIGINT, SIGTERM and SIGHUP from the moment it is created.
 #[cfg(unix)]
 pub(crate) struct Interrupt {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
+    sigint: tokio::signal::unix::Signal,
+    sigterm: tokio::signal::unix::Signal,
+    /// `None` if it was ignored when the command started, as under `nohup`, or has arrived. It counts once, because one closed
+    /// terminal can send it twice: from the shell, and from the system when the shell has ended.
+    sighup: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
@@ -19,15 +22,68 @@ impl Interrupt {
     pub(crate) fn install() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
 
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        let hang_up = SignalKind::hangup();
+        Ok(Self {
+            sigint: signal(SignalKind::interrupt())?,
+            sigterm: signal(SignalKind::terminate())?,
+            sighup: if is_ignored(hang_up.as_raw_value()) { None } else { Some(signal(hang_up)?) },
+        })
     }
 
     /// Waits for one of the signals and returns its name.
     pub(crate) async fn arrived(&mut self) -> &'static str {
+        let hung_up = async {
+            match &mut self.sighup {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
-            _ = self.interrupt.recv() => "SIGINT",
-            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.sigint.recv() => "SIGINT",
+            _ = self.sigterm.recv() => "SIGTERM",
+            _ = hung_up => {
+                self.sighup = None;
+                "SIGHUP"
+            }
         }
+    }
+}
+
+/// Whether this process ignores a signal. `false` on systems where only unsafe code can ask.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask =
+        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// Catches SIGXFSZ until the process ends. A write beyond the limit of `ulimit -f` then fails as on a full disk, instead of
+/// ending the process without a report.
+#[cfg(unix)]
+pub(crate) struct FileLimit {
+    runtime: tokio::runtime::Runtime,
+    signal: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl FileLimit {
+    /// `None` if the signal cannot be caught. Then it ends the process.
+    pub(crate) fn catch() -> Option<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+        let kind = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+        let signal = runtime.block_on(async { signal(kind) }).ok()?;
+        Some(Self { runtime, signal })
+    }
+
+    /// Whether a write has failed because of it.
+    pub(crate) fn is_reached(&mut self) -> bool {
+        const ONE_TURN: std::time::Duration = std::time::Duration::from_millis(1);
+
+        // The runtime sees signals of the past only when it waits.
+        self.runtime.block_on(async { tokio::time::timeout(ONE_TURN, self.signal.recv()).await.is_ok() })
     }
 }
 

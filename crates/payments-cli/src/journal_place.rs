@@ -2,11 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{self, Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{env, fmt, mem};
 
-use payments_journal::{Journal, PostgresStore, SqliteStore, StoreError};
+use payments_journal::{Journal, PostgresStore, SqliteReader, SqliteStore, StoreError};
+use payments_model::mask;
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
@@ -14,7 +15,9 @@ use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Purpose};
 use crate::files::{self, FileIdentity};
-use crate::settings::Source;
+use crate::settings::{Source, seen_in_arguments};
+use crate::stderr;
+use crate::style::for_terminal;
 
 /// The place of a journal, which may or may not exist. `Display` and `Debug` show it without a password.
 pub(crate) struct JournalPlace {
@@ -22,6 +25,8 @@ pub(crate) struct JournalPlace {
     source: Source,
     /// The journals that were opened, to close them at the end.
     opened: Mutex<Vec<Journal>>,
+    /// The whole place, if this command created the journal.
+    created: OnceLock<String>,
 }
 
 enum Kind {
@@ -51,33 +56,33 @@ impl JournalPlace {
         })
     }
 
-    /// Opens the journal, and creates it if it does not exist.
+    /// Opens the journal, and creates it if it does not exist. A journal that was created is announced, whatever the output is:
+    /// in the wrong folder or database, all its keys are new.
     pub(crate) async fn open(&self) -> Result<Journal, Failure> {
         let opened = match &self.kind {
-            Kind::File(path) => open_file(path.clone()).await,
-            Kind::Database(url) => async { Journal::open(PostgresStore::connect(url).await?).await }.await,
+            Kind::File(path) => self.open_file(path).await,
+            Kind::Database(url) => {
+                async {
+                    let store = PostgresStore::connect(url).await?;
+                    self.announce(store.was_created());
+                    Journal::open(store).await
+                }
+                .await
+            }
         };
         self.remember(opened)
     }
 
-    /// Opens the journal, which must exist: a command that reads must not create one.
+    /// Opens the journal to change it. It must exist.
     pub(crate) async fn open_existing(&self) -> Result<Journal, Failure> {
-        self.open_if_exists().await?.ok_or_else(|| {
-            let from = &self.source;
-            Failure::invalid(
-                "no_journal",
-                format!(
-                    "there is no journal at {self}, which {from} names; nothing was changed: check the place"
-                ),
-            )
-        })
+        self.open_if_exists().await?.ok_or_else(|| self.missing())
     }
 
     /// Opens the journal if it exists.
     pub(crate) async fn open_if_exists(&self) -> Result<Option<Journal>, Failure> {
         let opened = match &self.kind {
             Kind::File(path) if is_missing(path) => return Ok(None),
-            Kind::File(path) => open_file(path.clone()).await,
+            Kind::File(path) => self.open_file(path).await,
             Kind::Database(url) => match PostgresStore::connect_to_existing(url).await {
                 Ok(Some(store)) => Journal::open(store).await,
                 Ok(None) => return Ok(None),
@@ -85,6 +90,65 @@ impl JournalPlace {
             },
         };
         self.remember(opened).map(Some)
+    }
+
+    /// Opens the journal to read it. It must exist. Nothing is written, so that a full or read-only disk does not matter.
+    pub(crate) async fn open_to_read(&self) -> Result<Journal, Failure> {
+        let opened = match &self.kind {
+            Kind::File(path) => {
+                let path = path.clone();
+                on_a_thread(move || SqliteReader::open(path)).await.map(|found| found.map(Journal::read_only))
+            }
+            Kind::Database(url) => {
+                PostgresStore::connect_to_existing(url).await.map(|found| found.map(Journal::read_only))
+            }
+        };
+        match opened.transpose() {
+            Some(opened) => self.remember(opened),
+            None => Err(self.missing()),
+        }
+    }
+
+    /// The failure for a command that must not create a journal.
+    fn missing(&self) -> Failure {
+        let from = &self.source;
+        Failure::invalid(
+            "no_journal",
+            format!(
+                "there is no journal at {self}, which {from} names; nothing was changed: check the place"
+            ),
+        )
+    }
+
+    async fn open_file(&self, path: &Path) -> Result<Journal, StoreError> {
+        let path = path.to_owned();
+        let store = on_a_thread(move || SqliteStore::open(path)).await?;
+        self.announce(store.was_created());
+        Journal::open(store).await
+    }
+
+    fn announce(&self, was_created: bool) {
+        if !was_created {
+            return;
+        }
+        let place = match &self.kind {
+            // The file has this name already, so only a card number is hidden.
+            Kind::File(path) => mask(&path.to_string_lossy(), &[]).into_owned(),
+            Kind::Database(url) => without_secrets(url),
+        };
+        let (shown, source) = (for_terminal(&place), &self.source);
+        stderr::write_last(format!(
+            "created the journal {shown}, which {source} names: if there was one before, stop now and find it, because a \
+             new journal charges every key again\n"
+        ));
+        stderr::finish_on_a_terminal();
+        // Only one of them can have created it.
+        let _ = self.created.set(place);
+    }
+
+    /// The whole place of the journal, if this command created it.
+    pub(crate) fn created(&self) -> Option<&str> {
+        self.created.get().map(String::as_str)
     }
 
     fn remember(&self, opened: Result<Journal, StoreError>) -> Result<Journal, Failure> {
@@ -126,10 +190,7 @@ impl JournalPlace {
         if !is_seen || self.source != Source::Flag("--journal") {
             return Vec::new();
         }
-        vec![format!(
-            "every user of this machine can read the arguments of its processes, and --journal contains a password: \
-             set {JOURNAL} instead"
-        )]
+        vec![seen_in_arguments("--journal", JOURNAL)]
     }
 
     /// Whether the path, however it is spelled, is the journal or one of its files.
@@ -164,21 +225,17 @@ impl JournalPlace {
             Failure::invalid("usage", format!("the journal of {source} {what}; {nothing_done}"))
         };
         let scheme = text.to_str().and_then(|text| Some(text.split_once("://")?.0.to_ascii_lowercase()));
-        let kind = match scheme.as_deref() {
-            Some("postgres" | "postgresql") => {
-                let url = text.into_string().expect("its scheme was read from a string");
-                Kind::Database(Zeroizing::new(url))
-            }
-            Some(_) => {
-                return Err(refused("is neither a path nor an address that starts with postgres://"));
-            }
-            None => {
-                // Absolute, so that SQLite does not treat a name such as `:memory:` specially.
-                let path = path::absolute(&text).map_err(|_| refused("is empty, or not a path"))?;
-                Kind::File(path)
-            }
+        let kind = if let Some("postgres" | "postgresql") = scheme.as_deref() {
+            let url = text.into_string().expect("its scheme was read from a string");
+            Kind::Database(Zeroizing::new(url))
+        } else if let Some(why) = SqliteStore::why_not_a_path(Path::new(&text)) {
+            return Err(refused(why));
+        } else {
+            // Absolute, so that SQLite does not treat a name such as `:memory:` specially.
+            let path = path::absolute(&text).map_err(|_| refused("is empty, or not a path"))?;
+            Kind::File(path)
         };
-        Ok(Some(Self { kind, source, opened: Mutex::default() }))
+        Ok(Some(Self { kind, source, opened: Mutex::default(), created: OnceLock::new() }))
     }
 }
 
@@ -186,11 +243,11 @@ impl JournalPlace {
 pub(crate) const LONGEST_CLOSING: Duration = Duration::from_secs(1);
 
 /// On another thread, because another process may hold the file for seconds.
-async fn open_file(path: PathBuf) -> Result<Journal, StoreError> {
-    let opening = spawn_blocking(move || SqliteStore::open(path)).await;
-    let store =
-        opening.map_err(|_| StoreError::unavailable("opening the journal failed by an internal error"))??;
-    Journal::open(store).await
+async fn on_a_thread<T: Send + 'static>(
+    open: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    let opening = spawn_blocking(open).await;
+    opening.map_err(|_| StoreError::unavailable("opening the journal failed by an internal error"))?
 }
 
 /// A dangling link is not missing: opening it is refused.
@@ -226,7 +283,7 @@ impl fmt::Display for JournalPlace {
 
 impl fmt::Debug for JournalPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind: _, source, opened: _ } = self;
+        let Self { kind: _, source, opened: _, created: _ } = self;
         f.debug_struct("JournalPlace").field("kind", &format_args!("{self}")).field("source", source).finish()
     }
 }
@@ -289,10 +346,11 @@ mod tests {
 
     #[test]
     fn path_is_made_absolute() {
-        for name in [":memory:", "journal.db", "file:journal.db"] {
+        for name in [":memory:", "journal.db", "postgres.db"] {
             let shown = found(Some(name), None).unwrap().unwrap().to_string();
             assert!(shown.ends_with(&format!("/{name}")), "{shown}");
         }
+        assert!(found(Some("./a=b.db"), None).unwrap().unwrap().to_string().ends_with("/a=b.db"));
         assert!(found(Some("mysql://host/db"), None).unwrap_err().message.contains("postgres://"));
     }
 

@@ -1,11 +1,11 @@
 //! A charge with a key, which the journal allows to be sent at most once.
 
-use std::borrow::Cow;
+use std::cell::Cell;
 use std::pin::pin;
 use std::time::SystemTime;
 
 use payments_core::Outcome;
-use payments_journal::{Error, IntentKey, IntentState, JournaledClient};
+use payments_journal::{Error, IntentKey, IntentState, Journal, JournaledClient};
 use tokio::time::timeout;
 
 use crate::args::journal::IntentOptions;
@@ -13,10 +13,12 @@ use crate::args::{ClientOptions, GlobalOptions};
 use crate::call::{self, Call, Prepared};
 use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
-use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent};
+use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent, shell_word};
+use crate::interrupt::Interrupt;
 use crate::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, store_failure};
 use crate::output::{self, Output};
 use crate::report::{IntentNote, Processed, Report};
+use crate::row_file::{NOT_CARDS, is_like_a_card};
 use crate::settings::Settings;
 use crate::stderr;
 use crate::trace::Trace;
@@ -47,23 +49,38 @@ pub(crate) fn run<C: Charge>(
         Err(failure) => return Output::choose(options.output).write(&Report::from(failure)),
     };
     let output = Output::choose(options.output);
-    let ended = call::block_on(async {
-        let ended = end(options.client, output, &intent, read).await;
-        let closing = intent.place.start_closing();
-        let is_interrupted = matches!(&ended, Err(failure) if *failure.kind == *INTERRUPTED);
-        if !is_interrupted {
-            let _ = timeout(LONGEST_CLOSING, closing).await;
+    let has_begun = Cell::new(false);
+    let call = || {
+        let ended = call::block_on(async {
+            let ended = end(options.client, output, &intent, read, &has_begun).await;
+            let is_interrupted = matches!(&ended, Err(failure) if *failure.kind == *INTERRUPTED);
+            let closing = async {
+                let closing = intent.place.start_closing();
+                if !is_interrupted {
+                    let _ = timeout(LONGEST_CLOSING, closing).await;
+                }
+            };
+            // If it panics, the result of the call is still reported.
+            let _ = call::catch_panic(closing).await;
+            ended
+        });
+        let ended = ended.and_then(|ended| ended);
+        output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(C::PURPOSE).into()))
+    };
+    call::report_panic(output, call, || {
+        if has_begun.get() {
+            unresolved(call::may_have_been_sent(), &intent.key)
+        } else {
+            journal_not_opened(Failure::not_processed("internal", "internal error"))
         }
-        ended
-    });
-    let ended = ended.and_then(|ended| ended);
-    output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(C::PURPOSE).into()))
+    })
 }
 
 /// Where and under which key a charge is recorded.
 struct JournalOptions {
     place: JournalPlace,
     key: IntentKey,
+    ids_are_not_cards: bool,
     is_after_rejection: bool,
 }
 
@@ -73,7 +90,8 @@ impl IntentOptions {
         let refused = |message: String| Err(Failure::invalid("usage", message));
         match (JournalPlace::find(self.journal.as_deref(), Purpose::MoveMoney)?, self.key) {
             (Some(place), Some(key)) => {
-                Ok(Some(JournalOptions { place, key, is_after_rejection: self.after_rejection }))
+                let Self { ids_are_not_cards, after_rejection: is_after_rejection, .. } = self;
+                Ok(Some(JournalOptions { place, key, ids_are_not_cards, is_after_rejection }))
             }
             (None, None) => Ok(None),
             (None, Some(_)) => refused(format!(
@@ -94,8 +112,9 @@ impl IntentOptions {
 async fn end<C: Charge>(
     options: ClientOptions,
     output: Output,
-    JournalOptions { place, key, is_after_rejection }: &JournalOptions,
+    JournalOptions { place, key, ids_are_not_cards, is_after_rejection }: &JournalOptions,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
+    has_begun: &Cell<bool>,
 ) -> Result<Report, Failure> {
     let ClientOptions { dry_run, verbose, .. } = options;
     let prepared = Prepared::new(options, output, read).await?;
@@ -104,16 +123,30 @@ async fn end<C: Charge>(
     if verbose {
         Trace::to_stderr().journal(place);
     }
+    let opened = if !ids_are_not_cards && is_like_a_card(key.as_str()) {
+        Some(refuse_unless_recorded(key, place, &mut interrupt).await?)
+    } else {
+        None
+    };
     if dry_run {
         return Ok(Report::DryRun(DryRun::of(&call, &settings).await?));
     }
-    let journal = interrupt.unless_arrived(place.open()).await.map_err(journal_not_opened)?;
+    let journal = match opened {
+        Some(journal) => journal,
+        None => interrupt.unless_arrived(place.open()).await.map_err(journal_not_opened)?,
+    };
     let client = JournaledClient::new(client.build(), journal);
     let at = SystemTime::now();
     let attempt = Attempt { client: &client, key, is_after_rejection: *is_after_rejection };
-    let mut sending = pin!(call.send_with(&attempt));
-    let report = |ended: Result<Processed, Error>| {
-        ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at))
+    has_begun.set(true);
+    let mut sending = pin!(call::catch_panic(call.send_with(&attempt)));
+    let abandoned = |kind, what: &str| {
+        let failure = unresolved(call::after_sending(&call, kind, what), key);
+        Err(call::with_sent(failure, &call, &settings, at))
+    };
+    let report = |ended: Option<Result<Processed, Error>>| match ended {
+        Some(ended) => ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at)),
+        None => abandoned("internal", "internal error"),
     };
     let signal = tokio::select! {
         biased;
@@ -126,16 +159,33 @@ async fn end<C: Charge>(
     tokio::select! {
         biased;
         ended = sending => report(ended),
-        signal = interrupt.arrived() => {
-            let what = format!("interrupted by {signal}");
-            let failure = call::after_sending(&call, INTERRUPTED, &what);
-            let message =
-                format!("{}; the key stays unknown in the journal until a person resolves it", failure.message);
-            let note = IntentNote { key: Some(key.clone()), ..IntentNote::default() };
-            let failure = Failure { message, ..failure }.with_note(note);
-            Err(call::with_sent(failure, &call, &settings, at))
+        signal = interrupt.arrived() => abandoned(INTERRUPTED, &format!("interrupted by {signal}")),
+    }
+}
+
+/// Opens the journal if it has this key, which looks like a card number. Refuses a new one, without creating a journal.
+async fn refuse_unless_recorded(
+    key: &IntentKey,
+    place: &JournalPlace,
+    interrupt: &mut Interrupt,
+) -> Result<Journal, Failure> {
+    let journal = interrupt.unless_arrived(place.open_if_exists()).await.map_err(journal_not_opened)?;
+    if let Some(journal) = journal {
+        let found = journal.find(key).await.map_err(|error| journal_not_opened(store_failure(&error)))?;
+        if found.is_some() {
+            return Ok(journal);
         }
     }
+    let message = format!("--key must not contain a card number; nothing was sent; {NOT_CARDS}");
+    Err(Failure::invalid("usage", message))
+}
+
+/// The failure of a call that was abandoned after it may have been sent.
+fn unresolved(failure: Failure, key: &IntentKey) -> Failure {
+    let message =
+        format!("{}; the key stays unknown in the journal until a person resolves it", failure.message);
+    let note = IntentNote { key: Some(key.clone()), ..IntentNote::default() };
+    Failure { message, ..failure }.with_note(note)
 }
 
 /// The failure of a call whose journal could not be opened: an earlier call may have paid.
@@ -159,14 +209,15 @@ const INTERRUPTED: &str = "interrupted";
 /// The failure of a call with a key. With an unknown outcome, also what it can be found by. `at` is the start of this call.
 pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {
     let failure = failure(error, settings);
-    if error.is_journal() {
-        // Nothing was sent now, and whether anything was sent before is not known: there is nothing to search for yet.
+    if error.is_journal() || error.is_other_service() {
+        // Nothing was sent now, and this service knows of nothing that was sent before: there is nothing to search for yet.
         return failure;
     }
     match error.intent().filter(|_| error.outcome() == Outcome::Unknown) {
         // An earlier attempt was sent at another time, maybe with another reference.
         Some(intent) => {
-            let reference = intent.request.reference.as_deref().map(|text| settings.without_key(text));
+            let reference =
+                intent.request.reference.as_deref().map(|text| settings.reference_without_key(text));
             let sent = Sent { amount: intent.request.amount, reference, at: intent.begun_at };
             failure.with_sent(sent, intent.request.search_by())
         }
@@ -202,12 +253,6 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
         (FailedOutcome::Invalid, _) if error.is_key_reused() => failure.hint(NEW_ATTEMPT),
         _ => failure,
     }
-}
-
-/// Quotes a key for a shell if it needs quotes.
-fn shell_word(text: &str) -> Cow<'_, str> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+=,%".contains(&byte);
-    if text.bytes().all(is_plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")).into() }
 }
 
 const NEW_ATTEMPT: &str = "to make a new attempt with this key, give --after-rejection";

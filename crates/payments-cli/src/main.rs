@@ -55,8 +55,14 @@ use crate::exit_code::ExitCode;
 
 fn main() -> process::ExitCode {
     panic::set_hook(Box::new(report_panic));
+    #[cfg(unix)]
+    let file_limit = interrupt::FileLimit::catch();
     let arguments: Vec<_> = std::env::args_os().collect();
     let code = panic::catch_unwind(AssertUnwindSafe(|| run(&arguments))).unwrap_or(ExitCode::Other);
+    #[cfg(unix)]
+    if code != ExitCode::Processed && file_limit.is_some_and(|mut limit| limit.is_reached()) {
+        stderr::write_last("payments: a file has reached the limit of `ulimit -f`, so a write failed\n");
+    }
     stderr::finish();
     code.into()
 }

@@ -89,6 +89,8 @@ struct ErrorObject<'a> {
     request_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_seconds: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body_snippet: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact")]
     amount: Option<Amount>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,6 +117,7 @@ impl<'a> ErrorObject<'a> {
             reason: response.and_then(|response| response.reason.as_deref()),
             request_id: response.and_then(|response| response.request_id.as_deref()),
             retry_after_seconds: response.and_then(|response| response.retry_after_seconds),
+            body_snippet: response.and_then(|response| response.body.as_deref()),
             amount: sent.and_then(|sent| sent.amount),
             reference: sent.and_then(|sent| sent.reference.as_deref()),
             sent_at: sent.map(|sent| timestamp(sent.at)),

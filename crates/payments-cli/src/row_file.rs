@@ -5,6 +5,8 @@ use std::io::{self, BufReader, Read as _, Seek as _};
 use std::path::Path;
 use std::time::SystemTime;
 
+use payments_model::mask;
+
 use crate::failure::{Failure, Purpose};
 use crate::files;
 
@@ -29,6 +31,15 @@ pub(crate) enum Role {
     /// The file of `journal resolve --from`.
     Resolutions,
 }
+
+/// Whether a token, a key or a reference looks like a card number. So do one in twenty random numbers of 16 digits, which is
+/// why a person may say that they are none.
+pub(crate) fn is_like_a_card(id: &str) -> bool {
+    mask(id, &[]) != id
+}
+
+/// What to do about an id that looks like a card number and is none.
+pub(crate) const NOT_CARDS: &str = "if it only looks like one, give --ids-are-not-cards";
 
 /// The format of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +105,15 @@ impl RowFile {
     pub(crate) fn rewound(&mut self) -> io::Result<BufReader<File>> {
         self.file.rewind()?;
         Ok(BufReader::with_capacity(READ_AT_ONCE, self.file.try_clone()?))
+    }
+
+    /// Refuses a file that was written to since it was opened, because what was read may be half of each version.
+    pub(crate) fn refuse_if_changed(&self, role: Role) -> Result<(), Failure> {
+        match self.has_changed() {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(role.refused(" was written to while it was read")),
+            Err(error) => Err(role.refused(" cannot be read").with_cause(&error)),
+        }
     }
 
     /// Whether the file was written to since it was opened.
@@ -164,6 +184,26 @@ const READ_AT_ONCE: usize = 64 * 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn file_that_is_written_to_while_it_is_read_is_refused_d53() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("found.csv");
+        for change in ["Key,TransactionId,Note\na,,x\nb,,y\n", "Key\n", "Key,TransactionId,Note\nb,,x\n"] {
+            std::fs::write(&path, "Key,TransactionId,Note\na,,x\n").unwrap();
+            let file = RowFile::open(&path, Role::Resolutions).unwrap();
+            assert!(file.refuse_if_changed(Role::Resolutions).is_ok());
+            std::fs::write(&path, change).unwrap();
+            // The clock of a file system may be coarse.
+            let later = SystemTime::now() + std::time::Duration::from_secs(9);
+            File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
+            let refused = file.refuse_if_changed(Role::Resolutions).unwrap_err();
+            assert!(
+                refused.message.contains("was written to while it was read; nothing was changed"),
+                "{refused:?}"
+            );
+        }
+    }
 
     #[test]
     fn format_is_decided_by_name_then_first_byte() {

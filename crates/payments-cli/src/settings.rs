@@ -2,6 +2,7 @@
 //! from the chosen profile.
 
 mod access;
+mod known_keys;
 mod profile;
 mod proxy;
 mod source;
@@ -13,13 +14,13 @@ use std::time::Duration;
 
 use payments_core::{ApiKey, Client, ClientBuilder, Deadlines, Endpoint, Transport};
 use payments_hyper::{HyperTransport, TokioTimer};
-use payments_model::mask;
 use zeroize::Zeroizing;
 
+pub(crate) use self::known_keys::KnownKeys;
 use self::profile::Profile;
 use self::proxy::Proxy;
-use self::source::{API_KEY, API_KEY_FILE, BASE_URL, SecretKey, text_variable, variable};
-pub(crate) use self::source::{KeySource, Source};
+use self::source::{API_KEY, API_KEY_FILE, BASE_URL, text_variable, variable};
+pub(crate) use self::source::{KeySource, Source, seen_in_arguments};
 use crate::args::ClientOptions;
 use crate::failure::Failure;
 use crate::files::{self, FIX_THE_FILE};
@@ -28,7 +29,7 @@ use crate::files::{self, FIX_THE_FILE};
 #[derive(Debug)]
 pub(crate) struct Settings {
     endpoint: Endpoint,
-    key: SecretKey,
+    keys: KnownKeys,
     /// The base URL with the key masked, in case the user put it there.
     pub(crate) shown_base_url: String,
     pub(crate) base_url_source: Source,
@@ -54,13 +55,35 @@ struct Authority {
 impl Settings {
     /// Reads the environment and the files that the settings name. Reports all problems together.
     pub(crate) fn resolve(options: &ClientOptions) -> Result<Self, Failure> {
-        // A missing profile is reported alone, because everything that it sets would also seem to be missing.
-        let profile = profile::chosen(options)?;
+        Self::resolve_with_keys(options).0
+    }
+
+    /// Also returns every API key that was found, whatever else is missing or wrong: a person's text may contain one.
+    pub(crate) fn resolve_with_keys(options: &ClientOptions) -> (Result<Self, Failure>, KnownKeys) {
+        let (profile, missing) = match profile::chosen(options) {
+            Ok(profile) => (profile, None),
+            Err(failure) => (None, Some(failure)),
+        };
         let profile = profile.as_ref();
+        let key = api_key(options, profile);
+        let keys = KnownKeys::new(key.as_ref().ok().map(|key| &key.text), profile);
+        let settings = match missing {
+            // It is reported alone, because everything that it sets would also seem to be missing.
+            Some(failure) => Err(failure),
+            None => Self::with_key(options, profile, key.and_then(Key::checked), keys.clone()),
+        };
+        (settings, keys)
+    }
+
+    fn with_key(
+        options: &ClientOptions,
+        profile: Option<&Profile>,
+        key: Result<Key, Failure>,
+        keys: KnownKeys,
+    ) -> Result<Self, Failure> {
         let extra_ca = authority(options, profile);
         let proxy = Proxy::chosen(options, profile);
-        let (base_url, key) = (base_url(options, profile), api_key(options, profile));
-        match (base_url, key, extra_ca, proxy) {
+        match (base_url(options, profile), key, extra_ca, proxy) {
             (
                 Ok((base_url, base_url_source)),
                 Ok(Key { text: key, source: key_source, warning }),
@@ -69,17 +92,18 @@ impl Settings {
             ) => {
                 if let Some(proxy) = &mut proxy {
                     proxy.check(&base_url)?;
-                    proxy.host_and_port = mask(&proxy.host_and_port, &[&key]).into_owned();
+                    proxy.host_and_port = keys.mask(&proxy.host_and_port);
                 }
                 let endpoint = Endpoint::new(&base_url, ApiKey::new(&key)?)?;
                 let (timeout, timeout_source) = timeout(options, profile);
                 let mut warnings = warnings(profile, &base_url_source, &key_source);
                 warnings.extend(warning);
+                warnings.extend(proxy.as_ref().and_then(Proxy::warning));
                 Ok(Self {
                     warnings,
-                    shown_base_url: mask(endpoint.base_url(), &[&key]).into_owned(),
+                    shown_base_url: keys.mask(endpoint.base_url()),
                     endpoint,
-                    key: SecretKey(key),
+                    keys,
                     base_url_source,
                     key_source,
                     timeout,
@@ -128,14 +152,18 @@ impl Settings {
         self.endpoint.base_url()
     }
 
-    /// The text with the key and card numbers masked.
-    pub(crate) fn without_key(&self, text: &str) -> String {
-        mask(text, &[&self.key.0]).into_owned()
+    pub(crate) const fn keys(&self) -> &KnownKeys {
+        &self.keys
     }
 
-    /// A shorter key would occur in other texts by chance.
-    pub(crate) fn is_key_in(&self, text: &str) -> bool {
-        self.key.0.len() >= 8 && text.contains(&**self.key.0)
+    /// A reference as it was sent, even if it looks like a card number: a masked one reconciles nothing.
+    pub(crate) fn reference_without_key(&self, text: &str) -> String {
+        if self.keys.is_in(text) { self.without_key(text) } else { text.to_owned() }
+    }
+
+    /// The text with the API keys and card numbers masked.
+    pub(crate) fn without_key(&self, text: &str) -> String {
+        self.keys.mask(text)
     }
 
     /// The hint for a 404 that is not about the id.
@@ -149,6 +177,13 @@ impl Settings {
     /// The file of the additional authority, if it may be shown, and its source.
     pub(crate) fn ca_cert(&self) -> Option<(Option<&str>, &Source)> {
         self.extra_ca.as_ref().map(|authority| (authority.name.as_deref(), &authority.source))
+    }
+
+    /// The variable that names a proxy for other programs, if this command uses none.
+    pub(crate) fn ignored_proxy_variable(&self) -> Option<&'static str> {
+        let variables = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+        let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        if self.proxy.is_some() { None } else { variables.into_iter().find(is_set) }
     }
 
     /// Host and port of the egress proxy, and its source.
@@ -197,31 +232,27 @@ fn base_url(options: &ClientOptions, profile: Option<&Profile>) -> Result<(Strin
     Ok((base_url, source))
 }
 
-/// The validated key: from the option's file, else the variable, else the variable's file, else the profile.
+/// The key: from the option's file, else the variable, else the variable's file, else the profile.
 fn api_key(options: &ClientOptions, profile: Option<&Profile>) -> Result<Key, Failure> {
-    let key = if let Some(path) = &options.api_key_file {
-        key_file(path, path, KeySource::File(Source::Flag("--api-key-file")))?
+    if let Some(path) = &options.api_key_file {
+        key_file(path, path, KeySource::File(Source::Flag("--api-key-file")))
     } else if let Some(key) = text_variable(API_KEY)? {
-        Key::inline(Zeroizing::new(key), Source::Variable(API_KEY))
+        Ok(Key::inline(Zeroizing::new(key), Source::Variable(API_KEY)))
     } else if let Some(path) = variable(API_KEY_FILE).map(PathBuf::from) {
-        key_file(&path, &path, KeySource::File(Source::Variable(API_KEY_FILE)))?
+        key_file(&path, &path, KeySource::File(Source::Variable(API_KEY_FILE)))
     } else if let Some(profile) = profile
         && let Some(key) = &profile.entries.api_key
     {
-        Key::inline(key.clone(), profile.source())
+        Ok(Key::inline(key.clone(), profile.source()))
     } else if let Some(profile) = profile
         && let Some(path) = &profile.entries.api_key_file
     {
-        key_file(&profile.folder.join(path), path, KeySource::File(profile.source()))?
+        key_file(&profile.folder.join(path), path, KeySource::File(profile.source()))
     } else {
-        return Err(Failure::configuration(
+        Err(Failure::configuration(
             "no API key is set; nothing was sent: choose a --profile with one, \
              set PAYMENTS_API_KEY, or give --api-key-file or PAYMENTS_API_KEY_FILE",
-        ));
-    };
-    match ApiKey::new(&key.text) {
-        Ok(_) => Ok(key),
-        Err(error) => Err(Failure::from(error).hint(key.source.hint())),
+        ))
     }
 }
 
@@ -237,6 +268,14 @@ impl Key {
     /// A key that is not in a file of its own.
     fn inline(text: Zeroizing<String>, source: Source) -> Self {
         Self { text, source: KeySource::Key(source), warning: None }
+    }
+
+    /// Refuses a key that no header can hold.
+    fn checked(self) -> Result<Self, Failure> {
+        match ApiKey::new(&self.text) {
+            Ok(_) => Ok(self),
+            Err(error) => Err(Failure::from(error).hint(self.source.hint())),
+        }
     }
 }
 

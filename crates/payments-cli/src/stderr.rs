@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal as _, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -147,7 +148,10 @@ impl Queue {
             if let Some(item) = state.waiting.pop_front() {
                 state.is_writing = true;
                 drop(state);
-                screen.show(item);
+                if catch_unwind(AssertUnwindSafe(|| screen.show(item))).is_err() {
+                    // A bar that has panicked panics again, also when it is dropped. What follows is shown without one.
+                    std::mem::forget(screen.bar.take());
+                }
                 state = self.state();
                 // It was read after all.
                 state.is_unread = false;
@@ -301,6 +305,18 @@ mod tests {
         let text: Vec<u8> = written.try_iter().flatten().collect();
         let expected = (0..100).map(|number| format!("{number}\n")).collect::<Vec<_>>().concat();
         assert_eq!(String::from_utf8(text).expect("text"), expected);
+    }
+
+    #[test]
+    fn panic_while_drawing_loses_no_later_line() {
+        let queue: &Queue = Box::leak(Box::new(Queue::new()));
+        let (sender, written) = channel();
+        let target = || unreachable!("a bug");
+        queue.start(Screen { out: ChannelWriter(sender), target, bar: None });
+        queue.push(bar(1), MOST_WAITING);
+        queue.push(Item::Text("the report\n".to_owned()), MOST_WAITING);
+        queue.finish();
+        assert_eq!(written.try_iter().flatten().collect::<Vec<_>>(), b"the report\n");
     }
 
     struct ChannelWriter(Sender<Vec<u8>>);

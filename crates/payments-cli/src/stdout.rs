@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use serde::Serialize;
 
 use crate::exit_code::ExitCode;
-use crate::style;
+use crate::{stderr, style};
 
 /// Writes a whole result.
 pub(crate) fn print(text: &str) -> io::Result<()> {
@@ -19,9 +19,24 @@ pub(crate) fn print_json(document: &impl Serialize) -> io::Result<()> {
     print(&(json(document)? + "\n"))
 }
 
-/// Writes a document, and returns the exit code.
+/// Writes a document, and returns the exit code. It ends quietly if the reader has closed the pipe.
 pub(crate) fn print_document(text: &str) -> ExitCode {
-    if print(text).is_ok() { ExitCode::Processed } else { ExitCode::Other }
+    match print(text) {
+        Ok(()) => ExitCode::Processed,
+        Err(error) => {
+            if !is_closed(&error) {
+                stderr::write_last(format!(
+                    "payments: the result could not be written to stdout ({error})\n"
+                ));
+            }
+            ExitCode::Other
+        }
+    }
+}
+
+/// Whether the reader has closed the pipe, as `head` does when it has seen enough.
+pub(crate) fn is_closed(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
 }
 
 /// For a result of any length, written as it is read. The caller flushes it.

@@ -116,6 +116,7 @@ fn heading(failure: &Failure) -> (Tone, String) {
         (NotProcessed, KeepJournal, _) if failure.advice.is_partly_done => {
             "PARTLY DONE, it is safe to run it again"
         }
+        (NotProcessed, KeepJournal, "tls") => "NOT DONE, and it will fail again until the cause is fixed",
         (NotProcessed, KeepJournal, _) => "NOT DONE, it is safe to run it again",
         // Without the journal it is not known whether an earlier call has sent the key.
         (Invalid, _, "journal") => "JOURNAL REFUSED, nothing was sent now",
@@ -130,6 +131,18 @@ fn heading(failure: &Failure) -> (Tone, String) {
         }
         (Unknown, _, "key_reused") => {
             "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way"
+        }
+        (NotProcessed, MoveMoney, "tls") => {
+            "NOT PROCESSED, it is safe to run it again, but it will fail again until the cause is fixed"
+        }
+        (NotProcessed, FindTransaction, "tls") => {
+            "NOT LOOKED UP, which says nothing about the payment; it will fail again until the cause is fixed"
+        }
+        (NotProcessed, FindCustomer, "tls") => {
+            "NOT LOOKED UP, and it will fail again until the cause is fixed"
+        }
+        (Unknown, _, "other_service") => {
+            "KEY OF ANOTHER SERVICE, nothing was sent now: check the base URL and the journal"
         }
         (NotProcessed, MoveMoney, _) => "NOT PROCESSED, it is safe to run it again",
         (NotProcessed, FindTransaction, _) => {

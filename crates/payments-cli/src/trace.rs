@@ -54,6 +54,10 @@ impl Observer for Trace {
         let transaction = event.transaction_id.map(|id| format!(", transaction {id}"));
         let facts: String = [status, request, transaction].into_iter().flatten().collect();
         self.line(&format!("{operation} attempt {attempt} finished after {latency:.1?}: {how}{facts}"));
+        let body = event.refusal.map(|refusal| refusal.text()).filter(|body| !body.trim().is_empty());
+        if let Some(body) = body {
+            self.line(&format!("{operation} attempt {attempt} was refused with the body: {body}"));
+        }
     }
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {

@@ -30,12 +30,18 @@ pub enum Ability {
     /// The stack notices within ten seconds that an HTTP/2 connection is dead although neither side closed it, for
     /// example with pings. Requires [`Http2`](Self::Http2). Off unless [declared](Abilities::with).
     Http2Pings,
+    /// Over HTTP/1.1, the stack reads a response with 1 000 headers, as far as they fit into 64 KiB. Every stack must read
+    /// 110. Off unless [declared](Abilities::with).
+    ManyHeaders,
+    /// Over HTTP/1.1, the stack reads headers that are folded over several lines. RFC 9112 (5.2) forbids servers to send
+    /// them, and tells clients to read them. Off unless [declared](Abilities::with).
+    FoldedHeaders,
 }
 
 /// What a stack can do, what it cannot do and why, and which contracts it knowingly breaks.
 ///
 /// A new value has every [`Ability`] except the ones that are off unless declared: [`Ability::Http2`],
-/// [`Ability::LooksBeforeReuse`] and [`Ability::Http2Pings`].
+/// [`Ability::LooksBeforeReuse`], [`Ability::Http2Pings`], [`Ability::ManyHeaders`] and [`Ability::FoldedHeaders`].
 ///
 /// ```
 /// use payments_conformance::{Abilities, Ability};
@@ -58,6 +64,8 @@ impl Default for Abilities {
                 "the stack does not declare that it checks a connection before reusing it",
             ),
             (Ability::Http2Pings, "the stack does not declare that it notices dead HTTP/2 connections"),
+            (Ability::ManyHeaders, "the stack does not declare that it reads 1 000 headers"),
+            (Ability::FoldedHeaders, "the stack does not declare that it reads folded headers"),
         ];
         let missing = missing.map(|(ability, reason)| (ability, reason.to_owned()));
         Self { missing: missing.into(), deviations: Vec::new() }

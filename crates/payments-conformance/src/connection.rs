@@ -68,20 +68,21 @@ impl Connection {
         self.unread.len() >= bytes
     }
 
-    /// Reads exactly this many bytes of any protocol. `None` if the client closed the connection first.
-    ///
-    /// The caller parses the protocol and writes the journal.
-    pub(crate) fn read_exact(&mut self, length: usize) -> Option<Vec<u8>> {
-        while self.unread.len() < length {
-            self.fill()?;
-        }
-        let rest = self.unread.split_off(length);
-        Some(std::mem::replace(&mut self.unread, rest))
+    /// Waits until something arrives or the client closes the connection. `false` if the connection is already over.
+    pub(crate) fn wait_for_input(&self) -> bool {
+        self.tcp.as_ref().is_some_and(|tcp| tcp.peek(&mut [0]).is_ok())
     }
 
-    /// Whether all received bytes have been processed.
-    pub(crate) fn is_caught_up(&self) -> bool {
-        self.unread.is_empty()
+    /// Reads what has arrived, without waiting for more.
+    pub(crate) fn read_arrived(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let set_nonblocking = |connection: &Self, nonblocking| match &connection.tcp {
+            Some(tcp) => tcp.set_nonblocking(nonblocking),
+            None => Ok(()),
+        };
+        set_nonblocking(self, true)?;
+        let read = self.read(buffer);
+        set_nonblocking(self, false)?;
+        read
     }
 
     /// Adds an event to the journal.

@@ -199,7 +199,7 @@ impl<S: Stack> Harness<'_, S> {
                     }
                 }
             };
-            return self.with_http2_server(situation, &[], script, body);
+            return self.with_http2_server(situation, script, body);
         }
         let script = move |connection: &mut Connection| {
             while let Some(request) = connection.read_request() {
@@ -235,16 +235,15 @@ impl<S: Stack> Harness<'_, S> {
         self.run_check(situation, Some(&server), &setup, self.url(server.address), body)
     }
 
-    /// Runs `body` against an HTTP/2 server with these settings. Each connection runs `script`.
+    /// Runs `body` against an HTTP/2 server. Each connection runs `script`.
     pub(crate) fn with_http2_server(
         &self,
         situation: &str,
-        settings: &'static [(u16, u32)],
         script: impl Fn(&mut Peer<'_>) + Send + Sync + 'static,
         body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
         let script = move |connection: &mut Connection| {
-            if let Some(mut peer) = Peer::start(connection, settings) {
+            if let Some(mut peer) = Peer::start(connection) {
                 script(&mut peer);
             }
         };

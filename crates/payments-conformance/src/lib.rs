@@ -79,8 +79,8 @@
 //! [`deviation`](Abilities::deviation) also passes, unless a general rule is broken. Test harnesses show neither: run with
 //! `--nocapture` or read the [`Report`], which has a line for each.
 //!
-//! Three abilities are off unless declared [`with`](Abilities::with): [`Ability::LooksBeforeReuse`],
-//! [`Ability::Http2Pings`] and [`Ability::Http2`]. With `Http2`, offer HTTP/2 and HTTP/1.1 in the TLS handshake of every
+//! Five abilities are off unless declared [`with`](Abilities::with): [`Ability::LooksBeforeReuse`], [`Ability::ManyHeaders`],
+//! [`Ability::FoldedHeaders`], [`Ability::Http2Pings`] and [`Ability::Http2`]. With `Http2`, offer HTTP/2 and HTTP/1.1 in the TLS handshake of every
 //! transport for which [`Setup::wants_http2`] is true. Then the contracts of [`contracts::http2`] apply, and contracts with
 //! a [scripted](Script) server are also checked over HTTP/2. HTTP/2 needs [`Ability::Https`], because the kit offers it only
 //! over TLS.

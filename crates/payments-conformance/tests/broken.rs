@@ -48,6 +48,9 @@ flaws! {
         the_next_address_is_not_tried_after_the_request,
         what_is_logged_shows_no_secret,
     ],
+    offers_http2: OffersHttp2 breaks [
+        http2_is_not_spoken_unasked,
+    ],
     retries_on_reused_connections: RetriesOnReusedConnections breaks [
         fin_after_the_request_is_unknown,
         reset_after_the_request_is_unknown,
@@ -201,6 +204,20 @@ flaws! {
     drops_unusual_headers: DropsUnusualHeaders breaks [
         repeated_and_unreadable_headers_survive,
     ],
+    limits_headers_to_a_hundred: LimitsHeadersToAHundred breaks [
+        a_hundred_and_ten_headers_are_an_answer,
+        a_thousand_headers_are_an_answer,
+    ],
+    limits_headers_to_five_hundred: LimitsHeadersToFiveHundred breaks [
+        a_thousand_headers_are_an_answer,
+    ],
+    rejects_folded_headers: RejectsFoldedHeaders breaks [
+        folded_headers_are_an_answer,
+    ],
+    cuts_folded_headers: CutsFoldedHeaders breaks [
+        folded_headers_are_an_answer,
+        an_ambiguous_length_is_refused,
+    ],
     removes_content_encoding: RemovesContentEncoding breaks [
         an_encoded_answer_is_not_decoded,
     ],
@@ -222,6 +239,7 @@ flaws! {
         an_absurd_length_reserves_no_memory,
     ],
     reads_head_once: ReadsHeadOnce breaks [
+        a_thousand_headers_are_an_answer,
         an_answer_in_single_bytes_is_whole,
         a_dripping_head_ends_with_the_total_deadline,
     ],

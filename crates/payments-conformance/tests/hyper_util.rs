@@ -12,7 +12,7 @@ use transport::HyperUtil;
 fn over_hyper_util() -> FnStack<HyperUtil> {
     let runtime = Runtime::new().unwrap();
     let stack = stack(HyperUtil::new).block_on(move |future| runtime.block_on(future));
-    stack.abilities(Abilities::default().with(Ability::Http2))
+    stack.abilities(Abilities::default().with(Ability::Http2).with(Ability::ManyHeaders))
 }
 
 payments_conformance::contract_tests!(over_hyper_util());

@@ -194,6 +194,11 @@ impl Client {
         Self(self.0.with_headers(headers))
     }
 
+    /// The service that this client calls, in one spelling. See [`Endpoint::service`].
+    pub fn service(&self) -> &str {
+        self.0.service()
+    }
+
     /// Whether this text contains the API key. See [`Client::is_api_key_in`](crate::Client::is_api_key_in).
     pub fn is_api_key_in(&self, text: &str) -> bool {
         self.0.is_api_key_in(text)

@@ -23,6 +23,7 @@ pub struct Endpoint {
 struct Inner {
     api_key: ApiKey,
     base_url: String,
+    service: String,
     transaction: Uri,
     token_transaction: Uri,
     void: Uri,
@@ -65,10 +66,12 @@ impl Endpoint {
         let at = |path: &str| {
             format!("{base_url}{path}").parse::<Uri>().map_err(|_| ConfigurationError::BaseUrlSyntax)
         };
+        let transaction = at(TRANSACTION)?;
         Ok(Self {
             inner: Arc::new(Inner {
+                service: service(&transaction, &api_key),
                 api_key,
-                transaction: at(TRANSACTION)?,
+                transaction,
                 token_transaction: at("/token-transaction")?,
                 void: at("/void")?,
                 base_url: base_url.to_owned(),
@@ -79,6 +82,22 @@ impl Endpoint {
     /// The base URL, without a trailing slash.
     pub fn base_url(&self) -> &str {
         &self.inner.base_url
+    }
+
+    /// The service that the base URL names, in one spelling: the base URL with its scheme and host in lower case and without a
+    /// default port. Two endpoints are of the same service exactly if these texts are equal. A new API key is no new service.
+    ///
+    /// An API key in the wrong place is replaced, so that the text can be stored and shown.
+    ///
+    /// ```
+    /// use payments_core::{ApiKey, Endpoint};
+    ///
+    /// let endpoint = Endpoint::new("HTTPS://Pay.Example.com:443/api/v1/public/", ApiKey::new("sk_live_51H")?)?;
+    /// assert_eq!(endpoint.service(), "https://pay.example.com/api/v1/public");
+    /// # Ok::<(), payments_core::Error>(())
+    /// ```
+    pub fn service(&self) -> &str {
+        &self.inner.service
     }
 
     /// Host and port. Without a port in the base URL, the scheme's default.
@@ -111,7 +130,7 @@ impl Endpoint {
         self.inner.void.clone()
     }
 
-    /// The URL of one record. `segment` is already checked to be a safe path segment.
+    /// The URL of one record. `segment` is already percent-encoded.
     pub(crate) fn record(&self, collection: &str, segment: &str) -> Result<Uri, ConfigurationError> {
         let mut parts = self.inner.transaction.clone().into_parts();
         let path = [self.inner.path_prefix(), "/", collection, "/", segment].concat();
@@ -125,7 +144,8 @@ impl Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { api_key, base_url, transaction: _, token_transaction: _, void: _ } = &*self.inner;
+        let Inner { api_key, base_url, service: _, transaction: _, token_transaction: _, void: _ } =
+            &*self.inner;
         f.debug_struct("Endpoint").field("base_url", base_url).field("api_key", api_key).finish()
     }
 }
@@ -176,6 +196,29 @@ impl fmt::Debug for ApiKey {
 }
 
 const TRANSACTION: &str = "/transaction";
+
+/// The name of the service whose transactions are created at this URL.
+fn service(transaction: &Uri, api_key: &ApiKey) -> String {
+    let without_key = |text: &str| match api_key.expose() {
+        // A shorter key occurs by chance.
+        key if key.len() < 8 => text.to_owned(),
+        key => text.replace(key, "[redacted]"),
+    };
+    let (scheme, default_port) =
+        if transaction.scheme() == Some(&Scheme::HTTP) { ("http", 80) } else { ("https", 443) };
+    let host = without_key(transaction.host().unwrap_or_default()).to_ascii_lowercase();
+    let in_brackets = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    // An IPv6 address has many spellings.
+    let host = match in_brackets.and_then(|address| address.parse::<Ipv6Addr>().ok()) {
+        Some(address) => format!("[{address}]"),
+        None => host,
+    };
+    let port = transaction.port_u16().filter(|port| *port != default_port);
+    let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+    let path = transaction.path();
+    let path = without_key(path.strip_suffix(TRANSACTION).unwrap_or(path));
+    format!("{scheme}://{host}{port}{path}")
+}
 
 /// Returns the URL without trailing slashes, if it is acceptable.
 fn check(base_url: &str) -> Result<&str, ConfigurationError> {
@@ -310,6 +353,46 @@ mod tests {
         );
         assert_eq!(endpoint("https://pay.example.com").unwrap().void(), "https://pay.example.com/void");
         assert_eq!(with_prefix.base_url(), "https://pay.example.com/tenant/7/api/v1/public");
+    }
+
+    #[test]
+    fn spelling_of_a_base_url_makes_no_other_service_d47() {
+        let service = |base_url: &str| endpoint(base_url).unwrap().service().to_owned();
+        for (base_url, expected) in [
+            ("https://pay.example.com", "https://pay.example.com"),
+            ("HTTPS://PAY.example.COM:443//", "https://pay.example.com"),
+            ("https://pay.example.com:0443/", "https://pay.example.com"),
+            ("https://pay.example.com:8443/A/b/", "https://pay.example.com:8443/A/b"),
+            ("https://pay.example.com:80", "https://pay.example.com:80"),
+            ("http://LOCALHOST:80/x", "http://localhost/x"),
+            ("http://localhost:443/x", "http://localhost:443/x"),
+            ("https://[2001:DB8:0:0::1]:443/x", "https://[2001:db8::1]/x"),
+        ] {
+            assert_eq!(service(base_url), expected, "{base_url}");
+        }
+        // The path is the service's own, so every letter counts.
+        for (one, other) in [
+            ("https://a.example/x", "https://a.example/X"),
+            ("https://a.example/x", "https://a.example//x"),
+            ("https://a.example/x", "https://a.example"),
+            ("https://a.example", "https://b.example"),
+            ("https://a.example", "https://a.example."),
+            ("http://127.0.0.1", "http://localhost"),
+            ("http://localhost", "https://localhost"),
+        ] {
+            assert_ne!(service(one), service(other));
+        }
+    }
+
+    #[test]
+    fn service_is_the_same_with_a_new_key_and_never_shows_it_d47() {
+        let service = |key: &str| {
+            let key = ApiKey::new(key).unwrap();
+            let base_url = format!("https://Eu-{}.example.com/{}/x", key.expose(), key.expose());
+            Endpoint::new(&base_url, key).unwrap().service().to_owned()
+        };
+        assert_eq!(service("SK-live-51H"), "https://eu-[redacted].example.com/[redacted]/x");
+        assert_eq!(service("SK-live-51H"), service("SK-live-52H"));
     }
 
     #[test]

@@ -138,7 +138,9 @@ pub use error::{Error, ErrorKind, LookupError, Outcome};
 pub use observer::MeterObserver;
 #[cfg(feature = "tracing")]
 pub use observer::TracingObserver;
-pub use observer::{AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, CallId, Observer};
+pub use observer::{
+    AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, BodySnippet, CallId, Observer,
+};
 pub use operation::{GetCustomer, GetTransaction, Operation, OperationName, VoidReceipt};
 pub use response::{RetryAfter, Success};
 pub use transport::{

@@ -68,9 +68,11 @@ impl Jitter for NoJitter {
 }
 
 fn builder(script: &Script, clock: &ManualClock) -> ClientBuilder {
-    let endpoint =
-        Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new("key").unwrap()).unwrap();
-    Client::builder(endpoint, script.clone(), clock.clone()).jitter(NoJitter)
+    Client::builder(endpoint(), script.clone(), clock.clone()).jitter(NoJitter)
+}
+
+fn endpoint() -> Endpoint {
+    Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new("key").unwrap()).unwrap()
 }
 
 fn response(status: u16, body: &'static str) -> Step {
@@ -643,4 +645,62 @@ fn caller_headers_are_sent_with_every_attempt_and_override_the_clients() {
     );
     assert_eq!(of_last("traceparent").len(), 1);
     assert_eq!(of_last("authorization").len(), 1);
+}
+
+#[test]
+fn all_sets_of_caller_headers_share_one_limit() {
+    let half = "x".repeat(CallerHeaders::MAX_BYTES / 2);
+    let set = |name: &'static str, value: &str| {
+        let mut headers = CallerHeaders::new();
+        headers.insert(name, value).unwrap();
+        headers
+    };
+    let gateway = FakeGateway::new();
+    let of_the_client = half.clone();
+    let client = Client::builder(gateway.endpoint(), gateway.transport(), gateway.clock().clone())
+        .headers(move |headers| headers.insert("x-client", &*of_the_client).unwrap())
+        .build();
+    let payment =
+        TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
+    let payment = payment.build().unwrap();
+
+    // Each set is short enough, and both together are not.
+    let traced = client.with_headers(set("x-trace", &half));
+    let error = block_on(traced.process_token(&payment)).unwrap_err();
+    assert!(error.is_configuration() && error.outcome() == Outcome::NotProcessed, "{error:?}");
+    assert_eq!(
+        error.to_string(),
+        "token-transaction: the caller headers are longer than 8 KiB in total; nothing was sent: fix the settings"
+    );
+    assert!(block_on(traced.transaction(&id())).unwrap_err().is_configuration());
+    assert!(gateway.requests().is_empty(), "nothing was sent");
+
+    // A header of the same name replaces the other.
+    block_on(client.with_headers(set("x-client", &half)).process_token(&payment)).unwrap();
+    let rest = half.len() - "x-client".len() - "x-trace".len();
+    block_on(client.with_headers(set("x-trace", &half[..rest])).process_token(&payment)).unwrap();
+    let requests = gateway.requests();
+    let headers = requests.last().unwrap().headers();
+    let added = ["x-client", "x-trace"].map(|name| name.len() + headers[name].len());
+    assert_eq!(added.iter().sum::<usize>(), CallerHeaders::MAX_BYTES);
+}
+
+#[test]
+fn retry_after_is_a_pause_by_the_clock_of_the_response_d20_d54() {
+    let delay = |date: Option<&str>, retry_after: &str| {
+        let response = http::Response::builder().status(429).header("retry-after", retry_after);
+        let response = date.into_iter().fold(response, |response, date| response.header("date", date));
+        let error = payment().read(&endpoint(), response.body(Bytes::new()).unwrap()).unwrap_err();
+        error.retry_after_delay()
+    };
+    let seconds = |seconds| Some(Duration::from_secs(seconds));
+    assert_eq!(delay(None, "7"), seconds(7));
+    assert_eq!(delay(None, "18446744073709551615"), seconds(u64::MAX));
+    // Any clock, hours wrong, decades wrong.
+    let (date, later) = ("Fri, 31 Dec 1999 23:59:29 GMT", "Fri, 31 Dec 1999 23:59:36 GMT");
+    assert_eq!(delay(Some(date), later), seconds(7));
+    assert_eq!(delay(Some(later), date), seconds(0));
+    assert_eq!(delay(None, later), None, "this machine's clock says nothing about it");
+    let last = "Fri, 31 Dec 9999 23:59:59 GMT";
+    assert!(delay(Some("Thu, 01 Jan 1970 00:00:00 GMT"), last) > seconds(250_000_000_000));
 }

@@ -10,8 +10,8 @@ use payments_core::model::{
     TransactionType, Void,
 };
 use payments_core::{
-    ApiKey, Endpoint, Error, GetTransaction, LookupError, Operation, OperationName, Outcome, TransportError,
-    TransportErrorKind,
+    ApiKey, Endpoint, Error, ErrorKind, GetTransaction, LookupError, Operation, OperationName, Outcome,
+    TransportError, TransportErrorKind,
 };
 
 const KEY: &str = "sk_canary_7Qz";
@@ -328,7 +328,14 @@ fn reason_is_msg_then_message_then_error_then_the_http_phrase_d63() {
     assert_eq!(reason(r#"{"status":"failed","message":"b","error":"c"}"#).as_deref(), Some("b"));
     assert_eq!(reason(r#"{"status":"failed","error":{"message":"c"}}"#).as_deref(), Some("c"));
     assert_eq!(reason(r#"{"status":"failed","error":"d"}"#).as_deref(), Some("d"));
+    assert_eq!(reason(r#"{"status":"failed","msg":"","message":"b"}"#).as_deref(), Some("b"));
+    assert_eq!(reason(r#"{"status":"failed","errors":[{"detail":"e"},"f"]}"#).as_deref(), Some("e; f"));
+    assert_eq!(reason(r#"{"status":"failed","msg":["a","b"]}"#).as_deref(), Some("a; b"));
+    assert_eq!(reason(r#"{"status":"failed","error":{"description":"g"}}"#).as_deref(), Some("g"));
     assert_eq!(reason(r#"{"status":"failed"}"#).as_deref(), Some("Bad Request"));
+    for blank in [r#"{"status":"failed","msg":" "}"#, r#"{"status":"failed","msg":"bad request error: "}"#] {
+        assert_eq!(reason(blank).as_deref(), Some("Bad Request"), "{blank}");
+    }
     assert_eq!(reason("<html>").as_deref(), Some("Bad Request"));
 }
 
@@ -516,7 +523,7 @@ fn truncated_response_is_not_trusted_even_if_it_looks_complete_d08_d10() {
     let declined = broken(200, r#"{"status":"failed","status_code":200}"#);
     assert_eq!(declined.outcome(), Outcome::Unknown);
     let refused = broken(400, r#"{"status":"failed","status_code":400,"msg":"no"}"#);
-    assert_eq!((refused.outcome(), refused.is_intermediary()), (Outcome::Rejected, true));
+    assert_eq!((refused.outcome(), refused.is_intermediary()), (Outcome::Unknown, false));
     assert_eq!(broken(500, r#"{"status":"failed"}"#).outcome(), Outcome::Unknown);
 }
 
@@ -677,7 +684,7 @@ fn predicates_hold_only_for_their_errors() {
     let blank = TransactionId::new("").unwrap_err();
     let void = Void::new("t".parse().unwrap());
     let void_lost = void.not_answered(&endpoint(), TransportError::unknown(Kind::Closed));
-    let cases: [(Observed, &[&str], &str, Option<&str>); 26] = [
+    let cases: [(Observed, &[&str], &str, Option<&str>); 28] = [
         (configuration.into(), &["configuration"], "configuration", None),
         (Error::from(blank).into(), &["validation"], "validation", None),
         (invalid_lookup().into(), &["validation"], "validation", Some("get-transaction")),
@@ -695,7 +702,8 @@ fn predicates_hold_only_for_their_errors() {
         (error_for(401, "").into(), &["unauthorized", "intermediary"], "intermediary", Some("transaction")),
         (error_for(200, "").into(), &[], "unclear_answer", Some("transaction")),
         (error_for(500, FAILED).into(), &[], "unclear_answer", Some("transaction")),
-        (truncated_with(400).into(), &["intermediary"], "body_truncated", Some("transaction")),
+        (error_for(502, "<html>").into(), &[], "intermediary", Some("transaction")),
+        (truncated_with(400).into(), &[], "body_truncated", Some("transaction")),
         (truncated_with(500).into(), &[], "body_truncated", Some("transaction")),
         (lookup(400, FAILED).into(), &["is_rejected"], "rejected", Some("get-transaction")),
         (
@@ -711,6 +719,7 @@ fn predicates_hold_only_for_their_errors() {
             "intermediary",
             Some("get-transaction"),
         ),
+        (lookup(502, "").into(), &["is_unclear"], "intermediary", Some("get-transaction")),
         (lookup(500, FAILED).into(), &["is_unclear"], "unclear_answer", Some("get-transaction")),
         (lost_lookup(Kind::Timeout).into(), &["timeout"], "timeout", Some("get-transaction")),
         (lost_lookup(Kind::Connect).into(), &["connect"], "connect", Some("get-transaction")),
@@ -794,4 +803,82 @@ fn transport_error_is_kept() {
     let error = error_for(400, FAILED);
     assert!(error.transport_error().is_none() && error.source().is_none());
     assert!(format!("{error:?}").contains("RefusedByService"), "{error:?}");
+}
+
+#[test]
+fn half_a_secret_at_the_end_of_joined_messages_is_removed_d63_d64() {
+    for secret in [KEY, "4242424242424242"] {
+        for before in 480..500 {
+            let text = "x".repeat(before);
+            let body = format!(r#"{{"status":"failed","errors":["{text}","{secret}"]}}"#);
+            let error = error_for(400, Box::leak(body.into_boxed_str()));
+            let reason = error.reason().unwrap();
+            assert!(reason.len() <= 500 && !reason.contains(&secret[..4]), "{reason}");
+        }
+    }
+}
+
+#[test]
+fn kind_says_who_answered_and_outcome_where_the_money_is_d56() {
+    let html = "<html><body>Blocked</body></html>";
+    let two_ids = r#"{"message":"m","data":{"TransactionId":"t"}}"#;
+    for (status, body, outcome, kind) in [
+        (400, html, Outcome::Rejected, ErrorKind::RefusedByIntermediary),
+        (401, "", Outcome::Rejected, ErrorKind::RefusedByIntermediary),
+        (400, two_ids, Outcome::Unknown, ErrorKind::RefusedByIntermediary),
+        (402, html, Outcome::Unknown, ErrorKind::RefusedByIntermediary),
+        (403, html, Outcome::Unknown, ErrorKind::RefusedByIntermediary),
+        (403, r#"{"message":"Forbidden"}"#, Outcome::Unknown, ErrorKind::RefusedByIntermediary),
+        (408, "", Outcome::Unknown, ErrorKind::RefusedByIntermediary),
+        (302, "", Outcome::Unknown, ErrorKind::RefusedByIntermediary),
+        (502, html, Outcome::Unknown, ErrorKind::RefusedByIntermediary),
+        (503, "", Outcome::Unknown, ErrorKind::RefusedByIntermediary),
+        (
+            504,
+            r#"{"message":"Endpoint request timed out"}"#,
+            Outcome::Unknown,
+            ErrorKind::RefusedByIntermediary,
+        ),
+        (200, html, Outcome::Unknown, ErrorKind::RefusedByIntermediary),
+        (200, "\u{feff}\n<!doctype html>", Outcome::Unknown, ErrorKind::RefusedByIntermediary),
+        (429, html, Outcome::Rejected, ErrorKind::RateLimited),
+        (429, two_ids, Outcome::Unknown, ErrorKind::RateLimited),
+        // In the service's words, or in nobody's.
+        (400, FAILED, Outcome::Rejected, ErrorKind::Refused),
+        (403, FAILED, Outcome::Rejected, ErrorKind::Refused),
+        (400, r#"{"status":"pending"}"#, Outcome::Unknown, ErrorKind::Unclear),
+        (502, FAILED, Outcome::Unknown, ErrorKind::Unclear),
+        (503, r#"{"status":"success","status_code":100}"#, Outcome::Unknown, ErrorKind::Unclear),
+        (200, "", Outcome::Unknown, ErrorKind::Unclear),
+        (200, "{}", Outcome::Unknown, ErrorKind::Unclear),
+        (400, "{", Outcome::Unknown, ErrorKind::Unclear),
+    ] {
+        let error = error_for(status, body);
+        assert_eq!((error.outcome(), error.kind()), (outcome, kind), "HTTP {status} {body}");
+        // Callers read from this predicate that nothing was charged.
+        assert!(!error.is_intermediary() || outcome == Outcome::Rejected, "HTTP {status} {body}");
+        let has_foreign_words = matches!(kind, ErrorKind::RefusedByIntermediary | ErrorKind::RateLimited);
+        assert_eq!(error.code() == "intermediary", has_foreign_words, "HTTP {status} {body}");
+    }
+    assert_eq!(lookup(502, html).kind(), ErrorKind::RefusedByIntermediary);
+}
+
+#[test]
+fn failed_tls_handshake_is_not_called_safe_without_a_warning_d56() {
+    let source = "invalid peer certificate: UnknownIssuer";
+    let tls = || TransportError::not_processed(TransportErrorKind::Tls).with_source(source);
+    shows(
+        &sale().not_answered(&endpoint(), tls()),
+        "transaction: the TLS handshake failed; \
+         nothing was processed: it is safe to send it again, but it will fail again until the cause is fixed",
+    );
+    let lookup = GetTransaction::new("t".parse().unwrap());
+    shows(
+        &lookup.not_answered(&endpoint(), tls()),
+        "get-transaction: the TLS handshake failed; a lookup moves no money: fix the cause, then run it again",
+    );
+    // An alert after the request was written is no proof.
+    let lost = TransportError::unknown(TransportErrorKind::Tls).with_source("received fatal alert");
+    let error = sale().not_answered(&endpoint(), lost);
+    assert!(error.to_string().contains("do not send it again"), "{error}");
 }

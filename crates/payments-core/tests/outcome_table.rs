@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use bytes::Bytes;
-use http::StatusCode;
+use http::{HeaderValue, StatusCode};
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
 use payments_core::{
     ApiKey, Delivery, Endpoint, GetTransaction, LookupError, Operation, Outcome, TransportError,
@@ -34,8 +34,12 @@ enum Case {
     Unsent,
     Lost,
     Response(u16, &'static str),
+    /// With this `Content-Encoding`.
+    Encoded(u16, &'static str, &'static str),
+    /// The transport reports that the response ended too early.
+    Cut(u16, &'static str),
 }
-use Case::{Lost, Response, Unsent};
+use Case::{Cut, Encoded, Lost, Response, Unsent};
 
 const NOT_PROCESSED: Means = Means::Failed(Outcome::NotProcessed);
 const REJECTED: Means = Means::Failed(Outcome::Rejected);
@@ -205,7 +209,7 @@ const PAYMENT: &[Row] = &[
     },
     Row {
         number: 10,
-        evidence: "400, 401, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429 or 431 with any other body",
+        evidence: "400, 401, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429 or 431 with any other body that was read whole",
         means: REJECTED,
         cases: &[
             Response(400, "<html>Bad Request</html>"),
@@ -221,7 +225,7 @@ const PAYMENT: &[Row] = &[
             Response(415, ""),
             Response(417, ""),
             Response(421, ""),
-            Response(422, r#"{"status":"failed","#),
+            Response(422, r#"{"status":"failed",}"#),
             Response(429, ""),
             Response(431, ""),
         ],
@@ -240,6 +244,23 @@ const PAYMENT: &[Row] = &[
             Response(400, r#"{"data":{"TransactionId":-5}}"#),
             Response(400, r#"{"data":{"Transaction\u0049d":"t"}}"#),
             Response(401, r#"{"TransactionId":"t"} and then some"#),
+        ],
+    },
+    Row {
+        number: 10,
+        evidence: "any 4xx whose body was cut, is over the limit, or is encoded although `identity` was asked for, with any words",
+        means: UNKNOWN,
+        cases: &[
+            Response(400, r#"{"status":"failed","status_code":400,"msg":"bad request error: inv"#),
+            Response(401, r#"{"status":"failed","#),
+            Response(422, "[{"),
+            Response(403, r#"{"message":"Forbidden"#),
+            Encoded(400, "gzip", r#"{"status":"failed","status_code":400,"msg":"m"}"#),
+            Encoded(402, "br", r#"{"status":"failed","status_code":402,"msg":"m"}"#),
+            Encoded(404, "zstd", ""),
+            Cut(400, r#"{"status":"failed","status_code":400,"msg":"m"}"#),
+            Cut(413, ""),
+            Cut(429, "<html>"),
         ],
     },
     Row {
@@ -333,20 +354,30 @@ fn the_id_that_a_void_sent_is_not_evidence_d10() {
 }
 
 #[test]
-fn a_refusal_that_is_cut_off_is_unknown_if_it_names_a_transaction_d10() {
+fn a_refusal_that_is_cut_is_unknown_with_any_words_d10() {
     let payment = token_payment();
-    for kind in
-        [TransportErrorKind::Timeout, TransportErrorKind::BodyTruncated, TransportErrorKind::BodyTooLarge]
-    {
-        for (body, outcome, id) in [
-            (&br#"{"data":{"TransactionId":"t9","#[..], Outcome::Unknown, Some("t9")),
-            (br#"{"TransactionId":"a"}{"TransactionId":"b"}"#, Outcome::Unknown, None),
-            (br#"{"data":{"TransactionId":"t9"#, Outcome::Rejected, None),
+    for kind in [
+        TransportErrorKind::Timeout,
+        TransportErrorKind::Closed,
+        TransportErrorKind::BodyTruncated,
+        TransportErrorKind::BodyTooLarge,
+        TransportErrorKind::Other,
+    ] {
+        for (body, id) in [
+            (&br#"{"data":{"TransactionId":"t9","#[..], Some("t9")),
+            (br#"{"TransactionId":"a"}{"TransactionId":"b"}"#, None),
+            (br#"{"data":{"TransactionId":"t9"#, None),
+            (br#"{"status":"failed","status_code":400,"msg":"m"}"#, None),
+            (b"<html>", None),
+            (b"", None),
         ] {
-            let partial = http::Response::builder().status(400).body(Bytes::from_static(body)).unwrap();
-            let error = payment.not_answered(&endpoint(), TransportError::answered(kind, partial));
-            let found = error.transaction_id().map(ToString::to_string);
-            assert_eq!((error.outcome(), found.as_deref()), (outcome, id), "{kind:?}");
+            for status in 400..=499 {
+                let partial =
+                    http::Response::builder().status(status).body(Bytes::from_static(body)).unwrap();
+                let error = payment.not_answered(&endpoint(), TransportError::answered(kind, partial));
+                let found = error.transaction_id().map(ToString::to_string);
+                assert_eq!((error.outcome(), found.as_deref()), (Outcome::Unknown, id), "{kind:?} {status}");
+            }
         }
     }
 }
@@ -378,7 +409,8 @@ fn check(rows: &[Row], run: impl Fn(&Case) -> Result<(), Means>) {
             let shown = match case {
                 Unsent => "unsent".to_owned(),
                 Lost => "lost".to_owned(),
-                Response(status, body) => format!("HTTP {status} {body}"),
+                Response(status, body) | Cut(status, body) => format!("HTTP {status} {body}"),
+                Encoded(status, coding, body) => format!("HTTP {status} {coding} {body}"),
             };
             assert_eq!(result, row.means, "row {} ({}): {shown}", row.number, row.evidence);
         }
@@ -401,12 +433,23 @@ fn run<O: Operation>(operation: &O, case: &Case) -> Result<(), O::Error> {
             Err(operation.not_answered(&endpoint(), error))
         }
         Lost => Err(operation.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed))),
-        Response(status, body) => {
-            let mut response = http::Response::new(Bytes::from_static(body.as_bytes()));
-            *response.status_mut() = StatusCode::from_u16(*status).unwrap();
+        Response(status, body) => operation.read(&endpoint(), response(*status, body)).map(drop),
+        Encoded(status, coding, body) => {
+            let mut response = response(*status, body);
+            response.headers_mut().insert("content-encoding", HeaderValue::from_static(coding));
             operation.read(&endpoint(), response).map(drop)
         }
+        Cut(status, body) => {
+            let kind = TransportErrorKind::BodyTruncated;
+            Err(operation.not_answered(&endpoint(), TransportError::answered(kind, response(*status, body))))
+        }
     }
+}
+
+fn response(status: u16, body: &'static str) -> http::Response<Bytes> {
+    let mut response = http::Response::new(Bytes::from_static(body.as_bytes()));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap();
+    response
 }
 
 /// The table in the documentation. Run with `UPDATE_DOCS=1` to rewrite it.

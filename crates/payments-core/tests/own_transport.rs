@@ -34,7 +34,8 @@ pub use transport::StdTransport;
 fn std_stack() -> FnStack<StdTransport> {
     let abilities = Abilities::default()
         .without(Ability::Https, "a proxy on the same machine adds TLS")
-        .without(Ability::Reuse, "each call opens its own connection");
+        .without(Ability::Reuse, "each call opens its own connection")
+        .with(Ability::ManyHeaders);
     stack(|_setup| StdTransport).abilities(abilities).searching_debug()
 }
 

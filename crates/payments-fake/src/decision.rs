@@ -278,14 +278,14 @@ impl TenantService<'_> {
     }
 
     fn get_transaction(&self, id: &str) -> Response<Bytes> {
-        let stored = TransactionId::new(id).ok().and_then(|id| self.store.transactions.get(&id));
+        let stored = TransactionId::from_answer(id).and_then(|id| self.store.transactions.get(&id));
         let record = stored.map(TransactionDocument::record);
         let not_found = ErrorEnvelope::TRANSACTION_NOT_FOUND;
         reply::get(SuccessEnvelope::TRANSACTION_FOUND, record.as_deref(), not_found)
     }
 
     fn get_customer(&self, id: &str) -> Response<Bytes> {
-        let stored = CustomerId::new(id).ok().and_then(|id| self.store.customers.get(&id));
+        let stored = CustomerId::from_answer(id).and_then(|id| self.store.customers.get(&id));
         let seeded = || (id == test_values::CUSTOMER).then(|| seeded_customer().into());
         let record = stored.cloned().or_else(seeded);
         reply::get(SuccessEnvelope::CUSTOMER_FOUND, record.as_deref(), ErrorEnvelope::CUSTOMER_NOT_FOUND)

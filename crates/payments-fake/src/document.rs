@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use payments_core::OperationName;
-use payments_model::{Amount, MaskedCard, TransactionTypeCode, mask, printable_field_name};
+use payments_model::{Amount, MaskedCard, TransactionId, TransactionTypeCode, mask, printable_field_name};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -74,7 +74,7 @@ fn problem(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     let text = error.to_string();
     // These two messages begin with a name that comes from the struct, not from the input.
     let struct_field = |before: &str| text.strip_prefix(before)?.split_once('`').map(|(name, _)| name);
-    let name = field.map_or("it", printable_field_name);
+    let name = field.map_or("it", shown_name);
     let message = if let Some(missing) = struct_field("missing field `") {
         format!("{missing} is required")
     } else if let Some(repeated) = struct_field("duplicate field `") {
@@ -93,6 +93,14 @@ fn problem(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     match error.line() {
         0 => format!("{element}{message}"),
         line => format!("{element}{message} (line {line}, column {})", error.column()),
+    }
+}
+
+/// The name of a field, unless it may hold a secret. The fake quotes nothing of a document.
+pub(crate) fn shown_name(name: &str) -> &str {
+    match printable_field_name(name) {
+        Cow::Borrowed(name) => name,
+        Cow::Owned(_) => "(unprintable field name)",
     }
 }
 
@@ -171,7 +179,14 @@ members! {
 /// A required amount above zero.
 pub(crate) fn payable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amount, D::Error> {
     let amount = amount(deserializer)?.ok_or_else(|| D::Error::custom(REQUIRED))?;
-    if amount.is_positive() { Ok(amount) } else { Err(D::Error::custom("must be above zero")) }
+    let text = amount.to_string();
+    if !amount.is_positive() {
+        Err(D::Error::custom("must be above zero"))
+    } else if text.split_once('.').is_some_and(|(_, decimals)| decimals.len() > 2) {
+        Err(D::Error::custom("must be written with at most two decimal places"))
+    } else {
+        Ok(amount)
+    }
 }
 
 /// A required id. It is stored and shown unmasked.
@@ -187,6 +202,9 @@ pub(crate) fn optional_id<'de, D: Deserializer<'de>, T: FromStr>(
     let Some(text) = text else { return Ok(None) };
     if mask(&text, &[]) != text {
         return Err(D::Error::custom("must not look like a card number"));
+    }
+    if TransactionId::from_answer(&*text).is_none_or(|id| id.path_segment().is_err()) {
+        return Err(D::Error::custom(RULE));
     }
     text.parse().map(Some).map_err(|_| D::Error::custom(RULE))
 }

@@ -21,7 +21,7 @@ impl Randomness {
     }
 
     /// `prefix`, then sixteen hexadecimal digits that this stream never repeats. They never look like a card number, because
-    /// such an id would be refused when it is read back.
+    /// such an id would be masked in logs and refused in fixtures.
     pub(crate) fn identifier(&mut self, prefix: &str) -> String {
         loop {
             let identifier = format!("{prefix}{:016x}", self.next());

@@ -3,8 +3,10 @@ use std::collections::BTreeMap;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use payments_model::unversioned::{FieldName, RequestMembers};
-use payments_model::{MaskedCard, mask, printable_field_name};
+use payments_model::{MaskedCard, mask};
 use percent_encoding::percent_decode_str;
+
+use crate::document::shown_name;
 
 /// Removes secrets from one request before any part of it is stored.
 pub(crate) struct Redaction<'a> {
@@ -70,7 +72,7 @@ impl<'a> Redaction<'a> {
     /// The redacted name and value of a field of the body. The value is JSON.
     fn field<'t>(&self, name: &str, json: &'t str) -> (Cow<'static, str>, Cow<'t, str>) {
         let Some(known) = FieldName::find(name) else {
-            let name = self.text(printable_field_name(name)).into_owned();
+            let name = self.text(shown_name(name)).into_owned();
             return (Cow::Owned(name), Cow::Borrowed(REDACTED_JSON));
         };
         let value = if known.is_of_card() { self.card_value(known, json) } else { self.shown_value(json) };

@@ -10,7 +10,6 @@ use http::uri::{Authority, Scheme};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::{GaiAddrs, GaiResolver, Name};
-use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::rt::TokioIo;
 use payments_core::TransportErrorKind;
 use rustls::ClientConfig;
@@ -22,6 +21,7 @@ use tower_service::Service;
 use crate::proxy::Proxy;
 use crate::socket::Socket;
 use crate::tls::NoTls;
+use crate::tunnel;
 
 tokio::task_local! {
     /// The deadline for the connection that the current call waits for.
@@ -54,8 +54,6 @@ pub(crate) struct ConnectError {
     error: BoxError,
 }
 
-/// hyper-util does not export this type's name.
-type TunnelError = <Tunnel<Tcp> as Service<Uri>>::Error;
 type BoxError = Box<dyn StdError + Send + Sync>;
 type BoxFuture<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
 
@@ -77,16 +75,11 @@ impl Connector {
         let mut tcp = self.tcp;
         // hyper-util divides the time among the name's addresses, so that one that does not respond leaves time for the next.
         tcp.set_connect_timeout(Some(by.saturating_duration_since(Instant::now())));
-        let tcp = Tcp(tcp);
-        match self.proxy {
-            None => connect_with_tls(tcp, self.tls, uri).await,
-            Some(proxy) => {
-                let mut tunnel = Tunnel::new(proxy.uri, tcp);
-                if let Some(credentials) = proxy.credentials {
-                    tunnel = tunnel.with_auth(credentials);
-                }
-                connect_with_tls(tunnel, self.tls, with_explicit_port(uri)?).await
-            }
+        let tcp = Tcp { tcp, proxy: self.proxy };
+        match self.tls {
+            Ok(tls) => ready_and_call(HttpsConnector::from((tcp, tls)), uri).await,
+            Err(no_tls) if uri.scheme() == Some(&Scheme::HTTPS) => Err(no_tls.into()),
+            Err(_) => Ok(MaybeHttpsStream::Http(ready_and_call(tcp, uri).await?)),
         }
     }
 }
@@ -119,42 +112,17 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// Connects, and adds TLS for https.
-async fn connect_with_tls<C>(
-    connector: C,
-    tls: Result<Arc<ClientConfig>, NoTls>,
-    uri: Uri,
-) -> Result<MaybeHttpsStream<TokioIo<Socket>>, BoxError>
-where
-    C: Service<Uri, Response = TokioIo<Socket>, Error: Into<BoxError>, Future: Send + 'static>,
-{
-    match tls {
-        Ok(tls) => ready_and_call(HttpsConnector::from((connector, tls)), uri).await,
-        Err(no_tls) if uri.scheme() == Some(&Scheme::HTTPS) => Err(no_tls.into()),
-        Err(_) => ready_and_call(connector, uri).await.map(MaybeHttpsStream::Http).map_err(Into::into),
-    }
-}
-
 async fn ready_and_call<S: Service<Uri>>(mut service: S, uri: Uri) -> Result<S::Response, S::Error> {
     poll_fn(|cx| service.poll_ready(cx)).await?;
     service.call(uri).await
 }
 
-/// Adds the scheme's default port if there is none: a tunnel would use 443 whatever the scheme.
-fn with_explicit_port(uri: Uri) -> Result<Uri, BoxError> {
-    let mut parts = uri.into_parts();
-    if let (Some(scheme), Some(authority)) = (&parts.scheme, &parts.authority)
-        && authority.port().is_none()
-    {
-        let port = if *scheme == Scheme::HTTPS { 443 } else { 80 };
-        parts.authority = Some(Authority::try_from(format!("{}:{port}", authority.host()))?);
-    }
-    Ok(Uri::from_parts(parts)?)
-}
-
-/// Name resolution and TCP.
+/// Name resolution and TCP, and the tunnel through a proxy.
 #[derive(Clone)]
-struct Tcp(HttpConnector<Resolver>);
+struct Tcp {
+    tcp: HttpConnector<Resolver>,
+    proxy: Option<Proxy>,
+}
 
 impl Service<Uri> for Tcp {
     type Response = TokioIo<Socket>;
@@ -162,19 +130,38 @@ impl Service<Uri> for Tcp {
     type Future = BoxFuture<Self::Response, TcpError>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), TcpError>> {
-        self.0.poll_ready(cx).map_err(|error| TcpError(error.into()))
+        self.tcp.poll_ready(cx).map_err(|error| TcpError(error.into()))
     }
 
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let connecting = self.0.call(uri);
+    fn call(&mut self, server: Uri) -> Self::Future {
+        let proxy = self.proxy.clone();
+        let connecting =
+            self.tcp.call(proxy.as_ref().map_or_else(|| server.clone(), |proxy| proxy.uri.clone()));
         Box::pin(async move {
-            let tcp = connecting.await.map_err(|error| TcpError(error.into()))?;
-            Ok(TokioIo::new(Socket::new(tcp.into_inner())))
+            let mut tcp = connecting.await.map_err(|error| TcpError(error.into()))?.into_inner();
+            if let Some(proxy) = proxy {
+                let opened = match target(&server) {
+                    Ok(target) => tunnel::open(&mut tcp, &target, proxy.credentials.as_ref()).await,
+                    Err(error) => return Err(TcpError(error)),
+                };
+                opened.map_err(|error| TcpError(error.into()))?;
+            }
+            Ok(TokioIo::new(Socket::new(tcp)))
         })
     }
 }
 
-/// An error of hyper-util's connector, as opposed to one of TLS.
+/// The host and port for a tunnel to this server.
+fn target(server: &Uri) -> Result<Authority, BoxError> {
+    let authority = server.authority().ok_or("the request's URI has no host")?;
+    if authority.port().is_some() {
+        return Ok(authority.clone());
+    }
+    let port = if server.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 };
+    Ok(Authority::try_from(format!("{}:{port}", authority.host()))?)
+}
+
+/// An error below TLS.
 #[derive(Debug, Error)]
 #[error(transparent)]
 struct TcpError(BoxError);
@@ -203,10 +190,6 @@ fn kind_of(error: &BoxError) -> TransportErrorKind {
     }
     if error.is::<Elapsed>() {
         return TransportErrorKind::Timeout;
-    }
-    if error.is::<TunnelError>() {
-        let tcp = error.source().and_then(|source| source.downcast_ref::<TcpError>());
-        return tcp.map_or(TransportErrorKind::Connect, TcpError::kind);
     }
     TransportErrorKind::Tls
 }

@@ -3,6 +3,8 @@ use std::io;
 
 use hyper_util::client::legacy;
 use payments_core::{TransportError, TransportErrorKind};
+use rustls::AlertDescription;
+use thiserror::Error;
 
 use crate::connector::ConnectError;
 
@@ -20,13 +22,60 @@ pub(crate) fn transport_error(error: legacy::Error) -> TransportError {
         });
     let evidence =
         if not_processed { TransportError::not_processed(kind) } else { TransportError::unknown(kind) };
-    match goaway_code(&error) {
+    if let Some(code) = goaway_code(&error) {
         // The error's own text quotes the peer's debug data.
-        Some(code) => {
-            evidence.with_source(format!("the server ended the HTTP/2 connection with GOAWAY: {code}"))
-        }
+        return evidence.with_source(format!("the server ended the HTTP/2 connection with GOAWAY: {code}"));
+    }
+    let explanation = causes(&error).find_map(alert).and_then(client_certificate);
+    match explanation {
+        Some(explanation) => evidence.with_source(Explained { explanation, error }),
         None => evidence.with_source(error),
     }
+}
+
+/// An error of hyper-util, and what it means.
+#[derive(Debug, Error)]
+#[error("{explanation}")]
+struct Explained {
+    explanation: &'static str,
+    #[source]
+    error: legacy::Error,
+}
+
+/// The alert that the server sent instead of finishing or continuing the TLS session.
+fn alert(cause: &(dyn StdError + 'static)) -> Option<AlertDescription> {
+    match tls_error(cause) {
+        Some(rustls::Error::AlertReceived(alert)) => Some(*alert),
+        _ => None,
+    }
+}
+
+/// An `io::Error` contains the rustls error, but does not return it as its source. hyper-rustls wraps it twice.
+fn tls_error<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
+    match cause.downcast_ref::<io::Error>() {
+        Some(error) => error.get_ref().and_then(|inner| tls_error(inner)),
+        None => cause.downcast_ref(),
+    }
+}
+
+/// What this alert says about the client's certificate. With TLS 1.3 it arrives after the handshake, perhaps when the request has
+/// been written.
+fn client_certificate(alert: AlertDescription) -> Option<&'static str> {
+    Some(match alert {
+        AlertDescription::CertificateRequired => "the server requires a client certificate",
+        AlertDescription::NoCertificate
+        | AlertDescription::BadCertificate
+        | AlertDescription::UnsupportedCertificate
+        | AlertDescription::CertificateRevoked
+        | AlertDescription::CertificateExpired
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::UnknownCA
+        | AlertDescription::AccessDenied => "the server refused the client certificate, or requires one",
+        AlertDescription::HandshakeFailure => {
+            "the server refused the TLS handshake; it may require a client certificate"
+        }
+        _ => return None,
+    })
 }
 
 /// For people and logs. Nothing depends on it.
@@ -41,9 +90,7 @@ fn kind_of(error: &legacy::Error) -> TransportErrorKind {
             Some(error) if error.is_user() => return TransportErrorKind::Other,
             _ => {}
         }
-        // An `io::Error` contains the rustls error, but does not return it as its source.
-        let inner = this.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if inner.is_some_and(<dyn StdError + Send + Sync>::is::<rustls::Error>) {
+        if tls_error(this).is_some() {
             return TransportErrorKind::Tls;
         }
     }

@@ -87,6 +87,9 @@
 //! A connection belongs to the tokio runtime that opened it, because a task of that runtime drives it. One transport may be used
 //! from several runtimes. Each has its own connections, and those of the eight most recently used runtimes are kept.
 //!
+//! A tokio runtime does not survive `fork`: its threads exist in the parent only, and parent and child share its sockets. So build
+//! the runtime and the client after the fork, in each process. `payments-ureq` can be built before.
+//!
 //! HTTP/2, if the builder allows it, differs: calls to one server share a connection, and dropping a call resets its stream. A
 //! ping is sent every 3 seconds. If one is not acknowledged within 5 seconds, for example because the network silently dropped
 //! the connection, the calls on it end as unknown and the next call opens another.
@@ -94,13 +97,13 @@
 //! # Proxy
 //!
 //! [`proxy`](HyperTransportBuilder::proxy) sets an egress proxy. Connections are `CONNECT` tunnels, and TLS is end to end with
-//! the service.
+//! the service. If the proxy refuses a tunnel, the error's source names its status: `the proxy returned 403`.
 //!
 //! # Deadlines and limits
 //!
 //! The connect deadline covers the wait for a free connection, name resolution, TCP, the proxy and TLS together. The total
-//! deadline covers everything up to the last byte of the body. Both start at the first poll. A response head is limited to 100
-//! headers and 64 KiB, a body to the request's cap. A server that sends without end cannot delay the deadline.
+//! deadline covers everything up to the last byte of the body. Both start at the first poll. A response head is limited to
+//! 1 000 headers and 64 KiB, a body to the request's cap. Headers that are folded over several lines are read. A server that sends without end cannot delay the deadline.
 //!
 //! # TLS
 //!
@@ -140,6 +143,7 @@ mod socket;
 mod timer;
 mod tls;
 mod transport;
+mod tunnel;
 mod uri;
 
 pub use build_error::BuildError;

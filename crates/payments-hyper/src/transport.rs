@@ -184,7 +184,10 @@ impl Shared {
             .pool_idle_timeout(idle_timeout.min(FAR_FUTURE))
             .pool_max_idle_per_host(if idle_timeout.is_zero() { 0 } else { max_idle })
             // A larger head is an error. The "exact size" option would make this limit 2 KiB.
-            .http1_max_buf_size(MAX_HEAD_SIZE);
+            .http1_max_buf_size(MAX_HEAD_SIZE)
+            .http1_max_headers(MAX_HEADERS)
+            // RFC 9112 (5.2) tells a client to read them. A payment must not become unknown because of them.
+            .http1_allow_obsolete_multiline_headers_in_responses(true);
         #[cfg(feature = "http2")]
         builder
             .timer(TokioTimer::new())
@@ -201,6 +204,9 @@ const MAX_RUNTIMES: usize = 8;
 
 /// Chosen by this SDK: the limit for the status line and headers of a response.
 const MAX_HEAD_SIZE: usize = 64 * 1024;
+
+/// Chosen by this SDK. With more than hyper's default of 100, hyper allocates two lists of this many entries for each response.
+const MAX_HEADERS: usize = 1000;
 
 /// Chosen by this SDK: a connection that the network dropped silently is detected within 8 seconds.
 #[cfg(feature = "http2")]

@@ -40,7 +40,10 @@ impl HyperStack {
 }
 
 fn base_abilities() -> Abilities {
-    Abilities::default().with(Ability::LooksBeforeReuse)
+    Abilities::default()
+        .with(Ability::LooksBeforeReuse)
+        .with(Ability::ManyHeaders)
+        .with(Ability::FoldedHeaders)
 }
 
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]

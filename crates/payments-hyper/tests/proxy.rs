@@ -104,6 +104,33 @@ async fn a_proxy_that_opens_no_tunnel_is_not_processed_d02() {
     assert_eq!(server.connections(), 0);
 }
 
+/// Whatever the head and the page say.
+#[tokio::test]
+async fn a_refused_tunnel_names_the_proxys_status_d02() {
+    for status in [204, 301, 400, 403, 404, 407, 429, 500, 502, 503, 504, 999] {
+        for rest in [
+            " Blocked by policy 451\r\nContent-Length: 4\r\n\r\nPAGE".to_owned(),
+            format!("\r\n{}\r\n", "x: y\r\n".repeat(300)),
+            " Cut\r\nContent-Le".to_owned(),
+        ] {
+            let proxy = ConnectProxy::responding(format!("HTTP/1.1 {status}{rest}"));
+            let (kind, text) =
+                send_not_processed(&through(proxy.address()), post("https://localhost:1/")).await;
+            assert_eq!(kind, TransportErrorKind::Connect, "{text}");
+            assert!(text.contains(&format!("the proxy returned {status} ")), "{rest:.30}: {text}");
+            assert!(!text.contains("PAGE") && !text.contains("policy"), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tunnel_with_many_headers_is_open() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let head = format!("HTTP/1.1 200 Connection established\r\n{}\r\n", "x: y\r\n".repeat(300));
+    let proxy = ConnectProxy::tunnelling_with(head);
+    assert_eq!(send(&through(proxy.address()), post(server.url())).await.unwrap().body(), "{}");
+}
+
 #[tokio::test]
 async fn a_silent_proxy_until_the_connect_deadline_is_not_processed_d02_d23() {
     let proxy = ConnectProxy::silent();

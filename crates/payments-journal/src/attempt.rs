@@ -76,11 +76,16 @@ impl JournaledClient {
         let ending = Ending::withdrawn();
         let mut end =
             PendingEnd { journal: &self.journal, key, attempt: AttemptId::new(), ending, is_open: true };
-        let begun = self.journal.begin(key, request, &end.attempt, is_after_rejection).await;
+        let begun =
+            self.journal.begin(key, self.client.service(), request, &end.attempt, is_after_rejection).await;
         // Otherwise the row belongs to another attempt, or there is none.
         end.is_open = matches!(begun, Ok(None));
         if let Some(found) = begun? {
-            let differences = found.request.differences(request);
+            if found.service != self.client.service() {
+                let called = self.client.service().to_owned();
+                return Err(failed(Cause::OtherService { recorded: found.service, called }));
+            }
+            let differences = found.differences(request);
             if !differences.is_empty() {
                 return Err(failed(Cause::KeyReused(found, differences)));
             }

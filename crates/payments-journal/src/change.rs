@@ -23,12 +23,30 @@ pub struct Change {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Begin { request: IntentRequest, attempt: AttemptId, owner: OwnerId, is_after_rejection: bool },
-    End { attempt: AttemptId, ending: Ending },
-    Orphan { attempt: AttemptId },
-    // With an attempt: only while the outcome of that attempt is unknown.
-    Resolve { resolution: Resolution, attempt: Option<AttemptId> },
-    Reopen { http_statuses: Vec<u16> },
+    Begin {
+        service: String,
+        request: IntentRequest,
+        attempt: AttemptId,
+        owner: OwnerId,
+        is_after_rejection: bool,
+    },
+    End {
+        attempt: AttemptId,
+        ending: Ending,
+    },
+    Orphan {
+        attempt: AttemptId,
+    },
+    // The newest attempt and the revision as they were read.
+    Resolve {
+        attempt: AttemptId,
+        revision: u64,
+        resolution: Resolution,
+    },
+    // Without statuses: a person has named the key.
+    Reopen {
+        http_statuses: Option<Vec<u16>>,
+    },
 }
 
 /// How an attempt ended.
@@ -53,27 +71,32 @@ impl Ending {
 }
 
 impl Change {
-    /// This attempt of this owner is about to send the intent.
+    /// This attempt of this owner is about to send the intent to this [service](payments_core::Client::service). A key that was
+    /// used for another service never begins.
     pub fn begin(
         key: IntentKey,
+        service: &str,
         request: IntentRequest,
         attempt: AttemptId,
         owner: OwnerId,
         at: SystemTime,
     ) -> Self {
-        Self::new(key, at, Kind::Begin { request, attempt, owner, is_after_rejection: false })
+        let service = service.to_owned();
+        Self::new(key, at, Kind::Begin { service, request, attempt, owner, is_after_rejection: false })
     }
 
     /// As [`begin`](Self::begin), for a caller who knows that the key was rejected and asks for a new attempt, with any request.
     /// It begins only if there is a row that moved no money: rejected, not processed, or resolved as not processed.
     pub fn begin_after_rejection(
         key: IntentKey,
+        service: &str,
         request: IntentRequest,
         attempt: AttemptId,
         owner: OwnerId,
         at: SystemTime,
     ) -> Self {
-        Self::new(key, at, Kind::Begin { request, attempt, owner, is_after_rejection: true })
+        let service = service.to_owned();
+        Self::new(key, at, Kind::Begin { service, request, attempt, owner, is_after_rejection: true })
     }
 
     /// This is how the attempt ended. If it [follows a rejection](Intent::follows) and was not processed, the key is rejected
@@ -87,25 +110,24 @@ impl Change {
         Self::new(key, at, Kind::Orphan { attempt })
     }
 
-    /// A person reports what happened. Card numbers in their text are masked.
-    pub fn resolve(key: IntentKey, resolution: Resolution, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::Resolve { resolution: masked(resolution), attempt: None })
-    }
-
-    /// As [`resolve`](Self::resolve), but only if the outcome of this attempt is still unknown. It does not replace the
-    /// resolution of another person.
-    pub fn resolve_attempt(
-        key: IntentKey,
-        attempt: AttemptId,
-        resolution: Resolution,
-        at: SystemTime,
-    ) -> Self {
-        Self::new(key, at, Kind::Resolve { resolution: masked(resolution), attempt: Some(attempt) })
+    /// A person reports what happened to this intent, as the person read it. Card numbers in their text are masked.
+    ///
+    /// It is refused if the intent has changed since it was read, because the person decided about what they saw. A row that was
+    /// only marked as a crash since then has not changed.
+    pub fn resolve(read: &Intent, resolution: Resolution, at: SystemTime) -> Self {
+        let (attempt, revision, resolution) = (read.attempt.clone(), read.revision, masked(resolution));
+        Self::new(read.key.clone(), at, Kind::Resolve { attempt, revision, resolution })
     }
 
     /// A person allows it to be sent again, if it was rejected with one of these HTTP statuses.
     pub fn reopen(key: IntentKey, http_statuses: Vec<u16>, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::Reopen { http_statuses })
+        Self::new(key, at, Kind::Reopen { http_statuses: Some(http_statuses) })
+    }
+
+    /// A person names this key and allows it to be sent again, whatever it was rejected with. A key that was already reopened
+    /// becomes one that was named.
+    pub fn reopen_by_name(key: IntentKey, at: SystemTime) -> Self {
+        Self::new(key, at, Kind::Reopen { http_statuses: None })
     }
 
     /// With the time rounded as a row stores it.
@@ -118,17 +140,40 @@ impl Change {
         &self.key
     }
 
-    /// Whether it is refused if another intent is already [processed as](Intent::processed_as) the same transaction: true for
-    /// a person's resolution. What the service reported is always written.
+    /// Whether it is refused if another intent already [holds](Intent::held_transaction) the same transaction: true for a
+    /// person's resolution. What the service reported is always written.
     pub fn is_refused_if_taken(&self) -> bool {
-        self.resolved_as().is_some()
+        self.resolution().and_then(Resolution::transaction_id).is_some()
     }
 
-    /// The transaction that a person names.
-    pub(crate) fn resolved_as(&self) -> Option<&TransactionId> {
+    /// The transaction that no other intent may hold if this row is written: the one that a person names, or the one that the
+    /// row holds.
+    pub fn transaction_to_search<'a>(&'a self, written: &'a Intent) -> Option<&'a TransactionId> {
+        let named = self.resolution().and_then(Resolution::transaction_id).filter(|id| !id.is_redacted());
+        named.or_else(|| written.held_transaction())
+    }
+
+    /// What a person says.
+    pub(crate) fn resolution(&self) -> Option<&Resolution> {
         match &self.kind {
-            Kind::Resolve { resolution, .. } => resolution.processed_as(),
+            Kind::Resolve { resolution, .. } => Some(resolution),
             _ => None,
+        }
+    }
+
+    /// How the attempt ended, if this records that.
+    pub(crate) fn ending(&self) -> Option<&Ending> {
+        let Kind::End { ending, .. } = &self.kind else { return None };
+        Some(ending)
+    }
+
+    /// Whether the row is still the one that a person has read.
+    pub(crate) fn is_as_read(&self, found: &Intent) -> bool {
+        match &self.kind {
+            Kind::Resolve { attempt, revision, .. } => {
+                (attempt, *revision) == (&found.attempt, found.revision)
+            }
+            _ => true,
         }
     }
 
@@ -136,22 +181,26 @@ impl Change {
     /// worth retrying. A withdrawal is not, because the journal repeats it.
     #[cfg(feature = "postgres")]
     pub(crate) fn is_final_outcome(&self) -> bool {
-        let Kind::End { ending, .. } = &self.kind else { return false };
-        !matches!(ending, Ending::NotProcessed(failure) if failure.kind == Failure::WITHDRAWN)
+        self.ending().is_some_and(
+            |ending| !matches!(ending, Ending::NotProcessed(failure) if failure.kind == Failure::WITHDRAWN),
+        )
     }
 
     /// The row to write in place of `found`, or `None` if the row does not change.
     ///
-    /// The [`revision`](Intent::revision) of the row to write is one higher than that of `found`.
+    /// The [`revision`](Intent::revision) of the row to write is one higher than that of `found`, or the same if the row is only
+    /// marked as a crash.
     pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
-        if let Kind::Begin { request, attempt, owner, is_after_rejection } = &self.kind {
+        if let Kind::Begin { service, request, attempt, owner, is_after_rejection } = &self.kind {
             let may_begin = match found {
                 None => !is_after_rejection,
+                Some(found) if found.service != *service => false,
                 Some(found) if *is_after_rejection => found.moved_nothing(),
-                Some(found) => found.may_be_sent() && found.request.differences(request).is_empty(),
+                Some(found) => found.may_be_sent() && found.differences(request).is_empty(),
             };
             return may_begin.then(|| Intent {
                 key: self.key.clone(),
+                service: service.clone(),
                 request: request.clone(),
                 state: IntentState::Sending,
                 attempt: attempt.clone(),
@@ -165,14 +214,19 @@ impl Change {
                 begun_at: self.at,
                 changed_at: self.at,
                 revision: found.map_or(0, |found| found.revision) + 1,
+                other_attempts: found.map_or_else(Vec::new, Intent::with_newest_attempt),
+                resolutions: found.map_or_else(Vec::new, |found| found.resolutions.clone()),
             });
         }
         let found = found?;
         match (&self.kind, &found.state) {
             (Kind::End { attempt, .. } | Kind::Orphan { attempt }, _) if *attempt != found.attempt => None,
-            // A row that was marked as a crash still gets the real outcome, if its sender is alive after all.
+            // A row that was marked as a crash still gets the real outcome, if its sender is alive after all. So does one that a
+            // person has resolved meanwhile, if it was processed: that is the service's own word.
             (Kind::End { ending, .. }, state)
-                if *state == IntentState::Sending || is_unknown_by_crash(state) =>
+                if *state == IntentState::Sending
+                    || is_unknown_by_crash(state)
+                    || matches!(ending, Ending::Processed(_)) && found.is_decided_by_a_person() =>
             {
                 let state = match ending.clone() {
                     Ending::Processed(transaction_id) => IntentState::Processed { transaction_id },
@@ -183,7 +237,9 @@ impl Change {
                     },
                     Ending::Unknown(failure) => IntentState::Unknown(failure),
                 };
-                Some(Intent { follows: None, ..self.changed(found, state) })
+                let mut ended = Intent { follows: None, ..self.changed(found, state) };
+                ended.settle();
+                Some(ended)
             }
             (Kind::Orphan { .. }, IntentState::Sending) => {
                 let transaction_id = match &found.request.subject {
@@ -191,25 +247,27 @@ impl Change {
                     _ => None,
                 };
                 let failure = Failure { transaction_id, ..Failure::of_kind(Failure::CRASH) };
-                Some(self.changed(found, IntentState::Unknown(failure)))
+                let state = IntentState::Unknown(failure);
+                Some(Intent { revision: found.revision, ..self.changed(found, state) })
             }
-            (Kind::Resolve { attempt: Some(only), .. }, state)
-                if *only != found.attempt || matches!(state, IntentState::Resolved { .. }) =>
+            (Kind::Resolve { resolution, .. }, _)
+                if self.is_as_read(found) && found.refusal_of(resolution).is_none() =>
             {
-                None
+                let mut resolved = self.changed(found, found.state.clone());
+                resolved.resolve(resolution, self.at);
+                Some(resolved)
             }
-            (
-                Kind::Resolve { resolution, .. },
-                IntentState::Unknown(before) | IntentState::Resolved { before, .. },
-            ) => {
-                let (resolution, before) = (resolution.clone(), before.clone());
-                let state = IntentState::Resolved { resolution, before };
-                Some(Intent { follows: None, ..self.changed(found, state) })
-            }
-            (Kind::Reopen { http_statuses }, IntentState::Rejected(failure))
-                if failure.http_status.is_some_and(|status| http_statuses.contains(&status)) =>
+            (Kind::Reopen { http_statuses: Some(statuses) }, IntentState::Rejected(failure))
+                if failure.http_status.is_some_and(|status| statuses.contains(&status)) =>
             {
                 let reopened = Failure { kind: Failure::REOPENED.into(), ..failure.clone() };
+                Some(self.changed(found, IntentState::NotProcessed(reopened)))
+            }
+            (
+                Kind::Reopen { http_statuses: None },
+                IntentState::Rejected(failure) | IntentState::NotProcessed(failure),
+            ) if matches!(found.state, IntentState::Rejected(_)) || failure.kind == Failure::REOPENED => {
+                let reopened = Failure { kind: Failure::REOPENED_BY_NAME.into(), ..failure.clone() };
                 Some(self.changed(found, IntentState::NotProcessed(reopened)))
             }
             _ => None,

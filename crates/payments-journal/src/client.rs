@@ -6,7 +6,7 @@ use payments_model::{
 use tokio::sync::watch;
 
 use crate::resolve_error::Reason;
-use crate::{Error, Intent, IntentKey, IntentState, Journal, Resolution, ResolveError, StoreError};
+use crate::{Error, Intent, IntentKey, Journal, Resolution, ResolveError, StoreError};
 
 pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
 
@@ -23,6 +23,7 @@ pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
 /// | unknown | unknown, nothing is sent |
 /// | being sent | [`is_in_progress`](Error::is_in_progress), nothing is sent |
 /// | another request | [`is_key_reused`](Error::is_key_reused), nothing is sent |
+/// | another [service](Client::service) | unknown, [`is_other_service`](Error::is_other_service), nothing is sent |
 /// | cannot be read or written | unknown, [`is_journal`](Error::is_journal), nothing is sent: call again with the same key |
 ///
 /// Two requests are the same if they agree in operation, amount, token or last four digits of the card, sale or authorization,
@@ -159,16 +160,15 @@ impl JournaledClient {
         AfterRejection { client: self, key }
     }
 
-    /// Records that an intent of unknown outcome was processed as this transaction, after looking it up: the record must have
-    /// this id, and its amount and the last four digits of its card must not contradict the intent. `by` is the person who says
-    /// so.
+    /// Records that an intent of unknown outcome was processed as this transaction, after looking it up: see
+    /// [`look_up_and_resolve`](Self::look_up_and_resolve). `by` is the person who says so.
     ///
-    /// The lookup proves that there is such a transaction. It does not prove that it belongs to this intent, or that it was
-    /// charged. Only a person can know that, so the record is returned to be shown.
+    /// It speaks of the key as it is now, so it is only for a key with one attempt that no person has resolved. For any other
+    /// key pass the intent that the person has seen to `look_up_and_resolve`.
     ///
     /// # Errors
     ///
-    /// If the transaction cannot be looked up or contradicts the intent, and as [`Journal::resolve`]. Nothing was changed.
+    /// If the key has several attempts or was resolved, and as `look_up_and_resolve`. Nothing was changed.
     pub async fn resolve_processed(
         &self,
         key: &IntentKey,
@@ -178,21 +178,55 @@ impl JournaledClient {
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
         let intent =
             self.journal.find(key).await?.ok_or_else(|| ResolveError(Reason::NoSuchIntent(key.clone())))?;
-        if !matches!(intent.state, IntentState::Unknown(_) | IntentState::Resolved { .. }) {
-            return Err(ResolveError(Reason::NotUnknown(intent.key, intent.state.name())));
+        if intent.decision_about(intent.attempts).is_some() {
+            return Err(ResolveError(Reason::Known(intent.into())));
         }
+        if intent.attempts > 1 {
+            return Err(ResolveError(Reason::SeveralAttempts(intent.into())));
+        }
+        let resolution = Resolution::processed(transaction_id.clone(), by);
+        let resolution = note.into_iter().fold(resolution, Resolution::note);
+        self.look_up_and_resolve(&intent, resolution).await
+    }
+
+    /// Records that this intent was processed as the transaction of the resolution, after looking it up: the record must have
+    /// this id, and its amount and the last four digits of its card must not contradict the attempt. `read` is the intent as
+    /// the person saw it; if it changes before this writes, nothing is written.
+    ///
+    /// The lookup proves that there is such a transaction. It does not prove that it belongs to this intent, or that it was
+    /// charged. Only a person can know that, so the record is returned to be shown.
+    ///
+    /// # Errors
+    ///
+    /// If the resolution names no processed transaction, if the intent belongs to
+    /// [another service](ResolveError::is_other_service), if the transaction cannot be looked up or contradicts the attempt, and
+    /// as [`Journal::resolve`]. Nothing was changed.
+    pub async fn look_up_and_resolve(
+        &self,
+        read: &Intent,
+        resolution: Resolution,
+    ) -> Result<(Intent, TransactionRecord), ResolveError> {
+        let failed = |reason| Err(ResolveError(reason));
+        let Some(transaction_id) = resolution.processed_as() else { return failed(Reason::NothingToLookUp) };
+        if read.service != self.client.service() {
+            // A lookup there proves nothing about this intent.
+            let (recorded, called) = (read.service.clone(), self.client.service().to_owned());
+            return failed(Reason::OtherService { key: read.key.clone(), recorded, called });
+        }
+        if read.refusal_of(&resolution).is_some() {
+            return failed(Reason::refused(read.clone(), &resolution));
+        }
+        let request = read.request_of(resolution.attempt.unwrap_or(read.attempts)).unwrap_or(&read.request);
         let found = self.client.transaction(transaction_id).await;
         let record = found.map_err(|error| ResolveError(Reason::LookUp(error)))?;
-        let mut contradictions = intent.request.contradictions(&record);
+        let mut contradictions = request.contradictions(&record);
         if record.transaction_id != *transaction_id {
             contradictions.insert(0, "its record is of another transaction".to_owned());
         }
         if !contradictions.is_empty() {
-            return Err(ResolveError(Reason::Contradicted(contradictions)));
+            return failed(Reason::Contradicted(contradictions));
         }
-        let resolution = Resolution::processed(transaction_id.clone(), by);
-        let resolution = note.into_iter().fold(resolution, Resolution::note);
-        Ok((self.journal.resolve(key, resolution).await?, record.into_data()))
+        Ok((self.journal.resolve(read, resolution).await?, record.into_data()))
     }
 }
 
@@ -252,9 +286,9 @@ pub struct Journaled<T> {
     /// nothing was sent now, and the journal has only the id.
     pub answer: Option<Success<T>>,
     /// Why the outcome could not be written, if it could not: the payment **was** processed, and its key stays unresolved. The
-    /// journal tries again before it begins anything new in this process. If that fails too, a later call with the same key
-    /// sends nothing and reports an unknown outcome, until a person [resolves](crate::Journal::resolve) it with this
-    /// transaction's id. Keep the id.
+    /// journal tries again in the background, and before it begins anything new in this process. If that fails too, a later
+    /// call with the same key sends nothing and reports an unknown outcome, until a person
+    /// [resolves](crate::Journal::resolve) it with this transaction's id. Keep the id.
     pub not_recorded: Option<StoreError>,
     /// Another intent that is already processed as this same transaction: a payment if this is a payment, a void if this is a
     /// void. The charge was processed and is recorded like any other. But the service has returned one id for two charges, or

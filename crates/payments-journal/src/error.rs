@@ -26,6 +26,11 @@ pub(crate) enum Cause {
     /// The state left by an earlier call with this key, which may still be sending. Nothing was sent now.
     Recorded(Intent),
     KeyReused(Intent, Vec<&'static str>),
+    /// The key belongs to the service `recorded`. The rest of its row says nothing about the service that was called.
+    OtherService {
+        recorded: String,
+        called: String,
+    },
     /// A new attempt after a rejection was requested, and the journal does not have the key.
     NoSuchIntent,
     Store(StoreError),
@@ -54,8 +59,9 @@ impl Error {
     /// | [`Unknown`](Outcome::Unknown) | it may have been paid: never pay it another way or under another key before a person has looked |
     ///
     /// A call that sent nothing is also `Unknown` if an earlier one may have paid: if the journal cannot be read or written
-    /// ([`is_journal`](Self::is_journal)), or if the key names another request that may be processed
-    /// ([`is_key_reused`](Self::is_key_reused)).
+    /// ([`is_journal`](Self::is_journal)), if the key names another request that may be processed
+    /// ([`is_key_reused`](Self::is_key_reused)), or if it belongs to another service
+    /// ([`is_other_service`](Self::is_other_service)).
     pub fn outcome(&self) -> Outcome {
         match &self.0.cause {
             Cause::Call(error) => error.outcome(),
@@ -83,6 +89,24 @@ impl Error {
     /// Calling it again unchanged returns the same error.
     pub fn is_key_reused(&self) -> bool {
         matches!(self.0.cause, Cause::KeyReused(..))
+    }
+
+    /// Nothing was sent by this call: the key belongs to [another service](Self::other_service) than the one that this client
+    /// [calls](payments_core::Client::service). Either the base URL is wrong, or this is the journal of another environment, such
+    /// as that of a rehearsal.
+    ///
+    /// [`outcome`](Self::outcome) is [`Outcome::Unknown`]: do not pay the same thing under another key before a person has
+    /// looked. A payment at another service says nothing about this one, so there is neither [`intent`](Self::intent) nor
+    /// [`transaction_id`](Self::transaction_id), whatever was recorded. A new attempt after a rejection does not help, nor does
+    /// reopening the key.
+    pub fn is_other_service(&self) -> bool {
+        matches!(self.0.cause, Cause::OtherService { .. })
+    }
+
+    /// The service to which the key belongs, if it is [another one](Self::is_other_service).
+    pub fn other_service(&self) -> Option<&str> {
+        let Cause::OtherService { recorded, .. } = &self.0.cause else { return None };
+        Some(recorded)
     }
 
     /// Nothing was sent: a [new attempt after a rejection](crate::JournaledClient::after_rejection) was requested, and the
@@ -144,8 +168,8 @@ impl Error {
         }
     }
 
-    /// One word for logs and metrics: [`payments_core::Error::code`], or `in_progress`, `key_reused`, `no_such_key`,
-    /// `journal`, `secret_in_key`, `panic`, `lost`.
+    /// One word for logs and metrics: [`payments_core::Error::code`], or `in_progress`, `key_reused`, `other_service`,
+    /// `no_such_key`, `journal`, `secret_in_key`, `panic`, `lost`.
     pub fn kind(&self) -> &str {
         match &self.0.cause {
             Cause::Call(error) => error.code(),
@@ -157,6 +181,7 @@ impl Error {
                 _ => "recorded",
             },
             Cause::KeyReused(..) => "key_reused",
+            Cause::OtherService { .. } => "other_service",
             Cause::NoSuchIntent => "no_such_key",
             Cause::Store(_) | Cause::NoRuntime => "journal",
             Cause::SecretInKey => "secret_in_key",
@@ -197,6 +222,12 @@ impl fmt::Display for Error {
                 write!(f, "{key} is already used for another request, with a different {differences}; ")?;
                 write_key_holder(intent, f)
             }
+            Cause::OtherService { recorded, called } => write!(
+                f,
+                "{key} belongs to another service: it was first used for {recorded}, and this call is for {called}; \
+                 nothing was sent now, and it may have been processed there: check the base URL and the journal, and do not pay it \
+                 under another key before a person has looked"
+            ),
             Cause::NoSuchIntent => write!(
                 f,
                 "the journal has no key {key}, so there is no rejection to follow; nothing was sent: \
@@ -284,6 +315,9 @@ fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         ),
         IntentState::Rejected(failure) => {
             write!(f, "{key} was rejected earlier")?;
+            if let Some(resolution) = intent.decision_about(intent.attempts) {
+                write!(f, ", as {} has found out", resolution.by.escape_debug())?;
+            }
             if let Some(status) = failure.http_status {
                 write!(f, ", HTTP {status}")?;
             }
@@ -296,6 +330,13 @@ fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         IntentState::Unknown(failure) => {
             write!(f, "the outcome of {key} is unknown since an earlier call ({})", failure.kind)?;
             f.write_str("; nothing was sent now, it may have been processed: ")?;
+            for id in intent.second_charges() {
+                let id = id.as_str().escape_debug();
+                write!(
+                    f,
+                    "an earlier attempt was processed as transaction {id}, so this one may be a second charge: "
+                )?;
+            }
             match &failure.transaction_id {
                 Some(id) => write!(f, "look up transaction {}", id.as_str().escape_debug())?,
                 None => write!(f, "reconcile it with the service by {}", intent.request.search_by())?,

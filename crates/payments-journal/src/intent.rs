@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::mem::discriminant;
 use std::time::SystemTime;
 
 use payments_core::OperationName;
@@ -20,9 +21,13 @@ pub struct Intent {
     /// The caller's name for the intent.
     #[serde(deserialize_with = "deserialize_kept_key")]
     pub key: IntentKey,
-    /// The request.
+    /// The [service](payments_core::Client::service) for which the key was first used. The intent belongs to it: nothing in this
+    /// row says anything about another service.
+    pub service: String,
+    /// The request of the newest attempt, or of the one that the key was found processed as.
     pub request: IntentRequest,
-    /// The state of the newest attempt.
+    /// The state of the newest attempt. If that one moved no money and an earlier one was found processed:
+    /// [`Resolved`](IntentState::Resolved), as that one.
     pub state: IntentState,
     /// The newest attempt.
     pub attempt: AttemptId,
@@ -31,19 +36,61 @@ pub struct Intent {
     /// The rejection that the newest attempt follows, until its end is known. If that attempt was not processed, the key is
     /// rejected again, so that no plain call sends it.
     pub follows: Option<Failure>,
-    /// The number of attempts. All but the last provably moved nothing or were rejected, or a person has said so.
+    /// The number of attempts, and so the number of the newest one. All but the last provably moved nothing or were rejected,
+    /// or a person has said so.
     pub attempts: u32,
     /// When the intent was first written.
     #[serde(with = "milliseconds")]
     pub created_at: SystemTime,
-    /// When the newest attempt was written, just before it was sent: the time to look for in the service's records.
+    /// When the attempt of [`request`](Self::request) was written, just before it was sent: the time to look for in the
+    /// service's records.
     #[serde(with = "milliseconds")]
     pub begun_at: SystemTime,
     /// When the row last changed.
     #[serde(with = "milliseconds")]
     pub changed_at: SystemTime,
-    /// Counts the changes of the row, from 1.
+    /// Counts the changes of the row, from 1. Marking the attempt of a dead owner as a crash does not count: whoever read the
+    /// row before may still resolve it.
     pub revision: u64,
+    /// The other attempts, the oldest first. The newest is among them while [`request`](Self::request) is that of an earlier
+    /// one. Of more than 100, the oldest are dropped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_attempts: Vec<OtherAttempt>,
+    /// Everything that persons have said, in order. No resolution is ever removed or changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resolutions: Vec<RecordedResolution>,
+}
+
+/// An attempt that is not the newest one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct OtherAttempt {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Its random id.
+    pub attempt: AttemptId,
+    /// Its request.
+    pub request: IntentRequest,
+    /// When it was written, just before it was sent.
+    #[serde(with = "milliseconds")]
+    pub begun_at: SystemTime,
+}
+
+/// What a person has said, as the journal keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct RecordedResolution {
+    /// When.
+    #[serde(with = "milliseconds")]
+    pub at: SystemTime,
+    /// The attempt that it is about.
+    pub attempt: u32,
+    /// What the person said.
+    pub resolution: Resolution,
+    /// The failure of the newest attempt before this, if it had one.
+    pub before: Option<Failure>,
 }
 
 /// The state of an intent.
@@ -54,8 +101,10 @@ pub struct Intent {
 /// (new) ─► Sending ─► NotProcessed ───────────┤
 ///            ├─────► Processed                │
 ///            ├─────► Rejected ─(a person)─► NotProcessed   (or Sending: a new attempt that the caller asks for)
-///            └─────► Unknown ─(a person)──► Resolved, as processed or as not processed
+///            └─────► Unknown ─(a person)──► Resolved, as processed or as not processed, or Rejected
 /// ```
+///
+/// A person who finds the transaction resolves a rejected or not processed intent as processed too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
@@ -67,14 +116,15 @@ pub enum IntentState {
         /// The transaction.
         transaction_id: TransactionId,
     },
-    /// The service or something in front of it said no. Never sent again, unless a person [reopens](crate::Journal::reopen) it
-    /// or the caller explicitly asks for a [new attempt](crate::JournaledClient::after_rejection).
+    /// The service or something in front of it said no, or a person has found out that it did (kind
+    /// [`resolved`](Failure::RESOLVED)). Never sent again, unless a person [reopens](crate::Journal::reopen) it or the caller
+    /// explicitly asks for a [new attempt](crate::JournaledClient::after_rejection).
     Rejected(Failure),
     /// Provably never acted upon. The same key may be sent again.
     NotProcessed(Failure),
     /// It may have been processed. Never sent again, unless a person [resolves](crate::Journal::resolve) it.
     Unknown(Failure),
-    /// It was unknown, and a person has resolved it. Sent again only if the person says that it was not processed.
+    /// A person has found out that it was processed, or that an unknown one was not. Sent again only if it was not.
     Resolved {
         /// What the person found out.
         resolution: Resolution,
@@ -106,7 +156,8 @@ impl Intent {
         }
     }
 
-    /// The transaction that it was processed as, as the service or a person reported.
+    /// The transaction that it was processed as, as the service or a person reported. If several attempts were, the others are
+    /// [possible second charges](Self::second_charges).
     pub fn processed_as(&self) -> Option<&TransactionId> {
         match &self.state {
             IntentState::Processed { transaction_id } => Some(transaction_id),
@@ -115,15 +166,45 @@ impl Intent {
         }
     }
 
+    /// The names of what makes `request` another payment than this intent, as in [`IntentRequest::differences`]. With none of
+    /// them, a plain call treats it as the same request.
+    ///
+    /// A key that a person has [reopened](crate::Journal::reopen) takes a corrected request, once: its token or card may differ,
+    /// if the reference is the same except for white space. Where neither has a reference, the person must have
+    /// [named](crate::Journal::reopen_by_name) the key, because nothing else shows that it is the same payment.
+    pub fn differences(&self, request: &IntentRequest) -> Vec<&'static str> {
+        let mut differences = self.request.differences(request);
+        let is_corrigible = |name: &&str| matches!(*name, "card" | "token");
+        let reopened = match &self.state {
+            IntentState::NotProcessed(failure) if failure.kind == Failure::REOPENED => Some(false),
+            IntentState::NotProcessed(failure) if failure.kind == Failure::REOPENED_BY_NAME => Some(true),
+            _ => None,
+        };
+        let is_same_kind = discriminant(&self.request.subject) == discriminant(&request.subject);
+        let Some(is_named) = reopened.filter(|_| is_same_kind && differences.iter().any(is_corrigible))
+        else {
+            return differences;
+        };
+        match [&self.request, request].map(IntentRequest::reference_without_white_space) {
+            [None, None] if !is_named => {}
+            [recorded, corrected] if recorded == corrected => {
+                differences.retain(|name| !is_corrigible(name));
+            }
+            _ => differences.push("reference"),
+        }
+        differences
+    }
+
     /// Whether no call with this key has moved money: the service said no, no request reached it, or a person says so.
     pub(crate) fn moved_nothing(&self) -> bool {
-        matches!(self.state, IntentState::Rejected(_)) || self.may_be_sent()
+        self.may_be_sent() || (matches!(self.state, IntentState::Rejected(_)) && !self.is_found_processed())
     }
 
     /// Whether the same request may be sent again with this key, because it cannot have been acted upon.
     pub(crate) fn may_be_sent(&self) -> bool {
         matches!(self.state, IntentState::NotProcessed(_) | IntentState::Resolved { .. })
             && self.processed_as().is_none()
+            && !self.is_found_processed()
     }
 }
 
@@ -191,7 +272,7 @@ impl IntentState {
 #[non_exhaustive]
 pub struct Failure {
     /// One word: [`payments_core::Error::code`], such as `timeout` or `rejected`, or one of the journal's own:
-    /// `crash`, `panic`, `abandoned`, `withdrawn`, `lost`, `reopened`.
+    /// `crash`, `panic`, `abandoned`, `withdrawn`, `lost`, `reopened`, `reopened_by_name`, `resolved`.
     pub kind: Cow<'static, str>,
     /// The HTTP status of the response, if there was one.
     pub http_status: Option<u16>,
@@ -214,6 +295,15 @@ impl Failure {
     pub const LOST: &'static str = "lost";
     /// A person allowed a rejected intent to be sent again.
     pub const REOPENED: &'static str = "reopened";
+    /// A person has found out that it was rejected.
+    pub const RESOLVED: &'static str = "resolved";
+    /// The same, and the person named its key.
+    pub const REOPENED_BY_NAME: &'static str = "reopened_by_name";
+
+    /// Whether a person allowed the intent to be sent again.
+    pub(crate) fn is_reopened(&self) -> bool {
+        matches!(&*self.kind, Self::REOPENED | Self::REOPENED_BY_NAME)
+    }
 
     /// A failure of which only the kind is known.
     pub fn of_kind(kind: impl Into<Cow<'static, str>>) -> Self {
@@ -232,7 +322,7 @@ impl From<&payments_core::Error> for Failure {
     }
 }
 
-/// What a person found out about an intent of unknown outcome.
+/// What a person found out about one attempt of an intent.
 ///
 /// ```
 /// use payments_journal::Resolution;
@@ -251,34 +341,63 @@ pub struct Resolution {
     pub by: String,
     /// How this person knows.
     pub note: Option<String>,
+    /// The number of the attempt; `None` for the newest one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// The transaction was not looked up: only this person's word stands for it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_unverified: bool,
 }
 
 /// What happened to the money, as reported by a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(clippy::exhaustive_enums, reason = "complete: the money moved or it did not")]
+#[allow(clippy::exhaustive_enums, reason = "complete: the three outcomes of a payment whose end is known")]
 pub enum Verdict {
     /// It was processed, as this transaction. The key is never sent again.
     Processed(TransactionId),
+    /// It was declined, or failed at the service, as this transaction if one is known. No money moved. A plain call never sends
+    /// the key again; the caller may ask for a [new attempt](crate::JournaledClient::after_rejection).
+    Rejected(Option<TransactionId>),
     /// It was not processed. **The key may be sent again**: if the person is wrong, somebody is charged twice.
     NotProcessed,
 }
 
 impl Resolution {
+    /// The longest note and the longest name of a person, in bytes.
+    pub const MAX_TEXT_BYTES: usize = 4096;
+
     /// It was processed, as this transaction.
     pub fn processed(transaction_id: TransactionId, by: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Processed(transaction_id), by: by.into(), note: None }
+        Self::new(Verdict::Processed(transaction_id), by)
+    }
+
+    /// It was declined, or failed at the service. It is not sent again by a plain call.
+    pub fn rejected(transaction_id: impl Into<Option<TransactionId>>, by: impl Into<String>) -> Self {
+        Self::new(Verdict::Rejected(transaction_id.into()), by)
     }
 
     /// It was not processed, and may be sent again.
     pub fn not_processed(by: impl Into<String>) -> Self {
-        Self { verdict: Verdict::NotProcessed, by: by.into(), note: None }
+        Self::new(Verdict::NotProcessed, by)
+    }
+
+    fn new(verdict: Verdict, by: impl Into<String>) -> Self {
+        Self { verdict, by: by.into(), note: None, attempt: None, is_unverified: false }
     }
 
     pub(crate) const fn processed_as(&self) -> Option<&TransactionId> {
         match &self.verdict {
             Verdict::Processed(id) => Some(id),
-            Verdict::NotProcessed => None,
+            Verdict::Rejected(_) | Verdict::NotProcessed => None,
+        }
+    }
+
+    /// The transaction that the person names.
+    pub(crate) const fn transaction_id(&self) -> Option<&TransactionId> {
+        match &self.verdict {
+            Verdict::Processed(id) | Verdict::Rejected(Some(id)) => Some(id),
+            Verdict::Rejected(None) | Verdict::NotProcessed => None,
         }
     }
 
@@ -287,4 +406,22 @@ impl Resolution {
         self.note = Some(text.into());
         self
     }
+
+    /// It is about the attempt with this number, and not about the newest one. Only [`processed`](Self::processed) is accepted
+    /// for an earlier attempt.
+    pub const fn of_attempt(mut self, number: u32) -> Self {
+        self.attempt = Some(number);
+        self
+    }
+
+    /// The transaction was not looked up, for example because the service refuses to look it up.
+    pub const fn unverified(mut self) -> Self {
+        self.is_unverified = true;
+        self
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }

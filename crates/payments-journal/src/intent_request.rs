@@ -1,7 +1,7 @@
 use payments_core::OperationName;
 use payments_model::{
     AchTransaction, Amount, CardTransaction, ConvenienceFee, TokenId, TokenTransaction, TransactionId,
-    TransactionRecord, TransactionType, Void, mask,
+    TransactionRecord, TransactionType, Void,
 };
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub struct IntentRequest {
     pub transaction_type: Option<TransactionType>,
     /// Whether a fee applies, which changes what is charged; a void has none.
     pub convenience_fee: Option<ConvenienceFee>,
-    /// The caller's own reference. A card number in it is masked.
+    /// The caller's own reference, as it was sent: a masked one would reconcile nothing.
     pub reference: Option<String>,
 }
 
@@ -37,7 +37,7 @@ pub enum Subject {
     },
     /// An account. Nothing about it is stored, so two accounts cannot be told apart.
     Account,
-    /// A stored token. A card number in its place is masked except for its last four digits.
+    /// A stored token, as it was sent.
     Token(TokenId),
     /// A transaction that is to be voided.
     Transaction(TransactionId),
@@ -87,6 +87,12 @@ impl IntentRequest {
         .into_iter()
         .filter_map(|(is_equal, name)| (!is_equal).then_some(name))
         .collect()
+    }
+
+    /// The reference, if it has any letter, digit or sign.
+    pub(crate) fn reference_without_white_space(&self) -> Option<String> {
+        let reference: String = self.reference.iter().flat_map(|text| text.split_whitespace()).collect();
+        Some(reference).filter(|reference| !reference.is_empty())
     }
 
     /// Why this record cannot belong to this request; empty if nothing contradicts it.
@@ -142,13 +148,11 @@ impl From<&AchTransaction> for IntentRequest {
 
 impl From<&TokenTransaction> for IntentRequest {
     fn from(payment: &TokenTransaction) -> Self {
-        // A billing file with mixed-up columns has card numbers in place of tokens.
-        let token = mask(payment.token_id().as_str(), &[]);
-        let token = TokenId::new(token).expect("masked text is not blank");
+        let token = payment.token_id().clone();
         Self {
             amount: Some(payment.amount()),
             convenience_fee: Some(payment.convenience_fee()),
-            reference: payment.reference_no().map(|reference| mask(reference, &[]).into_owned()),
+            reference: payment.reference_no().map(str::to_owned),
             ..Self::new(OperationName::TokenTransaction, Subject::Token(token))
         }
     }
@@ -165,18 +169,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn card_number_in_place_of_a_token_is_masked() {
-        for (token, expected) in [
-            ("4242424242424242", "************4242"),
-            ("4242 4242 4242 4242", "**** **** **** 4242"),
-            ("tok_approved", "tok_approved"),
-            ("tok_1793000000000", "tok_1793000000000"),
-            ("\u{1}", "\u{1}"),
-        ] {
+    fn token_and_reference_are_stored_as_sent_even_if_they_look_like_card_numbers_d52() {
+        for text in ["4242424242424242", "4242 4242 4242 4242", "9405701444882224", "tok_approved", "\u{1}"] {
             let amount = Amount::from_cents(10_50);
-            let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive).build().unwrap();
-            let Subject::Token(kept) = IntentRequest::from(&payment).subject else { panic!("it is a token") };
-            assert_eq!(kept.as_str(), expected);
+            let payment =
+                TokenTransaction::builder(text, amount, ConvenienceFee::Inactive).reference_no(text);
+            let IntentRequest { subject, reference, .. } = (&payment.build().unwrap()).into();
+            assert_eq!(subject, Subject::Token(TokenId::new(text).unwrap()));
+            assert_eq!(reference.as_deref(), Some(text));
         }
     }
 }

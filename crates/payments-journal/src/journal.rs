@@ -1,14 +1,18 @@
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tokio::sync::watch;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
 
 use crate::error::Cause;
 use crate::events;
+use crate::read_only::ReadOnly;
 use crate::resolve_error::Reason;
 use crate::store::ErasedStore;
+use crate::unwritten::Unwritten;
 use crate::{
     Applied, AttemptId, Change, Cursor, Ending, Error, Intent, IntentKey, IntentRequest, IntentState,
     IntentStore, Page, Purged, Resolution, ResolveError, StateName, StoreError,
@@ -24,16 +28,6 @@ pub struct Journal {
     unwritten: Arc<Unwritten>,
 }
 
-/// Ends of attempts that could not be written, the oldest first. They are written before anything new begins.
-#[derive(Default)]
-struct Unwritten {
-    ends: Mutex<VecDeque<Change>>,
-    /// Held while the ends are written, so that no other call considers them written too early.
-    writing: tokio::sync::Mutex<()>,
-    /// Why the last attempt to write them failed.
-    failed: watch::Sender<Option<StoreError>>,
-}
-
 impl Journal {
     /// Opens the journal on a store. An intent that a dead owner left [`Sending`](IntentState::Sending) becomes
     /// [`Unknown`](IntentState::Unknown), kind `crash`. Nothing is sent again.
@@ -45,6 +39,13 @@ impl Journal {
         let this = Self { store: Arc::new(store), unwritten: Arc::default() };
         this.give_up_the_dead().await?;
         Ok(this)
+    }
+
+    /// A journal that is only read, for a program that lists or exports: nothing is written, and every change is refused. An
+    /// intent that a dead owner left [`Sending`](IntentState::Sending) is shown as [`Unknown`](IntentState::Unknown), kind
+    /// `crash`, and stays as it is.
+    pub fn read_only(store: impl IntentStore) -> Self {
+        Self { store: Arc::new(ReadOnly(store)), unwritten: Arc::default() }
     }
 
     /// The intent with this key.
@@ -71,55 +72,71 @@ impl Journal {
         self.store.list(states, after, limit).await
     }
 
-    /// Records what a person found out about an intent of unknown outcome, without checking it:
-    /// [`JournaledClient::resolve_processed`](crate::JournaledClient::resolve_processed) looks the transaction up first. It also
-    /// corrects an earlier resolution.
+    /// Records what a person found out about this intent, without checking it:
+    /// [`JournaledClient::look_up_and_resolve`](crate::JournaledClient::look_up_and_resolve) looks the transaction up first.
+    ///
+    /// `read` is the intent as the person saw it. If it has changed since then, nothing is written: the person decided about
+    /// something else. Read it again, and let the person decide again. An attempt that was only marked as a crash meanwhile
+    /// counts as unchanged.
+    ///
+    /// | the newest attempt is | accepted |
+    /// |---|---|
+    /// | unknown, or resolved by a person | processed, rejected, not processed |
+    /// | rejected or not processed, in the words of the service or of the transport | processed |
+    /// | processed as the service reports, or being sent | nothing |
+    ///
+    /// For an earlier attempt ([`Resolution::of_attempt`]) only *processed* is accepted. If no later attempt may have moved
+    /// money, the key is then processed as that transaction. Otherwise the finding is recorded, the key is never sent again, and
+    /// the transaction is one of its [possible second charges](Intent::second_charges).
+    ///
+    /// Every resolution and its note is kept in [`Intent::resolutions`], also after another one has replaced it.
     ///
     /// # Errors
     ///
-    /// If there is no such intent, if its outcome is not unknown, if another intent already has that transaction (a payment
+    /// If the intent has changed, if the resolution is not accepted, if another intent already has that transaction (a payment
     /// and its void may have the same), or if the journal cannot be read or written. Nothing was changed. If two
     /// people name one transaction for two intents at the same time, one of them gets this error.
-    pub async fn resolve(&self, key: &IntentKey, resolution: Resolution) -> Result<Intent, ResolveError> {
-        self.apply_resolution(Change::resolve(key.clone(), resolution, SystemTime::now())).await
-    }
-
-    /// As [`resolve`](Self::resolve), for an intent that was read earlier, as when many are resolved at once. It is resolved
-    /// only if the outcome of the attempt that was read is still unknown, so a resolution by another person is not replaced.
-    ///
-    /// # Errors
-    ///
-    /// As [`resolve`](Self::resolve), and if the intent was resolved, ended or sent again since it was read.
-    pub async fn resolve_unknown(
-        &self,
-        read: &Intent,
-        resolution: Resolution,
-    ) -> Result<Intent, ResolveError> {
-        let (key, attempt) = (read.key.clone(), read.attempt.clone());
-        self.apply_resolution(Change::resolve_attempt(key, attempt, resolution, SystemTime::now())).await
-    }
-
-    async fn apply_resolution(&self, change: Change) -> Result<Intent, ResolveError> {
+    pub async fn resolve(&self, read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError> {
+        let change = Change::resolve(read, resolution.clone(), SystemTime::now());
         let applied = self.store.apply(change.clone()).await?;
-        match (applied.written, applied.found) {
-            (Some(written), _) => Ok(written),
-            (None, None) => Err(ResolveError(Reason::NoSuchIntent(change.key().clone()))),
-            (None, Some(found)) => match change.resolved_as().cloned().zip(applied.same_transaction_as) {
-                Some((id, by)) => Err(ResolveError(Reason::Taken { id, by })),
-                None => Err(ResolveError(Reason::NotUnknown(found.key, found.state.name()))),
-            },
+        let Some(found) = applied.found else {
+            return Err(ResolveError(Reason::NoSuchIntent(read.key.clone())));
+        };
+        if let Some(written) = applied.written {
+            return Ok(written);
         }
+        Err(ResolveError(match (applied.same_transaction_as, resolution.transaction_id().cloned()) {
+            (Some(by), Some(id)) => Reason::Taken { id, by },
+            _ if !change.is_as_read(&found) => {
+                Reason::Changed { read_attempts: read.attempts, found: found.into() }
+            }
+            _ => Reason::refused(found, &resolution),
+        }))
     }
 
     /// Allows a rejected intent to be sent again, by a person's decision. It becomes
     /// [`NotProcessed`](IntentState::NotProcessed) if it was rejected with one of these HTTP statuses. 401, 403 and 429 are about
     /// the caller and not about the payment. `None` if there is no such intent, or if it was not rejected with one of them.
     ///
+    /// Its next call may be a [corrected request](Intent::differences): the same payment with another token or card.
+    ///
     /// # Errors
     ///
     /// If the journal cannot be read or written.
     pub async fn reopen(&self, key: &IntentKey, http_statuses: &[u16]) -> Result<Option<Intent>, StoreError> {
         let change = Change::reopen(key.clone(), http_statuses.to_vec(), SystemTime::now());
+        Ok(self.store.apply(change).await?.written)
+    }
+
+    /// As [`reopen`](Self::reopen), whatever it was rejected with, for a person who names this one key. Its next call may be a
+    /// [corrected request](Intent::differences) even without a reference. A key that was already reopened becomes one that was
+    /// named. `None` if there is no such intent, or if it was not rejected.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read or written.
+    pub async fn reopen_by_name(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        let change = Change::reopen_by_name(key.clone(), SystemTime::now());
         Ok(self.store.apply(change).await?.written)
     }
 
@@ -180,44 +197,40 @@ impl Journal {
     }
 
     /// Writes the outcomes that [could not be written](crate::Journaled::not_recorded) when their charges ended. The journal also
-    /// does this before anything new begins; before a program ends, this is the last chance.
+    /// does this before anything new begins, and in the background as long as the tokio runtime of the charge runs, if that has a timer.
+    /// Before a program ends, this is the last chance.
     ///
     /// It may be cancelled at any point: the next call writes the rest. If another call is already writing, it waits for that
     /// one.
     ///
     /// # Errors
     ///
-    /// If the store still cannot be written. The remaining intents become unknown the next time the journal is opened.
+    /// If the store still cannot be written, or does not accept one of the outcomes, for example because a newer version of this
+    /// crate has rewritten its row. The error names the key. In the second case every other outcome was written, and other keys
+    /// can begin. What is not written becomes unknown the next time the journal is opened.
     pub async fn settle(&self) -> Result<(), StoreError> {
-        let Unwritten { ends: _, writing, failed } = &*self.unwritten;
-        let failed_meanwhile = failed.subscribe();
-        let _writing = writing.lock().await;
-        loop {
-            let Some(change) = self.unwritten().front().cloned() else { return Ok(()) };
-            // Calls that waited for a failed one fail with it: a dead database may take half a minute to fail, and each call
-            // would wait that long.
-            if failed_meanwhile.has_changed().is_ok_and(|has_failed| has_failed)
-                && let Some(error) = failed_meanwhile.borrow().clone()
-            {
-                return Err(error);
-            }
-            // Each is removed only after it is written: a call that is cancelled here leaves it to the next one. A row that has
-            // changed meanwhile is not changed again.
-            let applied = self.store.apply(change).await.inspect_err(|error| {
-                failed.send_replace(Some(error.clone()));
-            })?;
-            self.unwritten().pop_front();
-            events::same_transaction(&applied);
-        }
+        self.unwritten.write_all(&*self.store).await
     }
 
-    /// Closes the store for every clone of this journal, and waits until it is closed. If no other process has a SQLite journal
-    /// open, it is then a single file, without its log. A program that ends without this may leave the log, as after a crash,
-    /// and the next process that opens the journal reads it. No key or outcome is lost.
+    /// [Settles](Self::settle) for at most 5 seconds, closes the store for every clone of this journal, and waits until it is
+    /// closed. If no other process has a SQLite journal open, it is then a single file, without its log. A program that ends
+    /// without this may leave the log, as after a crash, and the next process that opens the journal reads it. No key or
+    /// outcome is lost.
     ///
-    /// Every call after this fails, and nothing is sent. [Drain](crate::JournaledClient::drain) the client
-    /// and [`settle`](Self::settle) first.
+    /// Every call after this fails, and nothing is sent. [Drain](crate::JournaledClient::drain) the client first. Call
+    /// [`settle`](Self::settle) first to find out whether every outcome is written.
     pub async fn close(&self) {
+        if !self.unwritten.is_empty() {
+            // Tokio panics without a timer. Then there is no limit.
+            let limited = Handle::try_current()
+                .ok()
+                .and_then(|_| catch_unwind(AssertUnwindSafe(|| timeout(LAST_WRITES, self.settle()))).ok());
+            match limited {
+                Some(settling) => drop(settling.await),
+                None => drop(self.settle().await),
+            }
+        }
+        self.unwritten.close();
         self.store.close().await;
     }
 
@@ -225,15 +238,18 @@ impl Journal {
     pub(crate) async fn begin(
         &self,
         key: &IntentKey,
+        service: &str,
         request: &IntentRequest,
         attempt: &AttemptId,
         is_after_rejection: bool,
     ) -> Result<Option<Intent>, Error> {
         let failed = |cause| Error::new(key.clone(), cause);
-        self.settle().await.map_err(|error| failed(Cause::Store(error)))?;
+        let settled = self.unwritten.write_before(key, &*self.store).await;
+        settled.map_err(|error| failed(Cause::Store(error)))?;
         let owner = self.store.owner();
         let begin = if is_after_rejection { Change::begin_after_rejection } else { Change::begin };
-        let change = begin(key.clone(), request.clone(), attempt.clone(), owner.clone(), SystemTime::now());
+        let (request, attempt_id, at) = (request.clone(), attempt.clone(), SystemTime::now());
+        let change = begin(key.clone(), service, request, attempt_id, owner.clone(), at);
         let found = match self.store.apply(change).await {
             Ok(Applied { written: Some(_), .. }) => return Ok(None),
             Ok(Applied { found: Some(found), .. }) => found,
@@ -275,7 +291,11 @@ impl Journal {
     /// Records how the attempt ended. If it cannot be written now, it is written before anything new begins. Returns another
     /// intent that is processed as the same transaction.
     pub(crate) async fn end(&self, change: Change) -> Result<Option<IntentKey>, StoreError> {
-        let applied = self.store.apply(change.clone()).await.inspect_err(|_| self.end_later(change))?;
+        let applied = self
+            .store
+            .apply(change.clone())
+            .await
+            .inspect_err(|error| self.unwritten.add(&self.store, change, Some(error)))?;
         if applied.written.is_none() {
             return Err(StoreError::in_doubt(
                 "another process changed the intent while it was being sent, so the outcome was not written",
@@ -287,13 +307,12 @@ impl Journal {
 
     /// Queues this end to be written before anything new begins, for an attempt that cannot wait for it.
     pub(crate) fn end_later(&self, change: Change) {
-        self.unwritten().push_back(change);
-    }
-
-    fn unwritten(&self) -> MutexGuard<'_, VecDeque<Change>> {
-        self.unwritten.ends.lock().unwrap_or_else(PoisonError::into_inner)
+        self.unwritten.add(&self.store, change, None);
     }
 }
+
+/// How long closing the journal tries to write outcomes.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// Rows that are read at once.
 const PAGE: usize = 1000;

@@ -64,9 +64,10 @@
 //! |---|---|---|
 //! | `SqliteStore` | `sqlite`, on by default | one machine: a file shared by any number of processes |
 //! | `PostgresStore` | `postgres` | several machines |
+//! | `SqliteReader` | `sqlite` | to read the file, also on a full or read-only disk |
 //! | [`MemoryStore`] | | tests |
 //!
-//! [`Journal::open`] takes any of them. `SqliteStore::open` blocks on the disk, and for some seconds if another process holds
+//! [`Journal::open`] takes any of them; [`Journal::read_only`] writes nothing. `SqliteStore::open` blocks on the disk, and for some seconds if another process holds
 //! the file: call it at the start, or where blocking is allowed. `PostgresStore::connect` is asynchronous.
 //!
 //! # Durability
@@ -75,7 +76,8 @@
 //!   cannot be read or written, nothing is sent. The outcome is then [`Unknown`](payments_core::Outcome::Unknown), because an
 //!   earlier call with the key may have paid: call again with the same key when the journal is back.
 //! - The outcome is durable before the call returns. If it cannot be written, the call still returns its result,
-//!   [reports the failure](Journaled::not_recorded), and the key stays unresolved.
+//!   [reports the failure](Journaled::not_recorded), and the key stays unresolved. The journal keeps the outcome and writes it
+//!   later: in the background, before anything new begins, and when it is [settled](Journal::settle) or closed.
 //! - After a failed write or sync, nothing more is charged until the journal is opened again.
 //! - A row that a dead process left as `Sending` becomes [`Unknown`](IntentState::Unknown). The death of a process has no
 //!   other effect: no expiry, clock or process number ever permits a send.
@@ -99,8 +101,9 @@
 //!
 //! # What is stored
 //!
-//! Amount, operation, token or last four digits, reference, outcome, transaction and times. Never a card number, a
-//! security code, an expiry, an account, the API key, or a hash of one.
+//! Amount, operation, token or last four digits, reference, outcome, transaction and times. Token and reference are stored
+//! as they are sent. Never the card number of a card payment, a security code, an expiry, an account, the API key, or a hash
+//! of one.
 //!
 //! # What it does not do
 //!
@@ -123,18 +126,23 @@ mod journal;
 mod memory;
 #[cfg(feature = "postgres")]
 mod postgres_store;
+mod read_only;
 mod resolve_error;
+mod resolving;
 mod row;
 #[cfg(feature = "sqlite")]
 mod sqlite_store;
 mod store;
 mod store_error;
+mod unwritten;
 
 pub use change::{Change, Ending};
 pub use client::{AfterRejection, Journaled, JournaledClient};
 pub use error::Error;
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
-pub use intent::{Failure, Intent, IntentState, Resolution, StateName, Verdict};
+pub use intent::{
+    Failure, Intent, IntentState, OtherAttempt, RecordedResolution, Resolution, StateName, Verdict,
+};
 pub use intent_request::{IntentRequest, Subject};
 pub use journal::Journal;
 pub use memory::MemoryStore;
@@ -142,6 +150,6 @@ pub use memory::MemoryStore;
 pub use postgres_store::PostgresStore;
 pub use resolve_error::ResolveError;
 #[cfg(feature = "sqlite")]
-pub use sqlite_store::SqliteStore;
+pub use sqlite_store::{SqliteReader, SqliteStore};
 pub use store::{Applied, Cursor, IntentStore, Page, Purged};
 pub use store_error::StoreError;

@@ -105,12 +105,13 @@ impl IntentStore for MemoryStore {
         let Some(written) = change.decide(found.as_ref()) else {
             return Ok(Applied { found, written: None, same_transaction_as: None });
         };
-        let is_other_holder = |other: &&Intent| {
-            other.key != written.key
-                && other.processed_as() == written.processed_as()
-                && other.is_void() == written.is_void()
-        };
-        let same_transaction_as = written.processed_as().and_then(|_| {
+        let same_transaction_as = change.transaction_to_search(&written).and_then(|id| {
+            let is_other_holder = |other: &&Intent| {
+                other.key != written.key
+                    && other.held_transaction() == Some(id)
+                    && other.is_void() == written.is_void()
+                    && other.service == written.service
+            };
             let other = shared.rows.values().map(|row| &row.intent).find(is_other_holder)?;
             Some(other.key.clone())
         });

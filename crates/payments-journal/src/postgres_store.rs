@@ -10,7 +10,7 @@ mod session;
 mod tables;
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
@@ -21,7 +21,7 @@ use crate::{
     StoreError,
 };
 use address::Address;
-use connection::{Connection, MAX_WAIT, commit, execute};
+use connection::{Connection, MAX_WAIT, execute};
 use owner::OwnerLock;
 use session::{Session, read};
 
@@ -62,6 +62,7 @@ use session::{Session, read};
 /// a lost key may be sent again.** Let a journal fail over only to a synchronous standby.
 ///
 /// A connection pooler must give each connection its own session and reset it afterwards, as PgBouncer does in session mode. A
+/// pooler that changes the session, as in transaction mode, is refused once a prepared statement is missing or taken. A
 /// store opens up to nine connections.
 ///
 /// # Tables
@@ -71,10 +72,18 @@ use session::{Session, read};
 ///
 /// # Errors and timeouts
 ///
+/// All addresses of all hosts share 10 seconds to connect, so that one that does not respond leaves time for the next. With
+/// `connect_timeout`, an address gets at most that time.
+///
 /// If a connection breaks during COMMIT, or does not respond for 10 seconds, the change [may have been
-/// made](StoreError::is_in_doubt). A call that was about to begin then does not begin, and nothing is sent. Until the server
-/// has ended that transaction, which takes seconds, the key is locked and nothing else begins with it. The write of an outcome
-/// is retried for half a minute over new connections, so the server may be restarted while the program runs.
+/// made](StoreError::is_in_doubt). So it may if the server confirms the COMMIT with a warning, as it does when the wait for a
+/// synchronous standby is canceled: a failover may lose that commit. A call that was about to begin then does not begin, and
+/// nothing is sent. Until the server has ended that transaction, which takes seconds, the key is locked and nothing else begins
+/// with it.
+///
+/// The write of an outcome is retried for half a minute over new connections, whatever the reason, unless the row or the tables
+/// are damaged or of a newer version. So the server may be restarted, or fail over, while the program runs. The retries go on if
+/// the caller leaves.
 ///
 /// # Runtimes
 ///
@@ -89,13 +98,17 @@ use session::{Session, read};
 ///
 /// A row gets its position in a list when it is written, and is visible once it is committed. So a list of several pages may
 /// lack rows that were being written while it ran, and no others.
-pub struct PostgresStore {
+pub struct PostgresStore(Arc<Shared>);
+
+/// Also held by each outcome that is being written, so that it is written even if its caller has left.
+struct Shared {
     owner: OwnerId,
     address: Address,
     /// Connections are opened when needed. The server makes commits of several connections durable together.
     idle: Mutex<Vec<Session>>,
     permits: Semaphore,
     lock: OwnerLock,
+    was_created: bool,
 }
 
 impl PostgresStore {
@@ -103,8 +116,9 @@ impl PostgresStore {
     ///
     /// # Errors
     ///
-    /// [Refused](StoreError::is_refused) if the URL cannot be read, if the server rejects this user or its commits are not
-    /// durable, or if an older version of this crate has created the tables;
+    /// [Refused](StoreError::is_refused) if the URL cannot be read or has an unsupported parameter, if the server rejects this
+    /// user, wants a password that the URL lacks, cannot be used over TLS or its commits are not durable, if there is a pooler
+    /// that changes the session, or if an older version of this crate has created the tables;
     /// [newer](StoreError::is_newer) if a newer version has created them;
     /// [unavailable](StoreError::is_unavailable) if the server cannot be reached within 10 seconds.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
@@ -129,14 +143,22 @@ impl PostgresStore {
     }
 
     async fn over(address: Address, mut connection: Connection) -> Result<Self, StoreError> {
-        tables::create(&mut connection).await?;
+        let was_created = tables::create(&mut connection).await?;
         let session = Session::new(connection).await?;
         let owner = OwnerId::new();
         let lock = OwnerLock::take(address.clone(), &owner).await?;
         let (idle, permits) = (Mutex::new(vec![session]), Semaphore::new(CONNECTIONS as usize));
-        Ok(Self { owner, address, idle, permits, lock })
+        Ok(Self(Arc::new(Shared { owner, address, idle, permits, lock, was_created })))
     }
 
+    /// Whether this store created the journal. Tell a person in which database: a run that was expected to continue with an
+    /// earlier journal knows none of its keys, and charges them again.
+    pub fn was_created(&self) -> bool {
+        self.0.was_created
+    }
+}
+
+impl Shared {
     /// Runs the work over a connection. If the work fails, its connection and all idle ones are closed: if one connection has
     /// died in a silent network, each of the others would need its own timeout.
     async fn with<T>(
@@ -171,6 +193,33 @@ impl PostgresStore {
         result
     }
 
+    /// Writes an outcome, which cannot be obtained again. So everything but damage is retried for a while, over new connections:
+    /// during a failover a server can be read-only, reject its users, or have moved.
+    async fn apply_persistently(&self, change: &Change) -> Result<Applied, StoreError> {
+        let (began, mut pause, mut unconfirmed) = (Instant::now(), MIN_PAUSE, None);
+        loop {
+            let error = match self.with(async |session| session.apply(change, &mut unconfirmed).await).await {
+                Ok(applied) => return Ok(applied),
+                Err(error) => error,
+            };
+            let is_permanent = error.is_damaged() || error.is_newer() || self.permits.is_closed();
+            if is_permanent || began.elapsed() + pause >= RETRY_TIME {
+                return Err(if unconfirmed.is_some() && !error.is_in_doubt() {
+                    let lost =
+                        "the connection to the journal's database was lost and could not be opened again";
+                    StoreError::in_doubt(lost).because(error)
+                } else if error.is_refused() {
+                    // It may still be accepted later.
+                    error.into_unavailable()
+                } else {
+                    error
+                });
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(MAX_PAUSE);
+        }
+    }
+
     fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -178,32 +227,23 @@ impl PostgresStore {
 
 impl IntentStore for PostgresStore {
     fn owner(&self) -> &OwnerId {
-        &self.owner
+        &self.0.owner
     }
 
-    /// The write of an outcome is retried, even if the server restarts meanwhile, because the outcome cannot be obtained again.
+    /// The write of an outcome is a task, so that it goes on if this future is dropped.
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-        let retry_time = if change.is_final_outcome() { RETRY_TIME } else { Duration::ZERO };
-        let (began, mut pause, mut unconfirmed) = (Instant::now(), MIN_PAUSE, None);
-        loop {
-            match self.with(async |session| session.apply(&change, &mut unconfirmed).await).await {
-                Err(error)
-                    if (error.is_unavailable() || error.is_in_doubt())
-                        && began.elapsed() + pause < retry_time => {}
-                Err(error) if unconfirmed.is_some() && !error.is_in_doubt() => {
-                    let lost =
-                        "the connection to the journal's database was lost and could not be opened again";
-                    return Err(StoreError::in_doubt(lost).because(error));
-                }
-                result => return result,
-            }
-            sleep(pause).await;
-            pause = (pause * 2).min(MAX_PAUSE);
+        if !change.is_final_outcome() {
+            return self.0.with(async |session| session.apply(&change, &mut None).await).await;
         }
+        let shared = self.0.clone();
+        let writing = tokio::spawn(async move { shared.apply_persistently(&change).await });
+        writing.await.unwrap_or_else(|_| {
+            Err(StoreError::in_doubt("the runtime ended while the journal's database was being written"))
+        })
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        self.with(async |session| session.find(key).await).await
+        self.0.with(async |session| session.find(key).await).await
     }
 
     async fn list(
@@ -221,16 +261,16 @@ impl IntentStore for PostgresStore {
         let listing = async |Session { connection, .. }: &Session| {
             execute(connection.client.query(&statement, &[&after, &one_more])).await
         };
-        let mut rows = self.with(listing).await?;
+        let mut rows = self.0.with(listing).await?;
         let next = Cursor::after_page(&mut rows, limit, |row| row.get("position"));
         Ok(Page { intents: rows.iter().map(read).collect::<Result<_, _>>()?, next })
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
-        if *owner == self.owner {
+        if *owner == self.0.owner {
             return Ok(true);
         }
-        self.with(async |session| owner::is_live(session, owner).await).await
+        self.0.with(async |session| owner::is_live(session, owner).await).await
     }
 
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
@@ -238,9 +278,9 @@ impl IntentStore for PostgresStore {
         let (statement, mut purged) = (tables::purge(), Purged::default());
         loop {
             let removing = async |Session { connection, .. }: &Session| {
-                commit(connection.client.query_one(&statement, &[&age, &PURGE_BATCH])).await
+                connection.commit(connection.client.query_one(&statement, &[&age, &PURGE_BATCH])).await
             };
-            let removed = self.with(removing).await?;
+            let removed = self.0.with(removing).await?;
             let rows: i64 = removed.get(0);
             purged.intents += rows.unsigned_abs();
             purged.newest = purged.newest.max(removed.get(1));
@@ -252,17 +292,17 @@ impl IntentStore for PostgresStore {
 
     async fn close(&self) {
         // Wait until no connection is in use.
-        let all = self.permits.acquire_many(CONNECTIONS).await;
-        self.permits.close();
+        let all = self.0.permits.acquire_many(CONNECTIONS).await;
+        self.0.permits.close();
         drop(all);
-        self.idle().clear();
-        self.lock.release().await;
+        self.0.idle().clear();
+        self.0.lock.release().await;
     }
 }
 
 impl fmt::Debug for PostgresStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresStore").field("owner", &self.owner).finish_non_exhaustive()
+        f.debug_struct("PostgresStore").field("owner", &self.0.owner).finish_non_exhaustive()
     }
 }
 

@@ -26,7 +26,7 @@ mod document {
     pub(crate) fn intent(key: &str, state: &str, document: &str) -> Result<Intent, StoreError> {
         let damaged = |how: &str| {
             StoreError::damaged(format!(
-                "the journal is damaged: {how} of the intent {}; nothing was sent",
+                "the journal is damaged: {how} of the intent {}; it was left unchanged",
                 key.escape_debug()
             ))
         };
@@ -58,14 +58,15 @@ mod document {
         use payments_model::{
             Amount, ConvenienceFee, TokenId, TokenTransaction, TransactionId, TransactionType,
         };
+        use proptest::collection::vec;
         use proptest::option;
         use proptest::prelude::*;
         use proptest::sample::select;
 
         use super::*;
         use crate::{
-            AttemptId, Change, Ending, Failure, IntentKey, IntentRequest, IntentState, OwnerId, Resolution,
-            Subject, Verdict,
+            AttemptId, Change, Ending, Failure, IntentKey, IntentRequest, IntentState, OtherAttempt, OwnerId,
+            RecordedResolution, Resolution, Subject, Verdict,
         };
 
         fn resolved() -> Intent {
@@ -73,15 +74,15 @@ mod document {
             let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Active).build().unwrap();
             let (key, now) = (IntentKey::new("k").unwrap(), SystemTime::UNIX_EPOCH);
             let attempt = AttemptId::from_kept("a");
-            let begin =
-                Change::begin(key.clone(), (&payment).into(), attempt.clone(), OwnerId::from_kept("o"), now);
+            let (service, owner) = ("https://pay.example.com", OwnerId::from_kept("o"));
+            let begin = Change::begin(key.clone(), service, (&payment).into(), attempt.clone(), owner, now);
             let mut failure = Failure::of_kind("timeout");
             failure.reason = Some("no\0answer".to_owned());
             let sending = begin.decide(None).unwrap();
-            let end = Change::end(key.clone(), attempt, Ending::Unknown(failure), now);
+            let end = Change::end(key, attempt, Ending::Unknown(failure), now);
             let unknown = end.decide(Some(&sending)).unwrap();
             let id = TransactionId::from_answer("txn\0_1").unwrap();
-            let resolve = Change::resolve(key, Resolution::processed(id, "ada"), now);
+            let resolve = Change::resolve(&unknown, Resolution::processed(id, "ada"), now);
             resolve.decide(Some(&unknown)).unwrap()
         }
 
@@ -99,18 +100,58 @@ mod document {
                 })
         }
 
+        fn resolution() -> impl Strategy<Value = Resolution> {
+            let verdict = prop_oneof![
+                Just(Verdict::NotProcessed),
+                transaction_id().prop_map(Verdict::Processed),
+                option::of(transaction_id()).prop_map(Verdict::Rejected),
+            ];
+            let texts = (any::<String>(), any::<Option<String>>());
+            (verdict, texts, any::<Option<u32>>(), any::<bool>()).prop_map(
+                |(verdict, (by, note), attempt, is_unverified)| Resolution {
+                    verdict,
+                    by,
+                    note,
+                    attempt,
+                    is_unverified,
+                },
+            )
+        }
+
+        fn recorded() -> impl Strategy<Value = RecordedResolution> {
+            (any::<u32>(), any::<u32>(), resolution(), option::of(failure())).prop_map(
+                |(at, attempt, resolution, before)| RecordedResolution {
+                    at: time(at),
+                    attempt,
+                    resolution,
+                    before,
+                },
+            )
+        }
+
+        fn other_attempt() -> impl Strategy<Value = OtherAttempt> {
+            (any::<u32>(), any::<String>(), request(), any::<u32>()).prop_map(
+                |(number, attempt, request, begun_at)| OtherAttempt {
+                    number,
+                    attempt: AttemptId::from_kept(attempt),
+                    request,
+                    begun_at: time(begun_at),
+                },
+            )
+        }
+
+        fn time(seconds: u32) -> SystemTime {
+            SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(seconds))
+        }
+
         fn state() -> impl Strategy<Value = IntentState> {
-            let verdict = option::of(transaction_id())
-                .prop_map(|id| id.map_or(Verdict::NotProcessed, Verdict::Processed));
-            let resolution = (verdict, any::<String>(), any::<Option<String>>())
-                .prop_map(|(verdict, by, note)| Resolution { verdict, by, note });
             prop_oneof![
                 Just(IntentState::Sending),
                 transaction_id().prop_map(|transaction_id| IntentState::Processed { transaction_id }),
                 failure().prop_map(IntentState::Rejected),
                 failure().prop_map(IntentState::NotProcessed),
                 failure().prop_map(IntentState::Unknown),
-                (resolution, failure())
+                (resolution(), failure())
                     .prop_map(|(resolution, before)| IntentState::Resolved { resolution, before }),
             ]
         }
@@ -156,16 +197,17 @@ mod document {
             fn every_intent_is_read_back_unchanged(
                 key in "[!-~]{1,128}",
                 (request, state, follows) in (request(), state(), option::of(failure())),
-                (attempt, owner) in any::<(String, String)>(),
+                (service, attempt, owner) in any::<(String, String, String)>(),
                 (attempts, revision) in any::<(u32, u64)>(),
                 times in any::<[u32; 3]>(),
+                (other_attempts, resolutions) in (vec(other_attempt(), 0..3), vec(recorded(), 0..3)),
             ) {
-                let [created_at, begun_at, changed_at] =
-                    times.map(|time| SystemTime::UNIX_EPOCH + Duration::from_millis(u64::from(time) * 1000));
+                let [created_at, begun_at, changed_at] = times.map(time);
                 let (attempt, owner) = (AttemptId::from_kept(attempt), OwnerId::from_kept(owner));
                 let key = IntentKey::from_kept(key);
                 let written = Intent {
-                    key, request, state, attempt, owner, follows, attempts, created_at, begun_at, changed_at, revision,
+                    key, service, request, state, attempt, owner, follows, attempts, created_at, begun_at, changed_at, revision,
+                    other_attempts, resolutions,
                 };
                 let read = intent(written.key.as_str(), written.state.name().as_str(), &document(&written));
                 prop_assert_eq!(read.unwrap(), written);
@@ -177,7 +219,7 @@ mod document {
             let document = document(&resolved());
             assert_eq!(
                 document,
-                r#"{"key":"k","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null},"state":{"resolved":{"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}},"attempt":"a","owner":"o","follows":null,"attempts":1,"created_at":0,"begun_at":0,"changed_at":0,"revision":3}"#
+                r#"{"key":"k","service":"https://pay.example.com","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null},"state":{"resolved":{"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}},"attempt":"a","owner":"o","follows":null,"attempts":1,"created_at":0,"begun_at":0,"changed_at":0,"revision":3,"resolutions":[{"at":0,"attempt":1,"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}]}"#
             );
             assert_eq!(intent("k", "resolved", &document).unwrap(), resolved());
         }
@@ -190,10 +232,10 @@ mod document {
             }
         }
 
-        /// A later version may detect more card numbers. It must still read existing rows.
+        /// A later version may refuse more keys. It must still read existing rows.
         #[test]
         fn stored_key_that_would_be_refused_today_is_still_read() {
-            let key = "charge-4242424242424242";
+            let key = "#REF!";
             let document = document(&resolved()).replace(r#"{"key":"k""#, &format!(r#"{{"key":"{key}""#));
             assert!(IntentKey::new(key).is_err());
             assert_eq!(intent(key, "resolved", &document).unwrap().key.as_str(), key);

@@ -11,10 +11,11 @@ use crate::{Change, Intent, IntentKey, OwnerId, StateName, StoreError};
 ///
 /// - [`apply`](Self::apply) reads the row of [`Change::key`], calls [`Change::decide`] and writes the result, atomically.
 ///   Between the read and the write nothing else writes that row: no other call, process or machine.
-/// - If the row to write is [processed as](Intent::processed_as) a transaction, `apply` searches an index for another intent
-///   that is processed as the same one: for a payment among the payments, for a void among the voids. If there is one, a
-///   change that [is refused if it is taken](Change::is_refused_if_taken) is not made, and two such changes never miss each
-///   other. Every other change is still made. In both cases the other intent is [reported](Applied::same_transaction_as).
+/// - If there is a [transaction to search](Change::transaction_to_search), `apply` searches an index for another intent that
+///   [holds](Intent::held_transaction) the same one: for a payment among the payments, for a void among the voids, and only
+///   among those of its [service](Intent::service), because the ids of two services are unrelated. If there is one, a change
+///   that [is refused if it is taken](Change::is_refused_if_taken) is not made, and two such changes never miss each other.
+///   Every other change is still made. In both cases the other intent is [reported](Applied::same_transaction_as).
 /// - When `apply` has returned `Ok`, the change survives a crash of the process or the operating system and a loss of power, if
 ///   the disk keeps what it has confirmed.
 /// - After an error that leaves open whether the change was written, such as a failed sync, the store returns
@@ -88,7 +89,7 @@ pub struct Applied {
     pub found: Option<Intent>,
     /// The row after the change; `None` if [`Change::decide`] did not change it, or if another intent has the transaction.
     pub written: Option<Intent>,
-    /// Another intent that is processed as the same transaction as the row to write. If nothing was written, this is why.
+    /// Another intent that holds the same transaction as the row to write. If nothing was written, this is why.
     pub same_transaction_as: Option<IntentKey>,
 }
 

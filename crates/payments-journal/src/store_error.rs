@@ -2,6 +2,8 @@ use std::error::Error;
 use std::sync::Arc;
 use std::{fmt, iter};
 
+use crate::IntentKey;
+
 /// Why the journal failed. Nothing is charged without the journal, so this failure has not charged anything.
 ///
 /// Cheap to clone, because one failed commit fails every change that waited for it.
@@ -87,6 +89,23 @@ impl StoreError {
     /// Nothing was changed: a newer version of this crate has written the journal.
     pub fn is_newer(&self) -> bool {
         self.kind == Kind::Newer
+    }
+
+    /// The same error of a change that writes the outcome of this key.
+    pub(crate) fn of_outcome(self, key: &IntentKey) -> Self {
+        let message = format!("the outcome of {key} could not be written: {}", self.message).into();
+        Self { message, ..self }
+    }
+
+    /// The same error with another text after its own.
+    pub(crate) fn and(self, other: impl fmt::Display) -> Self {
+        Self { message: format!("{}; {other}", self.message).into(), ..self }
+    }
+
+    /// As [`unavailable`](Self::unavailable), with the text and cause of this error.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn into_unavailable(self) -> Self {
+        Self { kind: Kind::Unavailable, ..self }
     }
 
     fn new(kind: Kind, message: impl Into<String>) -> Self {

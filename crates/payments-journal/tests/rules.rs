@@ -4,11 +4,16 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
+use payments_core::model::{
+    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId,
+    TransactionType, Void,
+};
 use payments_journal::{
     AttemptId, Change, Ending, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution,
     StateName,
 };
+
+const SERVICE: &str = "https://pay.example.com";
 
 fn at(second: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(second)
@@ -32,11 +37,12 @@ fn id(text: &str) -> TransactionId {
 }
 
 fn begin(name: &str, cents: i64) -> Change {
-    Change::begin(key(), request(cents), attempt(name), OwnerId::from_kept("owner"), at(9))
+    Change::begin(key(), SERVICE, request(cents), attempt(name), OwnerId::from_kept("owner"), at(9))
 }
 
 fn begin_after_rejection(name: &str, cents: i64) -> Change {
-    Change::begin_after_rejection(key(), request(cents), attempt(name), OwnerId::from_kept("owner"), at(9))
+    let (request, owner) = (request(cents), OwnerId::from_kept("owner"));
+    Change::begin_after_rejection(key(), SERVICE, request, attempt(name), owner, at(9))
 }
 
 fn rejected(status: u16) -> Failure {
@@ -50,16 +56,25 @@ fn end(name: &str, ending: Ending) -> Change {
 }
 
 fn sending() -> Intent {
-    Change::begin(key(), request(10), attempt("first"), OwnerId::from_kept("owner"), at(1))
+    Change::begin(key(), SERVICE, request(10), attempt("first"), OwnerId::from_kept("owner"), at(1))
         .decide(None)
         .unwrap()
+}
+
+/// A person resolves the row that they have just read.
+fn resolve(read: &Intent, resolution: Resolution) -> Option<Intent> {
+    Change::resolve(read, resolution, at(9)).decide(Some(read))
+}
+
+fn row(name: &str) -> Intent {
+    rows().into_iter().find(|(row, _)| *row == name).unwrap().1
 }
 
 /// A row in each state, with the name that the tests below use.
 fn rows() -> Vec<(&'static str, Intent)> {
     let after = |change: Change| change.decide(Some(&sending())).unwrap();
     let unknown = || after(end("first", Ending::Unknown(Failure::of_kind("timeout"))));
-    let resolved = |resolution| Change::resolve(key(), resolution, at(2)).decide(Some(&unknown())).unwrap();
+    let resolved = |resolution| resolve(&unknown(), resolution).unwrap();
     vec![
         ("sending", sending()),
         ("processed", after(end("first", Ending::Processed(id("txn_1"))))),
@@ -70,6 +85,7 @@ fn rows() -> Vec<(&'static str, Intent)> {
         ("crashed", after(Change::orphan(key(), attempt("first"), at(2)))),
         ("resolved: processed", resolved(Resolution::processed(id("txn_2"), "ada"))),
         ("resolved: not processed", resolved(Resolution::not_processed("ada"))),
+        ("resolved: rejected", resolved(Resolution::rejected(id("txn_2"), "ada"))),
     ]
 }
 
@@ -80,7 +96,9 @@ fn assert_changes(change: &Change, expected: &[(&str, StateName)]) {
         let expected = expected.iter().find(|(row, _)| *row == name).map(|(_, state)| *state);
         assert_eq!(written.as_ref().map(|intent| intent.state.name()), expected, "{name}: {change:?}");
         if let Some(written) = written {
-            assert_eq!(written.revision, row.revision + 1);
+            let is_only_marked =
+                matches!(&written.state, IntentState::Unknown(it) if it.kind == Failure::CRASH);
+            assert_eq!(written.revision, row.revision + u64::from(!is_only_marked));
             assert_eq!((written.created_at, written.changed_at), (row.created_at, at(9)));
             assert_eq!(written.key, row.key);
         }
@@ -106,7 +124,8 @@ fn different_request_never_begins_with_a_used_key() {
 
 #[test]
 fn new_attempt_after_a_rejection_begins_if_nothing_moved_with_any_request_d44() {
-    let may_begin = ["rejected 400", "rejected 429", "not processed", "resolved: not processed"];
+    let may_begin =
+        ["rejected 400", "rejected 429", "not processed", "resolved: not processed", "resolved: rejected"];
     for cents in [10, 11] {
         let change = begin_after_rejection("second", cents);
         assert_changes(&change, &may_begin.map(|row| (row, StateName::Sending)));
@@ -132,9 +151,31 @@ fn only_the_newest_attempt_records_its_end_and_only_once() {
         (Ending::NotProcessed(Failure::of_kind("connect")), StateName::NotProcessed),
         (Ending::Unknown(Failure::of_kind("closed")), StateName::Unknown),
     ] {
-        assert_changes(&end("first", ending.clone()), &[("sending", state), ("crashed", state)]);
+        let mut expected = vec![("sending", state), ("crashed", state)];
+        // The service's own "processed" is final: it also replaces what a person has said meanwhile.
+        if state == StateName::Processed {
+            let said = ["resolved: processed", "resolved: not processed", "resolved: rejected"];
+            expected.extend(said.map(|row| (row, state)));
+        }
+        assert_changes(&end("first", ending.clone()), &expected);
         assert_changes(&end("second", ending), &[]);
     }
+}
+
+#[test]
+fn late_success_replaces_what_a_person_said_meanwhile_d48() {
+    let success = end("first", Ending::Processed(id("txn_3")));
+    for said in ["resolved: processed", "resolved: not processed", "resolved: rejected"] {
+        let processed = success.decide(Some(&row(said))).unwrap();
+        assert_eq!(processed.state, IntentState::Processed { transaction_id: id("txn_3") });
+        assert_eq!((processed.second_charges().count(), processed.resolutions.len()), (0, 1));
+        // A repeated end changes nothing, and neither does a person now.
+        assert_eq!(success.decide(Some(&processed)), None);
+        assert_eq!(resolve(&processed, Resolution::not_processed("ada")), None);
+    }
+    // Once the key has been sent again, the attempt is not the newest any more.
+    let again = begin("second", 10).decide(Some(&row("resolved: not processed"))).unwrap();
+    assert_eq!(success.decide(Some(&again)), None);
 }
 
 #[test]
@@ -143,23 +184,246 @@ fn orphan_changes_only_a_sending_row_of_that_attempt() {
     assert_changes(&Change::orphan(key(), attempt("second"), at(9)), &[]);
 }
 
-#[test]
-fn person_resolves_unknown_rows_and_corrects_resolved_ones() {
-    let rows = ["unknown", "crashed", "resolved: processed", "resolved: not processed"];
-    let expected = rows.map(|row| (row, StateName::Resolved));
-    assert_changes(&Change::resolve(key(), Resolution::not_processed("grace"), at(9)), &expected);
-    assert_changes(&Change::resolve(key(), Resolution::processed(id("txn_4"), "grace"), at(9)), &expected);
+/// Checks which rows accept what a person says, and to which state.
+fn assert_accepts(resolution: &Resolution, expected: &[(&str, StateName)]) {
+    for (name, row) in rows() {
+        let written = resolve(&row, resolution.clone());
+        let expected = expected.iter().find(|(row, _)| *row == name).map(|(_, state)| *state);
+        assert_eq!(written.as_ref().map(|intent| intent.state.name()), expected, "{name}: {resolution:?}");
+        if let Some(written) = written {
+            assert_eq!((written.revision, written.changed_at), (row.revision + 1, at(9)));
+            let (last, earlier) = written.resolutions.split_last().unwrap();
+            assert_eq!((earlier, &last.resolution, last.attempt), (&*row.resolutions, resolution, 1));
+        }
+    }
 }
 
 #[test]
-fn resolving_an_attempt_changes_no_resolution_and_no_other_attempt() {
-    let change = |name| {
-        Change::resolve_attempt(key(), attempt(name), Resolution::processed(id("txn_4"), "grace"), at(9))
-    };
-    let expected = ["unknown", "crashed"].map(|row| (row, StateName::Resolved));
-    assert_changes(&change("first"), &expected);
-    assert_changes(&change("second"), &[]);
-    assert!(change("first").is_refused_if_taken());
+fn person_resolves_unknown_rows_and_corrects_what_persons_said_d48() {
+    let rows = ["unknown", "crashed", "resolved: processed", "resolved: not processed", "resolved: rejected"];
+    assert_accepts(&Resolution::not_processed("grace"), &rows.map(|row| (row, StateName::Resolved)));
+    let rejected = [Resolution::rejected(None, "grace"), Resolution::rejected(id("txn_4"), "grace")];
+    for resolution in rejected {
+        assert_accepts(&resolution, &rows.map(|row| (row, StateName::Rejected)));
+    }
+}
+
+#[test]
+fn rejected_and_not_processed_give_way_to_a_found_id_d48() {
+    let expected: Vec<_> = rows()
+        .into_iter()
+        .filter(|(row, _)| !["sending", "processed"].contains(row))
+        .map(|(row, _)| (row, StateName::Resolved))
+        .collect();
+    assert_accepts(&Resolution::processed(id("txn_4"), "grace"), &expected);
+    let found = resolve(&row("rejected 400"), Resolution::processed(id("txn_4"), "grace")).unwrap();
+    let IntentState::Resolved { before, .. } = &found.state else { panic!("{found:?}") };
+    assert_eq!((before, found.processed_as()), (&rejected(400), Some(&id("txn_4"))));
+}
+
+#[test]
+fn resolution_of_an_intent_that_has_changed_is_refused_d48() {
+    let now: Vec<_> = rows().into_iter().map(|(name, row)| (name.to_owned(), row)).collect();
+    for (read_as, read) in &now {
+        for (is, found) in &now {
+            let has_changed = read.revision != found.revision;
+            let change = Change::resolve(read, Resolution::processed(id("txn_4"), "grace"), at(9));
+            if has_changed {
+                assert_eq!(change.decide(Some(found)), None, "read as {read_as}, and it is {is}");
+            }
+        }
+    }
+    // The same revision of another attempt, as after a purge.
+    let mut other = row("unknown");
+    other.attempt = attempt("other");
+    let change = Change::resolve(&row("unknown"), Resolution::not_processed("grace"), at(9));
+    assert_eq!(change.decide(Some(&other)), None);
+    assert!(change.decide(Some(&row("unknown"))).is_some());
+}
+
+#[test]
+fn row_marked_as_a_crash_is_still_the_one_that_was_read_d48() {
+    let crashed = row("crashed");
+    assert_eq!(crashed.revision, sending().revision);
+    for resolution in [
+        Resolution::processed(id("txn_4"), "grace"),
+        Resolution::rejected(None, "grace"),
+        Resolution::not_processed("grace"),
+    ] {
+        let change = Change::resolve(&sending(), resolution, at(9));
+        assert!(change.decide(Some(&crashed)).is_some(), "{change:?}");
+    }
+}
+
+#[test]
+fn no_resolution_is_lost_d48() {
+    let said = [
+        Resolution::not_processed("ada").note("not in the report"),
+        Resolution::rejected(id("txn_2"), "grace").note("the portal says declined"),
+        Resolution::processed(id("txn_3"), "ada").note("on the statement"),
+        Resolution::rejected(None, "grace").note("that was another order"),
+        Resolution::not_processed("ada").note("support says so"),
+    ];
+    let mut intent = row("unknown");
+    for resolution in &said {
+        intent = resolve(&intent, resolution.clone()).unwrap();
+        if let IntentState::Resolved { before, .. } = &intent.state {
+            assert_eq!(before, &Failure::of_kind("timeout"), "the failure of the attempt itself");
+        }
+    }
+    let same = resolve(&intent, said[4].clone()).unwrap();
+    let again = begin("second", 10).decide(Some(&intent)).unwrap();
+    for intent in [intent, same, again] {
+        let kept: Vec<_> = intent.resolutions.iter().map(|recorded| recorded.resolution.clone()).collect();
+        assert_eq!(kept, said);
+        assert!(intent.resolutions.iter().all(|it| it.before == Some(Failure::of_kind("timeout"))));
+    }
+}
+
+#[test]
+fn texts_and_number_of_resolutions_are_bounded_d48() {
+    let long = "n".repeat(Resolution::MAX_TEXT_BYTES + 1);
+    let unknown = row("unknown");
+    assert_eq!(resolve(&unknown, Resolution::not_processed("ada").note(&*long)), None);
+    assert_eq!(resolve(&unknown, Resolution::not_processed(&*long)), None);
+    assert!(resolve(&unknown, Resolution::not_processed("ada").note(&long[1..])).is_some());
+    let mut intent = unknown;
+    let mut count = 0;
+    while let Some(resolved) = resolve(&intent, Resolution::not_processed("ada").note(count.to_string())) {
+        (intent, count) = (resolved, count + 1);
+    }
+    assert_eq!((count, intent.resolutions.len()), (100, 100));
+}
+
+/// Attempt 1 was resolved as not processed, and attempt 2 ended like this. Attempt 2 has another request.
+fn second(ending: Option<Ending>) -> Intent {
+    let sending = begin_after_rejection("second", 20).decide(Some(&row("resolved: not processed"))).unwrap();
+    match ending {
+        Some(ending) => end("second", ending).decide(Some(&sending)).unwrap(),
+        None => sending,
+    }
+}
+
+fn found_first() -> Resolution {
+    Resolution::processed(id("txn_first"), "grace").of_attempt(1)
+}
+
+fn timeout() -> Failure {
+    Failure::of_kind("timeout")
+}
+
+#[test]
+fn late_finding_of_an_earlier_attempt_is_what_the_key_is_processed_as_if_nothing_moved_later_d48() {
+    let not_processed = resolve(&second(Some(Ending::Unknown(timeout()))), Resolution::not_processed("ada"));
+    let declined = resolve(&second(Some(Ending::Unknown(timeout()))), Resolution::rejected(None, "ada"));
+    let after_declined =
+        begin_after_rejection("second", 20).decide(Some(&row("resolved: rejected"))).unwrap();
+    for later in [
+        end("second", Ending::NotProcessed(Failure::of_kind("connect")))
+            .decide(Some(&after_declined))
+            .unwrap(),
+        second(Some(Ending::Rejected(rejected(400)))),
+        second(Some(Ending::NotProcessed(Failure::of_kind("connect")))),
+        not_processed.unwrap(),
+        declined.unwrap(),
+    ] {
+        let found = resolve(&later, found_first()).unwrap();
+        assert_eq!((found.state.name(), found.processed_as()), (StateName::Resolved, Some(&id("txn_first"))));
+        assert_eq!(found.second_charges().count(), 0);
+        assert_eq!((found.request.clone(), found.begun_at), (request(10), at(1)), "of the attempt that paid");
+        assert_eq!(found.attempt, attempt("second"));
+        assert_never_sent(&found);
+    }
+}
+
+fn assert_never_sent(intent: &Intent) {
+    for cents in [10, 20] {
+        for change in [begin("third", cents), begin_after_rejection("third", cents)] {
+            assert_eq!(change.decide(Some(intent)), None, "{intent:?}");
+        }
+    }
+    assert_eq!(Change::reopen(key(), vec![400, 401, 403, 429], at(9)).decide(Some(intent)), None);
+}
+
+#[test]
+fn key_found_processed_is_never_sent_again_and_settles_when_the_later_attempt_has_ended_d48() {
+    for later in [second(None), second(Some(Ending::Unknown(timeout())))] {
+        let found = resolve(&later, found_first()).unwrap();
+        assert_eq!((found.state.name(), found.processed_as()), (later.state.name(), None));
+        assert!(found.second_charges().eq([&id("txn_first")]));
+        assert_eq!(found.held_transaction(), Some(&id("txn_first")));
+        assert_eq!(found.request, request(20), "of the attempt whose outcome is open");
+        assert_never_sent(&found);
+        let ended = match found.state {
+            IntentState::Sending => vec![
+                end("second", Ending::Rejected(rejected(429))).decide(Some(&found)).unwrap(),
+                end("second", Ending::NotProcessed(timeout())).decide(Some(&found)).unwrap(),
+            ],
+            _ => vec![
+                resolve(&found, Resolution::rejected(None, "ada").of_attempt(2)).unwrap(),
+                resolve(&found, Resolution::not_processed("ada")).unwrap(),
+            ],
+        };
+        for ended in ended {
+            assert_eq!(
+                (ended.state.name(), ended.processed_as()),
+                (StateName::Resolved, Some(&id("txn_first")))
+            );
+            assert_eq!((ended.second_charges().count(), ended.request.clone()), (0, request(10)));
+            assert_never_sent(&ended);
+        }
+    }
+}
+
+#[test]
+fn two_attempts_found_processed_are_a_possible_second_charge_d48() {
+    let by_the_service = resolve(&second(Some(Ending::Processed(id("txn_2nd")))), found_first()).unwrap();
+    assert_eq!(by_the_service.state, IntentState::Processed { transaction_id: id("txn_2nd") });
+    let unknown = resolve(&second(Some(Ending::Unknown(timeout()))), found_first()).unwrap();
+    let by_a_person = resolve(&unknown, Resolution::processed(id("txn_2nd"), "ada")).unwrap();
+    // The first finding has settled the key before the second one comes.
+    let settled = resolve(&second(Some(Ending::Rejected(rejected(400)))), found_first()).unwrap();
+    let after_all = resolve(&settled, Resolution::processed(id("txn_2nd"), "ada")).unwrap();
+    for twice in [by_the_service, by_a_person.clone(), after_all] {
+        assert_eq!(twice.processed_as(), Some(&id("txn_2nd")));
+        assert!(twice.second_charges().eq([&id("txn_first")]), "{twice:?}");
+        assert_eq!((&twice.request, twice.begun_at), (&request(20), at(9)), "of the newest attempt");
+        assert_never_sent(&twice);
+        // A correction of the first finding.
+        let corrected = resolve(&twice, Resolution::processed(id("txn_1st"), "ada").of_attempt(1)).unwrap();
+        assert!(corrected.second_charges().eq([&id("txn_1st")]));
+        // The same transaction twice is a mistake.
+        assert_eq!(resolve(&twice, Resolution::processed(id("txn_2nd"), "ada").of_attempt(1)), None);
+    }
+    let taken_back = resolve(&by_a_person, Resolution::not_processed("ada").note("wrong order")).unwrap();
+    assert_eq!(taken_back.processed_as(), Some(&id("txn_first")));
+    assert_never_sent(&taken_back);
+}
+
+#[test]
+fn rejected_and_not_processed_are_accepted_for_the_last_attempt_only_d48() {
+    for later in [second(None), second(Some(Ending::Unknown(timeout())))] {
+        for resolution in [Resolution::not_processed("ada"), Resolution::rejected(None, "ada")] {
+            assert_eq!(resolve(&later, resolution.of_attempt(1)), None);
+        }
+        for number in [0, 3] {
+            assert_eq!(resolve(&later, Resolution::processed(id("t"), "ada").of_attempt(number)), None);
+        }
+    }
+}
+
+#[test]
+fn many_attempts_do_not_grow_the_row_without_bound_d48() {
+    let mut intent = row("not processed");
+    for number in 2..150 {
+        let name = format!("{number}");
+        let sending = begin(&name, 10).decide(Some(&intent)).unwrap();
+        intent =
+            end(&name, Ending::NotProcessed(Failure::of_kind("connect"))).decide(Some(&sending)).unwrap();
+    }
+    assert_eq!((intent.attempts, intent.other_attempts.len()), (149, 100));
+    let numbers: Vec<_> = intent.other_attempts.iter().map(|other| other.number).collect();
+    assert_eq!(numbers, (49..149).collect::<Vec<_>>());
 }
 
 #[test]
@@ -175,13 +439,181 @@ fn person_reopens_rows_rejected_with_that_status() {
 }
 
 #[test]
+fn no_call_for_another_service_begins_with_a_used_key_d47() {
+    let owner = || OwnerId::from_kept("owner");
+    for begin in [Change::begin, Change::begin_after_rejection] {
+        let change =
+            begin(key(), "https://sandbox.example.com", request(10), attempt("second"), owner(), at(9));
+        assert_changes(&change, &[]);
+        // Nor after a person has reopened it.
+        for (name, row) in rows() {
+            let reopen = [Change::reopen(key(), vec![400, 429], at(8)), Change::reopen_by_name(key(), at(8))];
+            for reopened in reopen.iter().filter_map(|reopen| reopen.decide(Some(&row))) {
+                assert!(change.decide(Some(&reopened)).is_none(), "{name}");
+                assert!(begin_after_rejection("second", 11).decide(Some(&reopened)).is_some(), "{name}");
+            }
+        }
+    }
+    // No change moves a row to another service.
+    for (name, row) in rows() {
+        assert_eq!(row.service, SERVICE, "{name}");
+    }
+}
+
+#[test]
+fn person_reopens_a_named_row_whatever_it_was_rejected_with_d44() {
+    let change = Change::reopen_by_name(key(), at(9));
+    let rejected = ["rejected 400", "rejected 429", "resolved: rejected"];
+    assert_changes(&change, &rejected.map(|row| (row, StateName::NotProcessed)));
+    // A rejection that was already reopened with others is now named, once.
+    let (_, row) = rows().into_iter().find(|(name, _)| *name == "rejected 429").unwrap();
+    let reopened = Change::reopen(key(), vec![429], at(2)).decide(Some(&row)).unwrap();
+    let named = change.decide(Some(&reopened)).unwrap();
+    let mut expected = self::rejected(429);
+    expected.kind = Failure::REOPENED_BY_NAME.into();
+    assert_eq!(named.state, IntentState::NotProcessed(expected));
+    assert!(change.decide(Some(&named)).is_none());
+}
+
+/// A request in parts, of which a correction may change some.
+#[derive(Clone, Copy)]
+struct Parts {
+    token: &'static str,
+    cents: i64,
+    fee: ConvenienceFee,
+    reference: Option<&'static str>,
+}
+
+impl Parts {
+    fn request(self) -> IntentRequest {
+        let amount = Amount::from_cents(self.cents);
+        let payment = TokenTransaction::builder(self.token, amount, self.fee);
+        let payment = match self.reference {
+            Some(reference) => payment.reference_no(reference),
+            None => payment,
+        };
+        (&payment.build().unwrap()).into()
+    }
+
+    fn begin(self) -> Change {
+        let owner = OwnerId::from_kept("owner");
+        Change::begin(key(), SERVICE, self.request(), attempt("second"), owner, at(9))
+    }
+
+    /// As rejected with HTTP 400, then reopened by a person.
+    fn reopened(self, reopen: &Change) -> Intent {
+        let owner = OwnerId::from_kept("owner");
+        let begin = Change::begin(key(), SERVICE, self.request(), attempt("first"), owner, at(1));
+        let sending = begin.decide(None).unwrap();
+        let rejected = end("first", Ending::Rejected(rejected(400))).decide(Some(&sending)).unwrap();
+        reopen.decide(Some(&rejected)).unwrap()
+    }
+}
+
+#[test]
+fn reopened_key_takes_a_corrected_request_and_no_other_payment_d44() {
+    const WITH: Parts = Parts {
+        token: "tok_mistyped",
+        cents: 10,
+        fee: ConvenienceFee::Inactive,
+        reference: Some("order 17"),
+    };
+    const WITHOUT: Parts = Parts { reference: None, ..WITH };
+    let by_status = Change::reopen(key(), vec![400], at(2));
+    let by_name = Change::reopen_by_name(key(), at(2));
+    for (recorded, corrected, is_taken_by_status, is_taken_by_name) in [
+        (WITH, Parts { token: "tok_1", ..WITH }, true, true),
+        (WITH, Parts { token: "tok_1", reference: Some(" order\u{a0} 17\n"), ..WITH }, true, true),
+        (WITH, Parts { token: "tok_1", reference: Some("order17"), ..WITH }, true, true),
+        // Another order of the same amount.
+        (WITH, Parts { token: "tok_1", reference: Some("order 18"), ..WITH }, false, false),
+        (WITH, Parts { token: "tok_1", reference: Some("Order 17"), ..WITH }, false, false),
+        (WITH, Parts { token: "tok_1", ..WITHOUT }, false, false),
+        (WITHOUT, Parts { token: "tok_1", ..WITH }, false, false),
+        (WITH, Parts { token: "tok_1", cents: 11, ..WITH }, false, false),
+        (WITH, Parts { token: "tok_1", fee: ConvenienceFee::Active, ..WITH }, false, false),
+        (WITHOUT, Parts { token: "tok_1", ..WITHOUT }, false, true),
+        (WITHOUT, Parts { token: "tok_1", reference: Some("\t "), ..WITHOUT }, false, true),
+        (WITHOUT, Parts { token: "tok_1", cents: 11, ..WITHOUT }, false, false),
+        // The same request, as of any key that moved nothing.
+        (WITHOUT, WITHOUT, true, true),
+    ] {
+        for (reopen, is_taken) in [(&by_status, is_taken_by_status), (&by_name, is_taken_by_name)] {
+            let row = recorded.reopened(reopen);
+            let begun = corrected.begin().decide(Some(&row));
+            let (from, to) = (recorded.request(), corrected.request());
+            assert_eq!(begun.is_some(), is_taken, "{reopen:?}: {from:?}, then {to:?}");
+            assert_eq!(row.differences(&to).is_empty(), is_taken, "{reopen:?}: {from:?}, then {to:?}");
+            let Some(begun) = begun else { continue };
+            assert_eq!((begun.request, begun.attempts), (to, 2));
+        }
+    }
+}
+
+#[test]
+fn only_a_reopened_key_takes_a_corrected_request_and_only_once_d44() {
+    let parts =
+        Parts { token: "tok_1", cents: 10, fee: ConvenienceFee::Inactive, reference: Some("order 17") };
+    let corrected = Parts { token: "tok_2", ..parts };
+    // A row in any other state.
+    for (name, row) in rows() {
+        let mut row = row;
+        row.request = parts.request();
+        assert!(corrected.begin().decide(Some(&row)).is_none(), "{name}");
+    }
+    let reopened = parts.reopened(&Change::reopen_by_name(key(), at(2)));
+    let begun = corrected.begin().decide(Some(&reopened)).unwrap();
+    let not_processed = Ending::NotProcessed(Failure::of_kind("connect"));
+    let used_up = end("second", not_processed).decide(Some(&begun)).unwrap();
+    assert!(parts.begin().decide(Some(&used_up)).is_none(), "the corrected request is the key's");
+    assert!(corrected.begin().decide(Some(&used_up)).is_some());
+}
+
+#[test]
+fn card_and_account_are_no_corrections_of_each_other_d44() {
+    let payer = Payer {
+        customer_name: "Ada Example",
+        email: "ada@example.com",
+        country_code: "+44",
+        phone_number: "020 7946 0000",
+        country: "GB",
+        postal_code: "SW1A 1AA",
+        ip_address: "203.0.113.7",
+    };
+    let (amount, kind, fee) = (Amount::from_cents(10), TransactionType::Sale, ConvenienceFee::Inactive);
+    let card = |number: &str, kind| -> IntentRequest {
+        let card = Card { number, cvv: "123", expiry: "12/33" };
+        (&CardTransaction::builder(amount, kind, fee, card, payer).build().unwrap()).into()
+    };
+    let account = AchTransaction::builder(amount, kind, fee, payer).account_field("AccountNumber", "000123");
+    let account: IntentRequest = (&account.build().unwrap()).into();
+    let (recorded, other_card) = (card("4242424242424242", kind), card("4111111111111111", kind));
+    let (_, mut row) = rows().into_iter().find(|(name, _)| *name == "rejected 400").unwrap();
+    row.request = recorded;
+    let reopened = |reopen: Change| reopen.decide(Some(&row)).unwrap();
+    let by_status = reopened(Change::reopen(key(), vec![400], at(2)));
+    let by_name = reopened(Change::reopen_by_name(key(), at(2)));
+    assert_eq!(by_status.differences(&other_card), ["card"]);
+    assert_eq!(by_name.differences(&other_card), [""; 0]);
+    assert_eq!(by_name.differences(&account), ["card"]);
+    let authorization = card("4111111111111111", TransactionType::Auth);
+    assert_eq!(by_name.differences(&authorization), ["transaction type"]);
+    // A void of another transaction is another void.
+    let void = |id: &str| -> IntentRequest { (&Void::new(self::id(id))).into() };
+    let mut by_name = by_name;
+    by_name.request = void("txn_1");
+    assert_eq!(by_name.differences(&void("txn_2")), ["transaction"]);
+}
+
+#[test]
 fn missing_row_can_only_be_begun() {
     assert!(begin("first", 10).decide(None).is_some());
     for change in [
         end("first", Ending::Processed(id("txn_1"))),
         Change::orphan(key(), attempt("first"), at(9)),
-        Change::resolve(key(), Resolution::not_processed("ada"), at(9)),
+        Change::resolve(&row("unknown"), Resolution::not_processed("ada"), at(9)),
         Change::reopen(key(), vec![429], at(9)),
+        Change::reopen_by_name(key(), at(9)),
     ] {
         assert!(change.decide(None).is_none(), "{change:?}");
     }
@@ -192,7 +624,8 @@ fn card_numbers_in_a_resolution_are_masked() {
     let resolution =
         Resolution::not_processed("ada 4111111111111111").note("the card was 4111 1111 1111 1111");
     let (_, unknown) = rows().into_iter().find(|(name, _)| *name == "unknown").unwrap();
-    let resolved = Change::resolve(key(), resolution, at(9)).decide(Some(&unknown)).unwrap();
+    let resolved = resolve(&unknown, resolution).unwrap();
+    assert!(!format!("{:?}", resolved.resolutions).contains("1111 1111"));
     let IntentState::Resolved { resolution, .. } = resolved.state else { panic!("{:?}", resolved.state) };
     for text in [resolution.by, resolution.note.unwrap()] {
         let digits: String = text.chars().filter(char::is_ascii_digit).collect();

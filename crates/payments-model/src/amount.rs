@@ -46,7 +46,8 @@ impl Amount {
         Self { coefficient: cents, exponent: -2 }
     }
 
-    /// Whether the amount is above zero. Every amount in a request must be.
+    /// Whether the amount is above zero. Every amount in a request must be, and must be written with at most two decimal places:
+    /// `1.000` is a thousand in many countries.
     pub const fn is_positive(self) -> bool {
         self.coefficient > 0
     }
@@ -55,6 +56,11 @@ impl Amount {
     pub fn decimal_places(self) -> u32 {
         let (_, exponent) = self.minimal();
         u32::from(exponent.min(0).unsigned_abs())
+    }
+
+    /// The number of decimal places that `Display` writes: 2 for `45.00`, 3 for `45.000`.
+    pub(crate) fn written_decimals(self) -> usize {
+        usize::from(self.exponent.min(0).unsigned_abs())
     }
 
     /// The amount in hundredths, or `None` if that is not a whole number or does not fit.
@@ -128,7 +134,7 @@ impl FromStr for Amount {
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = self.coefficient.unsigned_abs().to_string();
-        let places = usize::from(self.exponent.min(0).unsigned_abs());
+        let places = self.written_decimals();
         if places > 0 {
             if text.len() <= places {
                 text.insert_str(0, &"0".repeat(places + 1 - text.len()));

@@ -1,11 +1,13 @@
 //! The four identifiers. Each has its own type, so that one cannot be sent in place of another.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::ValidationError;
+use crate::secret::REDACTED;
 use crate::violation::Rule;
 
 /// Declares an identifier: `$check_new` validates in `new`, `$check_read` when one is deserialized.
@@ -85,13 +87,13 @@ macro_rules! path_identifier {
     ($(#[$meta:meta])* $name:ident) => {
         identifier! {
             $(#[$meta])*
-            $name, check_path_segment, not_empty,
-            /// An identifier that is safe in a URL path.
+            $name, check_record_id, not_empty,
+            /// An identifier as a person or a program writes it.
             ///
             /// # Errors
             ///
-            /// If the text is empty, is `.` or `..`, is longer than 256 bytes, or contains anything except ASCII letters,
-            /// digits and `- . _ ~ : @ + = ,`. The rule is chosen by this SDK.
+            /// If the text is blank, is longer than 256 characters, contains a control character, begins or ends with white
+            /// space, or is a formula or an error value of a spreadsheet. The rule is chosen by this SDK.
         }
 
         impl $name {
@@ -101,15 +103,22 @@ macro_rules! path_identifier {
                 not_empty(&text).ok().map(|()| Self(text))
             }
 
-            /// The identifier as one segment of a URL path. It needs no escaping.
+            /// Whether a part of it was replaced, because it contained the API key or the card number of the request. Two such
+            /// identifiers may be equal although the service returned different ones, so do not compare them.
+            pub fn is_redacted(&self) -> bool {
+                self.0.contains(REDACTED)
+            }
+
+            /// The identifier as one segment of a URL path: everything except ASCII letters, digits and `- . _ ~` is
+            /// percent-encoded.
             ///
             /// # Errors
             ///
-            /// If the identifier comes from a response and breaks the rule of [`new`](Self::new). This SDK cannot look up
-            /// its record. Nothing was sent.
-            pub fn path_segment(&self) -> Result<&str, ValidationError> {
-                check_path_segment(&self.0).map_err(|rule| ValidationError::one(stringify!($name), rule))?;
-                Ok(&self.0)
+            /// If one of its parts between slashes and backslashes is `.` or `..`, which percent-encoding cannot save, or if
+            /// it is blank, is longer than 256 characters or contains a control character. This SDK cannot look up its
+            /// record. Nothing was sent.
+            pub fn path_segment(&self) -> Result<Cow<'_, str>, ValidationError> {
+                path_segment(&self.0).map_err(|rule| ValidationError::one(stringify!($name), rule))
             }
         }
     };
@@ -118,44 +127,43 @@ macro_rules! path_identifier {
 path_identifier! {
     /// The service's identifier of a transaction.
     ///
-    /// The interface says only that it is text. [`new`](Self::new) accepts what is safe in a URL path. An identifier from a
-    /// response may be any text that is not empty, because the form of an identifier must not turn a successful payment into
-    /// an error.
+    /// The interface says only that it is text. An identifier from a response may be any text that is not empty, because the
+    /// form of an identifier must not turn a successful payment into an error. Nearly all can be voided and looked up: see
+    /// [`new`](Self::new) and [`path_segment`](Self::path_segment).
     TransactionId
 }
 
 path_identifier! {
     /// The service's identifier of a customer.
     ///
-    /// The interface says only that it is text. [`new`](Self::new) accepts what is safe in a URL path. An identifier from a
-    /// response may be any text that is not empty.
+    /// The interface says only that it is text. An identifier from a response may be any text that is not empty.
     CustomerId
 }
 
 identifier! {
     /// The service's identifier of a stored payment token.
     ///
-    /// The interface documents neither how tokens are created nor their form, so any text that is not blank is accepted and
+    /// The interface documents neither how tokens are created nor their form, so nearly any text is accepted and
     /// sent verbatim.
-    TokenId, check_not_blank, check_not_blank,
+    TokenId, check_typed, check_not_blank,
     /// Keeps the text unchanged.
     ///
     /// # Errors
     ///
-    /// If the text is blank.
+    /// If the text is blank, begins or ends with white space, or is a formula or an error value of a spreadsheet.
 }
 
 identifier! {
     /// The identifier of the customer that owns a stored token.
     ///
-    /// The interface documents neither how it is created nor its form, so any text that is not blank is accepted and sent
-    /// verbatim. It is not a [`CustomerId`], and neither converts to the other.
-    GatewayCustomerId, check_not_blank, check_not_blank,
+    /// The interface documents neither how it is created nor its form, so nearly any text is accepted and sent verbatim.
+    /// It is not a [`CustomerId`], and neither converts to the other.
+    GatewayCustomerId, check_typed, check_not_blank,
     /// Keeps the text unchanged.
     ///
     /// # Errors
     ///
-    /// If the text is blank.
+    /// If the text is blank, begins or ends with white space, or is a formula or an error value of a spreadsheet.
 }
 
 pub(crate) fn check_not_blank(text: &str) -> Result<(), Rule> {
@@ -166,17 +174,103 @@ fn not_empty(text: &str) -> Result<(), Rule> {
     if text.is_empty() { Err("must not be empty") } else { Ok(()) }
 }
 
-/// The rule for an identifier that becomes one segment of a URL path. An allow-list, because percent-encoding cannot save
-/// `..`: URL parsers read `%2e%2e` as `..` too.
-fn check_path_segment(text: &str) -> Result<(), Rule> {
-    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@+=,".contains(&byte);
-    match text {
-        "" => Err("must not be empty"),
-        "." | ".." => Err("must not be . or .."),
-        _ if text.len() > 256 => Err("must be at most 256 bytes"),
-        _ if !text.bytes().all(is_safe) => {
-            Err("must contain only ASCII letters, digits and the characters - . _ ~ : @ + = ,")
-        }
-        _ => Ok(()),
+/// The rule for an identifier that a person or a program writes.
+fn check_typed(text: &str) -> Result<(), Rule> {
+    check_not_blank(text)?;
+    check_ends(text)?;
+    check_no_spreadsheet_value(text)
+}
+
+/// The rule for an identifier of a record. A record can be voided and stored under any such identifier.
+fn check_record_id(text: &str) -> Result<(), Rule> {
+    check_typed(text)?;
+    check_length_and_controls(text)
+}
+
+fn check_length_and_controls(text: &str) -> Result<(), Rule> {
+    if text.chars().nth(MAX_CHARACTERS).is_some() {
+        Err("must be at most 256 characters")
+    } else if text.contains(char::is_control) {
+        Err("must not contain control characters")
+    } else {
+        Ok(())
     }
 }
+
+/// Refuses white space around a text. It is invisible, and the service compares ids exactly.
+///
+/// # Errors
+///
+/// The broken rule.
+pub fn check_ends(text: &str) -> Result<(), Rule> {
+    let is_blank = |letter: char| {
+        letter.is_whitespace() || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
+    };
+    if text.starts_with(is_blank) || text.ends_with(is_blank) {
+        Err("must not begin or end with white space")
+    } else {
+        Ok(())
+    }
+}
+
+/// Refuses what a spreadsheet leaves where a value was expected: a formula, or an error such as `#REF!`.
+///
+/// # Errors
+///
+/// The broken rule.
+pub fn check_no_spreadsheet_value(text: &str) -> Result<(), Rule> {
+    if text.starts_with(['=', '＝']) {
+        return Err("must not be a formula of a spreadsheet");
+    }
+    if is_spreadsheet_error(text) { Err("must not be an error value of a spreadsheet") } else { Ok(()) }
+}
+
+/// Whether the text is an error value, in any language: `#REF!`, `#DIV/0!`, `#NAME?`, `#¡VALOR!`, or one of those without a
+/// mark at the end. A column that is too narrow is shown, and copied, as `####`. Some programs write `Err:502`.
+fn is_spreadsheet_error(text: &str) -> bool {
+    if let Some(code) = text.strip_prefix("Err:") {
+        return code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit());
+    }
+    let Some(word) = text.strip_prefix('#') else { return false };
+    let is_marked = word.strip_suffix(['!', '?']).is_some_and(|word| {
+        let is_of_error = |letter: char| {
+            (letter.is_alphanumeric() && !letter.is_lowercase()) || matches!(letter, '/' | '_' | '¡' | '¿')
+        };
+        word.starts_with(|letter: char| letter.is_alphabetic() || matches!(letter, '¡' | '¿'))
+            && word.chars().all(is_of_error)
+    });
+    is_marked || UNMARKED_ERRORS.contains(&word) || (word.len() >= 2 && word.bytes().all(|byte| byte == b'#'))
+}
+
+/// The identifier for a URL path.
+fn path_segment(text: &str) -> Result<Cow<'_, str>, Rule> {
+    check_not_blank(text)?;
+    check_length_and_controls(text)?;
+    if text.split(['/', '\\']).any(|part| matches!(part, "." | "..")) {
+        return Err("must not have a part that is . or .. in order to be looked up");
+    }
+    let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    if text.bytes().all(is_unreserved) {
+        return Ok(Cow::Borrowed(text));
+    }
+    let mut encoded = String::with_capacity(3 * text.len());
+    for byte in text.bytes() {
+        if is_unreserved(byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.extend(['%', hex_digit(byte >> 4), hex_digit(byte & 15)]);
+        }
+    }
+    Ok(Cow::Owned(encoded))
+}
+
+fn hex_digit(value: u8) -> char {
+    char::from(b"0123456789ABCDEF"[usize::from(value & 15)])
+}
+
+/// The longest identifier that is sent, chosen by this SDK.
+const MAX_CHARACTERS: usize = 256;
+
+/// "Not available" in the languages of spreadsheets, and the value of a cell that is still loading.
+const UNMARKED_ERRORS: [&str; 10] =
+    ["N/A", "NV", "N/D", "N/B", "I/T", "YOK", "Н/Д", "HIÁNYZIK", "NENÍ_K_DISPOZICI", "GETTING_DATA"];

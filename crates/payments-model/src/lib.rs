@@ -44,7 +44,7 @@
 //! - **A field of a record is missing or has the wrong type.** The other fields are still read: see [Records](#records). Only a
 //!   transaction without an identifier is an error.
 //! - **An amount cannot be kept exactly.** Parsing returns an [`AmountError`]. Nothing is ever rounded.
-//! - **An identifier from a response cannot be looked up,** because it is not safe in a URL path:
+//! - **An identifier from a response cannot be looked up,** because it has a part such as `..`, which no URL path can hold:
 //!   [`TransactionId::path_segment`] returns a [`ValidationError`].
 //!
 //! [`ValidationError`] and [`AmountError`] never contain input, so they are safe to log:
@@ -139,9 +139,11 @@ pub use violation::{ValidationError, Violation, printable_field_name};
 #[doc(hidden)]
 pub mod unversioned {
     pub use crate::amount::as_number;
+    pub use crate::id::{check_ends, check_no_spreadsheet_value};
+    pub use crate::mask::redact;
     pub use crate::request::{FieldName, RequestMembers};
     pub use crate::response::{
         BAD_REQUEST_PREFIX, Body, Code, Data, Envelope, ErrorEnvelope, Status, SuccessEnvelope,
-        salvage_transaction_id, salvaged_transaction_ids,
+        is_truncated_json, salvage_transaction_id, salvaged_transaction_ids,
     };
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use crate::card::passes_luhn;
 use crate::secret::REDACTED;
@@ -12,29 +12,33 @@ use crate::secret::REDACTED;
 /// - Each exact occurrence of one of `secrets` is replaced by `[redacted]`. A secret of fewer than eight characters is
 ///   replaced only where no letter or digit is next to it, because `917` is part of many harmless numbers. A secret of fewer
 ///   than three characters is ignored.
-/// - Card-like numbers keep only their last four digits. A card-like number has 13 to 19 digits, passes the Luhn check, and
-///   is in one piece or in groups of at least three digits with one or two other characters between them. Numbers that begin
-///   with 0, 20 or 21 are not masked. Numbers that begin with 1 are masked only if they have 15 digits. Dates and timestamps
-///   begin with these digits. These rules are chosen by this SDK.
+/// - A secret of 12 to 19 digits is a card or account number. It is also replaced where separators stand between its digits:
+///   any characters except letters and asterisks.
+/// - Other card-like numbers keep only their last four digits. A card-like number has 13 to 19 digits, passes the Luhn check,
+///   begins like the number of an issuer (22 to 27, 3, 4, 5, 6, 81 or 82), and is in one piece or in groups of at least
+///   three digits with one or two other characters between them. These rules are chosen by this SDK.
 ///
-/// This is a safety net and **does not catch everything**. It does not find:
+/// This is a safety net for texts, and **does not catch everything**. It does not find:
 ///
 /// - a secret in another encoding, such as base64, JSON escapes or percent-encoding (`%20` before a number is enough);
-/// - a secret with separators, or in another case;
-/// - a card number that fails the Luhn check;
+/// - a secret with letters that has separators, or is in another case;
+/// - the card number of another request, if it fails the Luhn check or has other separators;
 /// - an expiry date or a security code that is not one of `secrets`.
+///
+/// A masked text says nothing about whether an id is valid: one in twenty random numbers of 16 digits is card-like.
 ///
 /// ```
 /// use payments_model::mask;
 ///
 /// assert_eq!(mask("card 4242 4242 4242 4242, code 917", &["917"]), "card **** **** **** 4242, code [redacted]");
 /// assert_eq!(mask("invoice 1793000000000", &[]), "invoice 1793000000000");
+/// assert_eq!(mask("card 6200 - 0000 - 0000 - 0006", &["6200000000000006"]), "card [redacted]");
 /// ```
 pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut masked = Cow::Borrowed(text);
     let is_replaced = |secret: &&str| secret.len() >= SHORTEST_SECRET && !REDACTED.contains(*secret);
-    let mut found: Vec<&str> =
-        secrets.iter().copied().filter(|secret| text.contains(secret)).filter(is_replaced).collect();
+    let may_occur = |secret: &&str| is_number(secret) || text.contains(secret);
+    let mut found: Vec<&str> = secrets.iter().copied().filter(may_occur).filter(is_replaced).collect();
     // Longest first: if one secret contains another, the rest of the longer one must not remain.
     found.sort_by_key(|secret| Reverse(secret.len()));
     for secret in found {
@@ -44,6 +48,19 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let ranges = card_numbers(&masked);
     replace(&mut masked, &ranges, mask_digits);
     masked
+}
+
+/// The text with each occurrence of these secrets replaced by `[redacted]`, and nothing else. Secrets of fewer than eight
+/// characters occur by chance and are ignored.
+///
+/// For an identifier, which [`mask`] could change although it contains no secret.
+pub fn redact<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
+    let mut redacted = Cow::Borrowed(text);
+    for secret in secrets.iter().filter(|secret| secret.len() >= LONG_SECRET) {
+        let ranges = occurrences(&redacted, secret);
+        replace(&mut redacted, &ranges, |_| REDACTED.to_owned());
+    }
+    redacted
 }
 
 /// Replaces ranges that are sorted and do not overlap.
@@ -63,6 +80,9 @@ fn replace(text: &mut Cow<'_, str>, ranges: &[Range<usize>], replacement: impl F
 
 /// The occurrences to replace, from left to right.
 fn occurrences(text: &str, secret: &str) -> Vec<Range<usize>> {
+    if is_number(secret) {
+        return occurrences_of_number(text, secret.as_bytes());
+    }
     let is_separate = |range: &Range<usize>| {
         !text[..range.start].ends_with(char::is_alphanumeric)
             && !text[range.end..].starts_with(char::is_alphanumeric)
@@ -71,6 +91,33 @@ fn occurrences(text: &str, secret: &str) -> Vec<Range<usize>> {
         .map(|(start, _)| start..start + secret.len())
         .filter(|range| secret.len() >= LONG_SECRET || is_separate(range))
         .collect()
+}
+
+/// Whether a secret is a card or account number, which people write with separators.
+fn is_number(secret: &str) -> bool {
+    SEPARATED_DIGITS.contains(&secret.len()) && secret.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The places where the digits of a number stand in order, whatever separators are between them.
+fn occurrences_of_number(text: &str, number: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    // The places of the digits since the last letter.
+    let mut run: Vec<usize> = Vec::new();
+    for (at, character) in text.char_indices() {
+        if character.is_ascii_digit() {
+            run.push(at);
+            // Nearly always decided by the last digit.
+            let mut digits = run.iter().rev().map(|at| text.as_bytes()[*at]);
+            if number.iter().rev().all(|digit| digits.next() == Some(*digit)) {
+                found.push(run[run.len() - number.len()]..at + 1);
+                run.clear();
+            }
+        } else if character == '*' || character.is_alphanumeric() {
+            // An asterisk stands for a digit that is already masked.
+            run.clear();
+        }
+    }
+    found
 }
 
 /// Whether the text contains a card-like number.
@@ -112,11 +159,13 @@ fn groups_of_digits(text: &str) -> Vec<Range<usize>> {
 
 /// The number of groups in the longest card number that begins with the first group.
 fn card_number_at(text: &str, groups: &[Range<usize>]) -> Option<usize> {
-    let lengths = match text.as_bytes()[groups[0].clone()] {
-        [b'3'..=b'9', ..] | [b'2', b'2'..=b'9', ..] => CARD_DIGITS,
-        [b'1', ..] => AIR_TRAVEL_DIGITS,
-        _ => return None,
-    };
+    let begins_like_an_issuer = matches!(
+        text.as_bytes()[groups[0].clone()],
+        [b'3'..=b'6', ..] | [b'2', b'2'..=b'7', ..] | [b'8', b'1' | b'2', ..]
+    );
+    if !begins_like_an_issuer {
+        return None;
+    }
     if groups[0].len() <= 4 && ends_with_masked_digits(&text[..groups[0].start]) {
         return None;
     }
@@ -132,7 +181,7 @@ fn card_number_at(text: &str, groups: &[Range<usize>]) -> Option<usize> {
             break;
         }
         digits.push_str(&text[group.clone()]);
-        if lengths.contains(&digits.len()) && passes_luhn(&digits) {
+        if CARD_DIGITS.contains(&digits.len()) && passes_luhn(&digits) {
             longest = Some(index + 1);
         }
     }
@@ -172,11 +221,11 @@ const SHORTEST_SECRET: usize = 3;
 /// Secrets of at least this length do not occur inside other words by chance.
 const LONG_SECRET: usize = 8;
 
-/// How many digits a card number has (decision 62).
-const CARD_DIGITS: std::ops::RangeInclusive<usize> = 13..=19;
+/// How many digits a number has that is searched for with separators: those of a [`CardNumber`](crate::CardNumber).
+const SEPARATED_DIGITS: RangeInclusive<usize> = 12..=19;
 
-/// Air travel cards are the only ones that begin with 1. So do timestamps, which have 13, 16 or 19 digits.
-const AIR_TRAVEL_DIGITS: std::ops::RangeInclusive<usize> = 15..=15;
+/// How many digits a card-like number has (decision 52).
+const CARD_DIGITS: RangeInclusive<usize> = 13..=19;
 
 /// Card numbers are printed in groups of three digits or more. Dates and counters have shorter groups.
 const SMALLEST_GROUP: usize = 3;
@@ -216,7 +265,7 @@ mod tests {
     fn card_number_is_masked_in_any_grouping_d62() {
         let cards =
             ["4007000000027", "4242424242424242", "5555555555554444", "2223000010309703", "378282246310005"];
-        let more = ["6011111111111117", "30569309025904", "3530111333300000", "135410000000009"];
+        let more = ["6011111111111117", "30569309025904", "3530111333300000", "8171999927660000"];
         for card in cards.into_iter().chain(more) {
             for separator in ["", " ", "-", ".", "_", "/", "\u{a0}", " -", "  "] {
                 let (first, rest) = card.split_at(4);
@@ -302,6 +351,60 @@ mod tests {
     }
 
     #[test]
+    fn number_of_the_request_is_found_with_any_separators_d52() {
+        // UnionPay numbers need not pass the Luhn check; the last two are a Maestro number and a foreign prefix.
+        for number in
+            ["4242424242424242", "6200000000000006", "6200000000000000001", "501800000009", "900000000000"]
+        {
+            for separator in [
+                "", " ", "\u{a0}", "\u{202f}", ".", "-", " - ", " – ", " \u{a0} ", "/", "_", ", ", "\n",
+                "\",\"",
+            ] {
+                for size in [1, 2, 3, 4, 5, 11] {
+                    let groups = number.as_bytes().chunks(size).map(|group| str::from_utf8(group).unwrap());
+                    let written = groups.collect::<Vec<_>>().join(separator);
+                    for (before, after) in
+                        [("", ""), ("card ", ", please"), ("x", "y"), ("17 ", " 17"), ("é", "é")]
+                    {
+                        let masked = mask(&format!("{before}{written}{after}"), &[number]).into_owned();
+                        assert_eq!(masked, format!("{before}[redacted]{after}"), "{separator:?} {size}");
+                        assert_eq!(mask(&masked, &[number]), masked);
+                    }
+                }
+            }
+            let twice = format!("{number}{number} {number}");
+            assert_eq!(mask(&twice, &[number]), "[redacted][redacted] [redacted]");
+        }
+        for kept in ["6200x0000x0000x0006", "6200 0000 0000 00", "6200 0000 0000 0007", "6200****00000006"] {
+            assert_eq!(mask(kept, &["6200000000000006"]), kept);
+        }
+    }
+
+    #[test]
+    fn only_digits_that_begin_like_an_issuer_are_a_card_number_d52() {
+        let with_check_digit = |prefix: &str, length: usize| {
+            let body = format!("{prefix:7<width$}", width = length - 1);
+            (0..10).map(|digit| format!("{body}{digit}")).find(|number| passes_luhn(number)).unwrap()
+        };
+        let issuers = ["22", "23", "24", "25", "26", "27", "3", "4", "5", "6", "81", "82"];
+        let others =
+            ["0", "1", "20", "21", "28", "29", "7", "80", "83", "84", "85", "86", "87", "88", "89", "9"];
+        for length in 12..=20 {
+            for (prefixes, is_card) in [(&issuers[..], CARD_DIGITS.contains(&length)), (&others, false)] {
+                for prefix in prefixes {
+                    let number = with_check_digit(prefix, length);
+                    assert_eq!(mask(&number, &[]) != number, is_card, "{number}");
+                    assert_eq!(contains_card_number(&number), is_card, "{number}");
+                }
+            }
+        }
+        for token in ["9405701444882224", "9477709629051443"] {
+            assert!(passes_luhn(token));
+            assert_eq!(mask(token, &[]), token);
+        }
+    }
+
+    #[test]
     fn text_without_secrets_is_unchanged() {
         assert!(matches!(mask("as it\nis\u{202e}", &["sk_live_51H"]), Cow::Borrowed(_)));
     }
@@ -312,7 +415,10 @@ mod tests {
         let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
         for unit in ["4242-", "1", "1 ", "4242424242424242 ", "\u{1}", "917 "] {
             assert!(!mask(&unit.repeat(300_000), &secrets).is_empty());
-            assert!(!mask(&unit.repeat(300_000), &["917"]).is_empty());
+            assert!(
+                !mask(&unit.repeat(300_000), &["917", "1111111111111111112", "424242424242424243"])
+                    .is_empty()
+            );
         }
     }
 }

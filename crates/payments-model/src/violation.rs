@@ -65,11 +65,10 @@ impl Violation {
 
     /// For a field that the caller named. The name itself may be a secret, if names and values were swapped.
     pub(crate) fn of_named(field: &str, rule: Rule) -> Self {
-        Self { field: Cow::Owned(printable_field_name(field).to_owned()), rule: Cow::Borrowed(rule) }
+        Self { field: Cow::Owned(printable_field_name(field).into_owned()), rule: Cow::Borrowed(rule) }
     }
 
-    /// The field's name in the interface, or `body`. Any other name is shown only if it looks like a name and cannot be a
-    /// card number.
+    /// The field's name in the interface, or `body`. Any other name is shown as [`printable_field_name`] shows it.
     pub fn field(&self) -> &str {
         &self.field
     }
@@ -86,27 +85,68 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The name if it looks like a field name and has too few digits to be a card or account number, otherwise
-/// `(unprintable field name)`.
+/// The name for a message: unchanged if it looks like a field name, otherwise in quotation marks with invisible characters
+/// escaped. A name of more than 40 characters is cut. If it has as many digits as an account number or a card number, none is
+/// shown.
 ///
 /// Use it for field names from input: a caller who swaps names and values puts a secret in a name.
-pub fn printable_field_name(name: &str) -> &str {
+///
+/// ```
+/// use payments_model::printable_field_name;
+///
+/// assert_eq!(printable_field_name("Note"), "Note");
+/// assert_eq!(printable_field_name(" TokenId"), r#"" TokenId""#);
+/// assert_eq!(printable_field_name("4242 4242 4242 4242"), r#""**** **** **** ****""#);
+/// ```
+pub fn printable_field_name(name: &str) -> Cow<'_, str> {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
-    let digits = name.bytes().filter(u8::is_ascii_digit).count();
-    if is_plain && (1..=64).contains(&name.len()) && digits < 8 { name } else { "(unprintable field name)" }
+    let digits = name.chars().filter(|character| character.is_numeric()).count();
+    if is_plain && (1..=LONGEST_NAME).contains(&name.len()) && digits < FEWEST_SECRET_DIGITS {
+        return Cow::Borrowed(name);
+    }
+    let masked = if digits < FEWEST_SECRET_DIGITS {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(name.replace(char::is_numeric, "*"))
+    };
+    let mut shown: String = masked.chars().take(LONGEST_NAME).collect();
+    if shown.len() < masked.len() {
+        shown.push('…');
+    }
+    Cow::Owned(format!("{shown:?}"))
 }
+
+const LONGEST_NAME: usize = 40;
+
+/// Some account numbers are as short as this.
+const FEWEST_SECRET_DIGITS: usize = 8;
 
 #[cfg(test)]
 mod tests {
     use super::{Violation, printable_field_name};
 
     #[test]
-    fn name_is_shown_only_if_it_cannot_be_a_secret() {
-        for name in ["a", "Billing_Email-2.x", "x1234567"] {
+    fn name_is_shown_as_written_unless_it_may_be_a_card_number() {
+        for name in ["a", "Billing_Email-2.x", "x1234567", &"a".repeat(40)] {
             assert_eq!(printable_field_name(name), name);
         }
-        for name in ["", " ", "a b", "ä", "x12345678", "1-2-3-4-5-6-7-8", "a\n", &"a".repeat(65)] {
-            assert_eq!(printable_field_name(name), "(unprintable field name)", "{name}");
+        for (name, shown) in [
+            ("", r#""""#),
+            (" TokenId", r#"" TokenId""#),
+            ("Token Id\u{a0}", r#""Token Id\u{a0}""#),
+            ("\u{feff}Key", r#""\u{feff}Key""#),
+            ("Größe", r#""Größe""#),
+            ("a\n\"", r#""a\n\"""#),
+            ("x12345678", r#""x********""#),
+            ("1-2-3-4-5-6-7-8", r#""*-*-*-*-*-*-*-*""#),
+            ("4242 4242 4242 4242", r#""**** **** **** ****""#),
+            ("٤٢٤٢٤٢٤٢٤٢٤٢٤٢٤٢", r#""****************""#),
+            (&"ä".repeat(40), &format!("\"{}\"", "ä".repeat(40))),
+            (&"ä".repeat(41), &format!("\"{}…\"", "ä".repeat(40))),
+            (&"a".repeat(41), &format!("\"{}…\"", "a".repeat(40))),
+            (&format!("{}4242424242424242", "x".repeat(30)), &format!("\"{}**********…\"", "x".repeat(30))),
+        ] {
+            assert_eq!(printable_field_name(name), shown, "{name}");
         }
     }
 

@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::io;
 
 use payments_core::{TransportError, TransportErrorKind};
+use rustls::AlertDescription;
 use tokio::time::error::Elapsed;
 
 /// The evidence of an error that reqwest reported before a status.
@@ -22,11 +23,67 @@ pub(crate) fn before_a_status(error: reqwest::Error) -> TransportError {
         // No other error proves that the server read nothing, whatever its kind or text.
         TransportError::unknown(if has_source(&error, is_not_http) {
             TransportErrorKind::Protocol
+        } else if has_source(&error, is_tls) {
+            TransportErrorKind::Tls
         } else {
             TransportErrorKind::Closed
         })
     };
-    evidence.with_source(error.without_url())
+    let error = error.without_url();
+    match explanation(&error) {
+        Some(explanation) => evidence.with_source(Explained { explanation, error }),
+        None => evidence.with_source(error),
+    }
+}
+
+/// An error of reqwest, and what it means.
+#[derive(Debug, thiserror::Error)]
+#[error("{explanation}")]
+struct Explained {
+    explanation: &'static str,
+    #[source]
+    error: reqwest::Error,
+}
+
+/// What the texts of the libraries leave open. It is for people only.
+fn explanation(error: &reqwest::Error) -> Option<&'static str> {
+    let mut source = error.source();
+    while let Some(this) = source {
+        // hyper-util does not export the type of this error.
+        match this.to_string().as_str() {
+            "tunnel error: proxy authorization required" => return Some("the proxy returned 407"),
+            "tunnel error: unsuccessful" => {
+                return Some(
+                    "the proxy refused to open a connection, with a status that reqwest does not show",
+                );
+            }
+            _ => {}
+        }
+        if let Some(rustls::Error::AlertReceived(alert)) = tls_error(this) {
+            return client_certificate(*alert);
+        }
+        source = this.source();
+    }
+    None
+}
+
+/// Whether this alert of the server is about the client's certificate.
+fn client_certificate(alert: AlertDescription) -> Option<&'static str> {
+    Some(match alert {
+        AlertDescription::CertificateRequired => "the server requires a client certificate",
+        AlertDescription::NoCertificate
+        | AlertDescription::BadCertificate
+        | AlertDescription::UnsupportedCertificate
+        | AlertDescription::CertificateRevoked
+        | AlertDescription::CertificateExpired
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::UnknownCA
+        | AlertDescription::AccessDenied => "the server refused the client certificate, or requires one",
+        AlertDescription::HandshakeFailure => {
+            "the server refused the TLS handshake; it may require a client certificate"
+        }
+        _ => return None,
+    })
 }
 
 /// The evidence of a request that was never passed to reqwest.
@@ -49,10 +106,14 @@ fn has_source(error: &reqwest::Error, is_match: impl Fn(&(dyn StdError + 'static
 }
 
 fn is_tls(error: &(dyn StdError + 'static)) -> bool {
+    tls_error(error).is_some()
+}
+
+fn tls_error<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
     // `source` of an io::Error skips the error that it wraps, and here one io::Error wraps another.
     match error.downcast_ref::<io::Error>() {
-        Some(error) => error.get_ref().is_some_and(|inner| is_tls(inner)),
-        None => error.is::<rustls::Error>(),
+        Some(error) => error.get_ref().and_then(|inner| tls_error(inner)),
+        None => error.downcast_ref(),
     }
 }
 

@@ -88,8 +88,12 @@
 //! A connection belongs to the runtime that opened it. Several runtimes can use one transport. Each has its own connections, and
 //! those of the eight most recently used runtimes are kept.
 //!
+//! A tokio runtime does not survive `fork`: its threads exist in the parent only, and parent and child share its sockets. So build
+//! the runtime and the client after the fork, in each process. `payments-ureq` can be built before.
+//!
 //! # Limits
 //!
+//! - A response may have up to 1 000 headers. Headers that are folded over several lines are read.
 //! - reqwest copies headers, including the API key, and no copy is wiped.
 //! - If hyper returns the request of a *new* connection unsent, the outcome is `Unknown`, because reqwest does not show it.
 //! - This crate enables reqwest's feature `rustls-no-provider`. If other code of the program builds a reqwest client with default

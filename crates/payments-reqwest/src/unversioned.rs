@@ -17,7 +17,8 @@ use crate::transport::ReqwestTransport;
 /// # What the builder decides
 ///
 /// - TLS: the backend or a preconfigured one, roots, client certificate, versions. Only the builder's roots are trusted.
-/// - Its proxies, for https. TLS runs through them end to end. If a proxy refuses, the outcome is `NotProcessed`.
+/// - Its proxies, for https. TLS runs through them end to end. If a proxy refuses, the outcome is `NotProcessed`. The error names the
+///   status 407. For any other status it says only that the proxy refused, because reqwest does not show it; `payments-hyper` does.
 /// - Names: its resolver and its overrides. Sockets: local address, interface, keep-alive, Unix socket.
 /// - Connections: the idle timeout and the number of idle connections. reqwest keeps idle connections for 90 seconds, longer than
 ///   many servers do. 20 seconds is better, because a payment that is sent into a closing connection is unknown.
@@ -37,7 +38,9 @@ use crate::transport::ReqwestTransport;
 /// | `timeout`, `read_timeout` | replaced by the request's deadlines | reqwest's timeouts lose the part of a response that was read |
 /// | HTTP version | 1.1 | over HTTP/2 a response that is cut short can look whole |
 /// | `gzip`, `brotli`, `zstd`, `deflate` | off | the body is returned unchanged |
-/// | lenient header parsing | off | a response could end in two places |
+/// | lenient header parsing, except for folded headers | off | a response could end in two places |
+/// | folded headers | read | a payment must not become unknown because of them |
+/// | `http1_max_headers` | 1 000 | the same |
 /// | `tls_danger_accept_invalid_certs`, `…_hostnames` | off | any server could pose as the service |
 /// | `connection_verbose`, `tls_sslkeylogfile` | off | they write secrets to a log |
 /// | `referer`, `https_only` | off | [`Endpoint`](payments_core::Endpoint) decides where plain http may go |

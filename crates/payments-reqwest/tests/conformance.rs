@@ -4,7 +4,7 @@
 
 use std::future::Future;
 
-use payments_conformance::{Setup, Stack};
+use payments_conformance::{Abilities, Ability, Setup, Stack};
 use payments_reqwest::ReqwestTransport;
 use tokio::runtime::Runtime;
 
@@ -25,6 +25,10 @@ impl Stack for ReqwestStack {
         F::Output: Send,
     {
         self.runtime.block_on(future)
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities::default().with(Ability::ManyHeaders).with(Ability::FoldedHeaders)
     }
 
     fn debug(&self, transport: &ReqwestTransport) -> Option<String> {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
-use payments_conformance::{Setup, Stack};
+use payments_conformance::{Abilities, Ability, Setup, Stack};
 use payments_core::{Deadlines, Delivery, OperationName, Transport, TransportErrorKind, TransportRequest};
 use payments_reqwest::ReqwestTransport;
 use payments_reqwest::unversioned::from_client_builder;
@@ -55,6 +55,7 @@ impl Stack for OwnBuilder {
                 .timeout(Duration::from_millis(1))
                 .read_timeout(Duration::from_millis(1))
                 .https_only(true)
+                .http1_max_headers(1)
                 .http2_prior_knowledge()
                 .http09_responses()
         })
@@ -67,6 +68,10 @@ impl Stack for OwnBuilder {
         F::Output: Send,
     {
         self.runtime.block_on(future)
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities::default().with(Ability::ManyHeaders).with(Ability::FoldedHeaders)
     }
 }
 
@@ -97,10 +102,30 @@ async fn a_proxy_of_the_builder_is_used_for_https_only() {
     let error = transport.send(request("https://pay.example.com/")).await.unwrap_err();
     assert_eq!(error.delivery(), Delivery::NotProcessed, "{error:?}");
     assert!(heads.recv().unwrap().starts_with("CONNECT pay.example.com:443 "));
+    assert_eq!(error.source().unwrap().to_string(), "the proxy returned 407");
 
     // Through the proxy, this would return its 407.
     let error = transport.send(request("http://127.0.0.1:1/")).await.unwrap_err();
     assert_eq!(error.kind(), TransportErrorKind::Connect, "{error:?}");
+}
+
+#[tokio::test]
+async fn a_refused_tunnel_is_named_d02() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://user:hunter2@{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            let _ = connection.read(&mut [0; 4096]).unwrap();
+            connection.write_all(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 4\r\n\r\nPAGE").unwrap();
+        }
+    });
+    let transport = from_client_builder(move || trusting(None).proxy(Proxy::all(&address).unwrap())).unwrap();
+    let error = transport.send(request("https://pay.example.com/")).await.unwrap_err();
+    assert_eq!(error.delivery(), Delivery::NotProcessed, "{error:?}");
+    let text = format!("{error:?} {}", error.source().unwrap());
+    assert!(text.contains("the proxy refused to open a connection"), "{text}");
+    assert!(!text.contains("PAGE") && !text.contains("hunter2"), "{text}");
 }
 
 /// No test of this program installs a provider for rustls.

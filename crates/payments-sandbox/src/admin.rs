@@ -54,7 +54,9 @@ impl Admin {
         }
         let path = request.uri().path().strip_prefix(PREFIX).unwrap_or_default();
         let here = || ROUTES.iter().filter(|(_, own, ..)| *own == path);
-        let Some((method, _, parameters, handler)) = here().find(|(own, ..)| own == request.method()) else {
+        // hyper sends only the head of the response to a HEAD.
+        let wanted = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
+        let Some((method, _, parameters, handler)) = here().find(|(own, ..)| own == wanted) else {
             let allowed: Vec<_> = here().map(|(method, ..)| method.as_str()).collect();
             return Err(if allowed.is_empty() {
                 let mut paths: Vec<_> = ROUTES.iter().map(|(_, path, ..)| *path).collect();

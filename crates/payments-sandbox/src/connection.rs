@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -17,6 +17,7 @@ use payments_fake::Reply;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
+use crate::activity::Activity;
 use crate::server::Shutdown;
 use crate::site::{Body, Site, full};
 use crate::socket::{End, Socket};
@@ -26,6 +27,7 @@ use crate::symptom;
 pub(crate) struct ClientConnection {
     pub(crate) client: SocketAddr,
     pub(crate) socket: Socket,
+    pub(crate) activity: Arc<Activity>,
     pub(crate) site: Arc<Site>,
     pub(crate) shutdown: Shutdown,
     /// Held while a request is processed, because that time does not count against the client.
@@ -64,17 +66,20 @@ impl ClientConnection {
             .serve_connection(TokioIo::new(self.socket.clone()), service_fn(|request| self.respond(request)));
         // The socket has the reason of the end, unless the client ended the connection.
         let _ = graceful.watch(connection).await;
-        let reply = match self.socket.take_end() {
+        let (reply, has_body) = match self.socket.take_end() {
             None => return,
-            Some(End::Unreadable(status)) => Reply::Answer(self.site.unreadable(status)),
-            Some(End::Symptom(reply)) => reply,
+            Some(End::Unreadable(status)) => (Reply::Answer(self.site.unreadable(status)), true),
+            Some(End::Symptom(reply)) => (reply, true),
+            Some(End::SymptomOfHead(reply)) => (reply, false),
         };
+        // A symptom may keep the connection open on purpose.
+        let _handling = self.activity.handle_request();
         // An error means that the client left first.
-        let _ = symptom::show(reply, self.socket.clone(), &self.shutdown).await;
+        let _ = symptom::show(reply, has_body, self.socket.clone(), &self.shutdown).await;
     }
 
     async fn respond(&self, request: Request<Incoming>) -> Result<Response<Body>, &'static str> {
-        let Self { client, socket, site, shutdown, processing } = self;
+        let Self { client, socket, activity, site, shutdown, processing } = self;
         let (head, body) = request.into_parts();
         let body = read(body, site.largest_body(head.uri.path())).await.map_err(|error| {
             if is_malformed(&error) {
@@ -85,6 +90,8 @@ impl ClientConnection {
             NO_RESPONSE
         })?;
         let _processing = processing.lock().await;
+        let _handling = activity.handle_request();
+        let is_head = head.method == Method::HEAD;
         let request = Request::from_parts(head, body);
         if let Some(response) = site.administer(&request).await {
             return Ok(response);
@@ -96,7 +103,7 @@ impl ClientConnection {
                 Ok(response.map(full))
             }
             reply => {
-                socket.end_with(End::Symptom(reply));
+                socket.end_with(if is_head { End::SymptomOfHead(reply) } else { End::Symptom(reply) });
                 Err(NO_RESPONSE)
             }
         }

@@ -79,9 +79,10 @@
 //!
 //! HTTP/1.1 with keep-alive, over https with a [generated certificate](SandboxBuilder::tls) or
 //! [yours](SandboxBuilder::tls_pem). Every response has a unique `x-request-id` and the `Sandbox-Version`, even the response
-//! to bytes that are not a valid request. A body over 64 KiB gets 413, a head over 64 KiB 431. The number of
-//! [connections](SandboxBuilder::max_connections) is limited. There are no timeouts: a client may be as slow as it likes
-//! until the sandbox stops.
+//! to bytes that are not a valid request. A HEAD gets the head of the response to a GET. A body over 64 KiB gets 413, a head
+//! over 64 KiB 431. The number of [connections](SandboxBuilder::max_connections) is limited. A connection on which nothing is
+//! transferred for a minute, and which waits for no response, is closed. Otherwise a client may be as slow as it likes until the
+//! sandbox stops.
 //!
 //! A client that closes its sending side after its request still gets its response. There is one exception: while a `delay`
 //! before the commit [holds](payments_fake::Reply::Held) its request, it counts as gone, like a client that closes or
@@ -97,6 +98,7 @@
 //! file, but everyone who can reach the port can use and control it.
 //! [`UnlistedCards::Refused`](payments_fake::UnlistedCards::Refused) refuses every number that is not a test value.
 
+mod activity;
 mod admin;
 mod blocking_sandbox;
 mod connection;
@@ -113,6 +115,7 @@ mod symptom;
 mod tls;
 mod wall_clock;
 
+pub use activity::IdleClose;
 pub use blocking_sandbox::BlockingSandbox;
 pub use description::{OPENAPI, VERSION, magic_json};
 pub use exchange::{Exchange, Shown};

@@ -11,12 +11,13 @@ use payments_fake::{Choices, FakeGateway, FakeGatewayBuilder, Fixtures};
 use tokio::net::TcpListener;
 use tokio::task::{JoinSet, spawn_blocking};
 
+use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
 use crate::exchange::Exchange;
 use crate::page::Feed;
 use crate::sandbox::SandboxInfo;
 use crate::server::{self, Shutdown};
-use crate::site::{OnExchange, Site};
+use crate::site::{OnExchange, OnIdleClose, Site};
 use crate::tls::Certificate;
 use crate::wall_clock::WallClock;
 use crate::{BlockingSandbox, DataFile, Sandbox, Store};
@@ -35,7 +36,9 @@ pub struct SandboxBuilder {
     encryption: Encryption,
     max_connections: usize,
     control_headers: bool,
+    tls_names: Vec<String>,
     on_exchange: Option<OnExchange>,
+    on_idle_close: Option<OnIdleClose>,
 }
 
 enum Encryption {
@@ -58,7 +61,9 @@ impl SandboxBuilder {
             encryption: Encryption::None,
             max_connections: 1024,
             control_headers: true,
+            tls_names: Vec::new(),
             on_exchange: None,
+            on_idle_close: None,
         }
     }
 
@@ -128,9 +133,11 @@ impl SandboxBuilder {
         self
     }
 
-    /// How many connections are served at once; 1024 by default. Further connections wait until one of these is closed. On
-    /// the service's port, that includes the admin interface: give it [its own](Self::admin_listen) to control a sandbox
-    /// whose connections are all in use.
+    /// How many connections are served at once; 1024 by default.
+    ///
+    /// If one more client connects, the connection that has been idle for longest is closed, if that is at least a second. If none
+    /// is idle, the client waits. On the service's port, that includes the admin interface: give it
+    /// [its own](Self::admin_listen) to control a sandbox whose connections are all in use.
     pub fn max_connections(mut self, count: usize) -> Self {
         self.max_connections = count;
         self
@@ -153,6 +160,13 @@ impl SandboxBuilder {
         self
     }
 
+    /// Another host name or IP address for the [generated certificate](Self::tls), such as the name of a container; call it again for
+    /// more. `*.example.test` stands for every name with one more label.
+    pub fn tls_name(mut self, name: impl Into<String>) -> Self {
+        self.tls_names.push(name.into());
+        self
+    }
+
     /// Whether a request may ask for its own fault with the header `Sandbox-Fault`; it may by default. A request with an
     /// invalid header is refused before it reaches the service, so it is not recorded.
     pub fn control_headers(mut self, allowed: bool) -> Self {
@@ -166,12 +180,19 @@ impl SandboxBuilder {
         self
     }
 
+    /// Called for every connection that is closed because it was idle: for a minute, or when the
+    /// [limit](Self::max_connections) was reached.
+    pub fn on_idle_close(mut self, tell: impl Fn(&IdleClose) + Send + Sync + 'static) -> Self {
+        self.on_idle_close = Some(Arc::new(tell));
+        self
+    }
+
     /// Starts serving in the background of the current tokio runtime. When this returns, connections are accepted.
     ///
     /// # Errors
     ///
-    /// If it cannot listen on an address, if the certificate and the key are not a pair in PEM, or if the data file cannot
-    /// be used. The error has the cause.
+    /// If it cannot listen on an address, if the certificate and the key are not a pair in PEM, if a name cannot be in a
+    /// certificate, or if the data file cannot be used. The error has the cause.
     ///
     /// # Panics
     ///
@@ -181,8 +202,7 @@ impl SandboxBuilder {
             Encryption::None => (None, None),
             Encryption::Provided(certificate) => (Some(certificate.acceptor()?), None),
             Encryption::Generated => {
-                let (certificate, authority) =
-                    Certificate::generate(self.listen.ip()).map_err(io::Error::other)?;
+                let (certificate, authority) = Certificate::generate(self.listen.ip(), self.tls_names)?;
                 (Some(certificate.acceptor()?), Some(authority))
             }
         };
@@ -238,6 +258,7 @@ impl SandboxBuilder {
             admin: Some(Arc::new(admin)),
             control_headers: self.control_headers,
             on_exchange: self.on_exchange,
+            on_idle_close: self.on_idle_close,
             feed,
             next_id: Arc::new(AtomicU64::new(any_number)),
         };

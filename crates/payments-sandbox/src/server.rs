@@ -1,15 +1,17 @@
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use payments_core::{Sleep, Timer};
-use tokio::net::TcpListener;
-use tokio::sync::{Mutex, Semaphore, watch};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 
+use crate::activity::{Activities, Activity, IdleClose};
 use crate::connection::ClientConnection;
 use crate::site::Site;
 use crate::socket::Socket;
@@ -25,48 +27,89 @@ pub(crate) async fn serve(
 ) {
     let site = Arc::new(site);
     let permits = Arc::new(Semaphore::new(max_connections));
+    let mut activities = Activities::default();
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     loop {
         let accepted = async {
-            let permit = Arc::clone(&permits).acquire_owned().await;
-            (permit.expect("the semaphore is never closed"), listener.accept().await)
+            let accepted = listener.accept().await;
+            // A client that waits is accepted, because only it needs the place of an idle one.
+            (accepted, permit(&permits, &activities).await)
         };
-        let (permit, accepted) = tokio::select! {
+        let (accepted, permit) = tokio::select! {
             accepted = accepted => accepted,
-            // Removes finished tasks, which would accumulate otherwise.
-            Some(_) = connections.join_next() => continue,
             () = shutdown.begun() => break,
         };
+        // Finished tasks would accumulate otherwise.
+        while connections.try_join_next().is_some() {}
         let Ok((stream, client)) = accepted else {
             // The client left before it was accepted, or the process has no free file descriptor and must wait for one.
             sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let (tls, site, shutdown, watcher) =
-            (tls.clone(), Arc::clone(&site), shutdown.clone(), graceful.watcher());
+        let activity = activities.add();
+        let serving = serve_client(
+            (stream, client),
+            tls.clone(),
+            Arc::clone(&site),
+            Arc::clone(&activity),
+            shutdown.clone(),
+            graceful.watcher(),
+        );
+        let site = Arc::clone(&site);
         connections.spawn(async move {
             let _permit = permit;
-            // A response is one small write, which Nagle's algorithm would only delay. An error means that the client is
-            // gone, which the next read reports.
-            let _ = stream.set_nodelay(true);
-            let socket: io::Result<_> = match tls {
-                None => Ok(Socket::new(stream)),
-                Some(tls) => tokio::select! {
-                    accepted = tls.accept(stream) => accepted.map(Socket::new),
-                    // A client that is still in its TLS handshake has sent no request.
-                    () = shutdown.begun() => return,
-                },
-            };
-            if let Ok(socket) = socket {
-                let processing = Mutex::default();
-                ClientConnection { client, socket, site, shutdown, processing }.serve(watcher).await;
+            tokio::select! {
+                () = serving => {}
+                (idle, needs_room) = activity.idle_for_too_long() => {
+                    let reached_limit = needs_room.then_some(max_connections);
+                    site.report_idle_close(&IdleClose { client, idle, reached_limit });
+                }
             }
         });
     }
     drop(listener);
     graceful.shutdown().await;
     while connections.join_next().await.is_some() {}
+}
+
+/// A permit for one more connection. If there is none, the connections that are idle are closed, the oldest first, until there is.
+async fn permit(permits: &Arc<Semaphore>, activities: &Activities) -> OwnedSemaphorePermit {
+    loop {
+        if let Ok(permit) = Arc::clone(permits).try_acquire_owned() {
+            return permit;
+        }
+        let look_again = activities.close_oldest_idle().unwrap_or_else(|| Instant::now() + ACCEPT_PAUSE);
+        // The semaphore is never closed, so an error is the end of the pause.
+        if let Ok(Ok(permit)) = timeout_at(look_again, Arc::clone(permits).acquire_owned()).await {
+            return permit;
+        }
+    }
+}
+
+async fn serve_client(
+    (stream, client): (TcpStream, SocketAddr),
+    tls: Option<TlsAcceptor>,
+    site: Arc<Site>,
+    activity: Arc<Activity>,
+    shutdown: Shutdown,
+    watcher: Watcher,
+) {
+    // A response is one small write, which Nagle's algorithm would only delay. An error means that the client is
+    // gone, which the next read reports.
+    let _ = stream.set_nodelay(true);
+    let socket: io::Result<_> = match tls {
+        None => Ok(Socket::new(stream, Arc::clone(&activity))),
+        Some(tls) => tokio::select! {
+            accepted = tls.accept(stream) => accepted.map(|stream| Socket::new(stream, Arc::clone(&activity))),
+            // A client that is still in its TLS handshake has sent no request.
+            () = shutdown.begun() => return,
+        },
+    };
+    if let Ok(socket) = socket {
+        let processing = Mutex::default();
+        ClientConnection { client, socket, activity, site, shutdown, processing }.serve(watcher).await;
+    }
 }
 
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
@@ -93,8 +136,8 @@ impl Shutdown {
 }
 
 impl Timer for Shutdown {
-    fn now(&self) -> Instant {
-        Instant::now()
+    fn now(&self) -> std::time::Instant {
+        std::time::Instant::now()
     }
 
     fn sleep(&self, duration: Duration) -> Sleep {

@@ -13,6 +13,7 @@ use http_body_util::{Either, Full};
 use payments_fake::{Fault, RecordedRequest, Reply, RequestEffect, RequestedFault, Responder};
 use payments_model::unversioned::ErrorEnvelope;
 
+use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
 use crate::exchange::{Exchange, Shown};
 use crate::page::{Event, Feed};
@@ -29,6 +30,7 @@ pub(crate) struct Site {
     /// Whether a request may ask for its own fault.
     pub(crate) control_headers: bool,
     pub(crate) on_exchange: Option<OnExchange>,
+    pub(crate) on_idle_close: Option<OnIdleClose>,
     pub(crate) feed: Feed,
     /// The number of the next response that does not come from the gateway. It starts at another number in each process.
     pub(crate) next_id: Arc<AtomicU64>,
@@ -37,7 +39,16 @@ pub(crate) struct Site {
 /// Called for every request to the service.
 pub(crate) type OnExchange = Arc<dyn Fn(&Exchange) + Send + Sync>;
 
+/// Called for every connection that is closed because it was idle.
+pub(crate) type OnIdleClose = Arc<dyn Fn(&IdleClose) + Send + Sync>;
+
 impl Site {
+    pub(crate) fn report_idle_close(&self, closed: &IdleClose) {
+        if let Some(tell) = &self.on_idle_close {
+            tell(closed);
+        }
+    }
+
     /// The largest body that a request to this path may have.
     pub(crate) fn largest_body(&self, path: &str) -> usize {
         if self.admin_for(path).is_some() { 1024 * 1024 } else { 64 * 1024 }

@@ -12,6 +12,8 @@ use tokio::net::TcpStream;
 use tokio::time::sleep;
 use tokio_rustls::server::TlsStream;
 
+use crate::activity::Activity;
+
 /// A connection to a client. hyper reads and writes it, the service checks whether the client is still there, and a fault
 /// acts on it after hyper has released it.
 #[derive(Clone)]
@@ -19,6 +21,7 @@ pub(crate) struct Socket(Arc<Mutex<Shared>>);
 
 struct Shared {
     stream: Box<dyn Stream>,
+    activity: Arc<Activity>,
     end: Option<End>,
 }
 
@@ -28,6 +31,8 @@ pub(crate) enum End {
     Unreadable(StatusCode),
     /// Show this symptom instead of a complete response.
     Symptom(Reply),
+    /// The same for a HEAD, whose response has no body.
+    SymptomOfHead(Reply),
 }
 
 /// Plain or encrypted.
@@ -48,8 +53,8 @@ impl Stream for TlsStream<TcpStream> {
 }
 
 impl Socket {
-    pub(crate) fn new(stream: impl Stream + 'static) -> Self {
-        Self(Arc::new(Mutex::new(Shared { stream: Box::new(stream), end: None })))
+    pub(crate) fn new(stream: impl Stream + 'static, activity: Arc<Activity>) -> Self {
+        Self(Arc::new(Mutex::new(Shared { stream: Box::new(stream), activity, end: None })))
     }
 
     pub(crate) fn end_with(&self, end: End) {
@@ -104,7 +109,13 @@ impl AsyncRead for Socket {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.lock().stream).poll_read(context, buffer)
+        let mut shared = self.lock();
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut shared.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            shared.activity.transferred();
+        }
+        read
     }
 }
 
@@ -116,7 +127,11 @@ impl AsyncWrite for Socket {
             shared.end = Some(End::Unreadable(status));
             return Poll::Ready(Ok(bytes.len()));
         }
-        Pin::new(&mut shared.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut shared.stream).poll_write(context, bytes);
+        if matches!(written, Poll::Ready(Ok(1..))) {
+            shared.activity.transferred();
+        }
+        written
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -13,10 +13,15 @@ use crate::server::Shutdown;
 use crate::socket::Socket;
 
 /// Shows the reply on the socket and ends the connection. hyper writes all complete responses, except those to bytes that it
-/// cannot read as a request.
+/// cannot read as a request. Without `has_body`, only the head of a response is written.
 ///
 /// An error means that the client left first.
-pub(crate) async fn show(reply: Reply, mut socket: Socket, shutdown: &Shutdown) -> io::Result<()> {
+pub(crate) async fn show(
+    reply: Reply,
+    has_body: bool,
+    mut socket: Socket,
+    shutdown: &Shutdown,
+) -> io::Result<()> {
     match reply {
         Reply::Answer(response) => {
             socket.write_all(&[&head(&response), &**response.body()].concat()).await?;
@@ -32,6 +37,9 @@ pub(crate) async fn show(reply: Reply, mut socket: Socket, shutdown: &Shutdown) 
         // An accepted connection can no longer be refused; a reset without an effect is the closest to it.
         Reply::Reset | Reply::Refused => return socket.reset(),
         Reply::Garbage(bytes) => socket.write_all(&bytes).await?,
+        Reply::Truncated { answer: response, .. } | Reply::Drip { answer: response, .. } if !has_body => {
+            socket.write_all(&head(&response)).await?;
+        }
         Reply::Truncated { answer: response, bytes } => {
             socket.write_all(&[&head(&response), &response.body()[..bytes]].concat()).await?;
         }

@@ -11,7 +11,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 
 /// A certificate chain and its key, in PEM.
 pub(crate) struct Certificate {
@@ -36,11 +36,22 @@ impl Certificate {
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
 
-    /// Generates a certificate for this machine and the address. Returns it and the authority that signed it, both in PEM.
+    /// Generates a certificate for this machine, the address and these names. Returns it and the authority that signed it, both
+    /// in PEM.
     ///
     /// The authority's key is dropped at once, so that it can sign nothing else: trusting the authority means trusting this
     /// one certificate.
-    pub(crate) fn generate(address: IpAddr) -> Result<(Self, String), rcgen::Error> {
+    pub(crate) fn generate(address: IpAddr, names: Vec<String>) -> io::Result<(Self, String)> {
+        for name in &names {
+            if ServerName::try_from(name.strip_prefix("*.").unwrap_or(name)).is_err() {
+                let message = format!("{name:?} is neither a host name nor an IP address");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+            }
+        }
+        Self::sign(address, names).map_err(io::Error::other)
+    }
+
+    fn sign(address: IpAddr, more_names: Vec<String>) -> Result<(Self, String), rcgen::Error> {
         let mut authority = CertificateParams::default();
         authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
@@ -52,9 +63,10 @@ impl Certificate {
         let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
 
         let mut names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
-        let address = address.to_string();
-        if !names.contains(&address) {
-            names.push(address);
+        for name in more_names.into_iter().chain([address.to_string()]) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
         let mut leaf = CertificateParams::new(names)?;
         leaf.distinguished_name.push(DnType::CommonName, "payments sandbox");

@@ -1,6 +1,7 @@
 use std::cell::{Cell, RefCell};
 use std::error::Error as StdError;
 use std::io;
+use std::process;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +17,8 @@ thread_local! {
 
 /// One call: its deadlines, and how far it got.
 pub(crate) struct Attempt {
+    /// The process that made the call. A process that is forked during the call has a copy of it.
+    process: u32,
     connect_ends: Instant,
     total_ends: Instant,
     progress: Cell<Progress>,
@@ -41,6 +44,7 @@ impl Attempt {
     pub(crate) fn run<T>(deadlines: Deadlines, call: impl FnOnce(&Self) -> T) -> T {
         let now = Instant::now();
         let attempt = Rc::new(Self {
+            process: process::id(),
             connect_ends: now + deadlines.connect(),
             total_ends: now + deadlines.total(),
             progress: Cell::new(Progress::Unsent),
@@ -56,9 +60,17 @@ impl Attempt {
 
     /// The attempt that runs on this thread. Without one, nothing is read or written.
     pub(crate) fn current() -> io::Result<Rc<Self>> {
-        CURRENT
+        let attempt = CURRENT
             .with_borrow(Clone::clone)
-            .ok_or_else(|| io::Error::other("no call is in progress on this thread"))
+            .ok_or_else(|| io::Error::other("no call is in progress on this thread"))?;
+        if attempt.is_of_another_process() {
+            return Err(io::Error::other("the process forked during the call, which its parent continues"));
+        }
+        Ok(attempt)
+    }
+
+    fn is_of_another_process(&self) -> bool {
+        self.process != process::id()
     }
 
     /// The time left until the deadline: the connect deadline while a connection is being opened, otherwise the total one.
@@ -119,6 +131,8 @@ impl Attempt {
     ) -> TransportError {
         let evidence = match self.progress() {
             Progress::MayBeSent => TransportError::unknown(kind),
+            // The parent may send the request.
+            _ if self.is_of_another_process() => TransportError::unknown(kind),
             _ => TransportError::not_processed(kind),
         };
         evidence.with_source(source)

@@ -103,6 +103,9 @@ impl Transport for Connection {
 
     /// ureq calls this before it keeps a connection, and again before it reuses it.
     fn is_open(&mut self) -> bool {
+        if Attempt::current().is_err() {
+            return false;
+        }
         // rustls does not want to read if it holds unrequested data or the server's `close_notify`.
         let tls_is_quiet = self.tls.as_ref().is_none_or(|tls| tls.wants_read());
         tls_is_quiet && self.socket.is_quiet() && !self.is_discarded.load(Ordering::Relaxed)

@@ -79,6 +79,15 @@
 //!
 //! No server can make a call last longer: not by silence, single bytes or endless `1xx` responses, and not by reading nothing.
 //!
+//! # Forked processes
+//!
+//! A client may be built before `fork` and used in parent and child. A child opens its own connections, and neither reads, writes
+//! nor shuts down those of its parent. With ureq's own agent, both would use one pooled connection, and each could take the other's
+//! response for its own.
+//!
+//! The copies of the parent's idle connections stay open in the child until it ends. A call during which the process forks
+//! continues in the parent; in the child it ends as [`Unknown`](payments_core::Outcome::Unknown). A process is recognized by its id.
+//!
 //! # What is added to ureq
 //!
 //! - Lookup, TCP and TLS share one deadline. ureq has one for each.
@@ -114,6 +123,9 @@
 //!
 //! # Limits
 //!
+//! - A response with more than 128 headers, or with a header that is folded over several lines, ends the call as
+//!   [`Unknown`](payments_core::Outcome::Unknown): ureq has no setting for either. `payments-hyper` and `payments-reqwest` read 1 000
+//!   headers, and folded ones.
 //! - The request is copied into buffers that are not wiped.
 //! - A `100 Continue` that has headers ends the call as [`Unknown`](payments_core::Outcome::Unknown).
 //! - The crate uses `ureq::unversioned`, so it accepts only ureq 3.5 until a newer version has been reviewed.
@@ -122,6 +134,7 @@
 //!
 //! No type of ureq or rustls is part of this crate's public API.
 
+mod agents;
 mod attempt;
 mod build_error;
 mod builder;

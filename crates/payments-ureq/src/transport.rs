@@ -1,5 +1,5 @@
 use std::fmt;
-use std::io::Read;
+use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -7,21 +7,20 @@ use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, Method, Request, Response};
 use payments_core::blocking::Transport;
 use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};
-use rustls::ClientConfig;
+use rustls::{AlertDescription, ClientConfig};
 use ureq::Agent;
-use ureq::config::AutoHeaderValue;
 
+use crate::agents::Agents;
 use crate::attempt::{Attempt, Progress};
 use crate::builder::{Pool, UreqTransportBuilder};
-use crate::connection::{NoLookup, Opener};
 
 /// A blocking transport over ureq: HTTP/1.1 over TCP and TLS, with rustls.
 ///
 /// A call runs on its caller's thread and blocks it. Clones are cheap and share their connections. Any number of threads can
-/// use one transport at once.
+/// use one transport at once, and so can a forked process: [it has connections of its own](crate#forked-processes).
 #[derive(Clone)]
 pub struct UreqTransport {
-    agent: Agent,
+    agents: Arc<Agents>,
 }
 
 impl UreqTransport {
@@ -31,21 +30,7 @@ impl UreqTransport {
     }
 
     pub(crate) fn from_parts(tls: Arc<ClientConfig>, pool: Pool) -> Self {
-        let config = Agent::config_builder()
-            // Following a 307 or 308 posts the card number to another host.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            .proxy(None)
-            // The request already has every header that it needs.
-            .user_agent(AutoHeaderValue::None)
-            .accept(AutoHeaderValue::None)
-            .accept_encoding(AutoHeaderValue::None)
-            .max_idle_age(pool.idle_timeout)
-            .max_idle_connections(pool.max_idle)
-            .max_idle_connections_per_host(pool.max_idle)
-            .build();
-        Self { agent: Agent::with_parts(config, Opener { tls }, NoLookup) }
+        Self { agents: Arc::new(Agents::new(tls, pool)) }
     }
 }
 
@@ -59,7 +44,7 @@ impl Transport for UreqTransport {
     fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         Attempt::run(request.deadlines(), |attempt| {
             // ureq has assertions that may panic. A panic must not hide whether the request was sent.
-            catch_unwind(AssertUnwindSafe(|| call(attempt, &self.agent, request)))
+            catch_unwind(AssertUnwindSafe(|| call(attempt, &self.agents.get(), request)))
                 .unwrap_or_else(|_| Err(attempt.no_status(TransportErrorKind::Other, "the call panicked")))
         })
     }
@@ -78,7 +63,10 @@ fn call(
     } else {
         agent.run(Request::from_parts(head, &body[..]))
     };
-    let response = response.map_err(|error| attempt.no_status(kind_of(&error, attempt), error))?;
+    let response = response.map_err(|error| match client_certificate(&error) {
+        Some(explanation) => attempt.no_status(TransportErrorKind::Tls, Explained { explanation, error }),
+        None => attempt.no_status(kind_of(&error, attempt), error),
+    })?;
 
     // A response with two lengths may belong to another request, so its status proves nothing.
     if has_ambiguous_length(response.headers()) {
@@ -131,4 +119,38 @@ fn kind_of(error: &ureq::Error, attempt: &Attempt) -> TransportErrorKind {
         }
         _ => TransportErrorKind::Other,
     }
+}
+
+/// An error of ureq, and what it means.
+#[derive(Debug, thiserror::Error)]
+#[error("{explanation}")]
+struct Explained {
+    explanation: &'static str,
+    #[source]
+    error: ureq::Error,
+}
+
+/// What the server's alert says about the client's certificate. With TLS 1.3 it arrives after the handshake, perhaps when the request
+/// has been written.
+fn client_certificate(error: &ureq::Error) -> Option<&'static str> {
+    let ureq::Error::Io(error) = error else { return None };
+    let mut inner = error.get_ref();
+    // `await_input` wraps an error in another.
+    while let Some(error) = inner.and_then(|inner| inner.downcast_ref::<io::Error>()) {
+        inner = error.get_ref();
+    }
+    let Some(rustls::Error::AlertReceived(alert)) = inner?.downcast_ref() else { return None };
+    Some(match alert {
+        AlertDescription::CertificateRequired => {
+            "the server requires a client certificate, which payments-ureq does not support"
+        }
+        AlertDescription::NoCertificate
+        | AlertDescription::BadCertificate
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::AccessDenied
+        | AlertDescription::HandshakeFailure => {
+            "the server refused the TLS handshake; it may require a client certificate, which payments-ureq does not support"
+        }
+        _ => return None,
+    })
 }

@@ -6,9 +6,11 @@ use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionReceipt};
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, TransactionReceipt};
 use payments_core::{CallerHeaders, Outcome};
-use payments_journal::{Error, IntentKey, Journaled, JournaledClient, StateName};
+use payments_journal::{
+    Error, Failure, Intent, IntentKey, IntentState, Journaled, JournaledClient, StateName,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -35,11 +37,11 @@ struct Card {
 /// Charges the order. A repeated request, for example after a lost response, gets the result of the first attempt.
 async fn pay(
     State(payments): State<JournaledClient>,
-    Path(order): Path<String>,
+    Path(number): Path<String>,
     headers: HeaderMap,
     Json(card): Json<Card>,
 ) -> Result<Response, Refused> {
-    let (key, payment) = charge(&order, &card)?;
+    let (key, payment) = Order::find(&number)?.charge(&card)?;
     Ok(respond(payments.with_headers(forwarded(&headers)).process_token(&key, &payment).await))
 }
 
@@ -47,11 +49,11 @@ async fn pay(
 /// one must never try another card.
 async fn pay_with_another_card(
     State(payments): State<JournaledClient>,
-    Path(order): Path<String>,
+    Path(number): Path<String>,
     headers: HeaderMap,
     Json(card): Json<Card>,
 ) -> Result<Response, Refused> {
-    let (key, payment) = charge(&order, &card)?;
+    let (key, payment) = Order::find(&number)?.charge(&card)?;
     let payments = payments.with_headers(forwarded(&headers));
     Ok(respond(payments.after_rejection(&key).process_token(&payment).await))
 }
@@ -59,13 +61,18 @@ async fn pay_with_another_card(
 /// The order's state in the journal.
 async fn order(
     State(payments): State<JournaledClient>,
-    Path(order): Path<String>,
+    Path(number): Path<String>,
 ) -> Result<Json<Value>, Refused> {
-    let key = key_of(&order)?;
-    let intent = payments.journal().find(&key).await.map_err(|_| Refused(StatusCode::SERVICE_UNAVAILABLE))?;
+    let order = Order::find(&number)?;
+    let intent = payments.journal().find(&order.key()?).await;
+    let intent = intent.map_err(|_| Refused(StatusCode::SERVICE_UNAVAILABLE))?;
     let intent = intent.ok_or(Refused(StatusCode::NOT_FOUND))?;
+    // What happened at another service, such as a sandbox, says nothing about this one.
+    if intent.service != payments.client().service() {
+        return Ok(Json(json!({"order": order.number, "state": "unknown"})));
+    }
     Ok(Json(json!({
-        "order": order,
+        "order": order.number,
         "state": intent.state.name().as_str(),
         "transaction_id": intent.transaction_id(),
     })))
@@ -79,20 +86,33 @@ async fn health(State(payments): State<JournaledClient>) -> StatusCode {
     }
 }
 
-/// One key for each order, whatever the card, so that a retry is recognized.
-fn key_of(order: &str) -> Result<IntentKey, Refused> {
-    IntentKey::new(format!("order-{order}")).map_err(|_| Refused(StatusCode::NOT_FOUND))
+/// The shop's record of an order.
+struct Order {
+    number: String,
+    price: Amount,
 }
 
-fn charge(order: &str, card: &Card) -> Result<(IntentKey, TokenTransaction), Refused> {
-    let payment = TokenTransaction::builder(&*card.token, price_of(order), ConvenienceFee::Inactive);
-    let payment = payment.reference_no(format!("order {order}")).build();
-    Ok((key_of(order)?, payment.map_err(|_| Refused(StatusCode::UNPROCESSABLE_ENTITY))?))
-}
+impl Order {
+    /// A real shop looks the order up. This one has an order for each number such as `17` or `2026-17`. As in a database, one
+    /// record is found however its number is written in the URL: `017` is `17`.
+    fn find(number: &str) -> Result<Self, Refused> {
+        let parts: Result<Vec<u64>, _> = number.split('-').map(str::parse).collect();
+        let parts = parts.map_err(|_| Refused(StatusCode::NOT_FOUND))?;
+        let number = parts.iter().map(u64::to_string).collect::<Vec<_>>().join("-");
+        Ok(Self { number, price: Amount::from_cents(10_50) })
+    }
 
-/// A real shop looks the price up.
-fn price_of(_order: &str) -> Amount {
-    Amount::from_cents(10_50)
+    /// One key for each order, whatever the card, so that a retry is recognized. It comes from the record and never from the
+    /// URL: with two keys, one order would be charged twice.
+    fn key(&self) -> Result<IntentKey, Refused> {
+        IntentKey::new(format!("order-{}", self.number)).map_err(|_| Refused(StatusCode::NOT_FOUND))
+    }
+
+    fn charge(&self, card: &Card) -> Result<(IntentKey, TokenTransaction), Refused> {
+        let payment = TokenTransaction::builder(&*card.token, self.price, ConvenienceFee::Inactive);
+        let payment = payment.reference_no(format!("order {}", self.number)).build();
+        Ok((self.key()?, payment.map_err(|_| Refused(StatusCode::UNPROCESSABLE_ENTITY))?))
+    }
 }
 
 /// Forwards the request id, so that the logs of all services can be correlated.
@@ -107,31 +127,72 @@ fn forwarded(headers: &HeaderMap) -> CallerHeaders {
 
 /// Tells the client for each outcome what to do next.
 fn respond(charged: Result<Journaled<TransactionReceipt>, Error>) -> Response {
-    let (status, body) = match charged {
-        Ok(charged) => (
-            StatusCode::OK,
-            json!({"order": "paid", "transaction_id": charged.transaction_id, "recorded": charged.is_from_the_journal()}),
-        ),
-        Err(error) if error.is_in_progress() => (
+    let error = match charged {
+        Ok(charged) => return paid(&charged.transaction_id, charged.is_from_the_journal()),
+        Err(error) => error,
+    };
+    // The customer entered another card, and the order is already paid.
+    if let Some(id) = error.intent().and_then(Intent::processed_as) {
+        return paid(id, true);
+    }
+    let (status, body) = match error.outcome() {
+        Outcome::Unknown if error.is_in_progress() => (
             StatusCode::CONFLICT,
             json!({"order": "in progress", "next": "repeat the same request after a moment"}),
         ),
-        Err(error) => match error.outcome() {
-            Outcome::Rejected => (
-                StatusCode::PAYMENT_REQUIRED,
-                json!({"order": "declined", "recorded": error.is_recorded(), "next": "offer another card"}),
-            ),
-            Outcome::NotProcessed => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                json!({"order": "not paid", "next": "repeat the same request"}),
-            ),
-            Outcome::Unknown => (
-                StatusCode::ACCEPTED,
-                json!({"order": "unknown", "next": "do not pay again: the payment is being checked"}),
-            ),
-        },
+        Outcome::Unknown => (
+            StatusCode::ACCEPTED,
+            json!({"order": "unknown", "next": "do not pay again: the payment is being checked"}),
+        ),
+        Outcome::Rejected if is_decline(&error) => (
+            StatusCode::PAYMENT_REQUIRED,
+            json!({"order": "declined", "recorded": error.is_recorded(), "next": WITH_ANOTHER_CARD}),
+        ),
+        // No repeat of this request helps, because a plain call never tries another card.
+        Outcome::NotProcessed if error.is_key_reused() && is_decline(&error) => (
+            StatusCode::PAYMENT_REQUIRED,
+            json!({"order": "declined", "recorded": true, "next": WITH_ANOTHER_CARD}),
+        ),
+        Outcome::NotProcessed if error.is_key_reused() && rejection(&error).is_none() => {
+            (StatusCode::PAYMENT_REQUIRED, json!({"order": "not paid", "next": WITH_ANOTHER_CARD}))
+        }
+        Outcome::NotProcessed if error.is_no_such_intent() => {
+            (StatusCode::BAD_REQUEST, json!({"order": "not paid", "next": "POST /orders/{order}/pay"}))
+        }
+        Outcome::NotProcessed if rejection(&error).is_none() => {
+            (StatusCode::SERVICE_UNAVAILABLE, json!({"order": "not paid", "next": "repeat the same request"}))
+        }
+        // The service refuses the shop. A person fixes the cause, and allows the order to be sent again.
+        _ => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            json!({"order": "not paid", "next": "repeat the same request later: the shop cannot take payments now"}),
+        ),
     };
     (status, Json(body)).into_response()
+}
+
+fn paid(transaction_id: &TransactionId, is_recorded: bool) -> Response {
+    Json(json!({"order": "paid", "transaction_id": transaction_id, "recorded": is_recorded})).into_response()
+}
+
+const WITH_ANOTHER_CARD: &str = "offer another card: POST /orders/{order}/pay-with-another-card";
+
+/// Why the order was rejected, by this call or by an earlier one, if it was.
+fn rejection(error: &Error) -> Option<Failure> {
+    match (error.call_error(), error.intent().map(|intent| &intent.state)) {
+        (Some(call), _) => Some(call).filter(|call| call.outcome() == Outcome::Rejected).map(Failure::from),
+        (None, Some(IntentState::Rejected(failure))) => Some(failure.clone()),
+        _ => None,
+    }
+}
+
+/// Whether the service rejected this card. HTTP 401, 403 and 429 are about the shop, and so is what something in front of the
+/// service says: another card does not help.
+fn is_decline(error: &Error) -> bool {
+    rejection(error).is_some_and(|failure| {
+        ["rejected", "not_found"].contains(&&*failure.kind)
+            && !failure.http_status.is_some_and(|status| [401, 403, 429].contains(&status))
+    })
 }
 
 /// A request that is refused without a charge.

@@ -7,7 +7,11 @@
 //! | `LISTEN` | the address to listen on, `127.0.0.1:8080` by default |
 //! | `OTEL_EXPORTER_OTLP_ENDPOINT` | a collector; nothing is exported without it |
 
-#![allow(clippy::print_stdout, reason = "it prints its address")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "it prints its address, and what it could not record"
+)]
 
 mod checkout;
 mod telemetry;
@@ -31,7 +35,7 @@ async fn main() -> anyhow::Result<()> {
     let transport = HyperTransport::builder().build()?;
     let client = Client::builder(endpoint, transport, TokioTimer::new()).observer(observer).build();
     let place = variable("PAYMENTS_JOURNAL")?;
-    let journal = if place.starts_with("postgres://") {
+    let journal = if place.contains("://") {
         Journal::open(PostgresStore::connect(&place).await?).await?
     } else {
         Journal::open(SqliteStore::open(place)?).await?
@@ -49,6 +53,10 @@ async fn main() -> anyhow::Result<()> {
         .await?;
     // Waits for the charges of browsers that have disconnected, and records them.
     payments.drain().await;
+    // The last chance for outcomes that the journal could not write when their charges ended.
+    if let Err(error) = payments.journal().settle().await {
+        eprintln!("some outcomes are not recorded: {error:#}");
+    }
     payments.journal().close().await;
     telemetry.shutdown()
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context as _;
 use http::StatusCode;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, Violation};
-use payments_core::{ApiKey, Client, Endpoint, Outcome, RetryAfter};
+use payments_core::{ApiKey, Client, Endpoint, Outcome};
 use payments_hyper::{HyperTransport, TokioTimer};
 
 /// What to do about an order after its payment.
@@ -38,8 +38,9 @@ async fn next_step(client: &Client, payment: &TokenTransaction) -> NextStep {
         Err(error) => error,
     };
     match error.outcome() {
-        // The service provably did nothing: it is safe to send it again, now or later.
-        Outcome::NotProcessed if error.is_configuration() => {
+        // The service provably did nothing: it is safe to send it again, now or later. Waiting does not fix a wrong setting, or a
+        // certificate that is not trusted or has expired.
+        Outcome::NotProcessed if error.is_configuration() || error.code() == "tls" => {
             NextStep::StopAndCallTheEngineer(error.to_string())
         }
         Outcome::NotProcessed => NextStep::SendAgain { after: Duration::from_secs(5) },
@@ -48,7 +49,7 @@ async fn next_step(client: &Client, payment: &TokenTransaction) -> NextStep {
         Outcome::Rejected => match error.http_status() {
             // Nobody: there were too many requests. Send it again, but not before the requested time.
             Some(StatusCode::TOO_MANY_REQUESTS) => {
-                NextStep::SendAgain { after: error.retry_after().map_or(Duration::from_mins(1), pause) }
+                NextStep::SendAgain { after: error.retry_after_delay().unwrap_or(Duration::from_mins(1)) }
             }
             // We: the API key is wrong, or our own proxy or firewall refused the request.
             Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
@@ -63,14 +64,6 @@ async fn next_step(client: &Client, payment: &TokenTransaction) -> NextStep {
         Outcome::Unknown => {
             NextStep::Park { transaction_id: error.transaction_id().cloned(), why: error.to_string() }
         }
-    }
-}
-
-fn pause(retry_after: RetryAfter) -> Duration {
-    match retry_after {
-        RetryAfter::Delay(pause) => pause,
-        RetryAfter::Date(date) => date.duration_since(SystemTime::now()).unwrap_or_default(),
-        _ => Duration::from_mins(1),
     }
 }
 

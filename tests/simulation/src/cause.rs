@@ -164,10 +164,6 @@ impl Cause {
             Self::Local => return Endings::NONE,
             Self::Gateway(symptom, moment) => match (symptom, moment) {
                 (Symptom::Status(200 | 400 | 402 | 404 | 429) | Symptom::Html(404), _) => &[Rejected],
-                // Only the status of an incomplete response is read.
-                (Symptom::Truncate, _) | (Symptom::Drip, Moment::BeforeCommit | Moment::Late) => {
-                    &[Rejected, Unknown]
-                }
                 (Symptom::Drip, Moment::AfterCommit)
                 | (Symptom::Delay, Moment::BeforeCommit | Moment::AfterCommit) => {
                     &[Succeeded, Rejected, Unknown]
@@ -175,12 +171,9 @@ impl Cause {
                 _ => &[Unknown],
             },
             Self::Wire(fault) => match fault {
-                WireFault::ResponseCut
-                | WireFault::OtherStatusCode
-                | WireFault::Pending
-                | WireFault::Encoded
-                | WireFault::Oversized
-                | WireFault::OtherHttpStatus(400) => &[Rejected, Unknown],
+                WireFault::OtherStatusCode | WireFault::Pending | WireFault::OtherHttpStatus(400) => {
+                    &[Rejected, Unknown]
+                }
                 WireFault::ReportsLate | WireFault::DeliveredLater => &[Succeeded, Rejected, Unknown],
                 _ => &[Unknown],
             },

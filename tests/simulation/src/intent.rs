@@ -322,7 +322,7 @@ fn draw_transaction(rng: &mut fastrand::Rng, tenant: usize, known: &KnownIds) ->
         ),
         0..19 => (unknown_id(), "a transaction that does not exist"),
         _ => (
-            TransactionId::from_answer("no/path").expect("it is not empty"),
+            TransactionId::from_answer("no/../path").expect("it is not empty"),
             "an id that is not valid in a path",
         ),
     };
@@ -333,7 +333,7 @@ fn draw_customer(rng: &mut fastrand::Rng) -> (Request, &'static str) {
     let (id, what) = match rng.u8(..20) {
         0..11 => (payments_fake::test_values::CUSTOMER, "the customer that is always there"),
         11..19 => ("cus_nobody", "a customer that does not exist"),
-        _ => ("no path", "an id that is not valid in a path"),
+        _ => ("no/../path", "an id that is not valid in a path"),
     };
     (Request::Customer(CustomerId::from_answer(id).expect("it is not empty")), what)
 }

@@ -44,6 +44,9 @@ pub(crate) struct BatchArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<PathBuf>,
 
+    #[arg(long, help = IDS_ARE_NOT_CARDS)]
+    pub(crate) ids_are_not_cards: bool,
+
     /// Stop when more than this many rows were rejected in this run
     #[arg(long, value_name = "N")]
     pub(crate) max_rejected: Option<u64>,
@@ -52,6 +55,10 @@ pub(crate) struct BatchArguments {
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = patience)]
     pub(crate) patience: Duration,
 }
+
+/// The help of `--ids-are-not-cards`.
+pub(crate) const IDS_ARE_NOT_CARDS: &str =
+    "Accept tokens, keys and references that look like card numbers, and store them as they are";
 
 /// The number of connections that the transport keeps.
 const MOST_IN_FLIGHT: i64 = 512;

@@ -23,6 +23,9 @@ pub(crate) struct IntentOptions {
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
 
+    #[arg(long, requires = "key", help = "Accept a key that looks like a card number")]
+    pub(crate) ids_are_not_cards: bool,
+
     /// Make one new attempt with a key that was rejected or not processed, such as with another card
     #[arg(long, requires = "key")]
     pub(crate) after_rejection: bool,
@@ -126,6 +129,9 @@ pub(crate) struct ExportArguments {
     /// Only the keys in this file, which is the file of a billing run or of its --results
     #[arg(long, value_name = "FILE")]
     pub(crate) run: Option<PathBuf>,
+
+    #[arg(long, requires = "run", help = KEYS_ARE_NOT_CARDS)]
+    pub(crate) ids_are_not_cards: bool,
 }
 
 /// The formats of an export.
@@ -146,16 +152,40 @@ pub(crate) struct ResolveArguments {
     #[command(flatten)]
     pub(crate) resolution: ResolutionOptions,
 
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "key",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help = "The attempt, as list, show and export print it; required if the key has more than one"
+    )]
+    pub(crate) attempt: Option<u32>,
+
+    #[arg(
+        long,
+        value_name = "WHAT",
+        requires = "key",
+        help = "What an earlier resolution said: its transaction's id, rejected or not-processed; required to replace it"
+    )]
+    pub(crate) replace: Option<String>,
+
+    /// Record the id without looking it up: only your word stands for it
+    #[arg(long, requires = "key")]
+    pub(crate) unverified: bool,
+
     /// How you know
     #[arg(long, value_name = "TEXT", conflicts_with = "from")]
     pub(crate) note: Option<String>,
+
+    #[arg(long, requires = "from", help = KEYS_ARE_NOT_CARDS)]
+    pub(crate) ids_are_not_cards: bool,
 
     /// Who resolves it [default: the login name; required where there is none, as in a container]
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
 }
 
-/// Exactly one of the three.
+/// Exactly one of the four.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct ResolutionOptions {
@@ -167,6 +197,17 @@ pub(crate) struct ResolutionOptions {
     )]
     pub(crate) processed: Option<String>,
 
+    #[arg(
+        long,
+        value_name = "TRANSACTION_ID",
+        num_args = 0..=1,
+        require_equals = true,
+        requires_all = ["key", "note"],
+        help = "It was declined or failed at the service: it is not sent again by itself. Requires --note"
+    )]
+    #[allow(clippy::option_option, reason = "the option may be absent, or have no id, or have one")]
+    pub(crate) rejected: Option<Option<String>>,
+
     /// It was not processed: the key may be sent again. Requires --note
     #[arg(long, requires_all = ["key", "note"])]
     pub(crate) not_processed: bool,
@@ -175,7 +216,7 @@ pub(crate) struct ResolutionOptions {
         long,
         value_name = "FILE",
         conflicts_with = "key",
-        help = "CSV file with the columns Key, TransactionId and Note: resolve many, after all of them are looked up"
+        help = "CSV file with the columns Key, TransactionId, Verdict and Note: resolve many, after all of them are looked up"
     )]
     pub(crate) from: Option<PathBuf>,
 }
@@ -183,13 +224,22 @@ pub(crate) struct ResolutionOptions {
 #[derive(Args)]
 pub(crate) struct RetryArguments {
     /// HTTP statuses of the rejections, such as 401,403,429
-    #[arg(long = "status", value_name = "STATUS,…", value_delimiter = ',', required = true, value_parser = status)]
+    #[arg(
+        long = "status",
+        value_name = "STATUS,…",
+        value_delimiter = ',',
+        required_unless_present = "key",
+        value_parser = status
+    )]
     pub(crate) statuses: Vec<u16>,
 
-    /// Only the intent with this key
+    /// Only the intent with this key, whatever its status
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
 }
+
+/// The help of `--ids-are-not-cards` where a file is only read.
+const KEYS_ARE_NOT_CARDS: &str = "Accept keys that look like card numbers and are not in the journal";
 
 /// The minimum age of an intent to purge.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -54,6 +54,10 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "FILE", requires = "tls")]
     pub(crate) tls_ca_out: Option<PathBuf>,
 
+    /// Another name for the generated certificate, such as a container's; repeat it for more
+    #[arg(long = "tls-name", value_name = "NAME", requires = "tls")]
+    pub(crate) tls_names: Vec<String>,
+
     /// Seed for identifiers: the same seed gives the same identifiers, and new ones after a reset
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,

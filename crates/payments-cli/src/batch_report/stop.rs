@@ -30,7 +30,7 @@ pub(crate) enum Stop {
     Changed(Option<u64>),
     /// The file could not be read again.
     Unreadable(String),
-    /// A bug.
+    /// A panic, which is a bug.
     Internal,
 }
 
@@ -44,11 +44,25 @@ impl Stop {
         matches!(self.first(), Self::Unauthorized)
     }
 
+    pub(crate) fn is_internal(&self) -> bool {
+        matches!(self.first(), Self::Internal)
+    }
+
     /// The reason before a signal abandoned the run.
     fn first(&self) -> &Self {
         match self {
             Self::GivenUp { after, .. } => after,
             _ => self,
+        }
+    }
+
+    /// Replaces that reason if the new one decides the exit code: a panic, or else a refused API key.
+    pub(super) fn replace_first(&mut self, stop: Self) {
+        let decides = stop.is_internal() || (stop.is_unauthorized() && !self.is_internal());
+        match self {
+            _ if !decides => {}
+            Self::GivenUp { after, .. } => **after = stop,
+            first => *first = stop,
         }
     }
 
@@ -126,7 +140,10 @@ impl fmt::Display for Stop {
             }
             Self::Changed(None) => f.write_str("the file has changed since it was checked"),
             Self::Unreadable(why) => write!(f, "the file can no longer be read: {why}"),
-            Self::Internal => f.write_str("internal error; no new charge was started"),
+            Self::Internal => f.write_str(
+                "internal error, which is a bug: report the place that stderr names; no new charge was started; \
+                 `payments journal list --unresolved` shows what is unknown",
+            ),
         }
     }
 }

@@ -22,10 +22,14 @@ pub(crate) struct Summary {
     /// The first rows for which the service returned a transaction that another key already has.
     pub(crate) same_transaction: Vec<DuplicateTransaction>,
     pub(crate) stop: Option<Stop>,
+    /// A charge was started.
+    pub(crate) has_begun: bool,
     /// `--dry-run`: nothing was sent.
     pub(crate) is_dry_run: bool,
     /// Why the file of `--results` is incomplete.
     pub(crate) incomplete_results: Option<String>,
+    /// The whole place of the journal, if the run created it.
+    pub(crate) created_journal: Option<String>,
 }
 
 /// Counts and sums of the rows, by outcome.
@@ -100,12 +104,27 @@ impl Tallies {
 }
 
 impl Summary {
+    /// Keeps the first reason, unless a later one decides the exit code. Returns whether this is the first.
+    pub(crate) fn stop(&mut self, stop: Stop) -> bool {
+        if let Some(first) = &mut self.stop {
+            first.replace_first(stop);
+            return false;
+        }
+        self.stop = Some(stop);
+        true
+    }
+
+    /// Whether a panic, which may have damaged the counts, happened after the first charge began.
+    fn is_in_doubt(&self) -> bool {
+        self.has_begun && self.stop.as_ref().is_some_and(Stop::is_internal)
+    }
+
     /// The first code that applies.
     pub(crate) fn exit_code(&self) -> ExitCode {
         let tallies = &self.tallies;
         if self.is_dry_run {
             ExitCode::Processed
-        } else if tallies.all_unknown().count > 0 || self.not_recorded.count > 0 {
+        } else if tallies.all_unknown().count > 0 || self.not_recorded.count > 0 || self.is_in_doubt() {
             ExitCode::Unknown
         } else if self.stop.as_ref().is_some_and(Stop::is_unauthorized) {
             ExitCode::Unauthorized
@@ -148,6 +167,9 @@ impl Summary {
         }
         if let Some(why) = &self.incomplete_results {
             line(&mut text, &format!("the file of --results is incomplete: {why}"));
+        }
+        if let Some(place) = &self.created_journal {
+            line(&mut text, &format!("this run created the journal {place}"));
         }
         self.write_table(&mut text);
         for rejected_by_status in self.tallies.rejected_by_status.lines() {
@@ -203,6 +225,9 @@ impl Summary {
             count => format!("{} NOT RECORDED in the journal: keep this list", counted(count, "outcome")),
         };
         let unknown = match self.tallies.all_unknown().count {
+            0 if not_recorded.is_empty() => {
+                "INTERNAL ERROR, more outcomes may be unknown than are listed".to_owned()
+            }
             0 => return not_recorded,
             1 => "OUTCOME UNKNOWN for 1 charge, which is not sent again: reconcile it".to_owned(),
             count => {
@@ -287,6 +312,7 @@ impl Serialize for Summary {
             unresolved: &'a [UnresolvedRow],
             same_transaction: &'a [DuplicateTransaction],
             results_incomplete: Option<&'a str>,
+            journal_created: Option<&'a str>,
         }
 
         #[derive(Serialize)]
@@ -306,6 +332,7 @@ impl Serialize for Summary {
             unresolved: &self.unresolved,
             same_transaction: &self.same_transaction,
             results_incomplete: self.incomplete_results.as_deref(),
+            journal_created: self.created_journal.as_deref(),
         }
         .serialize(serializer)
     }
@@ -346,7 +373,8 @@ impl Tally {
 
     /// The tally without `part`, which must be a part of it.
     pub(crate) fn minus(self, part: Self) -> Self {
-        Self { count: self.count - part.count, cents: self.cents - part.cents }
+        // After a panic the counts may be wrong, and must still be shown.
+        Self { count: self.count.saturating_sub(part.count), cents: self.cents.saturating_sub(part.cents) }
     }
 
     pub(crate) fn sum(self) -> Amount {
@@ -406,6 +434,9 @@ impl Serialize for RejectedByStatus {
 /// A row whose outcome is unknown, or known and not recorded in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct UnresolvedRow {
+    /// The row's place in the file, from 1: its line is for people.
+    #[serde(skip)]
+    pub(crate) number: u64,
     pub(crate) line: u64,
     pub(crate) key: String,
     #[serde(serialize_with = "as_number")]
@@ -454,7 +485,7 @@ fn outcome<S: Serializer>(ended: &Option<KnownOutcome>, serializer: S) -> Result
 
 impl fmt::Display for UnresolvedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, key, amount, transaction_id, unrecorded, kind } = self;
+        let Self { number: _, line, key, amount, transaction_id, unrecorded, kind } = self;
         let word = match unrecorded {
             Some(KnownOutcome::Processed) => "PROCESSED",
             Some(KnownOutcome::Rejected) => "rejected",
@@ -500,6 +531,10 @@ mod tests {
             summary.clone()
         };
         expects(0, "processed", &|_| {});
+        let mut panicked = Summary { stop: Some(Stop::Internal), ..Summary::default() };
+        assert_eq!((panicked.exit_code().number(), panicked.outcome()), (3, "unfinished"));
+        panicked.has_begun = true;
+        assert_eq!((panicked.exit_code().number(), panicked.outcome()), (5, "unknown"));
         expects(1, "processed", &|it| it.incomplete_results = Some("full".to_owned()));
         expects(4, "rejected", &|it| (it.tallies.total, it.tallies.rejected) = (one(), one()));
         let rejected = expects(3, "unfinished", &|it| it.tallies.total.add(Amount::from_cents(1)));
@@ -518,6 +553,26 @@ mod tests {
         let mut elsewhere = Summary::default();
         (elsewhere.tallies.total, elsewhere.tallies.in_progress) = (one(), one());
         assert_eq!(elsewhere.exit_code().number(), 3, "in progress elsewhere");
+    }
+
+    #[test]
+    fn panic_and_refused_key_replace_the_reason_of_a_stop() {
+        let mut summary = Summary::default();
+        assert!(summary.stop(Stop::Interrupted("SIGINT")));
+        for (stop, reason) in [
+            (Stop::TooManyRejected(1), "interrupted"),
+            (Stop::Unauthorized, "unauthorized"),
+            (Stop::Internal, "internal"),
+            (Stop::Unauthorized, "internal"),
+        ] {
+            assert!(!summary.stop(stop));
+            assert_eq!(summary.stop.as_ref().map(Stop::reason), Some(reason));
+        }
+        let after = Box::new(Stop::Outage(String::new()));
+        let mut summary =
+            Summary { stop: Some(Stop::GivenUp { signal: "SIGINT", after }), ..Summary::default() };
+        summary.stop(Stop::Internal);
+        assert!(summary.is_given_up() && summary.stop.as_ref().is_some_and(Stop::is_internal));
     }
 
     #[test]

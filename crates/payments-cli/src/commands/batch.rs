@@ -9,6 +9,7 @@ mod rows;
 mod run;
 mod throttle;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use payments_journal::{Intent, Journal, JournaledClient, StateName, StoreError};
@@ -27,7 +28,7 @@ use crate::args::batch::BatchArguments;
 use crate::batch_report::{Problems, Stop, Summary};
 use crate::call::{self, Prepared};
 use crate::exit_code::ExitCode;
-use crate::failure::{Failure, Purpose};
+use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, LONGEST_CLOSING};
 use crate::output::{self, Output};
@@ -38,20 +39,33 @@ use crate::trace::Trace;
 /// Runs the command.
 pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode {
     let output = Output::choose(options.output);
-    let ended =
-        runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| call::cannot_start(&error));
-    let ended = ended.and_then(|runtime| {
-        let ended = runtime.block_on(async {
-            let place = JournalPlace::require(arguments.journal.as_deref(), Purpose::MoveMoney)?;
-            let ended = Box::pin(end(options, output, arguments, &place)).await;
-            place.close().await;
+    let has_begun = Cell::new(false);
+    let command = || {
+        let runtime = runtime::Builder::new_multi_thread().enable_all().build();
+        let ended = runtime.map_err(|error| call::cannot_start(&error)).and_then(|runtime| {
+            let ended = runtime.block_on(async {
+                let place = JournalPlace::require(arguments.journal.as_deref(), Purpose::MoveMoney)?;
+                let ended = Box::pin(end(options, output, arguments, &place, &has_begun)).await;
+                // If it panics, the result of the run is still reported.
+                let _ = call::catch_panic(place.close()).await;
+                ended
+            });
+            // Abandoned work must not keep the command alive.
+            runtime.shutdown_background();
             ended
         });
-        // Abandoned work must not keep the command alive.
-        runtime.shutdown_background();
-        ended
-    });
-    output::finish(output, ended.unwrap_or_else(Report::from))
+        output::finish(output, ended.unwrap_or_else(Report::from))
+    };
+    call::report_panic(output, command, || {
+        if has_begun.get() { lost() } else { with_earlier_runs(call::nothing_sent()) }
+    })
+}
+
+/// The failure after a panic because of which the run has no summary.
+fn lost() -> Failure {
+    let message = "internal error after charges may have been sent; their outcomes may be unknown: do not pay them another \
+                   way, see `payments journal list --unresolved`, then run the same command again";
+    Failure::new(FailedOutcome::Unknown, "internal", message)
 }
 
 async fn end(
@@ -59,6 +73,7 @@ async fn end(
     output: Output,
     arguments: BatchArguments,
     place: &JournalPlace,
+    has_begun: &Cell<bool>,
 ) -> Result<Report, Failure> {
     let (is_dry_run, is_verbose) = (options.client.dry_run, options.client.verbose);
     output.warn(&place.warnings());
@@ -84,10 +99,18 @@ async fn end(
         let client = client.clone();
         move |key: &str| client.is_api_key_in(key)
     };
-    let (file, inspected) = match inspected(file, known, is_secret, &mut interrupt).await? {
+    let options = (arguments.ids_are_not_cards, is_secret);
+    let service = client.service().to_owned();
+    let (file, inspected) = match inspected(file, known, options, service, &mut interrupt).await? {
         Ok(inspected) => inspected,
         Err(problems) => return Ok(Report::InvalidFile(Box::new(problems))),
     };
+    if inspected.like_cards > 0 {
+        let count = inspected.like_cards;
+        output.warn(&[format!(
+            "ids that look like card numbers: {count}; they are sent and stored as they are"
+        )]);
+    }
     let (tallies, unresolved) = (inspected.tallies, inspected.unresolved.clone());
     let summary = Summary { tallies, unresolved, is_dry_run, ..Summary::default() };
     if is_dry_run {
@@ -98,6 +121,7 @@ async fn end(
         Some(journal) => journal,
         None => interrupt.unless_arrived(place.open()).await.map_err(with_earlier_runs)?,
     };
+    let summary = Summary { created_journal: place.created().map(str::to_owned), ..summary };
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(call::before_sending(signal));
     }
@@ -119,23 +143,28 @@ async fn end(
         progress: Progress::begin(&summary.tallies, Instant::now()),
         summary,
     };
+    has_begun.set(true);
     let mut summary = run.complete(async || interrupt.arrived().await).await;
-    // The journal now has everything that it could record.
-    drop(service);
-    let closing = place.start_closing();
-    if !summary.is_given_up() {
-        tokio::select! {
-            _ = timeout(LONGEST_CLOSING, closing) => {}
-            _ = interrupt.arrived() => {}
+    let is_given_up = summary.is_given_up();
+    let closing = async {
+        // The journal now has everything that it could record.
+        drop(service);
+        let closing = place.start_closing();
+        if !is_given_up {
+            tokio::select! {
+                _ = timeout(LONGEST_CLOSING, closing) => {}
+                _ = interrupt.arrived() => {}
+            }
         }
-    }
-    if summary.stop.is_none() {
         // Rows added after the last one was read have not been charged.
-        summary.stop = match watch.has_changed() {
+        match watch.has_changed() {
             Ok(false) => None,
             Ok(true) => Some(Stop::Changed(None)),
             Err(error) => Some(Stop::Unreadable(error.to_string())),
-        };
+        }
+    };
+    if let Some(stop) = call::catch_panic(closing).await.unwrap_or(Some(Stop::Internal)) {
+        summary.stop(stop);
     }
     Ok(Report::Batch(Box::new(summary)))
 }
@@ -150,16 +179,17 @@ async fn not_empty(journal: &Journal) -> Result<Option<Journal>, Failure> {
 async fn inspected(
     mut file: RowFile,
     known: Option<Journal>,
-    is_secret: impl Fn(&str) -> bool + Send + 'static,
+    (ids_are_not_cards, is_secret): (bool, impl Fn(&str) -> bool + Send + 'static),
+    service: String,
     interrupt: &mut Interrupt,
 ) -> Result<Result<(RowFile, Inspected), Problems>, Failure> {
     let runtime = Handle::current();
     let inspecting = spawn_blocking(move || {
         let inspected = match known {
-            None => inspect(&mut file, &is_secret, None),
+            None => inspect(&mut file, &is_secret, ids_are_not_cards, &service, None),
             Some(journal) => {
                 let mut look_up = |rows: &[Row]| runtime.block_on(look_up(&journal, rows));
-                inspect(&mut file, &is_secret, Some(&mut look_up))
+                inspect(&mut file, &is_secret, ids_are_not_cards, &service, Some(&mut look_up))
             }
         }?;
         Ok(inspected.map(|inspected| (file, inspected)))
@@ -167,7 +197,7 @@ async fn inspected(
     tokio::select! {
         biased;
         inspected = inspecting => {
-            inspected.map_err(|_| Failure::not_processed("internal", "internal error; nothing was sent"))?
+            inspected.map_err(|_| call::nothing_sent())?
         }
         signal = interrupt.arrived() => Err(call::before_sending(signal)),
     }

@@ -23,9 +23,9 @@ use crate::call::Call;
 use crate::exit_code::ExitCode;
 use crate::failure::{self, CallError, FailedOutcome, Purpose};
 use crate::report::{Effect, Processed};
-use crate::stderr;
 use crate::style::{Style, Tone, for_terminal, in_json};
 use crate::text::counted;
+use crate::{stderr, stdout};
 
 /// Runs the demo. Its output is text, also in a pipe, unless JSON is requested.
 pub(super) fn run(options: &GlobalOptions) -> ExitCode {
@@ -45,6 +45,9 @@ pub(super) fn run(options: &GlobalOptions) -> ExitCode {
             })
         });
     result.unwrap_or_else(|error: Box<dyn StdError>| {
+        if error.downcast_ref().is_some_and(stdout::is_closed) {
+            return ExitCode::Other;
+        }
         stderr::write_last(format!("payments: the demo could not finish: {error}\n"));
         ExitCode::Other
     })

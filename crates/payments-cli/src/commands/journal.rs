@@ -23,6 +23,7 @@ use crate::failure::{Failure, Purpose};
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::Report;
+use crate::settings::KnownKeys;
 use crate::trace::Trace;
 use crate::{stderr, stdout};
 
@@ -63,9 +64,13 @@ pub(super) fn run(
     });
     match ended.map_err(CommandError::from).and_then(|ended| ended) {
         Ok(()) => ExitCode::Processed,
-        Err(CommandError::Failed(failure)) => output.write(&Report::from(for_the_journal(*failure))),
+        Err(CommandError::SecondCharge) => ExitCode::SecondCharge,
+        Err(CommandError::Failed(failure)) => {
+            output.write(&Report::from(for_the_journal(*failure).without(&KnownKeys::in_environment())))
+        }
         Err(CommandError::InvalidFile(problems)) => output.write(&Report::InvalidFile(problems)),
         Err(CommandError::Partial(failure)) => output.write_partial(&for_the_journal(*failure)),
+        Err(CommandError::Unwritten(READ, error)) if stdout::is_closed(&error) => ExitCode::Other,
         Err(CommandError::Unwritten(what, error)) => {
             stderr::write_last(format!("{what}, but the result could not be written to stdout ({error})\n"));
             ExitCode::Other
@@ -81,9 +86,24 @@ enum CommandError {
     InvalidFile(Box<Problems>),
     /// A part of the result was written to stdout.
     Partial(Box<Failure>),
+    /// It was done and written to stdout: two attempts of a key may have been charged.
+    SecondCharge,
     /// The result could not be written to stdout; with what was done.
     Unwritten(&'static str, io::Error),
 }
+
+impl CommandError {
+    /// Without these API keys in the message.
+    fn without(self, keys: &KnownKeys) -> Self {
+        match self {
+            Self::Failed(failure) => Self::Failed(Box::new(failure.without(keys))),
+            other => other,
+        }
+    }
+}
+
+/// What was done, for a command that changes nothing. If the reader of its output closes the pipe, it ends quietly.
+const READ: &str = "read";
 
 fn print(what: &'static str, text: &str) -> Result<(), CommandError> {
     stdout::print(text).map_err(|error| CommandError::Unwritten(what, error))

@@ -108,8 +108,9 @@ async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io
         builder = builder.seed(seed);
     }
     if arguments.tls {
-        builder = builder.tls();
+        builder = arguments.tls_names.into_iter().fold(builder.tls(), SandboxBuilder::tls_name);
     }
+    builder = builder.on_idle_close(log::idle_writer(arguments.log));
     if let Some(write) = log::writer(arguments.log) {
         builder = builder.on_exchange(write);
     }

@@ -190,7 +190,7 @@ fn profile(text: &str, metadata: &Metadata, name: &str, path: &Path) -> Result<P
         for (own, value) in profiles {
             let place = line(text, own.span().start);
             let own = own.get_ref();
-            if printable_field_name(own) != own {
+            if printable_field_name(own) != *own {
                 problems.push(format!(
                     "line {place}: a profile's name must be letters, digits, - and _, with few digits"
                 ));

@@ -9,7 +9,7 @@ use payments_hyper::HyperTransport;
 use zeroize::Zeroizing;
 
 use super::profile::Profile;
-use super::source::{PROXY, Source, text_variable};
+use super::source::{PROXY, Source, seen_in_arguments, text_variable};
 use crate::args::ClientOptions;
 use crate::failure::Failure;
 
@@ -54,6 +54,12 @@ impl Proxy {
         let uri: Uri = address.parse().map_err(|_| refused("it is not a URI"))?;
         let host_and_port = format!("{}:{}", uri.host().unwrap_or_default(), uri.port_u16().unwrap_or(80));
         Ok(Some(Self { address, host_and_port, source }))
+    }
+
+    /// A warning if other users of this machine can see its password.
+    pub(super) fn warning(&self) -> Option<String> {
+        let is_seen = self.source == Source::Flag("--proxy") && self.address.contains('@');
+        is_seen.then(|| seen_in_arguments("--proxy", PROXY))
     }
 
     /// Refuses a base URL that the transport would not use with this proxy: card data and key would cross the network

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::{env, fmt};
 
-use zeroize::Zeroizing;
-
 use crate::failure::Failure;
 use crate::files;
 
@@ -106,11 +104,10 @@ impl fmt::Display for KeySource {
     }
 }
 
-/// The key, wiped when dropped.
-pub(super) struct SecretKey(pub(super) Zeroizing<String>);
-
-impl fmt::Debug for SecretKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[redacted]")
-    }
+/// The warning about a password in an option. The variable is the place for it.
+pub(crate) fn seen_in_arguments(option: &str, variable: &str) -> String {
+    format!(
+        "every user of this machine can read the arguments of its processes, and {option} contains a password: \
+         set {variable} instead"
+    )
 }

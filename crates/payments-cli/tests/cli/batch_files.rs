@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
+use std::fmt::Write as _;
 use std::process::Command;
 
 use serde_json::Value;
@@ -84,6 +85,11 @@ fn common_file_variations_are_accepted() {
         ("no final newline", format!("{header}\na,t,1,false\nb,t,1,false")),
         ("empty lines", format!("\n\n{header}\n\na,t,1,false\n\r\n\nb,t,1,false\n\n\n")),
         ("trailing commas", format!("{header},,\na,t,1,false,,\nb,t,1,false,,\n")),
+        (
+            "cells that a spreadsheet left out",
+            format!("{header},Description,ReferenceNo\na,t,1,false\nb,t,1,false,x\n"),
+        ),
+        ("CR line ends", format!("{header}\ra,t,1,false\rb,t,1,false\r")),
         ("commas beyond the header", format!("{header}\na,t,1,false,,\nb,t,1,false\n")),
         ("rows with empty cells", format!("{header}\na,t,1,false\n,,,\nb,t,1,false\n,,,\n")),
         ("another order", "ConvenienceFeeActive,Amount,Key,TokenId\nfalse,1,a,t\nfalse,1,b,t\n".to_owned()),
@@ -100,6 +106,7 @@ fn common_file_variations_are_accepted() {
     for content in [
         format!("\u{feff}{}\r\n{}\r\n", row("a"), row("b")),
         format!("\n\n{}\n \t\r\n{}", row("a"), row("b")),
+        format!("{}\r{}\r", row("a"), row("b")),
     ] {
         assert_eq!(to_send("rows.jsonl", &content), expected, "{content}");
     }
@@ -145,8 +152,7 @@ b,tok,,92233720368547758.07,true,,
             "6 ConvenienceFeeActive is required",
             "7 Key must consist of visible ASCII characters, without spaces",
             "7 Amount must be a number such as 10.50",
-            "8 ReferenceNo must not contain a card number, because it is the key of a row without Key",
-            "9 row has 6 cells, and the header has 7",
+            "8 ReferenceNo must not contain a card number; if it only looks like one, give --ids-are-not-cards",
             "10 row has 8 cells, and the header has 7; a value with a comma needs quotes, and an amount needs a point \
              and not a comma",
             "11 Amount must be a number such as 10.50",
@@ -158,7 +164,7 @@ b,tok,,92233720368547758.07,true,,
 
 #[test]
 fn card_number_as_token_is_refused() {
-    let rule = "must be a token of the service, never a card number";
+    let rule = "must be a token of the service, never a card number; if it only looks like one, give --ids-are-not-cards";
     let rows =
         "a,4111111111111111,,1,true,,\nb,4111 1111 1111 1111,,1,true,,\nc,tok_4111111111111112,,1,true,,\n";
     assert_eq!(
@@ -215,7 +221,7 @@ fn header_is_checked() {
     assert_eq!(
         problems("rows.csv", format!("TokenId,Amount,ConvenienceFeeActive,4111111111111111{body}")),
         [
-            "1 (unprintable field name) is not a column of a token transaction",
+            "1 \"****************\" is not a column of a token transaction",
             "1 Key or ReferenceNo is missing in the header",
         ]
     );
@@ -359,4 +365,228 @@ fn batch_dry_run_has_its_own_help() {
     let ended = payments_at(&peer.base_url, arguments).end();
     assert_eq!((ended.code, peer.connections()), (Some(0), 0), "{ended:?}");
     assert_eq!(ended.json()["outcome"], "dry_run");
+}
+
+/// The problems of these rows, as CSV cells and as a JSON line. The key is in the file twice in no case.
+#[track_caller]
+fn problems_of_each(rows: &[(&str, &str, &str, &str)]) -> [Vec<String>; 2] {
+    let mut csv = "Key,TokenId,Amount,ConvenienceFeeActive,Description,ReferenceNo\n".to_owned();
+    let mut json = "\n".to_owned();
+    for (key, token, description, reference) in rows {
+        let quoted = |text: &&str| format!("\"{}\"", text.replace('"', "\"\""));
+        let [key_cell, token_cell, description_cell, reference_cell] =
+            [key, token, description, reference].map(quoted);
+        writeln!(csv, "{key_cell},{token_cell},1.00,false,{description_cell},{reference_cell}").unwrap();
+        let document = serde_json::json!({
+            "Key": key, "TokenId": token, "Amount": 1, "ConvenienceFeeActive": false, "Description": description,
+            "ReferenceNo": reference,
+        });
+        writeln!(json, "{document}").unwrap();
+    }
+    [problems("rows.csv", csv), problems("rows.jsonl", json)]
+}
+
+#[test]
+fn white_space_around_a_text_is_refused_everywhere_d53() {
+    let rule = "must not begin or end with white space";
+    let expected =
+        ["2 TokenId", "3 Description", "4 ReferenceNo", "5 TokenId", "6 Description", "7 ReferenceNo"]
+            .map(|field| format!("{field} {rule}"));
+    let key_rule = "Key must consist of visible ASCII characters, without spaces";
+    let expected = [&expected[..], &[format!("8 {key_rule}"), format!("9 {key_rule}")]].concat();
+    let rows = [
+        ("b", "tok_approved ", "d", "r"),
+        ("c", "t", "\td", "r"),
+        ("d", "t", "d", "r\u{a0}"),
+        ("e", "\u{feff}t", "d", "r"),
+        ("f", "t", "d\u{200b}", "r"),
+        ("g", "t", "d", "\u{3000}r"),
+        (" h", "t", "d", "r"),
+        ("i\u{a0}", "t", "d", "r"),
+    ];
+    for seen in problems_of_each(&rows) {
+        assert_eq!(seen, expected);
+    }
+    // Cells that are no text in JSON.
+    let rows =
+        "a,t,gc_1 ,1,false,,\nb,t,, 1.00,false,,\nc,t,,1.00 ,false,,\nd,t,,1, false,,\ne,t,,1,TRUE\u{a0},,\n";
+    assert_eq!(
+        problems("rows.csv", format!("{HEADER}{rows}")),
+        ["2 GatewayCustomerId", "3 Amount", "4 Amount", "5 ConvenienceFeeActive", "6 ConvenienceFeeActive"]
+            .map(|field| format!("{field} {rule}"))
+    );
+    // A reference that is the key is reported once.
+    assert_eq!(problems("rows.csv", format!("{HEADER},t,,1,false,, r\n")), [format!("2 ReferenceNo {rule}")]);
+}
+
+#[test]
+fn spreadsheet_errors_and_formulas_are_no_key_id_or_reference_d53() {
+    let error = "must not be an error value of a spreadsheet";
+    let formula = "must not be a formula of a spreadsheet";
+    let expected = [
+        format!("2 Key {error}"),
+        format!("3 TokenId {error}"),
+        format!("4 ReferenceNo {error}"),
+        format!("5 Key {formula}"),
+        format!("6 TokenId {formula}"),
+        format!("7 ReferenceNo {formula}"),
+    ];
+    let rows = [
+        ("#REF!", "t", "#N/A", "r"),
+        ("b", "#N/A", "=1", "r"),
+        ("c", "t", "d", "#BEZUG!"),
+        ("=\"00123\"", "t", "d", "r"),
+        ("e", "=A1", "d", "r"),
+        ("f", "t", "d", "=A1"),
+    ];
+    for seen in problems_of_each(&rows) {
+        assert_eq!(seen, expected);
+    }
+    assert_eq!(
+        problems("rows.csv", format!("{HEADER},t,,1,false,,#REF!\n")),
+        [format!("2 ReferenceNo {error}, because it is the key of a row without Key")]
+    );
+}
+
+#[test]
+fn amount_with_more_than_two_written_decimals_is_refused_d53() {
+    let amounts = ["1.000", "12.500", "1.230", "1.000e2"];
+    let expected: Vec<_> = (2..6)
+        .map(|line| {
+            format!(
+                "{line} Amount must be written with at most two decimal places, because 1.000 is a thousand in many countries"
+            )
+        })
+        .collect();
+    let (mut csv, mut json) = (HEADER.to_owned(), "\n".to_owned());
+    for amount in amounts {
+        writeln!(csv, "k{amount},t,,{amount},false,,").unwrap();
+        let rest = r#""TokenId":"t","ConvenienceFeeActive":false"#;
+        writeln!(json, r#"{{"Key":"k{amount}","Amount":{amount},{rest}}}"#).unwrap();
+    }
+    assert_eq!(problems("rows.csv", csv), expected);
+    assert_eq!(problems("rows.jsonl", json), expected);
+    let rows = "a,t,,\"1,000\",false,,\nb,t,,１.00,false,,\nc,t,,1 000,false,,\nd,t,,1.,false,,\n";
+    let seen = problems("rows.csv", format!("{HEADER}{rows}"));
+    assert_eq!(seen, [2, 3, 4, 5].map(|line| format!("{line} Amount must be a number such as 10.50")));
+}
+
+#[test]
+fn numeric_ids_that_are_no_card_numbers_are_accepted_d52() {
+    let rows = "9405701444882224,9477709629051443,,1,false,,9405701444882224\n\
+                1793000000000,7000000000000005,,1,false,,2026112100000017\n";
+    assert_eq!(to_send("rows.csv", format!("{HEADER}{rows}")), r#"{"count":2,"sum":2.00}"#);
+}
+
+#[test]
+fn ids_like_card_numbers_need_the_option_d52() {
+    let rows = "a,4539578763621486,,1,false,4539578763621486,\nb,t,,1,false,,x 4539-5787-6362-1486\n\
+                4539578763621486,t,,1,false,,\n,t,,1,false,,5555555555554444\n";
+    let other = "must not contain a card number; if it only looks like one, give --ids-are-not-cards";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.csv");
+    std::fs::write(&path, format!("{HEADER}{rows}")).unwrap();
+    let ended = dry_run_of(path.to_str().unwrap());
+    assert_eq!(
+        listed(&ended),
+        [
+            "2 TokenId must be a token of the service, never a card number; if it only looks like one, give \
+             --ids-are-not-cards"
+                .to_owned(),
+            format!("3 ReferenceNo {other}"),
+            format!("4 Key {other}"),
+            format!("5 ReferenceNo {other}"),
+        ]
+    );
+    for digits in ["4539578763621486", "4539-5787-6362-1486", "5555555555554444"] {
+        assert!(!format!("{ended:?}").contains(digits), "{ended:?}");
+    }
+    let peer = Peer::new(Then::Close);
+    let arguments =
+        ["batch", "run", path.to_str().unwrap(), "--journal", "none.db", "--dry-run", "--output", "text"];
+    let ended = payments_at(&peer.base_url, arguments).arguments(["--ids-are-not-cards"]).end();
+    assert_eq!((ended.code, peer.connections()), (Some(0), 0), "{ended:?}");
+    assert_eq!(
+        ended.stderr.trim_end(),
+        "WARNING: ids that look like card numbers: 4; they are sent and stored as they are"
+    );
+}
+
+#[test]
+fn unknown_heading_or_member_is_named_as_it_is_written() {
+    let body = "\na,t,1,false,x\n";
+    let header = "Key,TokenId,Amount,ConvenienceFeeActive";
+    let not_a_column = "is not a column of a token transaction";
+    let long = "x".repeat(41);
+    for (heading, problem) in [
+        ("Größe", format!("\"Größe\" {not_a_column}")),
+        ("Token Id", format!("\"Token Id\" {not_a_column}")),
+        ("4111 1111 1111 1111", format!("\"**** **** **** ****\" {not_a_column}")),
+        (&long, format!("\"{}…\" {not_a_column}", "x".repeat(40))),
+        (
+            " Description",
+            "\" Description\" has white space around the name Description: remove it".to_owned(),
+        ),
+        (
+            "ReferenceNo\u{a0}",
+            "\"ReferenceNo\\u{a0}\" has white space around the name ReferenceNo: remove it".to_owned(),
+        ),
+    ] {
+        assert_eq!(problems("rows.csv", format!("{header},{heading}{body}")), [format!("1 {problem}")]);
+    }
+    // It is not reported as missing as well.
+    assert_eq!(
+        problems("rows.csv", "Key, TokenId,Amount,ConvenienceFeeActive\na,t,1,false\n"),
+        ["1 \" TokenId\" has white space around the name TokenId: remove it"]
+    );
+    let row = r#"{"Key":"a","TokenId":"t","Amount":1,"ConvenienceFeeActive":false,"Größe":1," Description":"x"," Key":"b"}"#;
+    assert_eq!(
+        problems("rows.jsonl", row),
+        [
+            "1 \" Key\" has white space around the name Key: remove it",
+            "1 \"Größe\" is not a field of this request: fix the name or remove the field",
+            "1 \" Description\" has white space around the name of a field: remove it",
+        ]
+    );
+}
+
+#[test]
+fn line_that_tells_a_spreadsheet_the_separator_is_explained() {
+    let rows = "Key,TokenId,Amount,ConvenienceFeeActive\na,t,1,false\n";
+    for line in ["sep=,", "SEP=,", "sep=|", "sep="] {
+        assert_eq!(
+            problems("rows.csv", format!("{line}\n{rows}")),
+            ["1 header is preceded by a line sep=…, which is a note for a spreadsheet: remove that line"]
+        );
+    }
+    assert_eq!(
+        problems("rows.csv", format!("sep=;\n{}", rows.replace(',', ";"))),
+        ["1 header has columns separated by semicolons; they must be separated by commas"]
+    );
+}
+
+#[test]
+fn lines_are_counted_with_any_line_ends() {
+    for end in ["\n", "\r", "\r\n"] {
+        let rows =
+            ["a,t,,0,false,,", "b,t,,0,false,\"x{end}y\",", "", "c,t,,0,false,,", "a,t,,1,false,,"].join(end);
+        let content = format!("{}{end}{rows}{end}", HEADER.trim_end()).replace("{end}", end);
+        let rule = "Amount must be above zero";
+        assert_eq!(
+            problems("rows.csv", content),
+            [
+                format!("2 {rule}"),
+                format!("3 {rule}"),
+                format!("6 {rule}"),
+                "7 Key is the same as in line 2".to_owned(),
+            ],
+            "{end:?}"
+        );
+        let row = r#"{"Key":"a","TokenId":"t","Amount":0,"ConvenienceFeeActive":false}"#;
+        assert_eq!(
+            problems("rows.jsonl", [row, "", row].join(end)),
+            [format!("1 {rule}"), format!("3 {rule}"), "3 Key is the same as in line 1".to_owned()],
+            "{end:?}"
+        );
+    }
 }

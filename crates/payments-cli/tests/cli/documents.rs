@@ -115,7 +115,7 @@ fn blocks<'a>(document: &'a str, language: &str) -> impl Iterator<Item = &'a str
 }
 
 /// Runs the commands in `folder` and compares their output. The first command starts a sandbox, here on a free port instead
-/// of `shown_address`. Returns the sandbox's log.
+/// of `shown_address`, and `folder` is shown as `/srv/billing`. Returns the sandbox's log.
 fn assert_session<'a>(
     mut lines: impl Iterator<Item = &'a str>,
     shown_address: &str,
@@ -144,6 +144,8 @@ fn assert_session<'a>(
     let script = format!("exec 2>&1\n{}", script.replace(shown_address, &address));
     let output = bash(&script, folder).output().expect("bash runs");
     let printed = String::from_utf8(output.stdout).expect("text").replace(&address, shown_address);
+    let folder = folder.to_str().expect("a plain path");
+    let printed = printed.replace(folder, "/srv/billing");
     assert_eq!(lines_without_times(&printed), lines_without_times(&shown));
     running.signal("TERM");
     running.end().stderr

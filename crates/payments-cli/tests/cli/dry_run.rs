@@ -98,7 +98,7 @@ fn account_number_is_redacted_in_any_field_d39() {
     );
     let request = dry_run(&["transaction", "create", "--file", "-"], &payment);
     let body = &request["body"];
-    for name in ["Konto", "Pin", "(unprintable field name)", "(unprintable field name) 2"] {
+    for name in ["Konto", "Pin", "\"******** a\"", "\"******** b\""] {
         assert_eq!(body[name], "[redacted]", "{name}: {body}");
     }
     assert_eq!(body["SuggestedMode"], "ach");

@@ -1,12 +1,19 @@
-//! SIGINT and SIGTERM during a call.
+//! Signals during a call: SIGINT, SIGTERM, SIGHUP, and SIGXFSZ, which a limit of `ulimit -f` sends.
 #![cfg(unix)]
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use payments_core::OperationName;
+use payments_fake::block_on;
+use serde_json::{Value, json};
 
-use crate::support::{CARD_PAYMENT, Peer, TOKEN_PAYMENT, Then, payments_at};
+use crate::batch_runs::{Billing, counts, ends};
+use crate::http::Http;
+use crate::journaled_charges::Workspace;
+use crate::support::{CARD_PAYMENT, Peer, TOKEN_PAYMENT, Then, payments, payments_at};
+
+const TOKENS: OperationName = OperationName::TokenTransaction;
 
 #[test]
 fn signal_during_a_charge_or_void_is_unknown_d22() {
@@ -15,8 +22,10 @@ fn signal_during_a_charge_or_void_is_unknown_d22() {
     let cases = [
         ("INT", &create[..], CARD_PAYMENT),
         ("TERM", &create, CARD_PAYMENT),
+        ("HUP", &create, CARD_PAYMENT),
         ("INT", &create_by_token, TOKEN_PAYMENT),
         ("INT", &["void", "txn_1"], ""),
+        ("HUP", &["void", "txn_1"], ""),
     ];
     for (signal, arguments, stdin) in cases {
         let peer = Peer::new(Then::Wait);
@@ -51,11 +60,13 @@ fn signal_during_a_charge_or_void_is_unknown_d22() {
 
 #[test]
 fn signal_during_a_lookup_is_not_processed() {
-    for arguments in [["transaction", "get", "txn_1"], ["customer", "get", "cus_1"]] {
+    for (signal, arguments) in
+        [("INT", ["transaction", "get", "txn_1"]), ("HUP", ["customer", "get", "cus_1"])]
+    {
         let peer = Peer::new(Then::Wait);
         let running = payments_at(&peer.base_url, arguments).stdout(Stdio::piped()).spawn();
         peer.request();
-        running.signal("INT");
+        running.signal(signal);
         assert_eq!(running.end().failed(3, "not_processed")["kind"], "interrupted");
     }
 }
@@ -74,4 +85,187 @@ fn signal_while_reading_the_request_is_not_processed() {
     let error = running.end().failed(3, "not_processed");
     assert_eq!(error["kind"], "interrupted");
     assert_eq!(peer.requests_left(), 0);
+}
+
+const FILE_LIMIT: &str = "payments: a file has reached the limit of `ulimit -f`, so a write failed\n";
+
+/// `nohup` starts the command with SIGHUP ignored. Other systems do not show that.
+#[cfg(target_os = "linux")]
+#[test]
+fn ignored_hang_up_ends_neither_a_charge_nor_a_run() {
+    let workspace = Workspace::open();
+    for arguments in [&[][..], &["--key", "invoice-17"]] {
+        let gate = workspace.sandbox.gateway().gate_after_commit(TOKENS);
+        let create = ["token-transaction", "create", "--file", "-"];
+        let mut run = payments_at(workspace.sandbox.base_url(), create).stdin(TOKEN_PAYMENT);
+        if !arguments.is_empty() {
+            run = run.env("PAYMENTS_JOURNAL", workspace.journal().to_str().unwrap());
+        }
+        let run = run.arguments(arguments.iter().copied()).started_by(["nohup"]);
+        let running = run.stdout(Stdio::piped()).spawn();
+        block_on(gate.arrived());
+        running.signal("HUP");
+        gate.release();
+        let ended = running.end();
+        assert_eq!((ended.code, &ended.json()["outcome"]), (Some(0), &"processed".into()), "{ended:?}");
+    }
+
+    let billing = Billing::open();
+    billing.good(20);
+    let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
+    let run = billing.command(&["--concurrency", "3"]).started_by(["nohup"]);
+    let running = run.stdout(Stdio::piped()).spawn();
+    block_on(gate.arrivals(3));
+    running.signal("HUP");
+    gate.release();
+    ends(&running.end(), 0, "processed", None);
+    assert_eq!(billing.charged().len(), 20);
+}
+
+/// One closed terminal can send SIGHUP twice: from the shell, and from the system when the shell has ended.
+#[test]
+fn second_hang_up_does_not_abandon_a_run_and_another_signal_does() {
+    for (signal, code, outcome) in [(None, 3, "unfinished"), (Some("TERM"), 5, "unknown")] {
+        let billing = Billing::open();
+        billing.good(20);
+        let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
+        let mut running = billing.command(&["--concurrency", "3"]).stdout(Stdio::piped()).spawn();
+        block_on(gate.arrivals(3));
+        running.signal("HUP");
+        let line = running.error_line();
+        assert!(line.starts_with("SIGHUP: no new charge is started; waiting for 3 "), "{line}");
+        running.signal("HUP");
+        if let Some(signal) = signal {
+            running.signal(signal);
+        } else {
+            gate.release();
+        }
+        let ended = running.end();
+        ends(&ended, code, outcome, Some("interrupted"));
+        let count = if signal.is_some() { "unknown" } else { "processed" };
+        assert_eq!(counts(&ended), json!({count: 3, "not_started": 17, "total": 20}));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn closed_terminal_leaves_results_and_journal_complete() {
+    let billing = Billing::open();
+    billing.good(20);
+    let results = billing.path("results.jsonl");
+    let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
+    let run = billing.command(&["--concurrency", "3", "--results", &results]);
+    let (running, terminal) = run.spawn_in_terminal();
+    block_on(gate.arrivals(3));
+    drop(terminal);
+    gate.release();
+    assert_eq!(running.wait_without_reading(), Some(3));
+    let lines = fs::read_to_string(&results).unwrap();
+    assert_eq!(lines.matches(r#""outcome":"processed""#).count(), 3, "{lines}");
+    let list =
+        payments(["journal", "list", "--journal", billing.workspace.journal().to_str().unwrap()]).end();
+    assert_eq!(list.stdout.matches(r#""state":"processed""#).count(), 3, "{list:?}");
+    ends(&billing.run(&[]), 0, "processed", None);
+    assert_eq!(billing.charged().len(), 20);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn closed_terminal_leaves_a_journaled_charge_recorded() {
+    let workspace = Workspace::open();
+    let gate = workspace.sandbox.gateway().gate_after_commit(TOKENS);
+    let request = workspace.journal().with_file_name("sale.json");
+    fs::write(&request, TOKEN_PAYMENT).unwrap();
+    let create = ["token-transaction", "create", "--key", "invoice-17", "--file", request.to_str().unwrap()];
+    let (running, terminal) = workspace.run(create).spawn_in_terminal();
+    block_on(gate.arrived());
+    drop(terminal);
+    gate.release();
+    // Processed, and the result could not be written.
+    assert_eq!(running.wait_without_reading(), Some(1));
+    assert_eq!(workspace.show("invoice-17")["state"], "processed");
+}
+
+#[test]
+fn hang_up_stops_the_sandbox_as_sigterm_does() {
+    let mut running = payments(["sandbox", "--log", "off"]).stdout(Stdio::piped()).spawn();
+    running.first_line();
+    running.signal("HUP");
+    let ended = running.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("SIGHUP: finishing the requests in flight"), "{ended:?}");
+}
+
+#[test]
+fn results_at_the_file_limit_are_reported_as_on_a_full_disk() {
+    const LIMIT_KIB: u32 = 2048;
+    let billing = Billing::open();
+    billing.good(50);
+    let results = billing.path("results.jsonl");
+    let line = format!("{{\"note\":\"{}\"}}\n", "x".repeat(1012));
+    fs::write(&results, line.repeat(2 * 1024)[..2 * 1024 * 1024 - 1000].to_owned() + "\n").unwrap();
+    let run = billing.command(&["--concurrency", "2", "--results", &results]).with_file_limit(LIMIT_KIB);
+    let ended = run.end();
+    ends(&ended, 3, "unfinished", Some("results"));
+    let document = ended.json();
+    assert!(document["results_incomplete"].as_str().unwrap().contains("File too large"), "{document}");
+    assert!(ended.stderr.ends_with(FILE_LIMIT), "{ended:?}");
+    ends(&billing.run(&[]), 0, "processed", None);
+    assert_eq!(billing.charged().len(), 50);
+}
+
+#[test]
+fn journal_at_the_file_limit_is_reported_as_on_a_full_disk_d43() {
+    let billing = Billing::open();
+    billing.good(400);
+    let ended = billing.command(&["--concurrency", "4"]).with_file_limit(150).end();
+    assert!(matches!(ended.code, Some(3 | 5)), "{ended:?}");
+    let document = ended.json();
+    assert_eq!(document["stopped"]["reason"], "journal", "{document}");
+    assert!(ended.stderr.ends_with(FILE_LIMIT), "{ended:?}");
+    let (charged, seen) = (billing.charged().len() as u64, counts(&ended));
+    let known = ["processed", "unknown"].map(|name| seen[name].as_u64().unwrap_or_default());
+    assert!((1..400).contains(&charged) && charged <= known.iter().sum(), "{charged}: {seen}");
+    let ended = billing.run(&[]);
+    assert!(matches!(ended.code, Some(0 | 5)), "{ended:?}");
+    assert_eq!(billing.charged().len(), 400);
+
+    // A journal that is already larger.
+    let ended = billing.workspace.charging("single", TOKEN_PAYMENT).with_file_limit(16).end();
+    assert_eq!(ended.failed(5, "unknown")["kind"], "journal");
+    assert_eq!(ended.stderr, FILE_LIMIT);
+    billing.workspace.charge("single").processed();
+}
+
+#[test]
+fn sandbox_at_the_file_limit_stops_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("sandbox.db");
+    let run = payments(["sandbox", "--log", "off", "--data", data.to_str().unwrap()]).with_file_limit(300);
+    let mut running = run.stdout(Stdio::piped()).spawn();
+    let ready: Value = serde_json::from_str(&running.first_line()).unwrap();
+    let key = ready["api_key"].as_str().unwrap();
+    let headers = format!("authorization: {key}\r\n");
+    let mut service = Http::connect(ready["base_url"].as_str().unwrap(), &headers).unwrap();
+    let paid = (0..5000).take_while(|_| service.post("/token-transaction", TOKEN_PAYMENT).is_ok()).count();
+    assert!((1..5000).contains(&paid), "{paid}");
+    let ended = running.end();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(
+        ended.stderr.contains("can no longer be written") && ended.stderr.ends_with(FILE_LIMIT),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn output_at_the_file_limit_is_a_failed_write() {
+    let workspace = Workspace::open();
+    workspace.charge("invoice-17").processed();
+    let out = workspace.journal().with_file_name("out.jsonl");
+    fs::write(&out, vec![b'x'; 1024 * 1024]).unwrap();
+    let appended = OpenOptions::new().append(true).open(&out).unwrap();
+    let export = ["journal", "export"];
+    let ended = workspace.run(export).with_file_limit(1024).stdout(appended).end_with_given_stdout();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("could not be written to stdout"), "{ended:?}");
 }

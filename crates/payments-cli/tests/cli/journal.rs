@@ -1,16 +1,21 @@
 //! `payments journal`: listing, exporting, resolving, reopening and purging intents.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use http::StatusCode;
+use payments_core::OperationName;
+use payments_fake::Fault;
+use payments_journal::{AttemptId, Change, Ending, Failure, IntentKey, IntentStore as _, SqliteStore};
 use payments_model::TransactionId;
 use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
 use crate::support::{
-    CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, broken_pipe, payments, payments_at, responses,
+    CARD_PAYMENT, Ended, KEY, Peer, Run, TOKEN_PAYMENT, broken_pipe, payments, payments_at, responses,
 };
 
 impl Workspace {
@@ -31,13 +36,29 @@ impl Workspace {
         let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined").replace("45.00", "7.25");
         workspace.charging("declined", &declined).end().failed(4, "rejected");
         let run = workspace.charging("refused", TOKEN_PAYMENT);
-        run.env("PAYMENTS_BASE_URL", "http://127.0.0.1:1").end().failed(3, "not_processed");
+        run.env("PAYMENTS_PROXY", "http://127.0.0.1:1").end().failed(3, "not_processed");
         workspace.lose_response("lost");
         workspace.lose_response("found");
         let ended =
             workspace.journal_command(&["resolve", "found", "--not-processed", "--note", "not in the books"]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
         workspace
+    }
+
+    /// An intent of unknown outcome at this service, as a killed process leaves it.
+    pub(crate) fn add_unknown(&self, key: &str, base_url: &str) {
+        let payment =
+            payments_model::TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).expect("it is valid");
+        let store = SqliteStore::open(self.journal()).expect("it opens");
+        let (key, attempt, owner) =
+            (IntentKey::new(key).expect("it is valid"), AttemptId::new(), store.owner().clone());
+        let now = SystemTime::now();
+        let begin = Change::begin(key.clone(), base_url, (&payment).into(), attempt.clone(), owner, now);
+        let lost = Ending::Unknown(Failure::of_kind("timeout"));
+        for change in [begin, Change::end(key, attempt, lost, now)] {
+            payments_fake::block_on(store.apply(change)).expect("it is written");
+        }
+        payments_fake::block_on(store.close());
     }
 
     pub(crate) fn last_id(&self) -> String {
@@ -99,7 +120,7 @@ fn text_list_is_a_table_with_sums_and_without_tokens() {
     let workspace = Workspace::with_every_state();
     let text = workspace.journal_command(&["list", "--output", "text"]).stdout;
     let first = text.lines().next().unwrap();
-    for column in ["KEY", "STATE", "AMOUNT", "BEGUN AT", "TRANSACTION", "REFERENCE"] {
+    for column in ["KEY", "STATE", "AMOUNT", "BEGUN AT", "ATTEMPT", "TRANSACTION", "REFERENCE"] {
         assert!(first.contains(column), "{text}");
     }
     for part in ["rejected (", "unknown (", "resolved (not processed)"] {
@@ -123,8 +144,6 @@ fn text_list_is_a_table_with_sums_and_without_tokens() {
 
 #[test]
 fn list_of_several_pages_is_one_array() {
-    use payments_journal::{AttemptId, Change, Ending, Failure, IntentKey, IntentStore as _, SqliteStore};
-
     let workspace = Workspace::open();
     workspace.charge("first").processed();
     let payment = payments_model::TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).unwrap();
@@ -139,7 +158,14 @@ fn list_of_several_pages_is_one_array() {
                 for number in numbers {
                     let key = IntentKey::new(format!("key-{number}")).unwrap();
                     let (attempt, owner, at) = (AttemptId::new(), store.owner().clone(), SystemTime::now());
-                    let begin = Change::begin(key.clone(), payment.into(), attempt.clone(), owner, at);
+                    let begin = Change::begin(
+                        key.clone(),
+                        "https://pay.example.com",
+                        payment.into(),
+                        attempt.clone(),
+                        owner,
+                        at,
+                    );
                     payments_fake::block_on(store.apply(begin)).unwrap();
                     let lost = Ending::Unknown(Failure::of_kind("timeout"));
                     let end = Change::end(key, attempt, lost, at);
@@ -281,8 +307,9 @@ fn resolving_as_processed_needs_a_matching_lookup() {
     let run = workspace.run(["journal", "resolve", "lost", "--processed", &id]);
     run.env("PAYMENTS_API_KEY", "wrong").end().failed(6, "rejected");
     let peer = Peer::responding("200 OK", &responses::TRANSACTION_FOUND.replace("10.50", "45.00"));
+    workspace.add_unknown("at-the-peer", &peer.base_url);
     let error = workspace
-        .run(["journal", "resolve", "lost", "--processed", &id])
+        .run(["journal", "resolve", "at-the-peer", "--processed", &id])
         .env("PAYMENTS_BASE_URL", &peer.base_url);
     let error = error.end().failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("its record is of another transaction"), "{error}");
@@ -370,13 +397,94 @@ fn note_keeps_no_card_number_and_no_api_key() {
     let workspace = Workspace::open();
     workspace.lose_response("lost");
     let note = format!("the card was 4111 1111 1111 1111, I think, and {KEY}");
-    for resolution in [&["--not-processed"][..], &["--processed", &workspace.last_id()]] {
+    let replaced = ["--processed", &workspace.last_id(), "--replace", "not-processed"];
+    for resolution in [&["--not-processed"][..], &replaced] {
         let resolve = ["resolve", "lost", "--note", &note, "--by", KEY];
         let resolved = workspace.journal_command(&[&resolve, resolution].concat());
         assert_eq!(resolved.code, Some(0), "{resolved:?}");
         let digits: String = resolved.stdout.chars().filter(char::is_ascii_digit).collect();
         assert!(!digits.contains("4111111111111111"), "{}", resolved.stdout);
         assert!(!resolved.stdout.contains(KEY), "{}", resolved.stdout);
+    }
+}
+
+/// A setting that is missing or wrong must not keep the key from being masked.
+#[cfg(unix)]
+#[test]
+fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
+    type Change<'a> = Box<dyn Fn(Run) -> Run + 'a>;
+
+    let workspace = Workspace::open();
+    let folder = workspace.journal().parent().expect("a folder").to_owned();
+    let other = tempfile::tempdir().expect("a temporary folder");
+    let file = |name: &str, content: &str| {
+        use std::os::unix::fs::PermissionsExt;
+
+        let path = other.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("it is writable");
+        std::fs::write(&path, content).expect("it is writable");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("the test owns it");
+        path.to_str().expect("a plain path").to_owned()
+    };
+    let (with_key, with_another) = (file("key", KEY), file("another", "sk_of_somebody_else"));
+    file("payments/config.toml", &format!("[profiles.keyed]\napi_key = '{KEY}'\n"));
+    let changes: [(&str, Change<'_>); 11] = [
+        ("without a base URL", Box::new(|run| run)),
+        ("invalid base URL", Box::new(|run| run.env("PAYMENTS_BASE_URL", "ftp://x"))),
+        ("missing profile", Box::new(|run| run.env("PAYMENTS_PROFILE", "nowhere"))),
+        ("missing authority", Box::new(|run| run.arguments(["--ca-cert", "/nowhere"]))),
+        ("invalid proxy", Box::new(|run| run.env("PAYMENTS_PROXY", "x"))),
+        (
+            "proxy on another machine",
+            Box::new(|run| run.env("PAYMENTS_BASE_URL", "http://[::1]").env("PAYMENTS_PROXY", "http://x:1")),
+        ),
+        ("missing key file", Box::new(|run| run.arguments(["--api-key-file", "/nowhere"]))),
+        ("another key is used", Box::new(|run| run.arguments(["--api-key-file", &with_another]))),
+        ("invalid key", Box::new(|run| run.env("PAYMENTS_API_KEY", &format!(" {KEY}\n")))),
+        (
+            "key in a file",
+            Box::new(|run| run.env("PAYMENTS_API_KEY", "").env("PAYMENTS_API_KEY_FILE", &with_key)),
+        ),
+        (
+            "key in a profile",
+            Box::new(|run| run.env("PAYMENTS_API_KEY", "").env("PAYMENTS_PROFILE", "keyed")),
+        ),
+    ];
+    for (number, (state, change)) in changes.iter().enumerate() {
+        let run = |arguments: &[&str]| {
+            let run = workspace.run(["journal"]).arguments(arguments.iter().copied());
+            let run =
+                run.env("PAYMENTS_BASE_URL", "").env("XDG_CONFIG_HOME", other.path().to_str().expect("text"));
+            change(run).env("USER", KEY).end()
+        };
+        let (one, two) = (format!("one-{number}"), format!("two-{number}"));
+        workspace.lose_response(&one);
+        workspace.lose_response(&two);
+        let text = format!("not with {KEY}, I think");
+        let found =
+            file("found.csv", &format!("Key,TransactionId,Note,Verdict\n{two},,\"{text}\",not processed\n"));
+        for ended in [
+            run(&["resolve", &one, "--not-processed", "--note", &text, "--by", &text]),
+            run(&["resolve", "--from", &found]),
+        ] {
+            assert_eq!(ended.code, Some(0), "{state}: {ended:?}");
+            assert!(ended.stdout.contains("[redacted], I think"), "{state}: {ended:?}");
+            assert!(!format!("{ended:?}").contains(KEY), "{state}: {ended:?}");
+        }
+        let ended = run(&["resolve", KEY, "--not-processed", "--note", &text]);
+        assert_eq!(ended.failed(2, "invalid")["kind"], "no_such_key");
+        assert!(!format!("{ended:?}").contains(KEY), "{state}: {ended:?}");
+        for entry in folder.read_dir().expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let stored = std::fs::read(&path).unwrap_or_default();
+            let is_stored = stored.windows(KEY.len()).any(|part| part == KEY.as_bytes());
+            assert!(!is_stored, "{state}: {}", path.display());
+        }
+    }
+    for arguments in [&["show", KEY][..], &["retry", "--status", "401", "--key", KEY]] {
+        let ended = workspace.journal_command(arguments);
+        assert_eq!(ended.failed(2, "invalid")["kind"], "no_such_key");
+        assert!(!format!("{ended:?}").contains(KEY), "{ended:?}");
     }
 }
 
@@ -502,14 +610,30 @@ fn purge_reports_the_newest_removed_time_d45() {
 }
 
 #[test]
-fn closed_pipe_does_not_panic() {
+fn reading_commands_end_quietly_when_the_pipe_is_closed() {
     let workspace = Workspace::with_every_state();
-    for arguments in [&["list"][..], &["list", "--output", "text"], &["show", "paid"], &["export"]] {
+    let quiet: &[&[&str]] = &[
+        &["list"],
+        &["list", "--output", "text"],
+        &["show", "paid"],
+        &["show", "paid", "--output", "text"],
+        &["export"],
+        &["export", "--format", "csv"],
+    ];
+    for arguments in quiet {
         let run = workspace.run(["journal"]).arguments(arguments.iter().copied());
         let ended = run.stdout(broken_pipe()).end_with_given_stdout();
+        assert_eq!((ended.code, &*ended.stderr), (Some(1), ""), "{arguments:?}");
+        // A disk that is full is not a reader that has seen enough.
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let run = workspace.run(["journal"]).arguments(arguments.iter().copied());
+        let ended = run.stdout(full.unwrap()).end_with_given_stdout();
         assert_eq!(ended.code, Some(1), "{ended:?}");
         assert!(ended.stderr.contains("could not be written to stdout"), "{ended:?}");
     }
+    // What it changed is said.
+    let ended = workspace.run(["journal", "purge", "--older-than", "30d"]).stdout(broken_pipe());
+    assert!(ended.end_with_given_stdout().stderr.contains("could not be written to stdout"));
 }
 
 #[test]
@@ -529,13 +653,15 @@ fn control_characters_of_a_reference_are_escaped() {
     }
 }
 
-/// Two sandboxes with the same seed simulate a service that returns an id twice.
+/// A sandbox that starts again with the same seed simulates a service that returns an id twice.
 #[test]
 fn duplicate_transaction_id_is_reported_with_both_keys() {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("billing.db");
-    let charge = |key: &str| {
-        let service = Sandbox::builder().api_key(KEY).seed(7).start_blocking().unwrap();
+    let mut address = SocketAddr::from(([127, 0, 0, 1], 0));
+    let mut charge = |key: &str| {
+        let service = Sandbox::builder().api_key(KEY).seed(7).listen(address).start_blocking().unwrap();
+        address = service.base_url().split('/').nth(2).unwrap().parse().unwrap();
         let run =
             payments_at(service.base_url(), ["token-transaction", "create", "--file", "-", "--key", key]);
         run.stdin(TOKEN_PAYMENT).arguments(["--journal", journal.to_str().unwrap()]).end()
@@ -564,4 +690,288 @@ fn journal_is_one_file_after_each_command() {
     }
     workspace.charge("one-more").processed();
     assert!(workspace.journal().exists() && !log.exists());
+}
+
+impl Workspace {
+    fn resolve(&self, by: &str, arguments: &[&str]) -> Ended {
+        self.journal_command(&[&["resolve", "k", "--by", by], arguments].concat())
+    }
+
+    /// The response of the first attempt is lost, a person says that it was not processed, and the response of the second attempt
+    /// is lost too. Returns the transactions of both.
+    fn with_two_attempts() -> (Self, [String; 2]) {
+        let workspace = Self::open();
+        workspace.lose_response("k");
+        let first = workspace.last_id();
+        assert_eq!(workspace.resolve("ada", &["--not-processed", "--note", "in no report"]).code, Some(0));
+        workspace.lose_response("k");
+        let second = workspace.last_id();
+        (workspace, [first, second])
+    }
+}
+
+fn message(error: &Value) -> &str {
+    error["message"].as_str().expect("every failure has a message")
+}
+
+/// Ada resolves the key, and Bob has the list of yesterday.
+#[test]
+fn second_decision_needs_to_name_what_it_replaces_d48() {
+    let workspace = Workspace::open();
+    workspace.lose_response("k");
+    let id = workspace.last_id();
+    assert_eq!(workspace.resolve("ada", &["--processed", &id, "--note", "on the statement"]).code, Some(0));
+    let before = workspace.show("k");
+    let error = workspace.resolve("bob", &["--not-processed", "--note", "in no report"]).failed(2, "invalid");
+    assert_eq!(error["kind"], "already_resolved");
+    let expected = format!(
+        "attempt 1 of k was already resolved as {id} by ada (on the statement); nothing was changed: \
+         if you know better, give --replace {id}"
+    );
+    assert_eq!(message(&error), expected);
+    for wrong in ["rejected", "not-processed", "txn_other"] {
+        let replace = ["--not-processed", "--note", "n", "--replace", wrong];
+        let error = workspace.resolve("bob", &replace).failed(2, "invalid");
+        assert!(
+            message(&error).contains(&format!("is {id}, by ada, and --replace names {wrong}")),
+            "{error}"
+        );
+    }
+    assert_eq!(workspace.show("k"), before);
+    let sent = workspace.requests();
+    assert_eq!(workspace.charge("k").json()["recorded"], true);
+    assert_eq!(workspace.requests(), sent, "it is not sent again");
+    // Who says the same replaces nothing.
+    assert_eq!(workspace.resolve("bob", &["--processed", &id, "--note", "me too"]).code, Some(0));
+
+    let note = "that was another order";
+    let replaced = workspace.resolve("bob", &["--rejected", "--note", note, "--replace", &id]);
+    assert_eq!(replaced.code, Some(0), "{replaced:?}");
+    let replaced = workspace.resolve("ada", &["--not-processed", "--note", "sure", "--replace", "rejected"]);
+    assert_eq!(replaced.code, Some(0), "{replaced:?}");
+    let replaced = workspace.resolve("bob", &["--processed", &id, "--replace", "not-processed"]);
+    assert_eq!(replaced.code, Some(0), "{replaced:?}");
+    // Every note is kept, and shown in order.
+    let shown = workspace.show("k");
+    let said: Vec<_> =
+        shown["resolutions"].as_array().unwrap().iter().map(|it| (&it["resolved_by"], &it["note"])).collect();
+    let expected = [
+        ("ada", json!("on the statement")),
+        ("bob", json!("me too")),
+        ("bob", json!(note)),
+        ("ada", json!("sure")),
+        ("bob", Value::Null),
+    ];
+    assert_eq!(said.len(), expected.len(), "{shown}");
+    assert!(said.iter().zip(&expected).all(|((by, note), (b, n))| **by == *b && *note == n), "{shown}");
+    let text = workspace.journal_command(&["show", "k", "--output", "text"]).stdout;
+    for (by, verdict, note) in [
+        ("ada", format!("processed as {id}"), ": on the statement"),
+        ("bob", "rejected".to_owned(), ": that was another order"),
+        ("ada", "not processed".to_owned(), ": sure"),
+        ("bob", format!("processed as {id}"), "\n"),
+    ] {
+        assert!(text.contains(&format!(" {by}: attempt 1 {verdict}{note}")), "{by} {verdict}: {text}");
+    }
+}
+
+#[test]
+fn replace_of_what_nobody_has_resolved_is_refused_d48() {
+    let workspace = Workspace::open();
+    workspace.lose_response("k");
+    for replaced in ["rejected", "not-processed", "txn_1"] {
+        let error = workspace
+            .resolve("bob", &["--not-processed", "--note", "n", "--replace", replaced])
+            .failed(2, "invalid");
+        assert!(message(&error).contains("is not resolved, so there is nothing to replace"), "{error}");
+    }
+    assert_eq!(workspace.show("k")["state"], "unknown");
+}
+
+#[test]
+fn key_with_several_attempts_is_resolved_by_number_d48() {
+    let (workspace, [_, second]) = Workspace::with_two_attempts();
+    for verdict in [&["--not-processed"][..], &["--rejected"], &["--processed", &second]] {
+        let error = workspace.resolve("bob", &[verdict, &["--note", "n"]].concat()).failed(2, "invalid");
+        assert_eq!(error["kind"], "attempt_required");
+        assert!(
+            message(&error).starts_with("k has 2 attempts; nothing was changed: say which one"),
+            "{error}"
+        );
+    }
+    // The second of two people proves once more that attempt 1 did nothing.
+    for verdict in ["--not-processed", "--rejected"] {
+        let arguments = [verdict, "--note", "n", "--attempt", "1", "--replace", "not-processed"];
+        let error = workspace.resolve("bob", &arguments).failed(2, "invalid");
+        assert!(message(&error).starts_with("attempt 1 of k is not the newest, which is 2: "), "{error}");
+    }
+    let error = workspace.resolve("bob", &["--processed", &second, "--attempt", "3"]).failed(2, "invalid");
+    assert!(message(&error).contains("the journal has no attempt 3 of k"), "{error}");
+    assert_eq!(workspace.show("k")["state"], "unknown");
+    for command in [&["list"][..], &["export"]] {
+        assert!(
+            workspace.journal_command(command).stdout.contains("\"attempt\":2,\"revision\":5"),
+            "{command:?}"
+        );
+    }
+    let resolved = workspace.resolve("bob", &["--processed", &second, "--attempt", "2"]);
+    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    assert_eq!(workspace.show("k")["transaction_id"], *second);
+}
+
+#[test]
+fn late_finding_is_a_possible_second_charge_and_the_key_is_never_sent_again_d48() {
+    let (workspace, [first, second]) = Workspace::with_two_attempts();
+    let late = workspace.resolve("bob", &["--processed", &first, "--attempt", "1", "--output", "text"]);
+    assert_eq!(late.code, Some(8), "{late:?}");
+    assert!(late.stderr.contains("POSSIBLE SECOND CHARGE of k: it was processed as "), "{late:?}");
+    assert!(late.stderr.contains("(exit code 8)") && late.stderr.contains(&*first), "{late:?}");
+    let shown = workspace.show("k");
+    assert_eq!((&shown["state"], &shown["also_processed_as"]), (&json!("unknown"), &json!(first)));
+    let text = workspace.journal_command(&["list", "--output", "text"]).stdout;
+    assert!(text.contains("unknown (closed, possible second charge)"), "{text}");
+    let sent = workspace.requests();
+    let recorded = workspace.charge("k");
+    let error = recorded.failed(5, "unknown");
+    assert!(message(&error).contains(&format!("processed as transaction {first}")), "{error}");
+    let again =
+        workspace.run(["token-transaction", "create", "--file", "-", "--key", "k", "--after-rejection"]);
+    again.stdin(TOKEN_PAYMENT).end().failed(5, "unknown");
+    assert_eq!(workspace.requests(), sent);
+
+    let both = workspace.resolve("bob", &["--processed", &second, "--attempt", "2"]);
+    assert_eq!(both.code, Some(8), "{both:?}");
+    assert_eq!(both.json()["transaction_id"], *second);
+    let taken_back = ["--not-processed", "--note", "wrong order", "--attempt", "2", "--replace", &second];
+    let settled = workspace.resolve("ada", &taken_back);
+    assert_eq!(settled.code, Some(0), "{settled:?}");
+    let shown = workspace.show("k");
+    assert_eq!(
+        (&shown["state"], &shown["resolved_as"], &shown["transaction_id"], shown.get("also_processed_as")),
+        (&json!("resolved"), &json!("processed"), &json!(first), None)
+    );
+    let sent = workspace.requests();
+    let paid = workspace.charge("k").json();
+    assert_eq!((&paid["recorded"], &paid["data"]["TransactionId"]), (&json!(true), &json!(first)));
+    assert_eq!(workspace.requests(), sent, "no charge was sent");
+}
+
+/// In flight when the machine stopped, and declined by the processor.
+#[test]
+fn declined_payment_that_was_found_is_neither_paid_nor_sent_again_d48() {
+    let workspace = Workspace::open();
+    workspace.lose_response("k");
+    for note in [&[][..], &["--note", " "]] {
+        workspace.resolve("ada", &[&["--rejected"], note].concat()).failed(2, "invalid");
+    }
+    assert_eq!(workspace.show("k")["state"], "unknown");
+    let resolved =
+        workspace.resolve("ada", &["--rejected=txn_declined", "--note", "the portal says declined"]);
+    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    let shown = workspace.show("k");
+    for (member, value) in [
+        ("state", "rejected"),
+        ("kind", "resolved"),
+        ("resolved_as", "rejected"),
+        ("resolved_by", "ada"),
+        ("note", "the portal says declined"),
+        ("transaction_id", "txn_declined"),
+        ("paid", "no"),
+    ] {
+        assert_eq!(shown[member], value, "{shown}");
+    }
+    let sent = workspace.requests();
+    let error = workspace.charge("k").failed(4, "rejected");
+    assert!(message(&error).contains("as ada has found out"), "{error}");
+    assert_eq!(workspace.requests(), sent);
+    let again =
+        workspace.run(["token-transaction", "create", "--file", "-", "--key", "k", "--after-rejection"]);
+    again.stdin(TOKEN_PAYMENT).end().processed();
+    assert_eq!(workspace.requests(), sent + 1);
+}
+
+#[test]
+fn rejection_of_the_service_gives_way_to_a_found_id_d48() {
+    let workspace = Workspace::open();
+    let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
+    workspace.charging("k", &declined).end().failed(4, "rejected");
+    let id = workspace.charge("other").processed()["TransactionId"].as_str().unwrap().to_owned();
+    std::fs::remove_file(workspace.journal()).unwrap();
+    workspace.charging("k", &declined).end().failed(4, "rejected");
+    for verdict in ["--not-processed", "--rejected"] {
+        let error = workspace.resolve("ada", &[verdict, "--note", "n"]).failed(2, "invalid");
+        assert_eq!(error["kind"], "not_unknown", "{error}");
+    }
+    let resolved = workspace.resolve("ada", &["--processed", &id, "--replace", "rejected"]);
+    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    assert_eq!(workspace.show("k")["paid"], "yes");
+}
+
+#[test]
+fn unverified_id_is_recorded_without_a_lookup_and_says_so_d48() {
+    let workspace = Workspace::open();
+    workspace.lose_response("k");
+    // A service that has such a transaction and refuses to look it up.
+    let refused = Fault::on(OperationName::GetTransaction).before_commit().status(StatusCode::BAD_REQUEST);
+    workspace.sandbox.gateway().arm(refused);
+    let error = workspace.resolve("ada", &["--processed", "odd-id", "--output", "text"]);
+    assert_eq!(error.code, Some(4), "{error:?}");
+    for part in ["could not be looked up", "record it with --unverified"] {
+        assert!(error.stderr.contains(part), "{part}: {error:?}");
+    }
+    let nowhere = |arguments: &[&str]| {
+        let run =
+            workspace.run(["journal", "resolve", "k", "--by", "ada"]).arguments(arguments.iter().copied());
+        run.env("PAYMENTS_BASE_URL", "http://127.0.0.1:1").end()
+    };
+    nowhere(&["--not-processed", "--note", "n", "--unverified"]).failed(2, "invalid");
+    nowhere(&["--processed", KEY, "--unverified"]).failed(2, "invalid");
+    let resolved = nowhere(&["--processed", "odd-id", "--unverified", "--output", "text"]);
+    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    assert!(resolved.stdout.starts_with("RESOLVED (PROCESSED, UNVERIFIED)\n"), "{resolved:?}");
+    let shown = workspace.show("k");
+    for (member, value) in
+        [("unverified", json!(true)), ("resolved_by", json!("ada")), ("transaction_id", json!("odd-id"))]
+    {
+        assert_eq!(shown[member], value, "{shown}");
+    }
+    assert_eq!(shown["resolutions"][0]["unverified"], true);
+    // A verified id may replace it, and then the row says so.
+    let id = workspace.last_id();
+    assert_eq!(workspace.resolve("bob", &["--processed", &id, "--replace", "odd-id"]).code, Some(0));
+    assert_eq!(workspace.show("k").get("unverified"), None);
+}
+
+#[test]
+fn accounting_reads_one_column_d48() {
+    let workspace = Workspace::with_every_state();
+    let create = |key: &str, kind: &str| {
+        let payment =
+            CARD_PAYMENT.replace(r#""TransactionType":"1""#, &format!(r#""TransactionType":"{kind}""#));
+        let create = ["transaction", "create", "--file", "-", "--key", key];
+        workspace.run(create).stdin(payment).end().processed()["TransactionId"].as_str().unwrap().to_owned()
+    };
+    create("sold", "1");
+    let authorized = create("authorized", "2");
+    workspace.run(["void", &authorized, "--key", "voided"]).end().processed();
+    let csv = workspace.journal_command(&["export", "--format", "csv"]).stdout;
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let names = reader.headers().unwrap().clone();
+    let column = |name: &str| names.iter().position(|column| column == name).unwrap();
+    let paid: Vec<_> = reader
+        .records()
+        .map(Result::unwrap)
+        .map(|row| (row[column("key")].to_owned(), row[column("paid")].to_owned()))
+        .collect();
+    let expected = [
+        ("paid", "yes"),
+        ("declined", "no"),
+        ("refused", "no"),
+        ("lost", "unknown"),
+        ("found", "no"),
+        ("sold", "yes"),
+        ("authorized", "authorized"),
+        ("voided", ""),
+    ];
+    assert_eq!(paid, expected.map(|(key, paid)| (key.to_owned(), paid.to_owned())));
 }

@@ -77,7 +77,7 @@ fn export_filters_by_state_time_and_run() {
     let workspace = Workspace::open();
     workspace.charge("by-hand").processed();
     let first = format!(
-        "{BILLING}=1+1,tok_approved,1,false,\n,tok_declined,2,false,order-2\nlost,tok_approved,3,false,\n"
+        "{BILLING}@1+1,tok_approved,1,false,\n,tok_declined,2,false,order-2\nlost,tok_approved,3,false,\n"
     );
     let first = workspace.write("first.csv", first);
     let second = r#"{"Key":"second","TokenId":"tok_approved","Amount":4,"ConvenienceFeeActive":false}"#;
@@ -89,9 +89,9 @@ fn export_filters_by_state_time_and_run() {
     };
     assert_eq!([run(&first, &results[0]), run(&second, &results[1])], [Some(5), Some(0)]);
 
-    assert_eq!(workspace.exported(&[]), ["by-hand", "=1+1", "order-2", "lost", "second"]);
+    assert_eq!(workspace.exported(&[]), ["by-hand", "@1+1", "order-2", "lost", "second"]);
     for file in [&first, &results[0]] {
-        assert_eq!(workspace.exported(&["--run", file]), ["=1+1", "order-2", "lost"]);
+        assert_eq!(workspace.exported(&["--run", file]), ["@1+1", "order-2", "lost"]);
     }
     for file in [&second, &results[1]] {
         assert_eq!(workspace.exported(&["--run", file]), ["second"]);
@@ -107,12 +107,18 @@ fn export_filters_by_state_time_and_run() {
 
     // Results and exports both keep a spreadsheet from reading a key as a formula.
     let csv = workspace.journal_command(&["export", "--run", &first, "--format", "csv"]).stdout;
-    assert!(csv.starts_with("key,state,") && csv.contains("\n'=1+1,processed,"), "{csv}");
-    assert!(fs::read_to_string(&results[0]).unwrap().contains(",'=1+1,processed,"));
+    assert!(csv.starts_with("key,state,") && csv.contains("\n'@1+1,processed,"), "{csv}");
+    assert!(fs::read_to_string(&results[0]).unwrap().contains(",'@1+1,processed,"));
 
     for (file, expected) in [
         (workspace.write("none.csv", "Invoice,Amount\n1,2\n"), "line 1: the header has no column Key"),
-        (workspace.write("torn.csv", format!("{BILLING}a,t,1,false,\nb,t\n")), "line 3: has 2 cells"),
+        (workspace.write("torn.csv", format!("{BILLING}a,t,1,false,\n\"b")), "line 3: has a quotation mark"),
+        (workspace.write("wide.csv", format!("{BILLING}a,t,1,false,,x\n")), "line 2: has 6 cells"),
+        (
+            workspace.write("error.csv", format!("{BILLING}#REF!,t,1,false,\n")),
+            "line 2: must not be an error value",
+        ),
+        (workspace.write("spaced.csv", " Key,Amount\na,1\n"), "the heading \" Key\" has white space"),
         (workspace.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is not a JSON object"),
         (workspace.write("nameless.jsonl", "{\"Amount\":2}"), "line 1: must not be empty"),
         (workspace.path("missing.csv"), "cannot be read"),
@@ -128,18 +134,19 @@ fn export_filters_by_state_time_and_run() {
 #[test]
 fn completed_export_resolves_its_rows() {
     let workspace = Workspace::open();
-    let [one, two, _] = workspace.lose_responses(["=1+1", "two", "not-there"]);
+    let [one, two, _] = workspace.lose_responses(["@1+1", "two", "not-there"]);
     workspace.charge("paid").processed();
     let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
     // As a spreadsheet saves it: with CRLF, a byte order mark and an empty last line.
     let mut rows: Vec<Vec<_>> =
         export.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
     let column = |name: &str| rows[0].iter().position(|it| it == name).unwrap();
-    let (id, note) = (column("transaction_id"), column("note"));
+    let (id, note, verdict) = (column("transaction_id"), column("note"), column("verdict"));
     rows[1][id] = one.clone();
     rows[2][id] = two.clone();
     rows[2][note] = "\"in the report, page 2\"".to_owned();
     rows[3][note] = "in no report".to_owned();
+    rows[3][verdict] = "not processed".to_owned();
     let filled: String = rows.iter().map(|row| row.join(",") + "\r\n").collect();
     let filled = format!("\u{feff}{filled}\r\n,,\r\n");
     let filled = filled.replace("\r\n,,\r\n", &format!("\r\n{}\r\n", ",".repeat(rows[0].len() - 1)));
@@ -153,7 +160,7 @@ fn completed_export_resolves_its_rows() {
     let intents = document["intents"].as_array().unwrap();
     assert_eq!(intents.len(), 3);
     for (intent, (key, id, note)) in intents.iter().zip([
-        ("=1+1", Some(&one), Value::Null),
+        ("@1+1", Some(&one), Value::Null),
         ("two", Some(&two), json!("in the report, page 2")),
         ("not-there", None, json!("in no report")),
     ]) {
@@ -169,24 +176,32 @@ fn completed_export_resolves_its_rows() {
     let again = wrong_rows(&workspace.resolving(&filled).end());
     assert_eq!(
         again[0],
-        "2 =1+1: Key was already resolved the same way, by Grace: remove this row from the file"
+        "2 @1+1: Key was already resolved the same way, by Grace: remove this row from the file"
     );
     assert_eq!(again.len(), 3, "{again:?}");
     let other = wrong_rows(
-        &workspace.resolving(format!("Key,TransactionId,Note\ntwo,,gone\nnot-there,{one},\n")).end(),
+        &workspace
+            .resolving(format!(
+                "Key,TransactionId,Note,Verdict\ntwo,,gone,not processed\nnot-there,{one},,\n"
+            ))
+            .end(),
     );
-    assert!(other[0].starts_with("2 two: Key was already resolved differently, by Grace: "), "{other:?}");
+    assert!(
+        other[0].starts_with("2 two: Key was already resolved differently, by Grace: as processed; "),
+        "{other:?}"
+    );
     assert_eq!(other.len(), 2, "the row is wrong for its key alone: {other:?}");
 }
 
 #[test]
 fn apostrophes_are_stripped_from_exports_only() {
     let workspace = Workspace::open();
-    workspace.lose_responses(["=1", "'=1"]);
-    assert_eq!(workspace.resolving("Key,TransactionId,Note\n'=1,,'- not there\n").end().code, Some(0));
-    assert_eq!([&workspace.show("=1")["state"], &workspace.show("'=1")["note"]], ["unknown", "'- not there"]);
-    assert_eq!(workspace.resolving("key,transaction_id,note\n'=1,,'- not there\n").end().code, Some(0));
-    assert_eq!(workspace.show("=1")["note"], "- not there");
+    workspace.lose_responses(["+1", "'+1"]);
+    let row = "'+1,,'- not there,not processed\n";
+    assert_eq!(workspace.resolving(format!("Key,TransactionId,Note,Verdict\n{row}")).end().code, Some(0));
+    assert_eq!([&workspace.show("+1")["state"], &workspace.show("'+1")["note"]], ["unknown", "'- not there"]);
+    assert_eq!(workspace.resolving(format!("key,transaction_id,note,verdict\n{row}")).end().code, Some(0));
+    assert_eq!(workspace.show("+1")["note"], "- not there");
 }
 
 /// The id in the void's own request is not evidence.
@@ -202,10 +217,12 @@ fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
     workspace.sandbox.gateway().arm(Fault::request_lost(OperationName::Void));
     workspace.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
     let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
-    let how =
-        "say how you know that it was not processed, or remove the row from the file if you do not know";
-    let expected = format!("2 void: Note is required where there is no TransactionId: {how}");
-    assert_eq!(wrong_rows(&workspace.resolving(export).end()), [expected]);
+    let unchanged = workspace.resolving(export).end();
+    assert_eq!(
+        (unchanged.code, unchanged.json()["left_alone"].as_u64()),
+        (Some(0), Some(1)),
+        "{unchanged:?}"
+    );
     let found = format!("Key,TransactionId,Note\nvoid,{id},\n");
     let expected =
         "2 void: Note is required for a void: the record of its transaction does not show that it was voided";
@@ -217,7 +234,9 @@ fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
 fn export_with_mixed_up_rows_is_refused() {
     let workspace = Workspace::open();
     workspace.lose_responses(["one"]);
-    let file = |amount: &str| format!("key,amount,transaction_id,note\none,{amount},,in no report\n");
+    let file = |amount: &str| {
+        format!("key,amount,transaction_id,note,verdict\none,{amount},,in no report,rejected\n")
+    };
     let expected = "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
     assert_eq!(wrong_rows(&workspace.resolving(file("46.00")).end()), [expected]);
     assert_eq!(workspace.show("one")["state"], "unknown");
@@ -228,7 +247,9 @@ fn export_with_mixed_up_rows_is_refused() {
 fn text_shows_each_record_with_its_intent_and_the_sums() {
     let workspace = Workspace::open();
     let [one, two, _] = workspace.lose_responses(["one", "two", "three"]);
-    let file = format!("Key,TransactionId,Note\none,{one},\ntwo,{two},\nthree,,in no report\n");
+    let file = format!(
+        "Key,TransactionId,Note,Verdict\none,{one},,\ntwo,{two},,\nthree,,in no report,not processed\n"
+    );
     let text = workspace.resolving(file).arguments(["--output", "text"]).end();
     assert_eq!(text.code, Some(0), "{text:?}");
     let (first, rest) =
@@ -237,7 +258,7 @@ fn text_shows_each_record_with_its_intent_and_the_sums() {
     assert!(
         rest.ends_with(
             "\n\nresolved as processed: 2 intents, 90.00; as not processed, may be sent again: 1 intent, 45.00\n\
-             compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again\n"
+             compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again with --replace\n"
         ),
         "{rest}"
     );
@@ -257,9 +278,10 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
         .end();
     let larger = larger.processed()["TransactionId"].as_str().unwrap().to_owned();
     let content = format!(
-        "note,AMOUNT,KEY,Transaction_ID\n,1,one,{one}\n,1,one,{two}\n,1,two,{one}\n,1,three,{paid}\n,1,four,{larger}\n\
-         ,1,five,txn_of_nobody\n ,1,six,\n,1,nobody,{three}\n,1,paid,{paid}\n,1,before,{before}\n,1,in voice,{three}\n\
-         ,1,seven,txn/1\n,1,seven\n"
+        "note,AMOUNT,KEY,Transaction_ID,VERDICT\n,1,one,{one},\n,1,one,{two},\n,1,two,{one},\n,1,three,{paid},\n\
+         ,1,four,{larger},\n,1,five,txn_of_nobody,\n ,1,six,,not processed\n,1,nobody,{three},\n,1,paid,{paid},\n\
+         ,1,before,{before},\n,1,in voice,{three},\n,1,seven,txn/..,\n,1,eight\n,1,nine,#N/A\n,1,ten,txn_1 \n\
+         ,1,=A1,{three}\n,1,eleven,,,more\n"
     );
     let before = workspace.export_all();
     let expected = [
@@ -269,15 +291,20 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
         "6 four: TransactionId cannot belong to this intent: its amount is 46.00, and 45.00 was to be charged"
             .to_owned(),
         "7 five: TransactionId is not known to the service (HTTP 404)".to_owned(),
-        "8 six: Note is required where there is no TransactionId: say how you know that it was not processed, or remove the row \
-         from the file if you do not know"
-            .to_owned(),
+        "8 six: Note is required where the verdict is not processed: say how you know".to_owned(),
         "9 nobody: Key is not in the journal".to_owned(),
         "10 paid: Key is not unknown but processed: remove this row from the file".to_owned(),
         "11 before: Key was already resolved the same way, by ada: remove this row from the file".to_owned(),
         "12 ?: Key must consist of visible ASCII characters, without spaces".to_owned(),
-        "13 seven: TransactionId must contain only ASCII letters, digits and the characters - . _ ~ : @ + = ,".to_owned(),
-        "14 ?: row has 3 cells, and the header has 4".to_owned(),
+        "13 seven: TransactionId cannot be looked up: remove this row from the file, and resolve the key alone with `payments \
+         journal resolve KEY --processed ID --unverified`"
+            .to_owned(),
+        "15 nine: TransactionId must not be an error value of a spreadsheet".to_owned(),
+        "16 ten: TransactionId must not begin or end with white space".to_owned(),
+        "17 ?: Key must not be a formula of a spreadsheet".to_owned(),
+        "18 ?: row has 6 cells, and the header has 5; a value with a comma needs quotes, and an amount needs a point and not a \
+         comma"
+            .to_owned(),
     ];
     let seen = wrong_rows(&workspace.resolving(&content).end());
     assert_eq!(seen, expected);
@@ -287,7 +314,7 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
     assert_eq!((text.code, &*text.stdout), (Some(2), ""), "{text:?}");
     let lines: Vec<_> = text.stderr.lines().collect();
     assert_eq!(lines[0], "INVALID, nothing was changed (exit code 2)");
-    assert_eq!((lines[2], lines.len()), ("  line 3: one: Key is the same as in line 2", 14));
+    assert_eq!((lines[2], lines.len()), ("  line 3: one: Key is the same as in line 2", 17));
 }
 
 #[test]
@@ -314,6 +341,14 @@ fn file_without_columns_or_rows_is_refused() {
             vec!["1 ?: TransactionId is a column more than once"],
         ),
         ("Key,TransactionId,Note\n,,\n\n".to_owned(), vec!["1 ?: file has no rows"]),
+        (
+            format!("Key, TransactionId,Note\none,{one},\n"),
+            vec!["1 ?: TransactionId has white space around the name in the header: remove it"],
+        ),
+        (
+            format!("Key,TransactionId,Note\rone,{one},\rone,{one},\r"),
+            vec!["3 one: Key is the same as in line 2", "3 one: TransactionId is the same as in line 2"],
+        ),
     ] {
         assert_eq!(wrong_rows(&workspace.resolving(&content).end()), expected, "{content}");
     }
@@ -343,10 +378,13 @@ fn file_without_columns_or_rows_is_refused() {
 fn api_key_in_a_file_is_neither_stored_nor_shown() {
     let workspace = Workspace::open();
     workspace.lose_responses(["one"]);
-    let refused =
-        workspace.resolving(format!("Key,TransactionId,Note\n{KEY},,n\n{KEY},txn/1,n\n{KEY},,n\n")).end();
-    assert_eq!(wrong_rows(&refused)[0], "2 ?: Key must not hold the API key");
-    let resolved = workspace.resolving(format!("Key,TransactionId,Note\none,,{KEY} n\n")).end();
+    let rows = format!("{KEY},,n,rejected\n{KEY},txn/1,n,\n{KEY},,n,rejected\none,{KEY},n,rejected\n");
+    let refused = workspace.resolving(format!("Key,TransactionId,Note,Verdict\n{rows}")).end();
+    let wrong = wrong_rows(&refused);
+    assert_eq!(wrong[0], "2 ?: Key must not hold the API key");
+    assert_eq!(wrong.last().unwrap(), "5 one: TransactionId must not hold the API key");
+    let row = format!("one,,{KEY} n,not processed\n");
+    let resolved = workspace.resolving(format!("Key,TransactionId,Note,Verdict\n{row}")).end();
     assert_eq!(resolved.json()["intents"][0]["note"], "[redacted] n");
     assert!(!format!("{refused:?}{resolved:?}").contains(KEY));
 }
@@ -356,7 +394,9 @@ fn api_key_in_a_file_is_neither_stored_nor_shown() {
 fn failed_lookup_stops_the_resolution_with_3() {
     let workspace = Workspace::open();
     let [one, _] = workspace.lose_responses(["one", "two"]);
-    let content = format!("Key,TransactionId,Note\none,{one},\ntwo,,in no report\nnobody,,n\n");
+    let content = format!(
+        "Key,TransactionId,Note,Verdict\none,{one},,\ntwo,,in no report,not processed\nnobody,,n,rejected\n"
+    );
     let before = workspace.export_all();
     let stops = |run: Run, kind: &str| {
         let ended = run.end();
@@ -368,19 +408,29 @@ fn failed_lookup_stops_the_resolution_with_3() {
         assert_eq!(workspace.export_all(), before);
     };
     stops(workspace.resolving(&content).env("PAYMENTS_API_KEY", "wrong"), "unauthorized");
-    let at = |peer: &Peer| workspace.resolving(&content).env("PAYMENTS_BASE_URL", &peer.base_url);
-    // A proxy's 404 says nothing about the transaction.
-    stops(at(&Peer::responding("404 Not Found", "<html>")), "intermediary");
-    stops(at(&Peer::responding("403 Forbidden", responses::POSTAL_CODE)), "rejected");
-    let nowhere = workspace.resolving(&content).env("PAYMENTS_BASE_URL", "http://127.0.0.1:1");
+    let nowhere = workspace.resolving(&content).env("PAYMENTS_PROXY", "http://127.0.0.1:1");
     stops(nowhere.arguments(["--timeout", "0.5"]), "connect");
+    // A proxy's 404 says nothing about the transaction.
+    for (status, body, kind) in
+        [("404 Not Found", "<html>", "intermediary"), ("403 Forbidden", responses::POSTAL_CODE, "rejected")]
+    {
+        let peer = Peer::responding(status, body);
+        workspace.add_unknown(kind, &peer.base_url);
+        let content = format!("Key,TransactionId,Note\n{kind},{one},\n");
+        let before = workspace.export_all();
+        let error = workspace.resolving(content).env("PAYMENTS_BASE_URL", &peer.base_url).end();
+        let error = error.failed(3, "not_processed");
+        assert_eq!(error["kind"], kind, "{error}");
+        assert_eq!(workspace.export_all(), before);
+    }
 
     // A record of another transaction than the requested one proves nothing.
-    let other = responses::TRANSACTION_FOUND.replace("10.50", "45.00");
-    let content = format!("Key,TransactionId,Note\none,{one},\n");
-    let run =
-        workspace.resolving(content).env("PAYMENTS_BASE_URL", &Peer::responding("200 OK", &other).base_url);
-    let expected = "2 one: TransactionId returns the record of another transaction: check it with `payments transaction get`";
+    let peer = Peer::responding("200 OK", &responses::TRANSACTION_FOUND.replace("10.50", "45.00"));
+    workspace.add_unknown("one-more", &peer.base_url);
+    let before = workspace.export_all();
+    let content = format!("Key,TransactionId,Note\none-more,{one},\n");
+    let run = workspace.resolving(content).env("PAYMENTS_BASE_URL", &peer.base_url);
+    let expected = "2 one-more: TransactionId returns the record of another transaction: check it with `payments transaction get`";
     assert_eq!(wrong_rows(&run.end()), [expected]);
     assert_eq!(workspace.export_all(), before);
 }
@@ -388,7 +438,9 @@ fn failed_lookup_stops_the_resolution_with_3() {
 /// Resolves a file of three rows while someone else resolves the second. Also returns the ids of the other two.
 fn changed_meanwhile(workspace: &Workspace, shape: &str, stdout: impl Into<Stdio>) -> (Ended, [String; 2]) {
     let [one, _, three] = workspace.lose_responses(["one", "two", "three"]);
-    let content = format!("Key,TransactionId,Note\none,{one},\ntwo,,in no report\nthree,{three},\n");
+    let content = format!(
+        "Key,TransactionId,Note,Verdict\none,{one},,\ntwo,,in no report,not processed\nthree,{three},,\n"
+    );
     let gate = workspace.sandbox.gateway().gate(OperationName::GetTransaction);
     let running = workspace.resolving(&content).arguments(["--output", shape]).stdout(stdout).spawn();
     block_on(gate.arrived());
@@ -407,7 +459,7 @@ fn key_resolved_by_someone_else_meanwhile_is_kept() {
         (error["kind"].as_str().unwrap(), error["message"].as_str().unwrap()),
         (
             "changed_meanwhile",
-            "2 of 3 rows were resolved; line 3, two: the outcome of two is known: it is resolved; \
+            "2 of 3 rows were resolved; line 3, two: two has changed since it was read: ada resolved it as not processed; \
              remove the resolved rows from the file and run it again"
         )
     );
@@ -451,4 +503,153 @@ fn void_shares_its_transaction_with_the_payment_only() {
     let held = format!("Key,TransactionId,Note\nvoid-2,{id},n\n");
     let seen = wrong_rows(&workspace.resolving(held).end());
     assert_eq!(seen, ["2 void-2: TransactionId already belongs to void-1"]);
+}
+
+/// A key in a file is refused if it looks like a card number, unless it is in the journal or the person says that it is none.
+#[test]
+fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d52() {
+    const LIKE_A_CARD: &str = "4539578763621486";
+    let workspace = Workspace::open();
+    let rule = "must not contain a card number; if it only looks like one, give --ids-are-not-cards";
+    workspace.charge("other").processed();
+    let billing = workspace.write("rows.csv", format!("{BILLING}{LIKE_A_CARD},tok_approved,1,false,\n"));
+    let export = ["export", "--run", &billing];
+    let error = workspace.journal_command(&export).failed(2, "invalid");
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.contains("line 2") && message.contains(rule) && !message.contains(LIKE_A_CARD),
+        "{message}"
+    );
+    assert_eq!(workspace.exported(&[&export[1..], &["--ids-are-not-cards"]].concat()), [""; 0]);
+
+    let resolutions = format!("Key,TransactionId,Note,Verdict\n{LIKE_A_CARD},,not there,not processed\n");
+    let ended = workspace.resolving(&resolutions).end();
+    assert_eq!(wrong_rows(&ended), [format!("2 ?: Key {rule}")]);
+    assert!(!format!("{ended:?}").contains(LIKE_A_CARD), "{ended:?}");
+    let ended = workspace.resolving(&resolutions).arguments(["--ids-are-not-cards"]).end();
+    assert_eq!(wrong_rows(&ended), [format!("2 {LIKE_A_CARD}: Key is not in the journal")]);
+
+    // Once it is in the journal, every command accepts it.
+    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+    let run = ["batch", "run", &billing];
+    let ended = workspace.run(run).arguments(["--ids-are-not-cards"]).end();
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    let again = workspace.run(run).end();
+    assert_eq!(again.code, Some(5), "{again:?}");
+    assert_eq!(workspace.exported(&export[1..]), [LIKE_A_CARD]);
+    assert_eq!(workspace.show(LIKE_A_CARD)["state"], "unknown");
+    assert_eq!(workspace.resolving(&resolutions).end().code, Some(0));
+    assert_eq!(workspace.show(LIKE_A_CARD)["state"], "resolved");
+    // And a mistyped one is not repeated.
+    let error = workspace.journal_command(&["show", "4111111111111111"]).failed(2, "invalid");
+    assert!(!error.to_string().contains("4111111111111111"), "{error}");
+}
+
+/// Notes about what was asked, without an answer yet, resolve nothing.
+#[test]
+fn row_with_neither_id_nor_verdict_is_left_alone_and_counted_d48() {
+    let workspace = Workspace::open();
+    let [one, two] = workspace.lose_responses(["one", "two"]);
+    let rows = format!("one,{one},,\ntwo,,\"asked support, no answer yet\",\nnot-in-the-journal,,,\n");
+    let content = format!("Key,TransactionId,Note,Verdict\n{rows}");
+    let text = workspace.resolving(&content).arguments(["--output", "text"]).end();
+    assert_eq!(text.code, Some(0), "{text:?}");
+    assert!(
+        text.stdout.contains("\nleft alone, with neither TransactionId nor Verdict: 2 rows\n"),
+        "{text:?}"
+    );
+    assert_eq!(workspace.show("one")["state"], "resolved");
+    assert_eq!(
+        (&workspace.show("two")["state"], workspace.show("two").get("resolutions")),
+        (&json!("unknown"), None)
+    );
+    let nothing =
+        workspace.resolving("Key,TransactionId,Note\ntwo,,\"asked support, no answer yet\"\n").end();
+    assert_eq!((nothing.code, &nothing.json()["left_alone"]), (Some(0), &json!(1)), "{nothing:?}");
+    assert_eq!(nothing.json()["intents"], json!([]));
+    let resolved = workspace.resolving(format!("Key,TransactionId,Note\ntwo,{two},\n")).end();
+    assert_eq!((resolved.code, &resolved.json()["left_alone"]), (Some(0), &json!(0)), "{resolved:?}");
+}
+
+#[test]
+fn verdicts_of_a_file_are_read_in_any_spelling_and_checked_d48() {
+    let workspace = Workspace::open();
+    let [one, _, three, _] = workspace.lose_responses(["one", "two", "three", "four"]);
+    let wrong = format!(
+        "Key,TransactionId,Note,Verdict\none,,n,processed\ntwo,,,rejected\nthree,{three},n,not processed\nfour,,n,maybe\n"
+    );
+    assert_eq!(
+        wrong_rows(&workspace.resolving(wrong).end()),
+        [
+            "2 one: TransactionId is required where the verdict is processed",
+            "3 two: Note is required where the verdict is rejected: say how you know",
+            "4 three: TransactionId must be empty where the verdict is not processed",
+            "5 four: Verdict must be processed, rejected, not processed, or empty",
+        ]
+    );
+    // An export has an empty column, and a person may add another.
+    let right = format!(
+        "key,transaction_id,note,verdict,Verdict\none,{one},,,PROCESSED\ntwo,,portal: declined,Rejected,\n\
+         three,{three},portal: declined,rejected,\nfour,,in no report,, not_processed \n"
+    );
+    let ended = workspace.resolving(right).end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let counts = |name: &str| ended.json()["resolved"][name]["count"].clone();
+    assert_eq!(
+        [counts("processed"), counts("rejected"), counts("not_processed")],
+        [1, 2, 1].map(Value::from)
+    );
+    for (key, state) in
+        [("one", "resolved"), ("two", "rejected"), ("three", "rejected"), ("four", "resolved")]
+    {
+        assert_eq!(workspace.show(key)["state"], state, "{key}");
+    }
+    assert_eq!(workspace.show("three")["transaction_id"], *three);
+}
+
+/// Somebody resolves a key and sends it again while another person fills in an export.
+#[test]
+fn export_of_an_attempt_that_is_not_the_newest_is_refused_d48() {
+    let workspace = Workspace::open();
+    let [one, two] = workspace.lose_responses(["one", "two"]);
+    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    let mut reader = csv::Reader::from_reader(export.as_bytes());
+    let headings = reader.headers().unwrap().clone();
+    let column = |name: &str| headings.iter().position(|it| it == name).unwrap();
+    let fill = |records: Vec<csv::StringRecord>, ids: &[&String]| {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(&headings).unwrap();
+        for (record, id) in records.iter().zip(ids) {
+            let cells = record.iter().enumerate();
+            let cells =
+                cells.map(|(index, cell)| if index == column("transaction_id") { id.as_str() } else { cell });
+            writer.write_record(cells).unwrap();
+        }
+        String::from_utf8(writer.into_inner().unwrap()).unwrap()
+    };
+    let old = fill(reader.records().map(Result::unwrap).collect(), &[&one, &two]);
+    let resolve = ["resolve", "one", "--not-processed", "--note", "n", "--by", "ada"];
+    assert_eq!(workspace.journal_command(&resolve).code, Some(0));
+    workspace.lose_response("one");
+    let second = workspace.last_id();
+    let before = workspace.export_all();
+    assert_eq!(
+        wrong_rows(&workspace.resolving(&old).end()),
+        [
+            "2 one: Attempt is 1, and the newest is 2: if the row is about attempt 1, resolve it alone with \
+             `payments journal resolve one --attempt 1`",
+            "2 one: Revision is not 5: the key has changed since this file was exported, export it again",
+        ]
+    );
+    let bare = format!("Key,TransactionId,Note\none,{one},\n");
+    assert_eq!(
+        wrong_rows(&workspace.resolving(bare).end()),
+        ["2 one: Attempt is required, because the key has 2 attempts: see `payments journal show one`"]
+    );
+    assert_eq!(workspace.export_all(), before);
+    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    let mut reader = csv::Reader::from_reader(export.as_bytes());
+    let new = fill(reader.records().map(Result::unwrap).collect(), &[&second, &two]);
+    assert_eq!(workspace.resolving(new).end().code, Some(0));
+    assert_eq!(workspace.show("one")["transaction_id"], *second);
 }

@@ -3,9 +3,10 @@
 
 use payments_core::OperationName;
 use payments_fake::Fault;
-use payments_postgres_for_tests::Server;
+use payments_postgres_for_tests::{Server, Shutdown};
 use serde_json::{Value, json};
 
+use crate::batch_runs::Billing;
 use crate::journaled_charges::Workspace;
 use crate::support::{Ended, TOKEN_PAYMENT};
 
@@ -28,7 +29,9 @@ fn postgresql_journal_behaves_like_a_file() {
         assert_eq!(error["kind"], "no_journal", "{error}");
     }
 
-    let id = charge("invoice-17").processed()["TransactionId"].clone();
+    let first = charge("invoice-17");
+    assert!(first.stderr.starts_with("created the journal postgres://"), "{first:?}");
+    let id = first.json()["data"]["TransactionId"].clone();
     let again = charge("invoice-17").json();
     assert_eq!((&again["data"]["TransactionId"], &again["recorded"]), (&id, &json!(true)), "{again}");
     workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
@@ -45,4 +48,36 @@ fn postgresql_journal_behaves_like_a_file() {
     charge("invoice-18").processed();
     let exported = payments(&["journal", "export"]);
     assert_eq!(exported.stdout.lines().count(), 2, "{exported:?}");
+}
+
+#[test]
+fn journal_url_that_can_never_work_is_invalid_and_not_called_safe_to_repeat() {
+    let Some(mut server) = Server::start() else { return };
+    server.stop(Shutdown::Fast);
+    server.write("pg_hba.conf", "local all all scram-sha-256\n");
+    server.start_again();
+    let billing = Billing::open();
+    billing.good(1);
+    let (workspace, rows) = (&billing.workspace, billing.path("rows.csv"));
+    for (parameters, what) in [
+        ("", "requires a password, and the URL has none"),
+        ("?sslmode=require", "does not offer TLS"),
+        ("?sslcert=client.pem", "the parameter sslcert, which is not supported"),
+    ] {
+        let url = format!("{}{parameters}", server.url());
+        for (arguments, code) in [
+            (["batch", "run", &rows].as_slice(), 2),
+            (&["journal", "list"], 2),
+            // An earlier call with the key may have paid.
+            (&["token-transaction", "create", "--file", "-", "--key", "invoice-17"], 5),
+        ] {
+            let run = workspace.run(arguments.iter().copied()).env("PAYMENTS_JOURNAL", &url);
+            let ended = run.stdin(TOKEN_PAYMENT).end();
+            let error = ended.failed(code, if code == 5 { "unknown" } else { "invalid" });
+            let text = error.to_string();
+            assert!(text.contains(what), "{text}");
+            assert!(!text.contains("safe"), "{text}");
+        }
+    }
+    assert_eq!(workspace.requests(), 0);
 }

@@ -62,7 +62,7 @@ impl Workspace {
         self.sandbox.gateway().requests().len()
     }
 
-    fn hold_responses(&self) -> Gate {
+    pub(crate) fn hold_responses(&self) -> Gate {
         self.sandbox.gateway().gate_after_commit(OperationName::TokenTransaction)
     }
 }
@@ -332,7 +332,8 @@ fn refusal_unrelated_to_the_payment_never_suggests_a_new_key() {
     workspace.sandbox.gateway().arm(busy);
     for heading in ["REJECTED (exit code 4)", "REJECTED EARLIER, nothing was sent now (exit code 4)"] {
         let run = workspace.charging("invoice-17", TOKEN_PAYMENT).arguments(["--output", "text"]);
-        let text = run.end().stderr;
+        let ended = run.end();
+        let text = ended.diagnostics();
         assert!(text.starts_with(heading), "{text}");
         assert!(text.contains("payments journal retry --status 429"), "{text}");
         assert!(text.contains("fix the cause, then let a person reopen the key\n"), "{text}");
@@ -345,9 +346,8 @@ fn refusal_unrelated_to_the_payment_never_suggests_a_new_key() {
 fn not_processed_key_is_sent_again() {
     let workspace = Workspace::open();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let nowhere = format!("http://{closed}/api/v1/public");
     let run = || workspace.charging("invoice-17", TOKEN_PAYMENT);
-    run().env("PAYMENTS_BASE_URL", &nowhere).end().failed(3, "not_processed");
+    run().env("PAYMENTS_PROXY", &format!("http://{closed}")).end().failed(3, "not_processed");
     assert_eq!(workspace.show("invoice-17")["state"], "not_processed");
     run().end().processed();
 }
@@ -494,7 +494,7 @@ mod interrupted {
 
     #[test]
     fn first_signal_waits_for_the_response_and_records_it() {
-        for signal in ["INT", "TERM"] {
+        for signal in ["INT", "TERM", "HUP"] {
             let workspace = Workspace::open();
             let gate = workspace.hold_responses();
             let running = workspace.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
@@ -567,4 +567,57 @@ mod interrupted {
         workspace.charge("invoice-17").failed(5, "unknown");
         assert_eq!(workspace.requests(), 1);
     }
+}
+
+/// A new key that looks like a card number needs the option. One that is in the journal does not.
+#[test]
+fn key_like_a_card_number_is_accepted_if_it_is_none_or_in_the_journal_d52() {
+    const LIKE_A_CARD: &str = "4539578763621486";
+    let workspace = Workspace::open();
+    let refused = workspace.charge(LIKE_A_CARD);
+    let message = refused.failed(2, "invalid")["message"].as_str().unwrap().to_owned();
+    assert!(
+        message.contains("give --ids-are-not-cards") && message.contains("nothing was sent"),
+        "{message}"
+    );
+    assert!(!format!("{refused:?}").contains(LIKE_A_CARD), "{refused:?}");
+    assert!(!workspace.journal().exists());
+    let option = ["--ids-are-not-cards"];
+    let first = workspace.charging(LIKE_A_CARD, TOKEN_PAYMENT).arguments(option).end().processed();
+    let again = workspace.charge(LIKE_A_CARD);
+    assert_eq!((again.code, &again.json()["data"]["TransactionId"]), (Some(0), &first["TransactionId"]));
+    assert_eq!(workspace.show(LIKE_A_CARD)["state"], "processed");
+    assert_eq!(workspace.requests(), 1);
+}
+
+#[test]
+fn ids_of_any_form_are_looked_up_voided_and_resolved_d41() {
+    use payments_fake::Fixtures;
+
+    for id in ["MC/2026/0001", "auth0|x", "a b", "50%", "ü-1", "a?b#c", "-x", "'x'"] {
+        let workspace = Workspace::open();
+        let transaction = serde_json::json!({ "TransactionId": id, "Amount": 45.00, "TransactionType": 2 });
+        let fixtures = serde_json::json!({ "transactions": [transaction] }).to_string();
+        workspace.sandbox.gateway().load(&Fixtures::from_json(&fixtures).unwrap());
+        let found = workspace.run(["transaction", "get", "--", id]).end().processed();
+        assert_eq!(found["TransactionId"], id);
+
+        workspace.lose_response("lost");
+        let id_option = format!("--processed={id}");
+        let resolved = workspace.journal_command(&["resolve", "lost", &id_option, "--note", "found"]);
+        assert_eq!(resolved.code, Some(0), "{resolved:?}");
+        assert_eq!(workspace.show("lost")["transaction_id"], id);
+
+        workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+        assert_eq!(workspace.charge("second").code, Some(5));
+        let void = workspace.run(["void", "--key", "void", "--", id]).end().processed();
+        assert_eq!(void["TransactionId"], id);
+        assert_eq!(workspace.show("void")["state"], "processed");
+    }
+    // No path can hold it, but a void has it in its body.
+    let workspace = Workspace::open();
+    let error = workspace.run(["transaction", "get", "a/../b"]).end().failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("nothing was sent"), "{error}");
+    let error = workspace.run(["void", "--key", "void", "a/../b"]).end().failed(4, "rejected");
+    assert_eq!(error["reason"], "invalid transaction id");
 }

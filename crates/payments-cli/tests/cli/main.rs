@@ -11,6 +11,8 @@ mod cases;
 mod check;
 mod colours;
 mod completions;
+#[cfg(unix)]
+mod corrections;
 mod demo;
 mod documents;
 mod dry_run;
@@ -22,7 +24,11 @@ mod interrupts;
 mod journal;
 #[cfg(unix)]
 mod journal_files;
+#[cfg(unix)]
+mod journal_place;
 mod journal_postgres;
+#[cfg(target_os = "linux")]
+mod journal_read_only;
 mod journaled_charges;
 #[cfg(unix)]
 mod kills;
@@ -36,6 +42,8 @@ mod sandbox;
 mod sandbox_options;
 mod screens;
 mod secrets;
+#[cfg(unix)]
+mod services;
 mod settings;
 mod support;
 mod text;

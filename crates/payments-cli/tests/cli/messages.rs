@@ -80,6 +80,7 @@ fn own_messages_of_the_command_are_documented() {
             at,
         ),
         unsent("no journal for a billing run", &["batch", "run", "rows.csv"], at),
+        unsent("a journal that is no path", &["journal", "list", "--journal", "host=db dbname=pay"], &[]),
         unsent("a journal that is not there", &["journal", "list", "--journal", "none.db"], &[]),
     ]);
     let lost = with(&["--journal", "billing.db", "--key", "invoice-1"]);
@@ -87,6 +88,7 @@ fn own_messages_of_the_command_are_documented() {
         message("a charge whose response was lost", folder, &create, at),
         message("a charge with a key whose response was lost", folder, &lost, at),
         message("the same charge again", folder, &lost, at),
+        message("the same charge to another service", folder, &lost, &at_key("http://127.0.0.1:1")),
         message(
             "a lookup whose response was lost",
             folder,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::cases::every_command;
 use crate::support::{
-    CARD_PAYMENT, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment, payments_at, response,
+    CARD, CARD_PAYMENT, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment, payments_at, response,
     responses,
 };
 
@@ -194,6 +194,82 @@ fn retry_after_and_request_id_are_reported_d64() {
     let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
     let error = run.end().failed(4, "rejected");
     assert_eq!((&error["retry_after_seconds"], &error["request_id"]), (&json!(7), &json!("req_5")));
+}
+
+#[test]
+fn date_in_retry_after_is_measured_by_the_clock_of_the_service_d54() {
+    let body = responses::POSTAL_CODE;
+    // Far behind this machine's clock, far ahead, without a date, and longer than any clock.
+    for (date, retry_after, seconds) in [
+        ("date: Fri, 31 Dec 1999 23:59:20 GMT\r\n", "Fri, 31 Dec 1999 23:59:27 GMT", json!(7)),
+        ("date: Tue, 31 Dec 2199 23:59:20 GMT\r\n", "Tue, 31 Dec 2199 23:59:27 GMT", json!(7)),
+        ("", "Tue, 31 Dec 2199 23:59:27 GMT", Value::Null),
+        ("", "9223372036854775807", json!(9_223_372_036_854_775_807_u64)),
+        ("", "18446744073709551615", json!(u64::MAX)),
+    ] {
+        let response = format!(
+            "HTTP/1.1 429 Too Many Requests\r\n{date}retry-after: {retry_after}\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        for output in ["json", "text"] {
+            let peer = Peer::new(Then::Respond(response.clone().into_bytes()));
+            let run =
+                payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", output]);
+            let ended = run.stdin(CARD_PAYMENT).end();
+            assert_eq!(ended.code, Some(4), "{ended:?}");
+            if output == "json" {
+                assert_eq!(ended.json()["error"]["retry_after_seconds"], seconds, "{ended:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn encoded_or_cut_refusal_is_unknown_and_names_the_coding_d10() {
+    let body = responses::POSTAL_CODE;
+    for (head, what) in [
+        ("content-encoding: gzip", "the response is gzip-encoded although identity was asked for, HTTP 400"),
+        ("content-encoding: exi", "the response is exi-encoded although identity was asked for, HTTP 400"),
+    ] {
+        let response =
+            format!("HTTP/1.1 400 Bad Request\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let peer = Peer::new(Then::Respond(response.into_bytes()));
+        let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
+        let error = run.end().failed(5, "unknown");
+        assert!(error["message"].as_str().unwrap().contains(what), "{error}");
+        assert_eq!(error.get("body_snippet"), None, "{error}");
+    }
+    for (head, body) in [
+        (format!("content-length: {}", body.len() + 1), body),
+        ("transfer-encoding: chunked".to_owned(), "5\r\n{\"sta\r\n"),
+        ("connection: close".to_owned(), &body[..body.len() - 1]),
+    ] {
+        let response = format!("HTTP/1.1 400 Bad Request\r\n{head}\r\n\r\n{body}");
+        let peer = Peer::new(Then::RespondAndClose(response.into_bytes()));
+        let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
+        let error = run.end().failed(5, "unknown");
+        assert!(error["message"].as_str().unwrap().contains("the response was truncated"), "{error}");
+    }
+}
+
+#[test]
+fn refusal_has_its_body_masked_d63_d64() {
+    let body = format!(r#"{{"status":"failed","fault":{{"why":"card blocked"}},"echo":"{CARD} {KEY}"}}"#);
+    for case in every_command() {
+        let peer = Peer::responding("400 Bad Request", &body);
+        let ended = case.run(&peer.base_url, &[]);
+        let error = ended.failed(4, "rejected");
+        let snippet = error["body_snippet"].as_str().expect("a body").to_owned();
+        assert!(snippet.starts_with(r#"{"status":"failed","fault":{"why":"card blocked"}"#), "{snippet}");
+        assert!(!ended.stdout.contains(CARD) && !ended.stdout.contains(KEY), "{ended:?}");
+    }
+    for (status, body, code, outcome) in
+        [("400 Bad Request", "", 4, "rejected"), ("502 Bad Gateway", "<html>", 5, "unknown")]
+    {
+        let peer = Peer::responding(status, body);
+        let error = payments_at(&peer.base_url, ["void", "txn_1"]).end().failed(code, outcome);
+        assert_eq!((error.get("body_snippet"), &error["kind"]), (None, &json!("intermediary")), "{error}");
+    }
 }
 
 #[test]

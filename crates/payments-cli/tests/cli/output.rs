@@ -23,10 +23,40 @@ fn closed_pipe_does_not_panic() {
         .end_with_given_stdout();
     assert_eq!(ended.code, Some(1));
     assert!(ended.stderr.starts_with("found, but the result could not be written"), "{}", ended.stderr);
-    for (arguments, code) in [(&["--help"][..], 1), (&["pay"], 2), (&["demo"], 1)] {
+    let ended = payments(["pay"]).stdout(broken_pipe()).end_with_given_stdout();
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(!ended.stderr.contains("internal error"), "{ended:?}");
+}
+
+/// As `payments help settings | head -1` does.
+#[test]
+fn commands_that_only_print_end_quietly_when_the_pipe_is_closed() {
+    let quiet: &[&[&str]] = &[
+        &["--help"],
+        &["--version"],
+        &["help", "settings"],
+        &["journal", "list", "--help"],
+        &["completions", "zsh"],
+        &["sandbox", "magic"],
+        &["sandbox", "magic", "--output", "json"],
+        &["sandbox", "openapi"],
+        &["demo"],
+        &["demo", "--output", "json"],
+    ];
+    for arguments in quiet {
         let ended = payments(arguments.iter().copied()).stdout(broken_pipe()).end_with_given_stdout();
-        assert_eq!(ended.code, Some(code), "{arguments:?} {ended:?}");
-        assert!(!ended.stderr.contains("internal error"), "{arguments:?}");
+        assert_eq!((ended.code, &*ended.stderr), (Some(1), ""), "{arguments:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn document_that_cannot_be_written_is_reported() {
+    for arguments in [&["--help"][..], &["completions", "bash"], &["sandbox", "openapi"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("it can be opened");
+        let ended = payments(arguments.iter().copied()).stdout(full).end_with_given_stdout();
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(ended.stderr.contains("could not be written to stdout"), "{ended:?}");
     }
 }
 

@@ -119,11 +119,12 @@ fn refusing_proxy_is_not_processed_d02() {
         let length = PAGE.len();
         format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\r\n{PAGE}")
     };
-    let refusing = ["407 Proxy Authentication Required", "502 Bad Gateway", "201 Created"]
-        .map(|status| ConnectProxy::responding(page(status)));
+    let refusing = ["407 Proxy Authentication Required", "403 Forbidden", "502 Bad Gateway", "201 Created"]
+        .map(|status| (ConnectProxy::responding(page(status)), Some(&status[..3])));
     let (silent, nobody) = (ConnectProxy::silent(), UnresponsivePort::refusing());
-    let refused = refusing.iter().map(|proxy| (proxy.address(), "connect"));
-    for (address, kind) in refused.chain([(silent.address(), "timeout"), (nobody.address(), "connect")]) {
+    let refused = refusing.iter().map(|(proxy, status)| (proxy.address(), "connect", *status));
+    let unreachable = [(silent.address(), "timeout", None), (nobody.address(), "connect", None)];
+    for (address, kind, status) in refused.chain(unreachable) {
         let run = |command: &[&str]| {
             let run = payments_at(sandbox.base_url(), command.iter().copied()).stdin(CARD_PAYMENT);
             let run = run.arguments(["--ca-cert", authority.path(), "--timeout", "2", "--verbose"]);
@@ -143,6 +144,12 @@ fn refusing_proxy_is_not_processed_d02() {
             message.starts_with(&format!("the proxy {address} did not open a connection to ")),
             "{message}"
         );
+        if let Some(status) = status {
+            let refusal = format!("the proxy returned {status}");
+            assert!(message.contains(&format!("({refusal})")), "{message}");
+            let cause = charged.failed(3, "not_processed")["cause"].clone();
+            assert!(cause.as_str().is_some_and(|cause| cause.ends_with(&refusal)), "{cause}");
+        }
         for ended in [charged, in_text, checked] {
             assert_eq!(ended.code, Some(3), "{ended:?}");
             assert_no_credentials(&ended);
@@ -153,6 +160,30 @@ fn refusing_proxy_is_not_processed_d02() {
         }
     }
     assert_eq!(sandbox.gateway().requests().len(), 0);
+}
+
+#[test]
+fn ignored_proxy_variable_is_named_when_the_connection_fails() {
+    let nobody = UnresponsivePort::refusing();
+    let base_url = format!("https://{}", nobody.address());
+    for variable in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        let hint = format!("{variable} is set, but this command ignores it");
+        let run = |command: &[&str]| {
+            let run = payments_at(&base_url, command.iter().copied()).stdin(CARD_PAYMENT);
+            run.arguments(["--output", "text"]).env(variable, &with_credentials("proxy.example:3128")).end()
+        };
+        for ended in [run(&["check"]), run(&["transaction", "create", "--file", "-"])] {
+            let text = format!("{}{}", ended.stdout, ended.stderr);
+            assert!(text.contains(&hint), "{text}");
+            assert_no_credentials(&ended);
+        }
+        let used = payments_at(&base_url, ["check"]).env(variable, "http://proxy.example:3128");
+        let used = used.env("PAYMENTS_PROXY", &format!("http://{}", nobody.address())).end();
+        assert!(!format!("{used:?}").contains("ignores it"), "{used:?}");
+    }
+    let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
+    let passed = payments_at(&peer.base_url, ["check"]).env("HTTPS_PROXY", "http://proxy.example:3128").end();
+    assert!(!format!("{passed:?}").contains("ignores it"), "{passed:?}");
 }
 
 #[test]
@@ -247,6 +278,31 @@ fn proxy_option_overrides_variable_overrides_profile() {
     let error = run("none").end().failed(2, "invalid");
     let message = error["message"].as_str().expect("a text");
     assert!(message.contains("contains a password and can be opened by others"), "{message}");
+}
+
+#[test]
+fn proxy_password_on_the_command_line_is_warned_about() {
+    const WARNING: &str = "every user of this machine can read the arguments of its processes, and --proxy contains a \
+                           password: set PAYMENTS_PROXY instead";
+    let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
+    let proxy = ConnectProxy::tunnelling();
+    let (secret, plain) = (with_credentials(proxy.address()), format!("http://{}", proxy.address()));
+    for (address, is_option, shape, is_warned) in [
+        (&secret, true, "text", true),
+        (&secret, true, "json", false),
+        (&secret, false, "text", false),
+        (&plain, true, "text", false),
+    ] {
+        let run = payments_at(&peer.base_url, lookup()).arguments(["--output", shape]);
+        let run =
+            if is_option { run.arguments(["--proxy", address]) } else { run.env("PAYMENTS_PROXY", address) };
+        let ended = run.end();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(ended.stderr.contains(WARNING), is_warned, "{ended:?}");
+        assert_no_credentials(&ended);
+    }
+    let check = payments_at(&peer.base_url, ["check", "--proxy", &secret, "--output", "text"]).end();
+    assert!(format!("{check:?}").contains(WARNING), "{check:?}");
 }
 
 #[test]

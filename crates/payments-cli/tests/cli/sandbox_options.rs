@@ -170,6 +170,8 @@ fn generated_certificate_is_trusted_with_its_authority() {
     };
     lookup(&["--ca-cert", file.path()]).processed();
     lookup(&[]).failed(3, "not_processed");
+    let named = payments(["sandbox", "--tls-name", "sandbox"]).end();
+    assert_eq!(named.code, Some(2), "{named:?}");
     let without_tls = payments(["sandbox", "--tls-ca-out", file.path()]).end();
     assert_eq!(without_tls.code, Some(2), "{without_tls:?}");
 }

@@ -176,3 +176,34 @@ fn no_command_option_or_key_source_reveals_a_secret_d62() {
         }
     }
 }
+
+/// `UnionPay` numbers need not pass the Luhn check, so only the request tells that they are card numbers.
+#[test]
+fn own_card_number_with_any_separators_is_in_no_output_and_no_journal_d52() {
+    const UNION_PAY: &str = "6212947301846576";
+    assert_eq!(payments_model::mask(UNION_PAY, &[]), UNION_PAY, "it fails the Luhn check");
+    let payment = CARD_PAYMENT.replace("378282246310005", UNION_PAY);
+    let folder = tempfile::tempdir().unwrap();
+    for (number, separator) in ["", " ", "\u{a0}", ".", "-", " - ", "\u{2009}", "/"].iter().enumerate() {
+        let groups = UNION_PAY.as_bytes().chunks(4).map(|group| str::from_utf8(group).unwrap());
+        let echo = groups.collect::<Vec<_>>().join(separator);
+        let body = format!(
+            r#"{{"status":"failed","status_code":400,"msg":"bad request error: card {echo} is not accepted"}}"#
+        );
+        let peer = Peer::responding("400 Bad Request", &body);
+        for shape in ["json", "text"] {
+            let journal = folder.path().join(format!("{number}-{shape}.db"));
+            let journal = journal.to_str().unwrap();
+            let create = ["transaction", "create", "--file", "-", "--verbose", "--output", shape];
+            let run = payments_at(&peer.base_url, create).arguments(["--journal", journal, "--key", "k"]);
+            let ended = run.stdin(&*payment).end();
+            assert_eq!(ended.code, Some(4), "{ended:?}");
+            let exported = payments(["journal", "export", "--journal", journal]).end();
+            assert!(exported.stdout.contains("is not accepted"), "{exported:?}");
+            for text in [&ended.stdout, &ended.stderr, &exported.stdout] {
+                let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+                assert!(!text.contains(&echo) && !digits.contains(UNION_PAY), "{separator:?}: {text}");
+            }
+        }
+    }
+}

@@ -13,8 +13,11 @@ use serde_json::Value;
 /// The API key of every test. No output may contain it.
 pub(crate) const KEY: &str = "sk_canary_8Zk3Qw";
 pub(crate) const CARD: &str = "4111111111111111";
-/// Four digits, so invalid for [`CARD`], which has a three-digit code, and unlike any other value.
+/// The code of [`CARD_PAYMENT`], unlike any other value.
 pub(crate) const CVV: &str = "7391";
+
+/// How the line begins that announces a created journal.
+pub(crate) const CREATED: &str = "created the journal ";
 
 /// A valid card payment with an American Express card, whose code has four digits.
 pub(crate) const CARD_PAYMENT: &str = r#"{"Amount":10.50,"BillingCountry":"US","BillingCountryCode":"+1",
@@ -90,6 +93,33 @@ impl Run {
         self
     }
 
+    /// The same command, started by this one, such as `nohup`.
+    #[cfg(unix)]
+    pub(crate) fn started_by<'a>(mut self, starter: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut starter = starter.into_iter();
+        let mut command = Command::new(starter.next().expect("a program"));
+        command.args(starter).arg(self.command.get_program()).args(self.command.get_args());
+        for (name, value) in self.command.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(folder) = self.command.get_current_dir() {
+            command.current_dir(folder);
+        }
+        self.command = command;
+        self
+    }
+
+    /// The same command with a limit to the size of files, in KiB.
+    #[cfg(unix)]
+    pub(crate) fn with_file_limit(self, kib: u32) -> Self {
+        let script = format!("ulimit -f {}; exec \"$0\" \"$@\"", 2 * kib);
+        // In a POSIX shell, the unit is 512 bytes.
+        self.started_by(["sh", "-c", &script])
+    }
+
     #[cfg(unix)]
     pub(crate) fn in_folder(mut self, folder: &std::path::Path) -> Self {
         self.command.current_dir(folder);
@@ -120,22 +150,25 @@ impl Run {
         self.spawn().end()
     }
 
+    /// Starts a new session on a new terminal, with all three streams on it. Dropping the other value hangs up.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn spawn_in_terminal(self) -> (Running, std::fs::File) {
+        let (terminal, name) = new_terminal(100);
+        let open = || std::fs::OpenOptions::new().read(true).write(true).open(&name).expect("it opens");
+        let mut command = self.started_by(["setsid", "--ctty"]).command;
+        let child = command.stdin(open()).stdout(open()).stderr(open()).spawn().expect("setsid starts");
+        (Running(child), terminal)
+    }
+
     /// Runs with both streams on a new terminal, and returns what the terminal shows.
     #[cfg(unix)]
     pub(crate) fn on_terminal(self) -> String {
         self.on_terminal_of_width(100)
     }
 
+    #[cfg(unix)]
     pub(crate) fn on_terminal_of_width(mut self, columns: u16) -> String {
-        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-        use rustix::termios::{Winsize, tcsetwinsize};
-
-        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("it may be used");
-        let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&terminal, size).expect("it has a size");
-        let name =
-            ptsname(&terminal, Vec::new()).expect("it has a name").into_string().expect("a plain path");
+        let (mut terminal, name) = new_terminal(columns);
         let open = || std::fs::OpenOptions::new().read(true).write(true).open(&name).expect("it opens");
         self.command.stdout(open()).stderr(open());
         match &self.stdin {
@@ -146,7 +179,6 @@ impl Run {
         let mut child = self.command.spawn().expect("the command starts");
         // The command value holds the terminal's other end open.
         drop(self.command);
-        let mut terminal = std::fs::File::from(terminal);
         if let Some(bytes) = self.stdin {
             let _ = match child.stdin.take() {
                 Some(mut stdin) => stdin.write_all(&bytes),
@@ -177,6 +209,22 @@ impl Run {
     }
 }
 
+/// A new terminal, and the path of its other end.
+#[cfg(unix)]
+fn new_terminal(columns: u16) -> (std::fs::File, String) {
+    use rustix::io::{FdFlags, fcntl_setfd};
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use rustix::termios::{Winsize, tcsetwinsize};
+
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    fcntl_setfd(&terminal, FdFlags::CLOEXEC).expect("it may be set");
+    grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("it may be used");
+    let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&terminal, size).expect("it has a size");
+    let name = ptsname(&terminal, Vec::new()).expect("it has a name").into_string().expect("a plain path");
+    (terminal.into(), name)
+}
+
 /// A running command, killed if its test fails.
 pub(crate) struct Running(Child);
 
@@ -202,12 +250,16 @@ impl Running {
         line
     }
 
-    /// The next line of stderr.
+    /// The next line of stderr that is not about a created journal.
     pub(crate) fn error_line(&mut self) -> String {
-        let stderr = self.0.stderr.as_mut().expect("stderr is piped");
-        let mut line = String::new();
-        BufReader::with_capacity(1, stderr).read_line(&mut line).expect("stderr is text");
-        line
+        let mut stderr = BufReader::with_capacity(1, self.0.stderr.as_mut().expect("stderr is piped"));
+        loop {
+            let mut line = String::new();
+            stderr.read_line(&mut line).expect("stderr is text");
+            if !line.starts_with(CREATED) {
+                return line;
+            }
+        }
     }
 
     /// Like [`Self::wait_without_reading`], and sends this signal repeatedly, because the test cannot see when the command listens.
@@ -308,8 +360,16 @@ impl Ended {
             (&"processed".into(), &200.into()),
             "{self:?}"
         );
-        assert_eq!(self.stderr, "");
+        assert_eq!(self.diagnostics(), "");
         document["data"].clone()
+    }
+
+    /// Stderr without the line about a journal that this command created.
+    pub(crate) fn diagnostics(&self) -> &str {
+        match self.stderr.split_once('\n') {
+            Some((line, rest)) if line.starts_with(CREATED) => rest,
+            _ => &self.stderr,
+        }
     }
 }
 

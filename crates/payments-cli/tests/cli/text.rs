@@ -132,10 +132,16 @@ fn unknown_outcome_suggests_a_lookup_only_with_an_id() {
     assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
 
     // An id that a lookup refuses must not be part of a command to paste.
-    let strange = r#"{"status":"pending","data":{"TransactionId":"$(reboot)"}}"#;
+    let strange = r#"{"status":"pending","data":{"TransactionId":"$(reboot)/.."}}"#;
     let ended = text(responding("200 OK", strange), &create);
     assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
     assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
+
+    // Any other id is quoted for the shell.
+    let strange = r#"{"status":"pending","data":{"TransactionId":"$(reboot) 'now'"}}"#;
+    let ended = text(responding("200 OK", strange), &create);
+    let command = r"payments transaction get '$(reboot) '\''now'\'''";
+    assert!(ended.stderr.contains(command), "{}", ended.stderr);
 
     // A void's own request names the transaction.
     let ended = text(Then::Close, &["void", "txn_1"]);

@@ -1,6 +1,8 @@
 //! `--verbose`: a trace on stderr, and the same stdout.
 
-use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, payments, payments_at, responses};
+use crate::support::{
+    CARD, CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, payments, payments_at, responses,
+};
 use crate::tls::authority;
 
 /// The lines of a run's trace without durations. Checks the exit code.
@@ -66,13 +68,28 @@ fn each_lookup_attempt_is_traced_with_its_failure() {
         .flat_map(|attempt| {
             [
                 format!("get-transaction attempt {attempt} started"),
-                format!(
-                    "get-transaction attempt {attempt} finished after … failed (unclear_answer), HTTP 502"
-                ),
+                format!("get-transaction attempt {attempt} finished after … failed (intermediary), HTTP 502"),
             ]
         })
         .collect();
     assert_eq!(attempts, expected);
+}
+
+#[test]
+fn body_of_a_refusal_is_traced_masked_d64() {
+    let body = format!(r#"{{"status":"failed","fault":{{"why":"card blocked"}},"echo":"{CARD} {KEY}"}}"#);
+    for (status, code) in [("400 Bad Request", 4), ("403 Forbidden", 4), ("404 Not Found", 7)] {
+        let peer = Peer::responding(status, &body);
+        let ended = payments_at(&peer.base_url, ["void", "txn_1", "--verbose"]).end();
+        let last = trace(&ended, code).pop().unwrap_or_default();
+        let start =
+            r#"void attempt 1 was refused with the body: {"status":"failed","fault":{"why":"card blocked"}"#;
+        assert!(last.starts_with(start), "{last}");
+        assert!(!ended.stderr.contains(CARD) && !ended.stderr.contains(KEY), "{ended:?}");
+    }
+    let peer = Peer::responding("400 Bad Request", " ");
+    let ended = payments_at(&peer.base_url, ["void", "txn_1", "--verbose"]).end();
+    assert!(!ended.stderr.contains("with the body"), "{ended:?}");
 }
 
 #[test]

@@ -12,7 +12,9 @@ use crate::billing::Row;
 /// A folder with a billing file, a journal and a results file, and the address and key of a service.
 pub(crate) struct Workspace {
     folder: TempDir,
-    pub(crate) base_url: String,
+    base_url: String,
+    /// Otherwise no connection to it can be opened.
+    pub(crate) is_service_reachable: bool,
     api_key: String,
     pub(crate) file: PathBuf,
 }
@@ -30,7 +32,8 @@ impl Workspace {
     pub(crate) fn new(base_url: &str, api_key: &str, file: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(file);
-        Self { folder, base_url: base_url.to_owned(), api_key: api_key.to_owned(), file }
+        let (base_url, api_key) = (base_url.to_owned(), api_key.to_owned());
+        Self { folder, base_url, is_service_reachable: true, api_key, file }
     }
 
     pub(crate) fn journal(&self) -> PathBuf {
@@ -66,6 +69,10 @@ impl Workspace {
             command.env_remove(name);
         }
         command.env("PAYMENTS_BASE_URL", &self.base_url).env("PAYMENTS_API_KEY", &self.api_key);
+        if !self.is_service_reachable {
+            // Another base URL would be another service.
+            command.env("PAYMENTS_PROXY", "http://127.0.0.1:1");
+        }
         command
     }
 

@@ -80,8 +80,7 @@ impl Round {
                 1 => (false, true),
                 _ => (false, false),
             };
-            let base_url =
-                is_outage.then(|| std::mem::replace(&mut self.workspace.base_url, UNREACHABLE.to_owned()));
+            self.workspace.is_service_reachable = !is_outage;
             let count = if is_pair { 2 } else { 1 };
             let concurrency = *self.chance.choice(&[1, 1, 2, 4, 16, 64]).unwrap();
             let mut batches: Vec<_> = (0..count).map(|_| self.workspace.batch(concurrency)).collect();
@@ -92,8 +91,7 @@ impl Round {
             };
             kill_point.wait(&mut self.service, &self.workspace, &mut batches);
             let killed = batches.into_iter().map(|batch| u64::from(batch.kill())).sum::<u64>();
-            self.workspace.base_url =
-                base_url.unwrap_or_else(|| std::mem::take(&mut self.workspace.base_url));
+            self.workspace.is_service_reachable = true;
             // The second of a pair may have marked rows as crashed before it was killed itself.
             self.killed.extend(journal::in_flight(&self.workspace, is_pair));
             figures.runs += count;
@@ -160,23 +158,16 @@ impl Round {
             &self.reopened,
         );
         let (mut resolved, mut may_be_sent) = (Vec::new(), Vec::new());
-        for (key, _) in evidence.journal.iter().filter(|(_, intent)| intent.state == "unknown") {
+        for (key, intent) in evidence.journal.iter().filter(|(_, intent)| intent.state == "unknown") {
+            let resolve =
+                ["journal", "resolve", key, "--by", "ada", "--attempt", &intent.attempts.to_string()];
             resolved.push(key.clone());
             let ended = if let Some(charge) = evidence.charge(key) {
-                self.workspace.payments(&[
-                    "journal",
-                    "resolve",
-                    key,
-                    "--by",
-                    "ada",
-                    "--processed",
-                    &charge.transaction_id,
-                ])
+                self.workspace.payments(&[&resolve[..], &["--processed", &charge.transaction_id]].concat())
             } else {
                 may_be_sent.push(key.clone());
                 let resolution = ["--not-processed", "--note", "not in the ledger"];
-                self.workspace
-                    .payments(&[&["journal", "resolve", key, "--by", "ada"][..], &resolution].concat())
+                self.workspace.payments(&[&resolve[..], &resolution].concat())
             };
             assert_eq!(ended.code, 0, "{key}: {ended:?}");
         }
@@ -255,9 +246,6 @@ impl Round {
         figures.faults += numbers.iter().filter(|number| self.plan.has_fault(**number)).count() as u64;
     }
 }
-
-/// No service listens there.
-const UNREACHABLE: &str = "http://127.0.0.1:1/api/v1/public";
 
 /// Whether another run has rows to send.
 fn has_rows_to_send(journal: &BTreeMap<String, Intent>) -> bool {

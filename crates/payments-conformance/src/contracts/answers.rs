@@ -7,13 +7,13 @@ use http::header::{CONTENT_ENCODING, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
 use crate::connection::Connection;
-use crate::contract::Contract;
+use crate::contract::{Contract, Harness};
 use crate::journal::Received;
 use crate::script::{Act, response};
 use crate::situations::{End, send_and};
 use crate::test_request::{API_KEY, CARD_NUMBER};
 use crate::violation::{SENT_TWICE, Violation};
-use crate::{Journal, Stack, Verdict};
+use crate::{Ability, Journal, Stack, Verdict};
 
 /// The server responds with every status from 200 to 599, each with headers that clients act on, such as `Retry-After`.
 ///
@@ -198,6 +198,60 @@ pub fn repeated_and_unreadable_headers_survive(stack: &impl Stack) -> Verdict {
     })
 }
 
+/// The server responds with 110 short headers, which is more than some stacks allow by default.
+///
+/// The transport must return the response with all of them, and the connection carries the next call.
+pub fn a_hundred_and_ten_headers_are_an_answer(stack: &impl Stack) -> Verdict {
+    let contract = Contract::new("a_hundred_and_ten_headers_are_an_answer", MUST_BE_READ);
+    contract.check(stack, |harness| has_headers(harness, 110))
+}
+
+/// The server responds with 1 000 headers, in 23 KiB.
+///
+/// The transport must return the response with all of them, and the connection carries the next call.
+pub fn a_thousand_headers_are_an_answer(stack: &impl Stack) -> Verdict {
+    let contract =
+        Contract::new("a_thousand_headers_are_an_answer", MUST_BE_READ).tests(Ability::ManyHeaders);
+    contract.check(stack, |harness| has_headers(harness, 1000))
+}
+
+/// The last of the headers is `Content-Length`, so the count includes it.
+fn has_headers<S: Stack>(harness: &Harness<'_, S>, count: usize) -> Result<(), Violation> {
+    let lines = (1..count).map(|number| format!("X-Header-{number}: value {number}\r\n"));
+    let head = format!("HTTP/1.1 200 OK\r\n{}", lines.collect::<Vec<_>>().concat());
+    let what = format!("responds with {count} headers");
+    harness.respond_to_first(&what, format!("{head}Content-Length: 2\r\n\r\n{{}}"), |run, call| {
+        let headers = call.must_have_body(b"{}")?.headers();
+        let last = headers.get(format!("x-header-{}", count - 1));
+        let is_last = last.is_some_and(|last| *last == format!("value {}", count - 1));
+        call.must(headers.len() == count && is_last, &format!("all {count} headers"))?;
+        run.round_trip()
+    })
+}
+
+/// The server folds headers over several lines, one of them with the length.
+///
+/// The transport must return the response with each line break replaced by white space. If a length is folded into something
+/// that is no number, the response is refused: see
+/// [`an_ambiguous_length_is_refused`](super::broken_answers::an_ambiguous_length_is_refused).
+pub fn folded_headers_are_an_answer(stack: &impl Stack) -> Verdict {
+    let contract = Contract::new("folded_headers_are_an_answer", MUST_BE_READ).tests(Ability::FoldedHeaders);
+    contract.check(stack, |harness| {
+        let head =
+            "HTTP/1.1 200 OK\r\nX-Folded: one\r\n two\r\n\t three\r\nContent-Length:\r\n 2\r\nX-Last: four";
+        harness.respond_to_first("folds its headers", format!("{head}\r\n\r\n{{}}"), |run, call| {
+            let headers = call.must_have_body(b"{}")?.headers();
+            let words = |name| {
+                let value = headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+                value.split_ascii_whitespace().collect::<Vec<_>>()
+            };
+            let all = words("x-folded") == ["one", "two", "three"] && words("x-last") == ["four"];
+            call.must(all, "the folded header with all its words, and the header after it")?;
+            run.round_trip()
+        })
+    })
+}
+
 /// The server sends interim responses before the final one.
 ///
 /// The transport must skip them: a 100 or 103 says nothing about the payment.
@@ -297,6 +351,10 @@ pub(super) fn redirect(status: StatusCode, location: &str) -> Act {
 /// `{"a":1}`, compressed.
 const GZIP: &[u8] =
     &[31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 171, 86, 74, 84, 178, 50, 172, 5, 0, 175, 172, 27, 86, 7, 0, 0, 0];
+
+const MUST_BE_READ: &str = "the payment was processed, and the response says so. If it is refused for its headers, the outcome \
+     is unknown and a person has to look the payment up; if the same gateway adds them to every response, every payment is \
+     unknown. Raise the stack's limit";
 
 const MUST_BE_UNCHANGED: &str = "payments-core reads the receipt from the bytes of the response. Changed, lost or added bytes \
      can turn a decline into a success, or a success into a decline";

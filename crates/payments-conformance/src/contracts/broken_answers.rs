@@ -160,6 +160,7 @@ pub fn an_ambiguous_length_is_refused(stack: &impl Stack) -> Verdict {
             "Content-Length: -2",
             "Content-Length: +2",
             "Content-Length: 2 2",
+            "Content-Length: 2\r\n 2",
             "Content-Length: 99999999999999999999999",
             // If the client used this length, the response would end with its head and the connection would seem idle.
             "Content-Length: 0\r\nTransfer-Encoding: gzip",

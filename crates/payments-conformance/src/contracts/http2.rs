@@ -3,17 +3,13 @@
 //!
 //! For stacks with [`Ability::Http2`], over TLS, with a server that offers only HTTP/2.
 
-mod floods;
-mod frames;
 mod goaways;
-mod refusals;
+mod resets;
 mod streams;
 mod versions;
 
-pub use self::floods::*;
-pub use self::frames::*;
 pub use self::goaways::*;
-pub use self::refusals::*;
+pub use self::resets::*;
 pub use self::streams::*;
 pub use self::versions::*;
 
@@ -43,7 +39,7 @@ fn new_and_reused<S: Stack>(
         let action = action.clone();
         let script = move |peer: &mut Peer<'_>| {
             // On a second connection, which there should not be, every request meets the same action.
-            let to_echo = if peer.connection.index == 0 { served } else { 0 };
+            let to_echo = if peer.index() == 0 { served } else { 0 };
             for _ in 0..to_echo {
                 peer.serve_one();
             }
@@ -51,7 +47,7 @@ fn new_and_reused<S: Stack>(
                 action(peer, &request);
             }
         };
-        harness.with_http2_server(&after(served, what), &[], script, |run| {
+        harness.with_http2_server(&after(served, what), script, |run| {
             (0..served).try_for_each(|_| run.round_trip())?;
             check(run, &run.send(run.charge().total(total))?)
         })?;

@@ -7,8 +7,8 @@ use http::{StatusCode, Uri};
 use crate::connection::Connection;
 use crate::contract::Contract;
 use crate::journal::counted;
-use crate::server::Server;
-use crate::situations::unknown_and_once;
+use crate::server::{Security, Server};
+use crate::situations::{MEDIUM, own_response_and_once, unknown_and_once};
 use crate::violation::Violation;
 use crate::{Stack, Verdict};
 
@@ -95,6 +95,28 @@ pub fn the_next_address_is_not_tried_after_the_request(stack: &impl Stack) -> Ve
             })?;
         }
         Ok(())
+    })
+}
+
+/// The server offers HTTP/2 and HTTP/1.1, and prefers HTTP/2. Over HTTP/2 it does not respond.
+///
+/// Every call must succeed over HTTP/1.1, unless [`Setup::wants_http2`](crate::Setup::wants_http2) asks for HTTP/2.
+pub fn http2_is_not_spoken_unasked(stack: &impl Stack) -> Verdict {
+    let why = "over HTTP/2 many payments share a connection, and one failure makes all of them unknown. Offer only \
+               `http/1.1` in the TLS handshake unless HTTP/2 is chosen";
+    Contract::over_tls("http2_is_not_spoken_unasked", why).check(stack, |harness| {
+        let script = |connection: &mut Connection| {
+            if connection.speaks_http2() {
+                connection.note("HTTP/2 was chosen");
+                connection.close();
+            } else {
+                connection.serve();
+            }
+        };
+        let security = Security::Tls(harness.authority.server_speaking(&["h2", "http/1.1"]));
+        harness.with_server_over(security, "prefers HTTP/2 and also offers HTTP/1.1", script, |run| {
+            own_response_and_once(run, &run.send(run.charge().total(MEDIUM))?)
+        })
     })
 }
 

@@ -526,8 +526,11 @@ impl Exchange {
         loop {
             // With `HasNoHeadLimit`, a large head is parsed only once its end has arrived.
             let is_endless = self.has(Flaw::HasNoHeadLimit) && !stream.unread.ends_with(b"}");
-            let parsed =
-                if is_endless && stream.unread.len() > LARGEST_HEAD { None } else { parse(&stream.unread)? };
+            let parsed = if is_endless && stream.unread.len() > LARGEST_HEAD {
+                None
+            } else {
+                self.parse(&stream.unread)?
+            };
             match parsed {
                 Some((head, length)) => {
                     stream.unread.drain(..length);
@@ -548,12 +551,45 @@ impl Exchange {
                     if self.fill(stream)? == 0 {
                         return Err(ErrorKind::ConnectionAborted.into());
                     }
-                    if self.has(Flaw::ReadsHeadOnce) && parse(&stream.unread)?.is_none() {
+                    if self.has(Flaw::ReadsHeadOnce) && self.parse(&stream.unread)?.is_none() {
                         return Err(ErrorKind::InvalidData.into());
                     }
                 }
             }
         }
+    }
+
+    /// The head of a response and its length. `None` if more bytes are needed.
+    fn parse(&self, bytes: &[u8]) -> io::Result<Option<(Head, usize)>> {
+        let limit = if self.has(Flaw::LimitsHeadersToAHundred) {
+            100
+        } else if self.has(Flaw::LimitsHeadersToFiveHundred) {
+            500
+        } else {
+            1000
+        };
+        let mut headers = vec![httparse::EMPTY_HEADER; limit];
+        let mut response = httparse::Response::new(&mut headers);
+        let mut parser = httparse::ParserConfig::default();
+        parser.allow_obsolete_multiline_headers_in_responses(!self.has(Flaw::RejectsFoldedHeaders));
+        let length = match parser.parse_response(&mut response, bytes) {
+            Ok(httparse::Status::Complete(length)) => length,
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(_) => return Err(ErrorKind::InvalidData.into()),
+        };
+        let invalid = |_: &dyn Error| io::Error::from(ErrorKind::InvalidData);
+        let status =
+            StatusCode::from_u16(response.code.unwrap_or_default()).map_err(|error| invalid(&error))?;
+        let mut map = HeaderMap::new();
+        for header in response.headers.iter() {
+            let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|error| invalid(&error))?;
+            let lines = header.value.split(|byte| matches!(byte, b'\r' | b'\n'));
+            let lines =
+                if self.has(Flaw::CutsFoldedHeaders) { lines.take(1) } else { lines.take(usize::MAX) };
+            let value = lines.collect::<Vec<_>>().join(&b' ');
+            map.append(name, HeaderValue::from_bytes(value.trim_ascii()).map_err(|error| invalid(&error))?);
+        }
+        Ok(Some((Head { status, headers: map, http_1_1: response.version == Some(1) }, length)))
     }
 
     /// `None` if the framing is ambiguous.
@@ -691,25 +727,6 @@ impl Exchange {
         }
         response
     }
-}
-
-/// The head of a response and its length. `None` if more bytes are needed.
-fn parse(bytes: &[u8]) -> io::Result<Option<(Head, usize)>> {
-    let mut headers = [httparse::EMPTY_HEADER; 128];
-    let mut response = httparse::Response::new(&mut headers);
-    let length = match response.parse(bytes) {
-        Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) => return Ok(None),
-        Err(_) => return Err(ErrorKind::InvalidData.into()),
-    };
-    let invalid = |_: &dyn Error| io::Error::from(ErrorKind::InvalidData);
-    let status = StatusCode::from_u16(response.code.unwrap_or_default()).map_err(|error| invalid(&error))?;
-    let mut map = HeaderMap::new();
-    for header in response.headers.iter() {
-        let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|error| invalid(&error))?;
-        map.append(name, HeaderValue::from_bytes(header.value).map_err(|error| invalid(&error))?);
-    }
-    Ok(Some((Head { status, headers: map, http_1_1: response.version == Some(1) }, length)))
 }
 
 fn is_gateway_page(response: &Response<Bytes>) -> bool {

@@ -61,6 +61,14 @@ pub(crate) enum Flaw {
     WaitsForMissingBody,
     /// Keeps only one value of each header, and only text.
     DropsUnusualHeaders,
+    /// Accepts a hundred headers, as many stacks do by default.
+    LimitsHeadersToAHundred,
+    /// Accepts a few hundred headers.
+    LimitsHeadersToFiveHundred,
+    /// Rejects headers that are folded over several lines.
+    RejectsFoldedHeaders,
+    /// Keeps only the first line of a folded header.
+    CutsFoldedHeaders,
     /// Removes `Content-Encoding`.
     RemovesContentEncoding,
     /// Returns a 100 or 103 as the response.
@@ -77,6 +85,8 @@ pub(crate) enum Flaw {
     ReadsHeadOnce,
     /// Sends the body in chunks.
     SendsChunked,
+    /// Offers HTTP/2 in the TLS handshake, as clients with default features do.
+    OffersHttp2,
     /// Decodes percent-encoding in the target.
     NormalizesTheTarget,
     /// Truncates a large body.
@@ -158,7 +168,8 @@ impl Flaw {
     pub(crate) fn is_of_tls(self) -> bool {
         matches!(
             self,
-            Self::TrustsAnyCertificate
+            Self::OffersHttp2
+                | Self::TrustsAnyCertificate
                 | Self::ReportsFailedHandshakeAsUnknown
                 | Self::HandshakeWithoutDeadline
                 | Self::TreatsCutAsEndOfBody

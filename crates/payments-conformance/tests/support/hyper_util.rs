@@ -48,7 +48,7 @@ impl HyperUtil {
         tcp.set_nodelay(true);
         let connector = Connector(HttpsConnector::from((tcp, tls)));
         let mut client = Client::builder(TokioExecutor::new());
-        client.pool_timer(TokioTimer::new()).http1_max_buf_size(64 * 1024);
+        client.pool_timer(TokioTimer::new()).http1_max_buf_size(64 * 1024).http1_max_headers(1000);
         Self(client.build(connector))
     }
 }

@@ -92,6 +92,9 @@ impl Stack for PlainStack {
             tls.with_root_certificates(roots).with_no_client_auth()
         };
         let mut tls = tls;
+        if self.0 == Some(Flaw::OffersHttp2) {
+            tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        }
         tls.enable_early_data = self.0 == Some(Flaw::UsesEarlyData);
         if self.0 == Some(Flaw::LogsTheTlsKeys) {
             tls.key_log = Arc::new(rustls::KeyLogFile::new());
@@ -124,7 +127,10 @@ impl Stack for PlainStack {
     }
 
     fn abilities(&self) -> Abilities {
-        let all = Abilities::default().with(Ability::LooksBeforeReuse);
+        let all = Abilities::default()
+            .with(Ability::LooksBeforeReuse)
+            .with(Ability::ManyHeaders)
+            .with(Ability::FoldedHeaders);
         match self.0 {
             None => all,
             Some(flaw) if flaw.is_of_tls() => all.without(Ability::PlainHttp, "this flaw needs TLS"),

@@ -89,7 +89,7 @@ fn read_line<'a>(reader: &mut impl BufRead, most: usize, text: &'a mut Vec<u8>) 
 fn parse(head: &[u8]) -> io::Result<Response<Bytes>> {
     // Drops the parser's errors: an error must not quote a server that may have repeated the request.
     let invalid = || io::Error::from(ErrorKind::InvalidData);
-    let mut headers = [httparse::EMPTY_HEADER; 100];
+    let mut headers = vec![httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut parsed = httparse::Response::new(&mut headers);
     if !matches!(parsed.parse(head), Ok(httparse::Status::Complete(_))) {
         return Err(invalid());
@@ -123,3 +123,5 @@ fn end_of(status: StatusCode, headers: &HeaderMap) -> io::Result<End> {
 }
 
 const LARGEST_HEAD: usize = 64 * 1024;
+/// A payment that was processed must not become unknown because a proxy is talkative.
+const MOST_HEADERS: usize = 1_000;

@@ -3,7 +3,9 @@ use std::time::{Instant, SystemTime};
 
 use payments_model::TransactionId;
 
-use crate::observer::{AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, CallId};
+use crate::observer::{
+    AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, BodySnippet, CallId,
+};
 use crate::operation::sealed::Facts;
 use crate::operation::{Operation, OperationError as _};
 use crate::response::Secrets;
@@ -81,6 +83,7 @@ impl<'a> AttemptReporter<'a> {
                 http_status: Some(success.http_status()),
                 request_id: success.request_id(),
                 transaction_id: O::transaction_id(success.data()).filter(|id| !self.secrets.are_in(id)),
+                refusal: None,
             }),
             Err(error) => {
                 let failure = error.failure();
@@ -90,6 +93,7 @@ impl<'a> AttemptReporter<'a> {
                     http_status: failure.http_status(),
                     request_id: failure.metadata().and_then(|metadata| metadata.request_id()),
                     transaction_id: error.transaction_to_observe().map(TransactionId::as_str),
+                    refusal: failure.metadata().filter(|_| failure.is_readable_refusal()).map(BodySnippet),
                 })
             }
         };

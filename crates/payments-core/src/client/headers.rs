@@ -27,6 +27,10 @@ pub struct CallerHeaders(HeaderMap);
 impl CallerHeaders {
     /// The limit on the total length of names and values, in bytes, chosen by this SDK. A server may close the connection if the
     /// head of a request is too long, and then the outcome of a charge is unknown.
+    ///
+    /// It applies to each set and to all sets that are added to one request: those of [`Client::with_headers`](crate::Client) and of
+    /// [`ClientBuilder::headers`](crate::ClientBuilder::headers). If they are longer together, a call fails with a configuration error
+    /// before anything is sent. The headers of the current trace are added only as far as they fit.
     pub const MAX_BYTES: usize = 8 * 1024;
 
     /// No headers.
@@ -58,30 +62,42 @@ impl CallerHeaders {
         if is_reserved(name.as_str()) {
             return Err(ConfigurationError::HeaderReserved.into());
         }
-        let others = self.0.iter().filter(|(other, _)| **other != name);
-        let length = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
-        if others.map(length).sum::<usize>() + length((&name, &value)) > Self::MAX_BYTES {
-            return Err(ConfigurationError::HeadersTooLong.into());
-        }
-        self.0.insert(name, value);
+        let mut headers = self.0.clone();
+        headers.insert(name, value);
+        self.0 = Self::checked(headers)?;
         Ok(())
     }
 
-    /// The headers of OpenTelemetry's propagator, such as `traceparent`.
-    #[cfg(feature = "opentelemetry")]
-    pub(crate) fn of_current_trace() -> Self {
-        struct Carrier(CallerHeaders);
+    /// These headers and others, which replace those of the same name.
+    pub(crate) fn with(&self, others: &Self) -> Result<Self, ConfigurationError> {
+        let mut headers = self.0.clone();
+        headers.extend(others.0.clone());
+        Self::checked(headers).map(Self)
+    }
 
-        impl opentelemetry::propagation::Injector for Carrier {
+    /// The headers, if they are not too long.
+    fn checked(headers: HeaderMap) -> Result<HeaderMap, ConfigurationError> {
+        let length = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
+        let is_short = headers.iter().map(length).sum::<usize>() <= Self::MAX_BYTES;
+        if is_short { Ok(headers) } else { Err(ConfigurationError::HeadersTooLong) }
+    }
+
+    /// Adds the headers of OpenTelemetry's propagator, such as `traceparent`, as far as they fit. They replace none.
+    #[cfg(feature = "opentelemetry")]
+    pub(crate) fn add_current_trace(&mut self) {
+        struct Carrier<'a>(&'a mut CallerHeaders);
+
+        impl opentelemetry::propagation::Injector for Carrier<'_> {
             fn set(&mut self, name: &str, value: String) {
-                // Leaves out a header that would change the request.
-                let _ = self.0.insert(name, value);
+                if !self.0.0.contains_key(name) {
+                    // Leaves out a header that would change the request or make it too long: telemetry must not stop a payment.
+                    let _ = self.0.insert(name, value);
+                }
             }
         }
 
-        let mut carrier = Carrier(Self::new());
+        let mut carrier = Carrier(self);
         opentelemetry::global::get_text_map_propagator(|propagator| propagator.inject(&mut carrier));
-        carrier.0
     }
 
     /// Adds these headers to those of a request.

@@ -18,6 +18,7 @@ use payments_model::{
     TransactionReceipt, TransactionRecord, Void,
 };
 
+use crate::error::{Cause, Failure};
 use crate::observer::CallId;
 use crate::operation::OperationError as _;
 use crate::response::Secrets;
@@ -224,6 +225,11 @@ impl Client {
         Self { headers, ..self.clone() }
     }
 
+    /// The service that this client calls, in one spelling. See [`Endpoint::service`].
+    pub fn service(&self) -> &str {
+        self.shared.endpoint.service()
+    }
+
     /// Whether this text contains the API key, for example because a reference or a name was read from the wrong field. Do not keep
     /// or show such a text. A key of fewer than eight characters is not searched for, because it occurs by chance.
     pub fn is_api_key_in(&self, text: &str) -> bool {
@@ -242,16 +248,23 @@ impl Client {
         let Shared { endpoint, transport, timer, jitter: _, observer, headers } = &*self.shared;
         let deadlines = Deadlines::new(self.settings.connect_timeout, total);
         let mut request = operation.request(endpoint)?;
-        span.in_scope(|| {
-            #[cfg(feature = "opentelemetry")]
-            CallerHeaders::of_current_trace().add_to(request.headers_mut());
+        let added = span.in_scope(|| {
+            let mut added = CallerHeaders::new();
             if let Some(add) = headers {
-                let mut headers = CallerHeaders::new();
-                add(&mut headers);
-                headers.add_to(request.headers_mut());
+                add(&mut added);
             }
+            added = added.with(&self.headers)?;
+            #[cfg(feature = "opentelemetry")]
+            added.add_current_trace();
+            Ok(added)
         });
-        self.headers.add_to(request.headers_mut());
+        match added {
+            Ok(added) => added.add_to(request.headers_mut()),
+            Err(error) => {
+                let failure = Failure::new(Some(O::NAME), Cause::Configuration(error));
+                return Err(O::Error::of(operation, failure, Some(endpoint), None, None));
+            }
+        }
         let request = TransportRequest::new(request, O::NAME, deadlines, self.settings.response_cap);
 
         let observer = observer.as_deref();

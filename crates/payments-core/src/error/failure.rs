@@ -7,8 +7,8 @@ use payments_model::unversioned::BAD_REQUEST_PREFIX;
 use thiserror::Error;
 
 use super::{ConfigurationError, ErrorKind};
-use crate::response::{Meaning, Metadata};
-use crate::{OperationName, TransportError, TransportErrorKind};
+use crate::response::{BodyForm, Meaning, Metadata};
+use crate::{Delivery, OperationName, TransportError, TransportErrorKind};
 
 /// What [`Error`](crate::Error) and [`LookupError`](crate::LookupError) share: what went wrong, and the response if a status was
 /// received.
@@ -37,6 +37,7 @@ pub(crate) enum Cause {
 #[derive(Debug)]
 pub(crate) struct FailedResponse {
     pub(crate) meaning: Meaning,
+    pub(crate) form: BodyForm,
     pub(crate) metadata: Metadata,
 }
 
@@ -63,10 +64,10 @@ impl Failure {
 
     pub(crate) fn reason(&self) -> Option<&str> {
         let metadata = self.metadata()?;
-        match metadata.message() {
-            Some(message) => Some(message.strip_prefix(BAD_REQUEST_PREFIX).unwrap_or(message)),
-            None => metadata.http_status.canonical_reason(),
-        }
+        let message = metadata.message().map(|it| it.strip_prefix(BAD_REQUEST_PREFIX).unwrap_or(it));
+        message
+            .filter(|message| !message.trim().is_empty())
+            .or_else(|| metadata.http_status.canonical_reason())
     }
 
     pub(crate) fn transport_error(&self) -> Option<&TransportError> {
@@ -84,6 +85,7 @@ impl Failure {
         let refused_by_service = match self.meaning() {
             Some(Meaning::RefusedByService) => true,
             Some(Meaning::RefusedByIntermediary) => false,
+            Some(Meaning::Unclear | Meaning::Processed) if self.is_foreign() => false,
             Some(Meaning::Unclear | Meaning::Processed) | None => return self.kind_of_cause(),
         };
         match self.http_status() {
@@ -93,6 +95,41 @@ impl Failure {
             Some(StatusCode::NOT_FOUND) => ErrorKind::NotFound,
             _ => ErrorKind::Refused,
         }
+    }
+
+    /// Whether the words of a complete response are not the service's. A 2xx can be the service's in a form that this version does
+    /// not know, unless it is a web page.
+    fn is_foreign(&self) -> bool {
+        let is_complete = matches!(self.cause, Cause::Response);
+        self.response.as_ref().filter(|_| is_complete).is_some_and(
+            |FailedResponse { form, metadata, .. }| {
+                *form == BodyForm::Foreign && (!metadata.http_status.is_success() || metadata.is_page())
+            },
+        )
+    }
+
+    /// The coding of a response that is encoded although the request accepts only `identity`.
+    pub(crate) fn content_coding(&self) -> Option<&str> {
+        match &self.response.as_ref()?.form {
+            BodyForm::Encoded(coding) => Some(coding),
+            _ => None,
+        }
+    }
+
+    /// Whether the service or something in front of it refused, with words that can be read.
+    pub(crate) fn is_readable_refusal(&self) -> bool {
+        let is_client_error = self.http_status().is_some_and(|status| status.is_client_error());
+        let is_refusal =
+            matches!(self.meaning(), Some(Meaning::RefusedByService | Meaning::RefusedByIntermediary));
+        (is_client_error || is_refusal) && self.content_coding().is_none()
+    }
+
+    /// Whether the TLS handshake failed before anything was sent. Waiting does not help: the certificate, its authority or the address
+    /// is wrong.
+    pub(crate) fn is_tls(&self) -> bool {
+        self.transport_error().is_some_and(|error| {
+            error.kind() == TransportErrorKind::Tls && error.delivery() == Delivery::NotProcessed
+        })
     }
 
     fn kind_of_cause(&self) -> ErrorKind {
@@ -155,10 +192,23 @@ impl Failure {
 
     fn write_response(
         &self,
-        FailedResponse { meaning, metadata }: &FailedResponse,
+        FailedResponse { meaning, form, metadata }: &FailedResponse,
         has_transaction: bool,
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
+        let status = metadata.http_status.as_u16();
+        let phrase = metadata.http_status.canonical_reason().filter(|_| !metadata.http_status.is_success());
+        let phrase = phrase.map(|phrase| format!(": {phrase}")).unwrap_or_default();
+        match form {
+            BodyForm::Encoded(coding) => {
+                return write!(
+                    f,
+                    "the response is {coding}-encoded although identity was asked for, HTTP {status}{phrase}"
+                );
+            }
+            BodyForm::Cut => return write!(f, "the response was truncated, HTTP {status}{phrase}"),
+            BodyForm::Service | BodyForm::Foreign => {}
+        }
         f.write_str(match meaning {
             Meaning::RefusedByService => "the service returned ",
             Meaning::RefusedByIntermediary => "something in front of the service returned ",
@@ -167,7 +217,7 @@ impl Failure {
             }
             Meaning::Unclear | Meaning::Processed => "the response is unclear, ",
         })?;
-        write!(f, "HTTP {}", metadata.http_status.as_u16())?;
+        write!(f, "HTTP {status}")?;
         let is_success = metadata.http_status.is_success();
         let is_refusal = *meaning == Meaning::RefusedByService;
         let moves_money = self.operation.is_some_and(OperationName::moves_money);
@@ -198,7 +248,8 @@ impl Failure {
 
     /// A 403 without the service's error body: firewalls that inspect responses send it after the service has acted.
     pub(crate) fn is_foreign_forbidden(&self) -> bool {
-        self.meaning() == Some(Meaning::Unclear)
+        self.is_foreign()
+            && self.meaning() == Some(Meaning::Unclear)
             && self.http_status() == Some(StatusCode::FORBIDDEN)
             && self.operation.is_some_and(OperationName::moves_money)
     }
@@ -250,6 +301,20 @@ macro_rules! failure_accessors {
         /// When the service asks to be called again. It is not a permission to send a charge again.
         pub fn retry_after(&self) -> Option<crate::RetryAfter> {
             self.failure().metadata()?.retry_after
+        }
+
+        /// How long the service asks to wait, from the same header. It can be any length: compare it before you add it to a time.
+        ///
+        /// A date is measured against the response's own `Date`, because the clocks of the two machines may differ. `None` if the
+        /// header is a date and the response has none.
+        pub fn retry_after_delay(&self) -> Option<std::time::Duration> {
+            self.failure().metadata()?.pause
+        }
+
+        /// The coding of the response, such as `gzip`, if it is encoded although the request accepts only `identity`. Its body was
+        /// not read, so nothing is known of what it says.
+        pub fn content_coding(&self) -> Option<&str> {
+            self.failure().content_coding()
         }
 
         /// The response's request id header, if it has one. Quote it to the service's support.

@@ -125,6 +125,9 @@ impl Error {
 
     /// Nothing was charged: the refusal does not have the service's error body, so a proxy or a firewall in front of the
     /// service probably sent it. [`outcome`](Self::outcome) is always [`Outcome::Rejected`] here.
+    ///
+    /// After a page with HTTP 403 or 502 it is false, because the service may have charged. Such an error too has the
+    /// [kind](Self::kind) [`ErrorKind::RefusedByIntermediary`], which says nothing about the money.
     pub fn is_intermediary(&self) -> bool {
         self.0.failure.is_intermediary()
     }
@@ -209,6 +212,9 @@ impl fmt::Display for Error {
             Outcome::NotProcessed if failure.kind() == ErrorKind::Configuration => {
                 f.write_str("nothing was sent: fix the settings")
             }
+            Outcome::NotProcessed if failure.is_tls() => f.write_str(
+                "nothing was processed: it is safe to send it again, but it will fail again until the cause is fixed",
+            ),
             Outcome::NotProcessed => f.write_str("nothing was processed: it is safe to send it again"),
             Outcome::Rejected => f.write_str("it was rejected: fix the cause, then send a new request"),
             Outcome::Unknown => {

@@ -12,6 +12,7 @@ use http::StatusCode;
 use payments_model::Amount;
 
 use crate::operation::OperationError;
+use crate::response::Metadata;
 use crate::{ErrorKind, OperationName, Outcome};
 
 #[cfg(feature = "opentelemetry")]
@@ -125,6 +126,8 @@ event! {
         request_id: Option<&'a str>,
         /// The transaction that the response names. Otherwise, for a void of unknown outcome, the transaction to be voided.
         transaction_id: Option<&'a str>,
+        /// The beginning of the body of a refusal: HTTP 4xx, or a 2xx that says no.
+        refusal: Option<BodySnippet<'a>>,
     }
 }
 
@@ -135,6 +138,23 @@ event! {
         latency: Duration,
         /// The transaction to void or to look up.
         transaction_id: Option<&'a str>,
+    }
+}
+
+/// The first 2 KiB of a response's body. `Debug` shows none of it, because it may contain personal data.
+#[derive(Clone, Copy)]
+pub struct BodySnippet<'a>(pub(crate) &'a Metadata);
+
+impl BodySnippet<'_> {
+    /// The text, [masked](payments_model::mask) and on one line.
+    pub fn text(&self) -> String {
+        self.0.body_snippet()
+    }
+}
+
+impl fmt::Debug for BodySnippet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BodySnippet").finish_non_exhaustive()
     }
 }
 

@@ -4,7 +4,7 @@ use payments_model::{TransactionId, TransactionRecord};
 
 use super::sealed::Describe;
 use crate::error::{Cause, Failure, Found};
-use crate::response::{Meaning, Secrets, Summary, meaning_for_lookup, meaning_for_payment};
+use crate::response::{IdSearch, Meaning, Secrets, Summary, meaning_for_lookup, meaning_for_payment};
 use crate::{Delivery, Endpoint, Error, LookupError, Outcome};
 
 /// A response, or the part of one that was read.
@@ -13,6 +13,8 @@ pub(crate) struct Received<'a> {
     pub(crate) body: Body<'a>,
     /// The bytes that `body` was read from.
     pub(crate) bytes: &'a [u8],
+    /// Whether they are the whole body, not encoded.
+    pub(crate) is_whole: bool,
 }
 
 /// Converts a failure into the error of an operation.
@@ -56,9 +58,14 @@ pub trait OperationError: std::error::Error + Sized {
 impl OperationError for Error {
     fn meaning(received: &Received<'_>, summary: Summary, changes: Option<&TransactionId>) -> Meaning {
         let http = received.http_status;
-        let names_a_transaction =
-            http.is_client_error() && transaction_ids(received, changes).next().is_some();
-        meaning_for_payment(http, summary, names_a_transaction)
+        let search = if !received.is_whole {
+            IdSearch::Impossible
+        } else if http.is_client_error() && transaction_ids(received, changes).next().is_some() {
+            IdSearch::Found
+        } else {
+            IdSearch::NotFound
+        };
+        meaning_for_payment(http, summary, search)
     }
 
     fn of<O: Describe + ?Sized>(
@@ -70,6 +77,7 @@ impl OperationError for Error {
     ) -> Self {
         let outcome = match (&failure.cause, failure.meaning()) {
             (_, Some(Meaning::RefusedByService | Meaning::RefusedByIntermediary)) => Outcome::Rejected,
+            (Cause::Configuration(_) | Cause::Validation(_), _) => Outcome::NotProcessed,
             (Cause::Transport(error), None) if error.delivery() == Delivery::NotProcessed => {
                 Outcome::NotProcessed
             }

@@ -1,8 +1,10 @@
+use std::borrow::Cow;
+
 use http::Uri;
 use payments_model::unversioned::Envelope;
-use payments_model::{CustomerId, CustomerRecord, TransactionId, TransactionRecord, ValidationError};
+use payments_model::{CustomerId, CustomerRecord, Field, TransactionId, TransactionRecord, ValidationError};
 
-use super::sealed::{Describe, Facts};
+use super::sealed::{Describe, Facts, redact_transaction_id};
 use crate::{Endpoint, LookupError, OperationName};
 
 /// The lookup of one transaction, `GET /transaction/{id}`.
@@ -29,6 +31,10 @@ impl Describe for GetTransaction {
 
     fn data(&self, envelope: &Envelope<'_>) -> Option<TransactionRecord> {
         envelope.transaction_record()
+    }
+
+    fn redact_ids(data: &mut TransactionRecord, redacted: &dyn Fn(&str) -> Option<String>) {
+        redact_transaction_id(&mut data.transaction_id, redacted);
     }
 
     fn transaction_id(data: &TransactionRecord) -> Option<&str> {
@@ -66,6 +72,14 @@ impl Describe for GetCustomer {
         envelope.customer_record()
     }
 
+    fn redact_ids(data: &mut CustomerRecord, redacted: &dyn Fn(&str) -> Option<String>) {
+        let id =
+            data.customer_id.value().and_then(|id| redacted(id.as_str())).and_then(CustomerId::from_answer);
+        if let Some(other) = id {
+            data.customer_id = Field::Value(other);
+        }
+    }
+
     fn transaction_id(_: &CustomerRecord) -> Option<&str> {
         None
     }
@@ -75,13 +89,13 @@ impl Describe for GetCustomer {
     }
 }
 
-/// The URL of one record, if its id is a valid path segment.
+/// The URL of one record, if its id can be a path segment.
 fn record_uri(
     operation: OperationName,
     endpoint: &Endpoint,
     collection: &str,
-    segment: Result<&str, ValidationError>,
+    segment: Result<Cow<'_, str>, ValidationError>,
 ) -> Result<Uri, LookupError> {
     let segment = segment.map_err(|error| LookupError::before_sending(operation, error))?;
-    endpoint.record(collection, segment).map_err(|error| LookupError::before_sending(operation, error))
+    endpoint.record(collection, &segment).map_err(|error| LookupError::before_sending(operation, error))
 }

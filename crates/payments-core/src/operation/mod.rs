@@ -9,10 +9,12 @@ mod lookups;
 mod name;
 mod payments;
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
-use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method};
-use payments_model::unversioned::Body;
+use payments_model::unversioned::{Body, redact};
 
 pub(crate) use error::{OperationError, Received};
 pub use lookups::{GetCustomer, GetTransaction};
@@ -20,7 +22,7 @@ pub use name::OperationName;
 pub use payments::VoidReceipt;
 
 use crate::error::{Cause, FailedResponse, Failure};
-use crate::response::{Meaning, Metadata, Secrets, Summary};
+use crate::response::{BodyForm, Meaning, Metadata, Secrets, Summary};
 use crate::{Endpoint, Success, TransportError};
 use sealed::Describe;
 
@@ -132,21 +134,25 @@ pub(crate) fn read<O: Describe + ?Sized>(
     endpoint: Option<&Endpoint>,
     response: &http::Response<Bytes>,
 ) -> Result<Success<O::Data>, O::Error> {
-    let body = if is_encoded(response) { Body::Unreadable } else { Body::read(response.body()) };
+    let secrets = Secrets::new(&operation.secrets(), endpoint);
+    let (form, body) = BodyForm::read(response, &secrets);
     let data = match &body {
         Body::Object(envelope) => operation.data(envelope),
         _ => None,
     };
     let summary = Summary::of(&body, data.is_some());
-    let received = Received { http_status: response.status(), body, bytes: response.body() };
+    let is_whole = form.is_whole();
+    let received = Received { http_status: response.status(), body, bytes: response.body(), is_whole };
     let meaning = O::Error::meaning(&received, summary, operation.changes());
-    let secrets = Secrets::new(&operation.secrets(), endpoint);
     let metadata = Metadata::new(response, &received.body, secrets);
     let record = match (meaning, data) {
-        (Meaning::Processed, Some(data)) => return Ok(Success::new(data, metadata)),
+        (Meaning::Processed, Some(mut data)) => {
+            O::redact_ids(&mut data, &|id| redacted_id(id, operation.card_number(), endpoint));
+            return Ok(Success::new(data, metadata));
+        }
         (_, data) => data.and_then(O::into_record),
     };
-    let response = Some(FailedResponse { meaning, metadata });
+    let response = Some(FailedResponse { meaning, form, metadata });
     let failure = Failure { operation: Some(O::NAME), cause: Cause::Response, response };
     Err(O::Error::of(operation, failure, endpoint, Some(&received), record))
 }
@@ -162,9 +168,11 @@ fn not_answered<O: Describe + ?Sized>(
         http_status: partial.status(),
         body: Body::Unreadable,
         bytes: partial.body(),
+        is_whole: false,
     });
     let response = partial.as_ref().zip(received.as_ref()).map(|(partial, received)| FailedResponse {
         meaning: O::Error::meaning(received, Summary::Unreadable, operation.changes()),
+        form: BodyForm::Cut,
         metadata: Metadata::new(partial, &received.body, Secrets::new(&operation.secrets(), endpoint)),
     });
     let failure = Failure { operation: Some(O::NAME), cause: Cause::Transport(error), response };
@@ -202,6 +210,9 @@ pub(crate) mod sealed {
             None
         }
 
+        /// Replaces each id of a success for which `redacted` returns another text.
+        fn redact_ids(data: &mut Self::Data, redacted: &dyn Fn(&str) -> Option<String>);
+
         /// The transaction that a success is about.
         fn transaction_id(data: &Self::Data) -> Option<&str>;
 
@@ -213,6 +224,11 @@ pub(crate) mod sealed {
         /// The request's secrets, to be masked in the texts that are kept of a response.
         fn secrets(&self) -> Vec<&str> {
             Vec::new()
+        }
+
+        /// The card number of the request, if it has one.
+        fn card_number(&self) -> Option<&str> {
+            None
         }
 
         /// The transaction that the request changes.
@@ -227,6 +243,13 @@ pub(crate) mod sealed {
 
         /// What an observer receives about the request.
         fn facts(&self) -> Facts<'_>;
+    }
+
+    /// Replaces the id if `redacted` returns another text.
+    pub(crate) fn redact_transaction_id(id: &mut TransactionId, redacted: &dyn Fn(&str) -> Option<String>) {
+        if let Some(other) = redacted(id.as_str()).and_then(TransactionId::from_answer) {
+            *id = other;
+        }
     }
 
     /// What identifies a request in the service's records, without its secrets.
@@ -244,8 +267,13 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 const SDK_VERSION: &str = concat!("payments-core/", env!("CARGO_PKG_VERSION"));
 
-/// Whether the body is encoded although the request accepts only `identity`. It is not decoded, so that no decoder must be trusted.
-fn is_encoded(response: &http::Response<Bytes>) -> bool {
-    let identity = |value: &HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
-    response.headers().get_all(CONTENT_ENCODING).iter().any(|value| !value.is_empty() && !identity(value))
+/// The id without the API key and the request's card number, if it contains one of them. Nothing else is replaced: by chance, a
+/// security code occurs in more than one of a hundred random ids.
+fn redacted_id(id: &str, card_number: Option<&str>, endpoint: Option<&Endpoint>) -> Option<String> {
+    let key = endpoint.map(|endpoint| endpoint.api_key().expose());
+    let secrets: Vec<&str> = card_number.into_iter().chain(key).collect();
+    match redact(id, &secrets) {
+        Cow::Owned(redacted) => Some(redacted),
+        Cow::Borrowed(_) => None,
+    }
 }

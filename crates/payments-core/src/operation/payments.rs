@@ -6,12 +6,12 @@ use payments_model::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::sealed::{Describe, Facts};
+use super::sealed::{Describe, Facts, redact_transaction_id};
 use crate::{Endpoint, Error, OperationName};
 
 /// `POST /transaction`, for a card and for an account: the interface has one URL and one response for both.
 macro_rules! describe_payment {
-    ($payment:ty, $last_four:expr) => {
+    ($payment:ty, $card_number:expr, $last_four:expr) => {
         impl Describe for $payment {
             type Data = TransactionRecord;
             type Error = Error;
@@ -29,6 +29,11 @@ macro_rules! describe_payment {
                 Self::secrets(self)
             }
 
+            fn card_number(&self) -> Option<&str> {
+                let card_number: fn(&Self) -> Option<&str> = $card_number;
+                card_number(self)
+            }
+
             fn found_by(&self) -> &'static str {
                 // The interface has no field for a reference here (Card transaction request body).
                 "amount, last four digits, payer's name and time"
@@ -36,6 +41,10 @@ macro_rules! describe_payment {
 
             fn data(&self, envelope: &Envelope<'_>) -> Option<TransactionRecord> {
                 envelope.transaction_record()
+            }
+
+            fn redact_ids(data: &mut TransactionRecord, redacted: &dyn Fn(&str) -> Option<String>) {
+                redact_transaction_id(&mut data.transaction_id, redacted);
             }
 
             fn into_record(data: TransactionRecord) -> Option<TransactionRecord> {
@@ -54,8 +63,10 @@ macro_rules! describe_payment {
     };
 }
 
-describe_payment!(CardTransaction, |payment| Some(payment.card_number().last_four()));
-describe_payment!(AchTransaction, |_| None);
+describe_payment!(CardTransaction, |payment| Some(payment.card_number().expose_secret()), |payment| Some(
+    payment.card_number().last_four()
+));
+describe_payment!(AchTransaction, |_| None, |_| None);
 
 /// `POST /token-transaction`
 impl Describe for TokenTransaction {
@@ -80,6 +91,10 @@ impl Describe for TokenTransaction {
 
     fn data(&self, envelope: &Envelope<'_>) -> Option<TransactionReceipt> {
         envelope.transaction_receipt()
+    }
+
+    fn redact_ids(data: &mut TransactionReceipt, redacted: &dyn Fn(&str) -> Option<String>) {
+        redact_transaction_id(&mut data.transaction_id, redacted);
     }
 
     fn transaction_id(data: &TransactionReceipt) -> Option<&str> {
@@ -125,6 +140,10 @@ impl Describe for Void {
     fn data(&self, envelope: &Envelope<'_>) -> Option<VoidReceipt> {
         let receipt = envelope.transaction_receipt()?;
         Some(VoidReceipt { voided: self.transaction_id().clone(), receipt })
+    }
+
+    fn redact_ids(data: &mut VoidReceipt, redacted: &dyn Fn(&str) -> Option<String>) {
+        redact_transaction_id(&mut data.receipt.transaction_id, redacted);
     }
 
     fn transaction_id(data: &VoidReceipt) -> Option<&str> {

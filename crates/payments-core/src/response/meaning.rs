@@ -41,12 +41,22 @@ impl Summary {
     }
 }
 
+/// The search of a 4xx body for the id of a transaction. If the body has one, the request may have had an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdSearch {
+    /// The whole body was read, and no id is in it.
+    NotFound,
+    /// An id is in the body.
+    Found,
+    /// The body was cut, is over the limit or is encoded, so an id may be in the part that was not read.
+    Impossible,
+}
+
 /// What a response to a `POST` means. The request moves money, so whatever is not certain is [`Meaning::Unclear`].
 ///
-/// The body can turn an HTTP 2xx into a failure, but no other status into a success. `names_a_transaction` says whether a
-/// transaction id can be read from a 4xx: then the request may have had an effect.
+/// The body can turn an HTTP 2xx into a failure, but no other status into a success.
 #[expect(clippy::match_same_arms, reason = "one arm for each row of the table")]
-pub(crate) fn meaning_for_payment(http: StatusCode, summary: Summary, names_a_transaction: bool) -> Meaning {
+pub(crate) fn meaning_for_payment(http: StatusCode, summary: Summary, search: IdSearch) -> Meaning {
     match (HttpClass::of(http), summary) {
         (HttpClass::Success, Summary::Object { status: Status::Failure, code, .. })
             if is_consistent_with_failure(code) =>
@@ -63,6 +73,9 @@ pub(crate) fn meaning_for_payment(http: StatusCode, summary: Summary, names_a_tr
         ) => Meaning::Processed,
         (HttpClass::Success, Summary::Object { .. } | Summary::Unreadable) => Meaning::Unclear,
 
+        (HttpClass::Refusal | HttpClass::OtherRefusal, _) if search == IdSearch::Impossible => {
+            Meaning::Unclear
+        }
         (
             HttpClass::Refusal | HttpClass::OtherRefusal,
             Summary::Object { status: Status::Success | Status::Other, .. },
@@ -75,7 +88,9 @@ pub(crate) fn meaning_for_payment(http: StatusCode, summary: Summary, names_a_tr
         (HttpClass::Refusal | HttpClass::OtherRefusal, Summary::Object { status: Status::Failure, .. }) => {
             Meaning::RefusedByService
         }
-        (HttpClass::Refusal, Summary::Object { .. } | Summary::Unreadable) if !names_a_transaction => {
+        (HttpClass::Refusal, Summary::Object { .. } | Summary::Unreadable)
+            if search == IdSearch::NotFound =>
+        {
             Meaning::RefusedByIntermediary
         }
         (HttpClass::Refusal | HttpClass::OtherRefusal, Summary::Object { .. } | Summary::Unreadable) => {
@@ -180,10 +195,11 @@ mod tests {
         })
     }
 
-    /// The same, with and without a transaction in the body.
+    /// The same, with every search of the body.
     fn every_payment() -> impl Iterator<Item = (StatusCode, Summary, Meaning)> {
         every_response().flat_map(|(http, summary)| {
-            [false, true].map(|names| (http, summary, meaning_for_payment(http, summary, names)))
+            [IdSearch::NotFound, IdSearch::Found, IdSearch::Impossible]
+                .map(|search| (http, summary, meaning_for_payment(http, summary, search)))
         })
     }
 
@@ -268,7 +284,11 @@ mod tests {
             let status = StatusCode::from_u16(http).expect("three digits");
             let expected =
                 if named.contains(&http) { Meaning::RefusedByIntermediary } else { Meaning::Unclear };
-            assert_eq!(meaning_for_payment(status, Summary::Unreadable, false), expected, "{http}");
+            assert_eq!(
+                meaning_for_payment(status, Summary::Unreadable, IdSearch::NotFound),
+                expected,
+                "{http}"
+            );
         }
     }
 
@@ -276,10 +296,18 @@ mod tests {
     fn an_intermediary_refusal_names_no_transaction_d10() {
         for (http, summary) in every_response() {
             assert_ne!(
-                meaning_for_payment(http, summary, true),
+                meaning_for_payment(http, summary, IdSearch::Found),
                 Meaning::RefusedByIntermediary,
                 "{http} {summary:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_4xx_that_was_not_read_whole_is_unclear_with_any_words_d09_d10() {
+        for (http, summary) in every_response().filter(|(http, _)| http.is_client_error()) {
+            let meaning = meaning_for_payment(http, summary, IdSearch::Impossible);
+            assert_eq!(meaning, Meaning::Unclear, "{http} {summary:?}");
         }
     }
 }

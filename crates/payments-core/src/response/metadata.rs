@@ -36,7 +36,7 @@ impl Metadata {
             pause: retry_after.and_then(|retry_after| retry_after.pause(response_date(response.headers()))),
             request_id: request_id(response.headers(), &secrets),
             status_code: status_code.map(|code| secrets.mask_code(code.trim_matches('"'), MAX_TEXT_BYTES)),
-            message: message.map(|message| secrets.mask(&message, MAX_TEXT_BYTES)),
+            message: message.map(|message| secrets.mask_message(&message, MAX_TEXT_BYTES)),
             snippet: Snippet::new(response.body(), &secrets),
             secrets,
         }
@@ -75,6 +75,11 @@ impl Metadata {
 
     pub(crate) fn body_snippet(&self) -> String {
         self.snippet.text(&self.secrets)
+    }
+
+    /// Whether the body is HTML or XML.
+    pub(crate) fn is_page(&self) -> bool {
+        self.snippet.is_page()
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a response means, and what is kept of it.
 
+mod body_form;
 mod meaning;
 mod metadata;
 mod retry_after;
@@ -7,7 +8,8 @@ mod secrets;
 mod snippet;
 mod success;
 
-pub(crate) use meaning::{Meaning, Summary, meaning_for_lookup, meaning_for_payment};
+pub(crate) use body_form::BodyForm;
+pub(crate) use meaning::{IdSearch, Meaning, Summary, meaning_for_lookup, meaning_for_payment};
 pub(crate) use metadata::Metadata;
 pub use retry_after::RetryAfter;
 pub(crate) use secrets::Secrets;

@@ -12,7 +12,8 @@ use http::header::{DATE, RETRY_AFTER};
 pub enum RetryAfter {
     /// After this pause.
     Delay(Duration),
-    /// Not before this time, by the service's clock.
+    /// Not before this time, by the service's clock. Do not compare it with this machine's:
+    /// [`retry_after_delay`](crate::Error::retry_after_delay) is the pause.
     Date(SystemTime),
 }
 

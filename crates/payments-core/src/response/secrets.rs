@@ -1,6 +1,7 @@
 use std::fmt;
 
 use payments_model::mask;
+use payments_model::unversioned::Envelope;
 use zeroize::Zeroizing;
 
 use crate::Endpoint;
@@ -42,6 +43,13 @@ impl Secrets {
         let mut text = if is_plain { text.into_owned() } else { text.replace(is_unprintable, " ") };
         text.truncate(text.floor_char_boundary(max_bytes));
         text
+    }
+
+    /// The same for a message, which may already be cut.
+    pub(crate) fn mask_message(&self, text: &str, max_bytes: usize) -> String {
+        let is_cut = text.chars().count() == Envelope::MAX_JOINED_CHARACTERS;
+        let length = if is_cut { self.without_half_a_secret(text.as_bytes()).len() } else { text.len() };
+        self.mask(&text[..text.floor_char_boundary(length)], max_bytes)
     }
 
     /// Wraps a value so that its `Debug` is masked.

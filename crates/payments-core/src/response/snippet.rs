@@ -19,6 +19,12 @@ impl Snippet {
         })
     }
 
+    /// Whether it is HTML or XML.
+    pub(crate) fn is_page(&self) -> bool {
+        let body = self.0.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.0);
+        body.trim_ascii_start().starts_with(b"<")
+    }
+
     /// At most 2 KiB, masked.
     pub(crate) fn text(&self, secrets: &Secrets) -> String {
         secrets.mask(&String::from_utf8_lossy(&self.0), Self::MAX_BYTES)

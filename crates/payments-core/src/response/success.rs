@@ -1,5 +1,6 @@
 use std::fmt;
 use std::ops::Deref;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -94,6 +95,11 @@ impl<T> Success<T> {
     /// The response's `Retry-After`, if it has one.
     pub fn retry_after(&self) -> Option<RetryAfter> {
         self.0.metadata.retry_after
+    }
+
+    /// How long the service asks to wait. See [`Error::retry_after_delay`](crate::Error::retry_after_delay).
+    pub fn retry_after_delay(&self) -> Option<Duration> {
+        self.0.metadata.pause
     }
 
     /// The first 2 KiB of the response's body, [masked](payments_model::mask).

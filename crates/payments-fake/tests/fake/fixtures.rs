@@ -1,10 +1,11 @@
 //! Fixture files: what they can contain, and that an error names the place and never the value.
 
-use payments_core::model::{Amount, TransactionType};
+use payments_core::model::{Amount, TransactionId, TransactionType, Void};
 use payments_fake::{
     DocumentError, EntryKind, EntryState, FakeGateway, Fault, FaultKind, Fixtures, PaymentSource, Phase,
     test_values,
 };
+use pollster::FutureExt as _;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -379,5 +380,26 @@ fn an_id_that_looks_like_a_card_number_is_refused_and_not_quoted_d62() {
     ] {
         let error = Fixtures::from_json(document).unwrap_err().to_string();
         assert!(error.contains("must not look like a card number") && !error.contains("4539"), "{error}");
+    }
+}
+
+#[test]
+fn an_amount_with_more_than_two_written_decimals_is_refused_d53() {
+    for amount in ["1.000", "1.230", "10.505"] {
+        let document = format!(r#"{{"transactions":[{{"TransactionId":"txn_1","Amount":{amount}}}]}}"#);
+        let error = Fixtures::from_json(&document).unwrap_err().to_string();
+        assert!(error.contains("Amount must be written with at most two decimal places"), "{error}");
+    }
+}
+
+#[test]
+fn a_transaction_with_any_id_is_found_by_its_encoded_path_d41() {
+    for id in ["MC/2026/0001", "auth0|x", "a b", "50%", "ü-1"] {
+        let gateway =
+            loaded(&json!({ "transactions": [{"TransactionId": id, "Amount": 1, "TransactionType": 2}] }));
+        let client = gateway.client();
+        let id = TransactionId::new(id).unwrap();
+        assert_eq!(client.transaction(&id).block_on().unwrap().transaction_id, id);
+        assert_eq!(client.void(&Void::new(id.clone())).block_on().unwrap().voided, id);
     }
 }

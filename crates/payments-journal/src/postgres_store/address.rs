@@ -1,3 +1,7 @@
+use std::collections::hash_map::RandomState;
+use std::error::Error as _;
+use std::hash::BuildHasher as _;
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -5,11 +9,11 @@ use percent_encoding::percent_decode_str;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
+use tokio::net::lookup_host;
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, LoadBalanceHosts, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::connection::MAX_WAIT;
 use crate::StoreError;
 
 /// The address of the database, from a URL. It has no `Debug`, because it contains the password.
@@ -20,7 +24,7 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// No error repeats any part of the URL, because a misspelled one may have the password anywhere.
+    /// No error repeats a part of the URL where its password can be, because a misspelled one may have it nearly anywhere.
     pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
         let refused = |what: &str| StoreError::refused(format!("the URL of the journal {what}"));
         if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
@@ -36,23 +40,44 @@ impl Address {
         let (mut mode, mut root_file) = (None, None);
         let mut others = format!("{}?{DEFAULTS}", &url[..query]);
         for pair in url[query..].trim_start_matches('?').split('&') {
-            let decoded = |value| percent_decode_str(value).decode_utf8_lossy().into_owned();
+            let decoded = |text| percent_decode_str(text).decode_utf8_lossy().into_owned();
             match pair.split_once('=') {
                 Some(("sslmode", value)) => mode = Some(decoded(value)),
                 Some(("sslrootcert", value)) => root_file = Some(decoded(value)),
+                Some((name, _)) if !PARAMETERS.contains(&decoded(name).as_str()) => {
+                    // What follows a password may belong to it.
+                    let may_be_shown = name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+                        && name.len() <= LONGEST_NAME
+                        && !url[..query].contains(name)
+                        && !others.contains("&password=");
+                    let named = if may_be_shown { format!(" {name}") } else { String::new() };
+                    return Err(refused(&format!(
+                        "has the parameter{named}, which is not supported: remove it; supported are sslmode, sslrootcert, {}",
+                        PARAMETERS.join(", ")
+                    )));
+                }
                 _ => others.extend(["&", pair]),
             }
         }
-        let mut config: Config = others.parse().map_err(|_| {
-            refused(
-                "cannot be read: write postgres://user:password@host:port/database?sslmode=require, \
-                 with special characters in a name or password percent-encoded, and only documented libpq parameters \
-                 after the ?",
-            )
+        let mut config: Config = others.parse().map_err(|error: tokio_postgres::Error| {
+            // Only this one names nothing but a parameter.
+            let reason = error.source().map(ToString::to_string).unwrap_or_default();
+            match reason.strip_prefix("invalid value for option ") {
+                Some(name) => refused(&format!("has an invalid value for {}", name.trim_matches('`'))),
+                None => refused(
+                    "cannot be read: write postgres://user:password@host:port/database?sslmode=require, \
+                     with special characters in a name or password percent-encoded, and only documented libpq parameters \
+                     after the ?",
+                ),
+            }
         })?;
-        let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
+        let (names, addresses) = (config.get_hosts().len(), config.get_hostaddrs().len());
+        let (hosts, ports) = (names.max(addresses), config.get_ports().len());
         if hosts == 0 {
             return Err(refused("names no host: write postgres://user@host/database"));
+        }
+        if (names != 0 && addresses != 0 && names != addresses) || (ports > 1 && ports != hosts) {
+            return Err(refused("has not as many hostaddr or port as it has hosts"));
         }
         config.ssl_mode(match mode.as_deref() {
             None if is_local(&config) => SslMode::Disable,
@@ -66,15 +91,90 @@ impl Address {
                 ));
             }
         });
-        if config.get_connect_timeout().is_none() {
-            // A host that is down must leave time for the next.
-            config.connect_timeout(MAX_WAIT / u32::try_from(hosts).unwrap_or(u32::MAX));
-        }
         // With several hosts, the one that can be written is used.
         if hosts > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         Ok(Self { config, tls: tls(root_file.as_deref())? })
+    }
+
+    /// The settings for each host alone, in the order in which they are tried.
+    pub(super) fn hosts(&self) -> Vec<Config> {
+        let config = &self.config;
+        let (names, addresses, ports) = (config.get_hosts(), config.get_hostaddrs(), config.get_ports());
+        let hosts = (0..names.len().max(addresses.len())).map(|index| {
+            let mut alone = self.without_hosts();
+            match names.get(index) {
+                Some(Host::Tcp(name)) => _ = alone.host(name),
+                #[cfg(unix)]
+                Some(Host::Unix(folder)) => _ = alone.host_path(folder),
+                None => {}
+            }
+            if let Some(address) = addresses.get(index) {
+                alone.hostaddr(*address);
+            }
+            alone.port(ports.get(index).or_else(|| ports.first()).copied().unwrap_or(DEFAULT_PORT));
+            alone
+        });
+        self.ordered(hosts.collect())
+    }
+
+    /// The settings for each address of one of these hosts alone.
+    pub(super) async fn addresses(&self, host: &Config) -> io::Result<Vec<Config>> {
+        let ([Host::Tcp(name)], []) = (host.get_hosts(), host.get_hostaddrs()) else {
+            return Ok(vec![host.clone()]);
+        };
+        let addresses = lookup_host((name.as_str(), DEFAULT_PORT)).await?.map(|address| {
+            let mut alone = host.clone();
+            alone.hostaddr(address.ip());
+            alone
+        });
+        Ok(self.ordered(addresses.collect()))
+    }
+
+    fn ordered(&self, mut alternatives: Vec<Config>) -> Vec<Config> {
+        if self.config.get_load_balance_hosts() == LoadBalanceHosts::Random {
+            alternatives.sort_by_cached_key(|_| RandomState::new().hash_one(()));
+        }
+        alternatives
+    }
+
+    fn without_hosts(&self) -> Config {
+        let (from, mut to) = (&self.config, Config::new());
+        if let Some(user) = from.get_user() {
+            to.user(user);
+        }
+        if let Some(password) = from.get_password() {
+            to.password(password);
+        }
+        if let Some(database) = from.get_dbname() {
+            to.dbname(database);
+        }
+        if let Some(options) = from.get_options() {
+            to.options(options);
+        }
+        if let Some(name) = from.get_application_name() {
+            to.application_name(name);
+        }
+        if let Some(timeout) = from.get_connect_timeout() {
+            to.connect_timeout(*timeout);
+        }
+        if let Some(timeout) = from.get_tcp_user_timeout() {
+            to.tcp_user_timeout(*timeout);
+        }
+        if let Some(interval) = from.get_keepalives_interval() {
+            to.keepalives_interval(interval);
+        }
+        if let Some(retries) = from.get_keepalives_retries() {
+            to.keepalives_retries(retries);
+        }
+        to.keepalives(from.get_keepalives())
+            .keepalives_idle(from.get_keepalives_idle())
+            .ssl_mode(from.get_ssl_mode())
+            .ssl_negotiation(from.get_ssl_negotiation())
+            .target_session_attrs(from.get_target_session_attrs())
+            .channel_binding(from.get_channel_binding());
+        to
     }
 
     /// The hosts and the database, for errors.
@@ -93,6 +193,33 @@ impl Address {
 /// Parameters that a URL may override. With them, a dead network does not delay a charge for minutes.
 const DEFAULTS: &str = "tcp_user_timeout=20&keepalives_idle=30&keepalives_interval=10&keepalives_retries=3\
      &application_name=payments-journal";
+
+/// The parameters that the library reads.
+const PARAMETERS: [&str; 18] = [
+    "user",
+    "password",
+    "dbname",
+    "host",
+    "hostaddr",
+    "port",
+    "connect_timeout",
+    "tcp_user_timeout",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+    "application_name",
+    "options",
+    "target_session_attrs",
+    "channel_binding",
+    "load_balance_hosts",
+    "sslnegotiation",
+];
+
+/// A longer name in a URL is not shown.
+const LONGEST_NAME: usize = 40;
+
+const DEFAULT_PORT: u16 = 5432;
 
 /// Whether the server is on this machine.
 fn is_local(config: &Config) -> bool {
@@ -179,10 +306,56 @@ mod tests {
     }
 
     #[test]
-    fn several_hosts_share_the_timeout_and_need_a_writable_one() {
-        let config = Address::parse("postgres://u@one.example,two.example/d").unwrap().config;
-        assert_eq!(config.get_connect_timeout(), Some(&Duration::from_secs(5)));
-        assert_eq!(config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+    fn several_hosts_need_a_writable_one() {
+        let address = Address::parse("postgres://u@one.example,two.example/d").unwrap();
+        for host in address.hosts() {
+            assert_eq!(host.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+        }
+    }
+
+    #[test]
+    fn each_host_has_every_parameter_of_the_url() {
+        let parameters = "connect_timeout=3&tcp_user_timeout=4&keepalives=0&keepalives_idle=5&keepalives_interval=6\
+             &keepalives_retries=7&application_name=billing&options=-c%20a=b&target_session_attrs=any\
+             &channel_binding=require&sslnegotiation=direct&sslmode=require";
+        let of_hosts =
+            |hosts: &str| Address::parse(&format!("postgres://u:p@{hosts}/d?{parameters}")).unwrap();
+        let alone = |host: &str| {
+            let mut config = of_hosts(host).config;
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+            config
+        };
+        assert_eq!(of_hosts("one:1,%2Ftwo:2").hosts(), [alone("one:1"), alone("%2Ftwo:2")]);
+        let address = of_hosts("one,two").hosts();
+        assert_eq!(address, [alone("one:5432"), alone("two:5432")]);
+    }
+
+    #[test]
+    fn unsupported_parameter_is_named_unless_it_may_be_a_secret() {
+        let text = |url: &str| Address::parse(url).err().unwrap().to_string();
+        for name in ["sslcert", "sslkey", "passfile", "service", "currentSchema", "ssl", "gssencmode"] {
+            let error = text(&format!("postgres://u:p@h/d?connect_timeout=3&{name}=x1"));
+            assert!(error.contains(&format!("the parameter {name}, which is not supported")), "{error}");
+            assert!(!error.contains("x1"), "{error}");
+        }
+        for url in [
+            "postgres://u:hunter@h/d?hunter=1",
+            "postgres://u@h/d?password=p&hunter=1",
+            "postgres://u@h/d?sslmode=require&password=p&hunter=1",
+            "postgres://u@h/d?hunter%32=1",
+        ] {
+            assert!(!text(url).contains("hunter"), "{url}");
+        }
+        let error = text("postgres://u:p@h/d?connect_timeout=soon");
+        assert!(error.contains("invalid value for connect_timeout"), "{error}");
+        assert!(!error.contains("soon"), "{error}");
+    }
+
+    #[test]
+    fn unequal_numbers_of_hosts_and_ports_are_refused() {
+        for url in ["postgres://u@one,two/d?hostaddr=10.0.0.1", "postgres://u@one,two,three/d?port=1,2"] {
+            assert!(Address::parse(url).err().unwrap().is_refused(), "{url}");
+        }
     }
 
     #[test]

@@ -1,11 +1,14 @@
 use std::error::Error as _;
-use std::iter;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use std::{io, iter};
 
 use tokio::task::JoinSet;
-use tokio::time::timeout;
-use tokio_postgres::error::Severity;
-use tokio_postgres::{Client, Error};
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_postgres::error::{DbError, Severity};
+use tokio_postgres::tls::TlsStream;
+use tokio_postgres::{AsyncMessage, Client, Config, Error, Socket};
 
 use super::address::Address;
 use crate::StoreError;
@@ -15,56 +18,164 @@ pub(super) struct Connection {
     pub(super) client: Client,
     /// The task that drives the connection. A pending response would keep it open, so it is aborted when this is dropped.
     driver: JoinSet<()>,
+    warning: Warning,
 }
 
+/// The newest warning of the server.
+type Warning = Arc<Mutex<Option<String>>>;
+
 impl Connection {
-    /// Connects, applies the settings of the session, and checks those of the server.
+    /// Connects, applies the settings of the session, and checks those of the server. Every address of every host gets its share
+    /// of the time, so that one that does not respond leaves time for the next.
     pub(super) async fn open(address: &Address) -> Result<Self, StoreError> {
-        let unreachable = || {
+        let unreachable = |why: String| {
             StoreError::unavailable(format!("the journal's database {} cannot be reached", address.place()))
+                .because(why)
         };
-        let opening = async {
-            let connected = address.config.connect(address.tls.clone()).await;
-            let (client, connection) = connected.map_err(|error| {
-                let failure = match error.code() {
-                    Some(code) if is_permanent(code.code()) => StoreError::refused(format!(
-                        "the journal's database {} rejects this user",
-                        address.place()
-                    )),
-                    _ => unreachable(),
-                };
-                failure.because(in_one_line(&error))
-            })?;
-            let mut driver = JoinSet::new();
-            // The error is dropped, because a statement that waits for its response gets it too.
-            driver.spawn(async { drop(connection.await) });
-            let this = Self { client, driver };
-            execute(this.client.batch_execute(SETTINGS)).await?;
-            match execute(this.client.query_one_scalar::<Option<String>, _>(REFUSAL, &[])).await? {
-                None => Ok(this),
-                Some(why) => Err(StoreError::refused(format!("the journal's database {why}"))),
+        let out_of_time = || unreachable("no response in time".to_owned());
+        let end = Instant::now() + MAX_WAIT;
+        let mut failures = Vec::new();
+        let hosts = address.hosts();
+        for (index, host) in hosts.iter().enumerate() {
+            let end = share(end, hosts.len() - index);
+            let addresses = match timeout_at(end, address.addresses(host)).await {
+                Ok(Ok(addresses)) => addresses,
+                Ok(Err(error)) => {
+                    failures.push(unreachable(error.to_string()));
+                    continue;
+                }
+                Err(_) => {
+                    failures.push(out_of_time());
+                    continue;
+                }
+            };
+            for (index, server) in addresses.iter().enumerate() {
+                let end = share(end, addresses.len() - index);
+                let end =
+                    server.get_connect_timeout().map_or(end, |&at_most| end.min(Instant::now() + at_most));
+                let opened = timeout_at(end, Self::open_at(server, address)).await;
+                match opened.map_err(|_| out_of_time()).flatten() {
+                    Ok(connection) => return Ok(connection),
+                    Err(error) => failures.push(error),
+                }
             }
-        };
-        timeout(MAX_WAIT, opening).await.unwrap_or_else(|_| {
-            Err(unreachable().because(format!("no connection within {} s", MAX_WAIT.as_secs())))
+        }
+        // A refusal says more than an address at which there is no server.
+        let refusal = failures.iter().position(StoreError::is_refused);
+        Err(match refusal {
+            Some(index) => failures.swap_remove(index),
+            None => failures.pop().unwrap_or_else(|| unreachable("its name has no address".to_owned())),
         })
+    }
+
+    async fn open_at(server: &Config, address: &Address) -> Result<Self, StoreError> {
+        let connected = server.connect(address.tls.clone()).await;
+        let (client, connection) = connected.map_err(|error| connect_failure(&address.place(), &error))?;
+        let (mut driver, warning) = (JoinSet::new(), Warning::default());
+        driver.spawn(drive(connection, warning.clone()));
+        let this = Self { client, driver, warning };
+        execute(this.client.batch_execute(SETTINGS)).await?;
+        match execute(this.client.query_one_scalar::<Option<String>, _>(REFUSAL, &[])).await? {
+            None => Ok(this),
+            Some(why) => Err(StoreError::refused(format!("the journal's database {why}"))),
+        }
+    }
+
+    /// Waits for statements that include their COMMIT. A COMMIT with a warning is in doubt: a server that must wait for a
+    /// standby confirms the commit so, if somebody cancels the wait.
+    pub(super) async fn commit<T>(
+        &self,
+        statements: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, StoreError> {
+        self.take_warning();
+        let lost = "the connection to the journal's database was lost before it confirmed the commit";
+        let response = run(statements, StoreError::in_doubt(lost)).await?;
+        // The server sends it before its response.
+        match self.take_warning() {
+            None => Ok(response),
+            Some(warning) => {
+                let what =
+                    "the journal's database confirmed the commit with a warning, so a failover may lose it";
+                Err(StoreError::in_doubt(what).because(warning))
+            }
+        }
     }
 
     /// Waits until the connection is closed, by either side.
     pub(super) async fn closed(&mut self) {
         self.driver.join_next().await;
     }
+
+    fn take_warning(&self) -> Option<String> {
+        self.warning.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// When the next of this many has used its share of the time.
+fn share(end: Instant, of: usize) -> Instant {
+    let now = Instant::now();
+    now + end.saturating_duration_since(now) / u32::try_from(of).unwrap_or(u32::MAX)
+}
+
+/// The error is dropped, because a statement that waits for its response gets it too.
+async fn drive<T: TlsStream + Unpin>(
+    mut connection: tokio_postgres::Connection<Socket, T>,
+    warning: Warning,
+) {
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        if let AsyncMessage::Notice(notice) = message
+            && notice.parsed_severity() == Some(Severity::Warning)
+            && notice.routine() != Some(OF_A_NEW_TRANSACTION)
+        {
+            *warning.lock().unwrap_or_else(PoisonError::into_inner) = Some(text_of(&notice));
+        }
+    }
+}
+
+/// The server warns here that it will run out of transaction numbers. That says nothing about a commit.
+const OF_A_NEW_TRANSACTION: &str = "GetNewTransactionId";
+
+/// Why there is no connection to the server.
+fn connect_failure(place: &str, error: &Error) -> StoreError {
+    let cause = error.source();
+    let reason = cause.map(ToString::to_string).unwrap_or_default();
+    let refused = |what: &str| StoreError::refused(format!("the journal's database {place} {what}"));
+    let failure = match (error.code(), error.to_string().as_str()) {
+        (Some(code), _) if is_permanent(code.code()) => refused("rejects this user"),
+        (_, CONFIGURATION) if reason == "password missing" => refused(
+            "requires a password, and the URL has none: write postgres://user:password@host/database, with special \
+             characters percent-encoded; a password file and PGPASSWORD are not read",
+        ),
+        (_, CONFIGURATION) => refused("cannot be used with this URL"),
+        (_, AUTHENTICATION) => {
+            refused("requires an authentication that this program or the URL does not allow")
+        }
+        (_, TLS) if reason == "server does not support TLS" => refused(
+            "does not offer TLS, which is required: switch TLS on at the server; only if nobody else can reach the \
+             network between, add sslmode=disable to the URL",
+        ),
+        (_, TLS) if !cause.is_some_and(is_of_the_network) => refused(
+            "cannot be used over TLS, and a retry will fail in the same way: give it a valid certificate for this host \
+             name, or name the authority that issued it with sslrootcert",
+        ),
+        _ => StoreError::unavailable(format!("the journal's database {place} cannot be reached")),
+    };
+    failure.because(in_one_line(error))
+}
+
+/// The kinds of errors without a code that matter here. Only their texts are public.
+const CONFIGURATION: &str = "invalid configuration";
+const AUTHENTICATION: &str = "authentication error";
+const TLS: &str = "error performing TLS handshake";
+
+/// Whether the connection broke, and the certificate or the protocol was not the cause.
+fn is_of_the_network(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() != io::ErrorKind::InvalidData)
 }
 
 /// Waits for statements without a COMMIT, so that an error means that nothing was changed.
 pub(super) async fn execute<T>(statements: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
     run(statements, StoreError::unavailable("the connection to the journal's database was lost")).await
-}
-
-/// Waits for statements that include their COMMIT.
-pub(super) async fn commit<T>(statements: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
-    let lost = "the connection to the journal's database was lost before it confirmed the commit";
-    run(statements, StoreError::in_doubt(lost)).await
 }
 
 async fn run<T>(
@@ -80,6 +191,11 @@ async fn run<T>(
     // response.
     let ended = error.as_db_error().filter(|reported| reported.parsed_severity() == Some(Severity::Error));
     let failure = match ended {
+        Some(reported) if POOLER.contains(&reported.code().code()) => StoreError::refused(
+            "the journal's database is behind a connection pooler that gives each transaction another session, as PgBouncer \
+             does with pool_mode = transaction; nothing was changed: name the server itself in the URL, or set \
+             pool_mode = session for this database",
+        ),
         Some(reported) if is_permanent(reported.code().code()) => {
             StoreError::refused("the journal's database refused the statement; nothing was changed")
         }
@@ -96,13 +212,20 @@ fn is_permanent(code: &str) -> bool {
     ["22", "23", "28", "3D", "3F", "42"].iter().any(|class| code.starts_with(class))
 }
 
+/// A statement that this session has prepared is unknown, or one that it has not is known.
+const POOLER: [&str; 2] = ["26000", "42P05"];
+
 /// The error and its causes, without the details, which may repeat values.
 fn in_one_line(error: &Error) -> String {
     if let Some(reported) = error.as_db_error() {
-        return format!("{} {}: {}", reported.severity(), reported.code().code(), reported.message());
+        return text_of(reported);
     }
     let causes = iter::successors(error.source(), |&cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+fn text_of(reported: &DbError) -> String {
+    format!("{} {}: {}", reported.severity(), reported.code().code(), reported.message())
 }
 
 /// The timeout of a connection and of each response. It is longer than the server's `statement_timeout`.
@@ -111,6 +234,7 @@ pub(super) const MAX_WAIT: Duration = Duration::from_secs(10);
 /// - `synchronous_commit`: `remote_apply` is stronger than `on` and stays.
 /// - `statement_timeout`: shorter than this program waits, so that a statement that waits for a lock is certainly rolled back.
 /// - `idle_in_transaction_session_timeout`: how long a transaction whose next statement never comes keeps its key locked.
+/// - `client_min_messages`: with a higher level, the server would not send the warning of a commit that no standby has.
 /// - `tcp_*`: the server notices within a minute that a machine has died, so that its owner counts as dead.
 /// - `enable_seqscan`: every query has an index. A plan for a small table would not use it until the server analyzes
 ///   the table again.
@@ -126,6 +250,7 @@ const SETTINGS: &str = "
         ('statement_timeout', '8s'),
         ('idle_in_transaction_session_timeout', '3s'),
         ('idle_session_timeout', '0'),
+        ('client_min_messages', 'warning'),
         ('tcp_keepalives_idle', '30'),
         ('tcp_keepalives_interval', '10'),
         ('tcp_keepalives_count', '3'),

@@ -1,8 +1,9 @@
+use payments_model::TransactionId;
 use tokio::try_join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
-use super::connection::{Connection, commit, execute};
+use super::connection::{Connection, execute};
 use super::tables;
 use crate::row::{document, intent};
 use crate::{Applied, Change, Intent, IntentKey, StoreError};
@@ -58,22 +59,28 @@ impl Session {
         let (.., row) = execute(reading).await?;
         let found = row.as_ref().map(read).transpose()?;
         if let Some(earlier) = unconfirmed.as_ref().filter(|earlier| earlier.written == found) {
-            execute(client.batch_execute("ROLLBACK")).await?;
+            self.commit_again(key).await?;
             return Ok(earlier.clone());
         }
         let written = change.decide(found.as_ref());
         let mut applied = Applied { found, written, same_transaction_as: None };
         let Some(intent) = &applied.written else {
-            execute(client.batch_execute("ROLLBACK")).await?;
+            // An outcome that the journal kept for later may have been written in doubt.
+            if change.is_final_outcome() {
+                self.commit_again(key).await?;
+            } else {
+                execute(client.batch_execute("ROLLBACK")).await?;
+            }
             return Ok(applied);
         };
         // PostgreSQL cannot store NUL. In the document it is escaped; here the id is only searched for, in the same form.
-        let processed_as = intent.processed_as().map(|id| id.as_str().replace('\0', "\u{fffd}"));
+        let text = |id: &TransactionId| id.as_str().replace('\0', "\u{fffd}");
+        let processed_as = intent.held_transaction().map(text);
         let is_void = intent.is_void();
-        if let Some(id) = &processed_as {
+        if let Some(id) = &change.transaction_to_search(intent).map(text) {
             // Two changes with the same transaction search one after the other.
             let searching = async {
-                let values: [&(dyn ToSql + Sync); 3] = [id, &key, &is_void];
+                let values: [&(dyn ToSql + Sync); 4] = [id, &key, &is_void, &intent.service];
                 let holder = client.query_opt_scalar::<String, _>(&self.other_holder, &values);
                 try_join!(biased; self.lock(id, TRANSACTIONS), holder)
             };
@@ -85,11 +92,13 @@ impl Session {
             return Ok(Applied { written: None, ..applied });
         }
         let (state, revision) = (intent.state.name().as_str(), intent.revision.cast_signed());
+        let found_revision = applied.found.as_ref().map_or(0, |found| found.revision.cast_signed());
         let document = document(intent);
-        let values: [&(dyn ToSql + Sync); 6] = [&key, &state, &processed_as, &is_void, &revision, &document];
+        let values: [&(dyn ToSql + Sync); 8] =
+            [&key, &state, &processed_as, &is_void, &intent.service, &revision, &document, &found_revision];
         let writing =
             async { try_join!(biased; client.execute(&self.write, &values), client.batch_execute("COMMIT")) };
-        match commit(writing).await {
+        match self.connection.commit(writing).await {
             Ok((1, ())) => Ok(applied),
             Ok(_) => Err(StoreError::unavailable(
                 "another program changed the intent at the same moment without taking its lock; nothing was changed",
@@ -101,6 +110,17 @@ impl Session {
                 Err(error)
             }
         }
+    }
+
+    /// Ends the transaction with a commit of the unchanged row. An earlier commit of the row was visible, and may still not
+    /// be where a failover needs it. It is there once the server confirms this one.
+    async fn commit_again(&self, key: &str) -> Result<(), StoreError> {
+        let client = &self.connection.client;
+        let committing = async {
+            client.execute(tables::WRITE_UNCHANGED, &[&key]).await?;
+            client.batch_execute("COMMIT").await
+        };
+        self.connection.commit(committing).await
     }
 
     async fn lock(&self, text: &str, of: i64) -> Result<u64, Error> {

@@ -4,26 +4,31 @@ use super::connection::{Connection, execute};
 use crate::row::{OLDER, ended, names};
 use crate::{StateName, StoreError};
 
-/// Creates the tables if there are none. Of many processes that do this at once, one creates them and the others wait.
-pub(super) async fn create(connection: &mut Connection) -> Result<(), StoreError> {
+/// Creates the tables if there are none, and returns whether it did. Of many processes that do this at once, one creates them
+/// and the others wait.
+pub(super) async fn create(connection: &mut Connection) -> Result<bool, StoreError> {
+    let mut was_created = false;
     if is_missing(connection).await? {
         let creating = async {
             let transaction = connection.client.transaction().await?;
             // The other processes may wait longer than a statement may take.
             transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
             transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
-            if transaction.query_one(IS_MISSING, &[]).await?.get(0) {
+            let is_missing = transaction.query_one(IS_MISSING, &[]).await?.get(0);
+            if is_missing {
                 if transaction.query_one(HAS_NO_SCHEMA, &[]).await?.get(0) {
                     transaction.batch_execute("CREATE SCHEMA payments_journal").await?;
                 }
                 transaction.batch_execute(CREATE).await?;
                 transaction.execute("INSERT INTO payments_journal.version VALUES ($1)", &[&VERSION]).await?;
             }
-            transaction.commit().await
+            transaction.commit().await?;
+            Ok(is_missing)
         };
-        execute(creating).await?;
+        was_created = execute(creating).await?;
     }
-    check(connection).await
+    check(connection).await?;
+    Ok(was_created)
 }
 
 /// Whether the tables do not exist.
@@ -60,7 +65,7 @@ pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
 }
 
 /// The version of the tables that this crate writes and reads.
-const VERSION: i32 = 4;
+const VERSION: i32 = 5;
 
 /// Any number; this one is "payments" as text.
 const LOCK: i64 = 0x7061_796d_656e_7473;
@@ -92,6 +97,7 @@ const CREATE: &str = r#"
         state text NOT NULL,
         processed_as text COLLATE "C",
         is_void boolean NOT NULL,
+        service text COLLATE "C" NOT NULL,
         revision bigint NOT NULL,
         document text NOT NULL,
         stored_at timestamptz NOT NULL DEFAULT now()
@@ -105,19 +111,24 @@ pub(super) const LOCK_TEXT: &str = "SELECT pg_advisory_xact_lock(hashtextextende
 
 pub(super) const FIND: &str = "SELECT key, state, document FROM payments_journal.intents WHERE key = $1";
 
-/// Writes a row if it has not changed since it was read: its revision is then one less, or there is no row. A row that was purged
+/// Writes a row if it has not changed since it was read: its revision is then `$8`, or there is no row. A row that was purged
 /// meanwhile is inserted again.
 pub(super) const WRITE: &str = "
-    INSERT INTO payments_journal.intents AS found (key, state, processed_as, is_void, revision, document)
-    VALUES ($1, $2, $3, $4, $5, $6)
+    INSERT INTO payments_journal.intents AS found (key, state, processed_as, is_void, service, revision, document)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
     ON CONFLICT (key) DO UPDATE
-    SET state = $2, processed_as = $3, is_void = $4, revision = $5, document = $6, stored_at = now()
-    WHERE found.revision = EXCLUDED.revision - 1";
+    SET state = $2, processed_as = $3, is_void = $4, service = $5, revision = $6, document = $7, stored_at = now()
+    WHERE found.revision = $8";
 
-/// The key, other than `$2`, of a void (`$3`) or of a payment that is processed as `$1`. A void and its payment may have the
-/// same transaction; two payments, or two voids, may not.
+/// Without a write, a commit waits for no standby.
+pub(super) const WRITE_UNCHANGED: &str =
+    "UPDATE payments_journal.intents SET revision = revision WHERE key = $1";
+
+/// The key, other than `$2`, of a void (`$3`) or of a payment that is processed as `$1` by the service `$4`. A void and its
+/// payment may have the same transaction; two payments, or two voids, may not.
 pub(super) const OTHER_HOLDER: &str = "
-    SELECT key FROM payments_journal.intents WHERE processed_as = $1 AND key <> $2 AND is_void = $3 LIMIT 1";
+    SELECT key FROM payments_journal.intents
+    WHERE processed_as = $1 AND key <> $2 AND is_void = $3 AND service = $4 LIMIT 1";
 
 /// The states are literals, because only then the index of unresolved rows is used.
 pub(super) fn list(states: &[StateName]) -> String {

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior};
 
-use crate::sqlite_store::place::Place;
+use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
 use crate::sqlite_store::schema;
 
-/// A connection that may change rows, to a journal of this version, which is created if there is none. Closing it does not
-/// touch the log: `open_flag` decides whether it is removed.
-pub(super) fn to_write(place: &Place, max_wait: Duration) -> Result<Connection, OpenError> {
+/// A connection that may change rows, to a journal of this version, and whether it was created because there was none. Closing
+/// it does not touch the log: `open_flag` decides whether it is removed.
+pub(super) fn to_write(place: &Place, max_wait: Duration) -> Result<(Connection, bool), OpenError> {
     let mut connection = connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE, max_wait)?;
     if connection.is_readonly("main")? {
         return Err(problem::refused(place.path(), "is read-only: allow this user to write to it").into());
@@ -20,29 +20,32 @@ pub(super) fn to_write(place: &Place, max_wait: Duration) -> Result<Connection, 
     // Nothing in the file or its log is changed before the file is known to be a journal.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     let had_log = place.has_log();
-    prepare(place, &mut connection, max_wait).inspect_err(|_| {
+    let was_created = prepare(place, &mut connection, max_wait).inspect_err(|_| {
         // Reading a database in WAL mode has created an empty log. With this setting SQLite removes it on closing.
         if !had_log && place.log_is_empty() {
             // If this fails, an empty file remains next to the database.
             let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
         }
     })?;
-    Ok(connection)
+    Ok((connection, was_created))
 }
 
-fn prepare(place: &Place, connection: &mut Connection, max_wait: Duration) -> Result<(), OpenError> {
+/// Returns whether the tables were created.
+fn prepare(place: &Place, connection: &mut Connection, max_wait: Duration) -> Result<bool, OpenError> {
     // In one transaction, because another process may be creating it.
-    let is_new = is_new(place, &*connection.transaction()?)?;
+    let mut is_new = is_new(place, &*connection.transaction()?)?;
     configure(place, connection, max_wait)?;
     if is_new {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Checked again, because another process may have created it meanwhile.
-        if self::is_new(place, &transaction)? {
+        is_new = self::is_new(place, &transaction)?;
+        if is_new {
             schema::create(&transaction)?;
         }
         transaction.commit()?;
     }
-    checkpoint_on_open(place, connection, max_wait)
+    checkpoint_on_open(place, connection, max_wait)?;
+    Ok(is_new)
 }
 
 /// The open flag in the database file alone, read without the log and without creating one. `None` if it cannot be read or has
@@ -54,7 +57,7 @@ pub(super) fn open_flag_in_file(place: &Place) -> Option<bool> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
         | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(place.immutable_uri(), flags).ok()?;
+    let connection = Connection::open_with_flags(place.uri("immutable=1"), flags).ok()?;
     connection.pragma_update(None, "trusted_schema", false).ok()?;
     if numbers(&connection).ok()? != (schema::APPLICATION_ID, schema::VERSION) {
         return None;
@@ -72,9 +75,37 @@ pub(super) fn to_read(place: &Place, max_wait: Duration) -> rusqlite::Result<Con
     Ok(connection)
 }
 
+/// A connection that writes nothing: not the database, its log or the log's index, and no new file. See `read_only.rs`.
+pub(super) fn to_only_read(place: &Place, mode: Mode, max_wait: Duration) -> rusqlite::Result<Connection> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let with_uri = flags | OpenFlags::SQLITE_OPEN_URI;
+    let connection = match mode {
+        Mode::Closed => Connection::open_with_flags(place.uri("immutable=1"), with_uri)?,
+        Mode::Shared => Connection::open_with_flags(place.uri("readonly_shm=1"), with_uri)?,
+        Mode::LogAlone => Connection::open_with_flags_and_vfs(place.path(), flags, WITHOUT_LOCKS)?,
+    };
+    let connection = configured(connection, max_wait)?;
+    if mode == Mode::LogAlone {
+        // Keeps the log's index in memory.
+        connection.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;
+    }
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // The first read opens the log.
+    connection.pragma_query_value(None, "user_version", |_| Ok(()))?;
+    Ok(connection)
+}
+
+/// SQLite's access to files without locks.
+const WITHOUT_LOCKS: &str = if cfg!(windows) { "win32-none" } else { "unix-none" };
+
 fn connect(place: &Place, access: OpenFlags, max_wait: Duration) -> rusqlite::Result<Connection> {
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let mut connection = Connection::open_with_flags(place.path(), flags)?;
+    configured(Connection::open_with_flags(place.path(), flags)?, max_wait)
+}
+
+fn configured(mut connection: Connection, max_wait: Duration) -> rusqlite::Result<Connection> {
     connection.busy_handler(Some(wait_for_others(max_wait)))?;
     // Do not call functions that somebody added to the schema.
     connection.pragma_update(None, "trusted_schema", false)?;
@@ -114,7 +145,7 @@ pub(super) fn until<T, E>(
 }
 
 /// Whether the database is empty. A database that is neither empty nor a journal of this version is refused.
-fn is_new(place: &Place, connection: &Connection) -> Result<bool, OpenError> {
+pub(super) fn is_new(place: &Place, connection: &Connection) -> Result<bool, OpenError> {
     let path = place.path();
     let is_empty = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
     Err(match numbers(connection)? {
@@ -173,14 +204,21 @@ fn checkpoint_on_open(
     connection.busy_timeout(Duration::ZERO)?;
     let is_whole = checkpoint(connection, "TRUNCATE")? == 0;
     connection.busy_handler(Some(wait_for_others(max_wait)))?;
-    let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
-    let length = number("page_count")?.saturating_mul(number("page_size")?);
     // Another store may have written to the log since.
-    if is_whole && place.length() < length.cast_unsigned() && place.log_is_empty() {
-        return Err(problem::damaged(place.path(), "its end is missing").into());
+    if is_whole && is_truncated(place, connection)? && place.log_is_empty() {
+        return Err(problem::damaged(place.path(), ITS_END_IS_MISSING).into());
     }
     Ok(())
 }
+
+/// Whether the file is shorter than the database. The end may be in the log.
+pub(super) fn is_truncated(place: &Place, connection: &Connection) -> rusqlite::Result<bool> {
+    let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+    let length = number("page_count")?.saturating_mul(number("page_size")?);
+    Ok(place.length() < length.cast_unsigned())
+}
+
+pub(super) const ITS_END_IS_MISSING: &str = "its end is missing";
 
 /// Runs a checkpoint in this mode. Returns at most how many pages remain in the log.
 pub(super) fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<i64> {

@@ -149,6 +149,19 @@ impl OwnersLock {
     }
 }
 
+/// While the file is held, no store opens or closes the journal. `None` if there is no directory of owners, so that no store has
+/// the journal open, or if the system cannot lock it.
+pub(super) fn hold_off(place: &Place, max_wait: Duration) -> Result<Option<File>, StoreError> {
+    let Ok(file) = File::open(place.owners()) else { return Ok(None) };
+    let is_held = until(max_wait, || match file.try_lock_shared() {
+        Ok(()) => Ok(Some(true)),
+        Err(TryLockError::WouldBlock) => Ok::<_, StoreError>(None),
+        Err(TryLockError::Error(_)) => Ok(Some(false)),
+    })?;
+    let is_held = is_held.ok_or_else(|| problem::busy(place.path()))?;
+    Ok(is_held.then_some(file))
+}
+
 /// Creates the directory, for this user alone, and checks it.
 fn prepare(directory: &Path) -> Result<(), StoreError> {
     let found = place::create_directory(directory)

@@ -1,7 +1,9 @@
+use std::ffi::OsStr;
 use std::fmt::Write;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::StoreError;
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -31,30 +33,59 @@ impl Place {
 
         let mut this = Self { path: path.clone(), files: Vec::new() };
         let path = path.as_path();
-        // The log first: a process that is creating a journal at this moment creates the database before the log.
-        let log_length = this.check_file("-wal")?.unwrap_or(0);
-        this.check_file("-shm")?;
-        this.check_file("-journal")?;
-        match this.check_file("")? {
-            Some(0) | None if log_length > 0 => {
-                let how =
-                    "the database is missing or empty, but its log exists; put both back if they still exist";
-                return Err(problem::damaged(path, how));
-            }
-            Some(1..MIN_DATABASE_BYTES) => {
-                return Err(problem::not_a_journal(path, "not a SQLite database"));
-            }
-            Some(_) => {}
-            None => {
-                create(path)
-                    .map_err(|error| problem::refused(path, format_args!("cannot be created: {error}")))?;
-            }
+        if this.check_files(rights::check_file)?.is_none() {
+            create(path)
+                .map_err(|error| problem::refused(path, format_args!("cannot be created: {error}")))?;
         }
         // The file may be on another file system than its directory.
         #[cfg(any(target_os = "linux", target_os = "android"))]
         file_system::check(path)?;
         this.identify("");
         Ok(this)
+    }
+
+    /// Checks an existing file that will only be read. `None` if there is none, or an empty one, in which a process may be about
+    /// to create a journal.
+    pub(super) fn existing(given: &Path) -> Result<Option<Self>, StoreError> {
+        let (directory, name) = directory_and_name(given)?;
+        let directory = match fs::canonicalize(directory) {
+            Ok(directory) => directory,
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(problem::refused(given, format_args!("cannot be read: {error}"))),
+        };
+        let mut this = Self { path: directory.join(name), files: Vec::new() };
+        // On a read-only file system nobody can replace a file or change its mode, not even to satisfy these checks.
+        let check = if rights::is_on_a_read_only_file_system(&directory) {
+            rights::check_kind
+        } else {
+            rights::check_directory(&directory)?;
+            rights::check_file
+        };
+        if this.check_files(check)?.is_none_or(|length| length == 0) {
+            return Ok(None);
+        }
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        file_system::check(&this.path)?;
+        this.identify("");
+        Ok(Some(this))
+    }
+
+    /// Checks each file of the journal, and returns the length of the database if it exists.
+    fn check_files(&self, check: CheckFile) -> Result<Option<u64>, StoreError> {
+        let path = self.path();
+        // The log first: a process that is creating a journal at this moment creates the database before the log.
+        let log_length = self.check_file("-wal", check)?.unwrap_or(0);
+        self.check_file("-shm", check)?;
+        self.check_file("-journal", check)?;
+        match self.check_file("", check)? {
+            Some(0) | None if log_length > 0 => {
+                let how =
+                    "the database is missing or empty, but its log exists; put both back if they still exist";
+                Err(problem::damaged(path, how))
+            }
+            Some(1..MIN_DATABASE_BYTES) => Err(problem::not_a_journal(path, "not a SQLite database")),
+            length => Ok(length),
+        }
     }
 
     /// The log and its index exist once the database is open.
@@ -87,15 +118,20 @@ impl Place {
         fs::symlink_metadata(self.with("-wal")).is_ok()
     }
 
-    /// A URI by which SQLite reads the database without its log.
-    pub(super) fn immutable_uri(&self) -> String {
+    /// The files as they are now.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        Snapshot(["", "-wal", "-shm"].map(|suffix| Stamp::at(&self.with(suffix))))
+    }
+
+    /// A URI by which SQLite opens the database with these parameters.
+    pub(super) fn uri(&self, parameters: &str) -> String {
         // Every byte is percent-encoded, so no character has a special meaning.
         let bytes = self.path.as_os_str().as_encoded_bytes();
         let mut uri = "file:".to_owned();
         for byte in bytes {
             write!(uri, "%{byte:02X}").expect("writing to a string cannot fail");
         }
-        uri + "?immutable=1"
+        uri + "?" + parameters
     }
 
     pub(super) fn log_is_empty(&self) -> bool {
@@ -108,12 +144,12 @@ impl Place {
         self.files.iter().any(|(id, path)| FileId::at(path) != *id)
     }
 
-    /// The length of a file of the journal, if it exists. Fails if another user may access it.
-    fn check_file(&self, suffix: &str) -> Result<Option<u64>, StoreError> {
+    /// The length of a file of the journal, if it exists. Fails if the check does.
+    fn check_file(&self, suffix: &str, check: CheckFile) -> Result<Option<u64>, StoreError> {
         let path = self.with(suffix);
         match fs::symlink_metadata(&path) {
-            Ok(found) => rights::check_file(&path, &found).map(|()| Some(found.len())),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Ok(found) => check(&path, &found).map(|()| Some(found.len())),
+            Err(error) if is_missing(&error) => Ok(None),
             Err(error) => Err(problem::refused(&path, format_args!("cannot be checked: {error}"))),
         }
     }
@@ -125,16 +161,53 @@ impl Place {
     }
 }
 
+/// A check of a file with this path.
+type CheckFile = fn(&Path, &Metadata) -> Result<(), StoreError>;
+
+/// The database, its log and the log's index at one moment.
+#[derive(PartialEq, Eq)]
+pub(super) struct Snapshot([Option<Stamp>; 3]);
+
+impl Snapshot {
+    /// How the journal can be read as long as these files are there.
+    pub(super) fn mode(&self) -> Mode {
+        match self.0 {
+            [_, None, _] => Mode::Closed,
+            [_, Some(_), None] => Mode::LogAlone,
+            [_, Some(_), Some(_)] => Mode::Shared,
+        }
+    }
+}
+
+/// See `read_only.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Closed,
+    LogAlone,
+    Shared,
+}
+
+/// What changes when a file is written or replaced.
+#[derive(PartialEq, Eq)]
+struct Stamp(FileId, u64, Option<SystemTime>);
+
+impl Stamp {
+    fn at(path: &Path) -> Option<Self> {
+        let found = fs::symlink_metadata(path).ok()?;
+        Some(Self(FileId::of(&found), found.len(), found.modified().ok()))
+    }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
 /// One page of the smallest size. SQLite would treat some shorter files as empty databases.
 const MIN_DATABASE_BYTES: u64 = 512;
 
 /// The file's path in its directory, without links. The directory is created if its parent exists.
 fn locate(given: &Path) -> Result<PathBuf, StoreError> {
-    let Some(name) = given.file_name() else {
-        return Err(problem::refused(given, "has no file name: use the path of a file"));
-    };
-    let directory =
-        given.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let (directory, name) = directory_and_name(given)?;
     let created = if directory.exists() { Ok(()) } else { create_directory(directory) };
     let found = created.and_then(|()| fs::canonicalize(directory));
     found.map(|directory| directory.join(name)).map_err(|error| {
@@ -147,6 +220,14 @@ fn locate(given: &Path) -> Result<PathBuf, StoreError> {
         };
         problem::refused(given, why)
     })
+}
+
+fn directory_and_name(given: &Path) -> Result<(&Path, &OsStr), StoreError> {
+    let name = given
+        .file_name()
+        .ok_or_else(|| problem::refused(given, "has no file name: use the path of a file"))?;
+    let directory = given.parent().filter(|path| !path.as_os_str().is_empty());
+    Ok((directory.unwrap_or_else(|| Path::new(".")), name))
 }
 
 /// Creates a directory for its owner alone.

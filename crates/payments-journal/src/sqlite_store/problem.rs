@@ -38,6 +38,23 @@ impl OpenError {
     }
 }
 
+/// The error for a journal that is only read.
+pub(super) fn of_reader(error: OpenError, path: &Path) -> StoreError {
+    match error {
+        OpenError::Sqlite(error)
+            if matches!(
+                error.sqlite_error_code(),
+                Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)
+            ) =>
+        {
+            let how = "this user must be able to read the file, its -wal and its -shm";
+            refused(path, format_args!("cannot be read ({error}): {how}"))
+        }
+        OpenError::Sqlite(error) => unreadable(path, &error),
+        OpenError::Store(error) => error,
+    }
+}
+
 /// `None` if another process has the file.
 pub(super) fn unless_busy<T>(result: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
     match result {
@@ -66,6 +83,17 @@ pub(super) fn damaged(path: &Path, how: impl Display) -> StoreError {
     let what = format_args!(
         "the journal {path} is damaged ({how}); keep it and {path}-wal unchanged, and recover their content before you \
          charge anything: a new journal charges again every key that it does not know"
+    );
+    nothing_was_sent(StoreError::damaged, what)
+}
+
+/// The table and one of its indexes differ.
+pub(super) fn damaged_index(path: &Path, index: &str) -> StoreError {
+    let path = path.display();
+    let what = format_args!(
+        "the journal {path} is damaged: its table and its index {index} do not match, so a key that was charged could look \
+         new; keep a copy of it, and do not run REINDEX yet, because the index may name charges that the table has lost: \
+         see \"A damaged index\" in docs/journal.md"
     );
     nothing_was_sent(StoreError::damaged, what)
 }
@@ -135,6 +163,11 @@ pub(super) fn unreadable(path: &Path, error: &rusqlite::Error) -> StoreError {
         }
         Some(_) => StoreError::unavailable(format!("the journal {} cannot be read: {error}", path.display())),
     }
+}
+
+/// A change of a journal that is only read.
+pub(super) fn only_read(path: &Path) -> StoreError {
+    refused(path, "was opened only to be read")
 }
 
 /// The store has stopped.

@@ -8,14 +8,20 @@ use std::path::Path;
 use crate::StoreError;
 use crate::sqlite_store::problem::refused;
 
-/// Checks that only this user may access the file, and owns it.
-pub(super) fn check_file(path: &Path, found: &Metadata) -> Result<(), StoreError> {
+/// Checks that it is a file, and not a link.
+pub(super) fn check_kind(path: &Path, found: &Metadata) -> Result<(), StoreError> {
     if found.is_symlink() {
         return Err(refused(path, "is a symbolic link: use the path of the file itself"));
     }
     if !found.is_file() {
         return Err(refused(path, "is not a file: use the path of a file"));
     }
+    Ok(())
+}
+
+/// Checks that only this user may access the file, and owns it.
+pub(super) fn check_file(path: &Path, found: &Metadata) -> Result<(), StoreError> {
+    check_kind(path, found)?;
     #[cfg(unix)]
     if found.nlink() > 1 {
         let why = "has a second name, under which it would have another log: remove its other hard links, or make a \
@@ -58,6 +64,21 @@ pub(super) fn check_directory(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Whether the file system is mounted read-only. `false` if that is not known.
+pub(super) fn is_on_a_read_only_file_system(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{StatVfsMountFlags, statvfs};
+
+        statvfs(path).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 #[cfg(unix)]
 fn check_owner(path: &Path, found: &Metadata) -> Result<(), StoreError> {
     let (user, mode) = (rustix::process::geteuid().as_raw(), found.mode() & 0o7777);
@@ -88,12 +109,12 @@ impl FileId {
     }
 
     #[cfg(unix)]
-    fn of(found: &Metadata) -> Self {
+    pub(super) fn of(found: &Metadata) -> Self {
         Self(found.dev(), found.ino())
     }
 
     #[cfg(not(unix))]
-    fn of(_: &Metadata) -> Self {
+    pub(super) fn of(_: &Metadata) -> Self {
         Self(0, 0)
     }
 }

@@ -5,16 +5,16 @@
 use std::collections::BTreeMap;
 
 use rusqlite::types::Type;
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::row::{ended, intent, names};
-use crate::{Intent, StateName};
+use crate::{Cursor, Intent, IntentKey, Page, StateName};
 
 /// `PAYJ` in ASCII, which identifies a file as a journal of intents.
 pub(super) const APPLICATION_ID: i32 = 0x5041_594A;
 
 /// The version of the tables.
-pub(super) const VERSION: i32 = 4;
+pub(super) const VERSION: i32 = 5;
 
 /// The tables and indexes, as SQLite stores their definitions.
 ///
@@ -44,6 +44,7 @@ const DEFINITIONS: &[(&str, &str)] = &[
             state TEXT NOT NULL,
             processed_as TEXT,
             is_void INTEGER NOT NULL,
+            service TEXT NOT NULL,
             document TEXT NOT NULL,
             stored_at INTEGER NOT NULL
         ) STRICT",
@@ -92,18 +93,58 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Intent)> {
     Ok((row.get(0)?, intent))
 }
 
+/// The intent with this key.
+pub(super) fn find(connection: &Connection, key: &IntentKey) -> rusqlite::Result<Option<Intent>> {
+    let found = connection.query_row(FIND, [key.as_str()], read).optional()?;
+    Ok(found.map(|(_, intent)| intent))
+}
+
+/// The same, but a key that is not in the index is looked for in the table, which takes about a second for a million rows.
+pub(super) fn find_by_all_means(
+    connection: &Connection,
+    key: &IntentKey,
+) -> rusqlite::Result<Option<Intent>> {
+    if let Some(found) = find(connection, key)? {
+        return Ok(Some(found));
+    }
+    let found = connection.query_row(FIND_IN_TABLE, [key.as_str()], read).optional()?;
+    Ok(found.map(|(_, intent)| intent))
+}
+
+/// At most `limit` intents in these states from after this position.
+pub(super) fn page(
+    connection: &Connection,
+    states: &[StateName],
+    after: Option<Cursor>,
+    limit: usize,
+) -> rusqlite::Result<Page> {
+    if states.is_empty() {
+        return Ok(Page { intents: Vec::new(), next: None });
+    }
+    // One row more, to see whether this is the last page.
+    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+    let mut statement = connection.prepare(&list(states))?;
+    let rows = statement.query_map([after.map_or(i64::MIN, Cursor::position), one_more], read)?;
+    let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    let next = Cursor::after_page(&mut rows, limit, |(position, _)| *position);
+    Ok(Page { intents: rows.into_iter().map(|(_, intent)| intent).collect(), next })
+}
+
 /// The row with key `?1`.
 pub(super) const FIND: &str = "SELECT position, key, state, document FROM intent WHERE key = ?1";
 
-/// The key, other than `?2`, of a void (`?3`) or of a payment that is processed as `?1`.
+const FIND_IN_TABLE: &str = "SELECT position, key, state, document FROM intent NOT INDEXED WHERE key = ?1";
+
+/// The key, other than `?2`, of a void (`?3`) or of a payment that is processed as `?1` by the service `?4`.
 pub(super) const OTHER_HOLDER: &str = "SELECT key FROM intent \
-     WHERE processed_as = ?1 AND key <> ?2 AND is_void = ?3 LIMIT 1";
+     WHERE processed_as = ?1 AND key <> ?2 AND is_void = ?3 AND service = ?4 LIMIT 1";
 
 pub(super) const INSERT: &str = "INSERT INTO intent \
-     (position, key, state, processed_as, is_void, document, stored_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+     (position, key, state, processed_as, is_void, service, document, stored_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
 pub(super) const UPDATE: &str = "UPDATE intent \
-     SET state = ?3, processed_as = ?4, is_void = ?5, document = ?6, stored_at = ?7 WHERE position = ?1 AND key = ?2";
+     SET state = ?3, processed_as = ?4, is_void = ?5, service = ?6, document = ?7, stored_at = ?8 \
+     WHERE position = ?1 AND key = ?2";
 
 /// At most `?2` rows in these states from after position `?1`.
 pub(super) fn list(states: &[StateName]) -> String {
@@ -183,7 +224,9 @@ mod tests {
     fn other_holder_of_a_transaction_is_found_by_index() {
         let connection = database();
         let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {OTHER_HOLDER}")).unwrap();
-        let lines = plan.query_map(("txn_1", "k", false), |row| row.get::<_, String>(3)).unwrap();
+        let lines = plan
+            .query_map(("txn_1", "k", false, "https://pay.example.com"), |row| row.get::<_, String>(3))
+            .unwrap();
         let lines: Vec<_> = lines.map(Result::unwrap).collect();
         assert_eq!(lines, ["SEARCH intent USING INDEX intent_processed (processed_as=?)"]);
     }

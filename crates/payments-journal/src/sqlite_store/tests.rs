@@ -6,10 +6,10 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use payments_core::Outcome;
+use payments_core::{OperationName, Outcome};
 use payments_fake::FakeGateway;
 use payments_model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
-use rusqlite::ffi;
+use rusqlite::{Connection, ffi};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
@@ -94,7 +94,8 @@ fn payment() -> TokenTransaction {
 fn begin(text: &str, store: &SqliteStore) -> (Change, AttemptId) {
     let attempt = AttemptId::new();
     let now = SystemTime::UNIX_EPOCH;
-    (Change::begin(key(text), (&payment()).into(), attempt.clone(), store.owner().clone(), now), attempt)
+    let (service, owner) = ("https://pay.example.com", store.owner().clone());
+    (Change::begin(key(text), service, (&payment()).into(), attempt.clone(), owner, now), attempt)
 }
 
 fn processed(text: &str, attempt: AttemptId) -> Change {
@@ -439,6 +440,31 @@ async fn locked_journal_is_unavailable_and_works_again_later() {
 }
 
 #[tokio::test]
+async fn outcome_of_a_charge_during_a_lock_is_written_in_the_background() {
+    let (world, gateway) = (World::new(), FakeGateway::new());
+    let settings = Settings { max_wait: Duration::from_millis(50), ..Settings::default() };
+    let store = SqliteStore::open_with(&world.path, settings).unwrap();
+    let client = JournaledClient::new(gateway.client(), Journal::open(store).await.unwrap());
+    let gate = gateway.gate_after_commit(OperationName::TokenTransaction);
+    let calling = tokio::spawn({
+        let client = client.clone();
+        async move { client.process_token(&key("invoice-17"), &payment()).await }
+    });
+    gate.arrived().await;
+    let other = Connection::open(&world.path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    gate.release();
+    assert!(calling.await.unwrap().unwrap().not_recorded.unwrap().is_unavailable());
+
+    other.execute_batch("ROLLBACK").unwrap();
+    let began = Instant::now();
+    while client.journal().find(&key("invoice-17")).await.unwrap().unwrap().is_unresolved() {
+        assert!(began.elapsed() < Duration::from_mins(1), "it is never written");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
 async fn store_stops_if_another_process_changes_the_schema_version() {
     let world = World::new();
     let store = world.open();
@@ -465,7 +491,7 @@ fn every_commit_is_synced() {
     let world = World::new();
     drop(world.open());
     let place = Place::prepare(&world.path).unwrap();
-    let connection = connection::to_write(&place, Duration::ZERO).unwrap();
+    let (connection, _) = connection::to_write(&place, Duration::ZERO).unwrap();
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap();
     let mode = connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
     assert_eq!(mode.unwrap(), "wal");

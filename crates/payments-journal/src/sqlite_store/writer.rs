@@ -276,10 +276,13 @@ impl<'a> Session<'a> {
         let Some(written) = change.decide(found.as_ref()) else {
             return Ok(Ok(Applied { found, written: None, same_transaction_as: None }));
         };
-        let (key, processed_as) = (written.key.as_str(), written.processed_as().map(TransactionId::as_str));
-        let is_void = written.is_void();
-        let other_holder = match processed_as {
-            Some(id) => self.other_holder.query_row((id, key, is_void), |row| row.get(0)).optional()?,
+        let (key, is_void) = (written.key.as_str(), written.is_void());
+        let processed_as = written.held_transaction().map(TransactionId::as_str);
+        let other_holder = match change.transaction_to_search(&written).map(TransactionId::as_str) {
+            Some(id) => self
+                .other_holder
+                .query_row((id, key, is_void, &written.service), |row| row.get(0))
+                .optional()?,
             None => None,
         };
         let same_transaction_as = other_holder.map(|key: String| IntentKey::from_kept(key));
@@ -290,7 +293,8 @@ impl<'a> Session<'a> {
         let statement = if found.is_some() { &mut self.update } else { &mut self.insert };
         let state = written.state.name().as_str();
         let position = position.unwrap_or(next_position);
-        let row = (position, key, state, processed_as, is_void, document(&written), stored_at);
+        let (service, document) = (&written.service, document(&written));
+        let row = (position, key, state, processed_as, is_void, service, document, stored_at);
         let changed = statement.execute(row)?;
         if changed != 1 {
             return Err(rusqlite::Error::StatementChangedRows(changed));

@@ -156,7 +156,7 @@ async fn another_card_may_follow_not_processed_or_resolved_as_such_d44() {
     for world in [&unreached, &resolved] {
         plain(world, "tok_then_declined").await.unwrap_err();
     }
-    resolved.client.journal().resolve(&key(), Resolution::not_processed("ada")).await.unwrap();
+    resolved.resolve(Resolution::not_processed("ada")).await.unwrap();
     for world in [unreached, resolved] {
         assert!(!again(&world, "tok_approved").await.unwrap().is_from_the_journal());
         world.gateway.ledger().assert_charged_once(TEN_FIFTY);

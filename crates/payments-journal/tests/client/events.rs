@@ -5,17 +5,16 @@ use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::Context;
-use std::time::SystemTime;
 
 use payments_core::{OperationName, Outcome, TracingObserver};
 use payments_fake::{FakeGateway, Fault};
-use payments_journal::{AttemptId, Change, IntentKey, IntentStore, Journal, JournaledClient, MemoryStore};
+use payments_journal::{IntentKey, IntentStore, Journal, JournaledClient, MemoryStore};
 use tokio::runtime::{Builder, Runtime};
 use tracing::{Instrument as _, info_span};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::faulty_store::{FaultyStore, StoreFault};
-use crate::support::{TEN_FIFTY, World, key, noop_waker, payment_of};
+use crate::support::{TEN_FIFTY, World, begin_for, key, noop_waker, payment_of};
 
 /// The logged text.
 #[derive(Clone, Default)]
@@ -152,9 +151,7 @@ fn crash_of_another_process_is_logged_as_an_error_with_its_key() {
             for is_found_by_a_call in [false, true] {
                 let store = MemoryStore::new();
                 let dead = store.another_owner();
-                let (attempt, owner) = (AttemptId::new(), dead.owner().clone());
-                let begin =
-                    Change::begin(key(), (&payment_of(TEN_FIFTY)).into(), attempt, owner, SystemTime::now());
+                let begin = begin_for(&dead);
                 dead.apply(begin).await.unwrap();
                 if is_found_by_a_call {
                     let world = World::over(store).await;

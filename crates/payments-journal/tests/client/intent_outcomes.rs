@@ -1,16 +1,16 @@
 //! The outcome of an error is that of the intent, not of this attempt.
 
-use std::time::SystemTime;
-
+use payments_core::model::unversioned::SuccessEnvelope;
 use payments_core::model::{Amount, TransactionId};
-use payments_core::{OperationName, Outcome};
-use payments_fake::Fault;
+use payments_core::{Client, OperationName, Outcome};
+use payments_fake::{FakeGateway, Fault, ScriptedTransport};
 use payments_journal::{
-    AttemptId, Change, Error, IntentStore as _, Journal, JournaledClient, MemoryStore, Resolution,
+    Error, IntentKey, IntentStore as _, Journal, JournaledClient, MemoryStore, Resolution, SqliteStore,
+    StateName,
 };
 
 use crate::faulty_store::{FaultyStore, StoreFault};
-use crate::support::{TEN_FIFTY, World, key, payment_of};
+use crate::support::{TEN_FIFTY, World, begin_for, key, payment_of};
 
 const ELEVEN: Amount = Amount::from_cents(11_00);
 
@@ -71,7 +71,7 @@ async fn reused_key_resolved_as_processed_is_unknown_d43() {
     world.pay().await.unwrap_err();
     let id = TransactionId::new("txn_found").unwrap();
     let resolution = Resolution::processed(id.clone(), "ada");
-    world.client.journal().resolve(&key(), resolution).await.unwrap();
+    world.resolve(resolution).await.unwrap();
     let error = reuse(&world).await;
     assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Unknown, Some(&id)));
     assert!(error.to_string().contains("already paid as transaction txn_found"), "{error}");
@@ -82,9 +82,7 @@ async fn reused_key_in_flight_or_unknown_is_unknown_d43() {
     let store = MemoryStore::new();
     let other = store.another_owner();
     let world = World::over(store).await;
-    let owner = other.owner().clone();
-    let begin =
-        Change::begin(key(), (&payment_of(TEN_FIFTY)).into(), AttemptId::new(), owner, SystemTime::now());
+    let begin = begin_for(&other);
     other.apply(begin).await.unwrap();
     let error = reuse(&world).await;
     assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Unknown, None));
@@ -109,7 +107,7 @@ async fn reused_key_that_moved_no_money_is_not_processed_and_names_the_explicit_
     {
         assert_eq!(world.pay().await.unwrap_err().outcome(), outcome);
     }
-    resolved.client.journal().resolve(&key(), Resolution::not_processed("ada")).await.unwrap();
+    resolved.resolve(Resolution::not_processed("ada")).await.unwrap();
     for world in [rejected, unreached, resolved] {
         let error = reuse(&world).await;
         assert_eq!(error.outcome(), Outcome::NotProcessed);
@@ -151,7 +149,32 @@ async fn secret_in_the_key_is_refused_locally_as_not_processed_d01() {
     let world = World::new().await;
     let journal = Journal::open(FaultyStore::new(MemoryStore::new(), [Some(StoreFault::Refused)])).await;
     let client = JournaledClient::new(world.gateway.client(), journal.unwrap());
-    let mistaken = payments_journal::IntentKey::new(world.gateway.api_key().as_str()).unwrap();
+    let mistaken = IntentKey::new(world.gateway.api_key().as_str()).unwrap();
     let error = client.process_token(&mistaken, &payment_of(TEN_FIFTY)).await.unwrap_err();
     assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "secret_in_key"));
+}
+
+/// A service that returns the API key as the id of every transaction.
+#[tokio::test]
+async fn secret_in_the_id_of_a_payment_is_not_stored_and_ids_are_not_compared_d55() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("billing.db");
+    let gateway = FakeGateway::new();
+    let body = SuccessEnvelope::post("done", &format!(r#"{{"TransactionId":"{}"}}"#, FakeGateway::API_KEY));
+    let script = ScriptedTransport::new().answer(200, body.clone()).answer(200, body);
+    let client = Client::builder(gateway.endpoint(), script, gateway.clock().clone()).build();
+    let journal = Journal::open(SqliteStore::open(&path).unwrap()).await.unwrap();
+    let client = JournaledClient::new(client, journal);
+    for text in ["invoice-1", "invoice-2", "invoice-1"] {
+        let key = IntentKey::new(text).unwrap();
+        let paid = client.process_token(&key, &payment_of(TEN_FIFTY)).await.unwrap();
+        assert_eq!((paid.transaction_id.as_str(), paid.same_transaction_as.as_ref()), ("[redacted]", None));
+        let kept = client.journal().find(&key).await.unwrap().unwrap();
+        assert_eq!(kept.state.name(), StateName::Processed);
+        assert!(!format!("{paid:?} {kept:?}").contains(FakeGateway::API_KEY));
+    }
+    client.journal().close().await;
+    let file = std::fs::read(path).unwrap();
+    let key = FakeGateway::API_KEY.as_bytes();
+    assert!(!file.windows(key.len()).any(|window| window == key));
 }

@@ -1,5 +1,3 @@
-use std::time::SystemTime;
-
 use payments_canary::{Canaries, assert_no_leak_in_runs};
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId,
@@ -8,10 +6,10 @@ use payments_core::model::{
 use payments_core::{OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, test_values};
 use payments_journal::{
-    AttemptId, Change, Failure, IntentKey, IntentStore as _, Journal, JournaledClient, MemoryStore, StateName,
+    Failure, IntentKey, IntentStore as _, Journal, JournaledClient, MemoryStore, StateName,
 };
 
-use crate::support::{TEN_FIFTY, World, key, payment_of};
+use crate::support::{TEN_FIFTY, World, begin_for, key, payment_of};
 
 const PAYER: Payer<'static> = Payer {
     customer_name: "Ada Example",
@@ -169,13 +167,7 @@ async fn key_of_a_process_that_died_is_unknown_at_once() {
     let store = MemoryStore::new();
     let other = store.another_owner();
     let world = World::over(store).await;
-    let begin = Change::begin(
-        key(),
-        (&payment_of(TEN_FIFTY)).into(),
-        AttemptId::new(),
-        other.owner().clone(),
-        SystemTime::now(),
-    );
+    let begin = begin_for(&other);
     other.apply(begin).await.unwrap();
     assert!(world.pay().await.unwrap_err().is_in_progress());
     drop(other);

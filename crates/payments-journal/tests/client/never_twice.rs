@@ -146,6 +146,7 @@ async fn settle() {
     }
 }
 
+#[allow(clippy::too_many_lines, reason = "one branch for each kind of event")]
 async fn play(events: Vec<Event>) {
     let shared = MemoryStore::new();
     let transport = Counting {
@@ -227,7 +228,10 @@ async fn play(events: Vec<Event>) {
             }
             Event::Restart { of } => processes[of] = start(&shared, &transport).await,
             Event::ResolveAsNotProcessed => {
-                if observer.resolve(&key(), Resolution::not_processed("ada")).await.is_ok() {
+                let read = observer.find(&key()).await.unwrap();
+                if let Some(read) = read
+                    && observer.resolve(&read, Resolution::not_processed("ada")).await.is_ok()
+                {
                     allowed = transmitted.load(Ordering::SeqCst) + 1;
                 }
             }

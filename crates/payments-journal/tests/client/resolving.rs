@@ -1,7 +1,7 @@
 use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType, Void,
 };
-use payments_core::{Client, OperationName};
+use payments_core::{Client, OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, ManualClock, ScriptedTransport};
 use payments_journal::{IntentKey, IntentState, JournaledClient, Resolution, StateName, Verdict};
 
@@ -158,7 +158,7 @@ async fn key_resolved_as_not_processed_may_be_sent_again() {
     world.pay().await.unwrap_err();
     world.gateway.ledger().assert_nothing_charged();
     let resolution = Resolution::not_processed("ada").note("not in the report of 21 November");
-    world.client.journal().resolve(&key(), resolution).await.unwrap();
+    world.resolve(resolution).await.unwrap();
     assert!(!world.pay().await.unwrap().is_from_the_journal());
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);
     assert_eq!(world.intent().await.attempts, 2);
@@ -167,20 +167,177 @@ async fn key_resolved_as_not_processed_may_be_sent_again() {
 #[tokio::test]
 async fn only_unknown_keys_can_be_resolved_and_a_resolution_can_be_corrected() {
     let world = World::new().await;
-    let journal = world.client.journal();
-    let resolution = || Resolution::not_processed("ada");
-    let error = journal.resolve(&key(), resolution()).await.unwrap_err();
-    assert!(error.is_no_such_intent());
     world.pay().await.unwrap();
-    let error = journal.resolve(&key(), resolution()).await.unwrap_err();
+    let error = world.resolve(Resolution::not_processed("ada")).await.unwrap_err();
     assert!(error.is_not_unknown());
     assert_eq!(error.to_string(), "the outcome of invoice-17 is known: it is processed; nothing was changed");
+    // The same key in a journal that does not have it.
+    let error = World::new().await;
+    let error = error.client.journal().resolve(&world.intent().await, Resolution::not_processed("ada")).await;
+    assert!(error.unwrap_err().is_no_such_intent());
 
     let (world, id) = charged_and_unknown().await;
-    let journal = world.client.journal();
-    journal.resolve(&key(), resolution()).await.unwrap();
-    let corrected = journal.resolve(&key(), Resolution::processed(id.clone(), "grace")).await.unwrap();
+    world.resolve(Resolution::not_processed("ada")).await.unwrap();
+    let corrected = world.resolve(Resolution::processed(id.clone(), "grace")).await.unwrap();
     let IntentState::Resolved { resolution, .. } = corrected.state else { panic!("{:?}", corrected.state) };
     assert_eq!(resolution.verdict, Verdict::Processed(id));
     assert!(world.pay().await.unwrap().is_from_the_journal());
+}
+
+/// Ada has the list of yesterday. Bob resolves the key meanwhile.
+#[tokio::test]
+async fn resolution_of_an_intent_resolved_meanwhile_names_who_did_it_d48() {
+    let (world, id) = charged_and_unknown().await;
+    let read = world.intent().await;
+    world.resolve(Resolution::processed(id.clone(), "bob")).await.unwrap();
+    let journal = world.client.journal();
+    let error = journal.resolve(&read, Resolution::not_processed("ada")).await.unwrap_err();
+    assert!(error.is_changed() && !error.is_not_unknown());
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "invoice-17 has changed since it was read: bob resolved it as processed, transaction {id}; nothing was changed"
+        )
+    );
+    assert!(world.pay().await.unwrap().is_from_the_journal());
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+/// Two people prove that attempt 1 did nothing. Between them attempt 2 is sent, and its response lost.
+#[tokio::test]
+async fn second_finding_about_one_attempt_is_not_written_to_the_next_d48() {
+    let world = World::new().await;
+    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
+    world.pay().await.unwrap_err();
+    let read = world.intent().await;
+    world.resolve(Resolution::not_processed("ada")).await.unwrap();
+    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+    world.pay().await.unwrap_err();
+    let error = world.client.journal().resolve(&read, Resolution::not_processed("bob")).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "invoice-17 has changed since it was read: it has begun attempt 2, and it is unknown; nothing was changed"
+    );
+    assert!(world.pay().await.unwrap_err().is_recorded());
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+#[tokio::test]
+async fn key_that_changes_during_the_lookup_is_not_resolved_d48() {
+    for is_resent in [false, true] {
+        let (world, id) = charged_and_unknown().await;
+        let gate = world.gateway.gate(OperationName::GetTransaction);
+        let (client, named) = (world.client.clone(), id.clone());
+        let looking_up =
+            tokio::spawn(async move { client.resolve_processed(&key(), &named, "ada", None).await });
+        gate.arrived().await;
+        world.resolve(Resolution::not_processed("bob").note("the portal shows none")).await.unwrap();
+        if is_resent {
+            world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+            world.pay().await.unwrap_err();
+        }
+        let before = world.intent().await;
+        gate.release();
+        let error = looking_up.await.unwrap().unwrap_err();
+        assert!(error.is_changed(), "{error}");
+        assert_eq!(error.to_string().contains("bob resolved it as not processed"), !is_resent, "{error}");
+        assert_eq!(world.intent().await, before);
+    }
+}
+
+#[tokio::test]
+async fn resolving_by_key_is_only_for_one_attempt_that_nobody_has_resolved_d48() {
+    let (world, id) = charged_and_unknown().await;
+    world.resolve(Resolution::not_processed("bob")).await.unwrap();
+    let resolve = async || world.client.resolve_processed(&key(), &id, "ada", None).await;
+    let error = resolve().await.unwrap_err();
+    assert!(error.is_not_unknown());
+    assert_eq!(
+        error.to_string(),
+        "the outcome of invoice-17 is known: bob resolved it as not processed; nothing was changed"
+    );
+    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
+    world.pay().await.unwrap_err();
+    let error = resolve().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "invoice-17 has 2 attempts, so the attempt must be named, as it was read; nothing was changed"
+    );
+    let read = world.intent().await;
+    let late = Resolution::processed(id.clone(), "ada").of_attempt(1);
+    let (found, _) = world.client.look_up_and_resolve(&read, late).await.unwrap();
+    assert!(found.second_charges().eq([&id]));
+}
+
+#[tokio::test]
+async fn rejected_by_a_person_is_never_sent_by_a_plain_call_d48() {
+    let (world, _) = charged_and_unknown().await;
+    let id = TransactionId::new("txn_declined").unwrap();
+    let resolution = Resolution::rejected(id.clone(), "ada").note("the portal says declined");
+    world.resolve(resolution.clone()).await.unwrap();
+    let sent = world.sent();
+    let error = world.pay().await.unwrap_err();
+    assert!(error.is_recorded());
+    assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Rejected, Some(&id)));
+    assert_eq!(
+        error.to_string(),
+        "invoice-17 was rejected earlier, as ada has found out; nothing was sent now: fix the cause, then make a new \
+         attempt with the same key (after_rejection)"
+    );
+    assert_eq!(world.sent(), sent);
+    assert_eq!(world.intent().await.resolutions[0].resolution, resolution);
+    // Statuses are of rejections by the service.
+    let statuses: Vec<_> = (400..500).collect();
+    assert_eq!(world.client.journal().reopen(&key(), &statuses).await.unwrap(), None);
+    let again = world.client.after_rejection(&key()).process_token(&payment_of(TEN_FIFTY)).await.unwrap();
+    assert!(!again.is_from_the_journal());
+}
+
+#[tokio::test]
+async fn key_with_an_attempt_found_processed_is_never_sent_again_d48() {
+    let (world, first) = charged_and_unknown().await;
+    world.resolve(Resolution::not_processed("ada")).await.unwrap();
+    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
+    world.pay().await.unwrap_err();
+    let found = world.resolve(Resolution::processed(first.clone(), "bob").of_attempt(1)).await.unwrap();
+    assert_eq!(found.state.name(), StateName::Unknown);
+    assert!(found.second_charges().eq([&first]));
+    let error = world.pay().await.unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Unknown);
+    let part = format!(
+        "an earlier attempt was processed as transaction {first}, so this one may be a second charge"
+    );
+    assert!(error.to_string().contains(&part), "{error}");
+    let settled = world.resolve(Resolution::not_processed("ada").of_attempt(2)).await.unwrap();
+    assert_eq!(settled.processed_as(), Some(&first));
+    let paid = world.pay().await.unwrap();
+    assert!(paid.is_from_the_journal());
+    let again = world.client.after_rejection(&key()).process_token(&payment_of(TEN_FIFTY)).await.unwrap();
+    assert_eq!((again.is_from_the_journal(), paid.transaction_id), (true, first));
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+#[tokio::test]
+async fn finding_whose_transaction_another_key_has_is_refused_in_every_state_d48() {
+    let (world, first) = charged_and_unknown().await;
+    world.resolve(Resolution::not_processed("ada")).await.unwrap();
+    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
+    world.pay().await.unwrap_err();
+    let other = IntentKey::new("invoice-18").unwrap();
+    let taken = world.client.process_token(&other, &payment_of(TEN_FIFTY)).await.unwrap().transaction_id;
+    for resolution in [
+        Resolution::processed(taken.clone(), "ada"),
+        Resolution::rejected(taken.clone(), "ada"),
+        Resolution::processed(taken.clone(), "ada").of_attempt(1),
+    ] {
+        assert!(world.resolve(resolution).await.unwrap_err().is_contradicted());
+    }
+    // And the other way round: a finding is this key's, although its outcome is still unknown.
+    world.resolve(Resolution::processed(first.clone(), "bob").of_attempt(1)).await.unwrap();
+    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
+    let third = IntentKey::new("invoice-19").unwrap();
+    world.client.process_token(&third, &payment_of(TEN_FIFTY)).await.unwrap_err();
+    let read = world.client.journal().find(&third).await.unwrap().unwrap();
+    let taken = world.client.journal().resolve(&read, Resolution::processed(first, "ada")).await;
+    assert!(taken.unwrap_err().to_string().contains("already belongs to invoice-17"));
 }

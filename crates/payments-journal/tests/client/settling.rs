@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use payments_core::{OperationName, Outcome};
 use payments_journal::{
     Applied, Change, Cursor, Intent, IntentKey, IntentStore, MemoryStore, OwnerId, Page, Purged, StateName,
     StoreError,
 };
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 use crate::support::{TEN_FIFTY, World, noop_waker, payment_of};
 
@@ -21,6 +23,13 @@ pub(crate) enum Step {
     Made,
     /// Not made.
     Refused,
+    /// Not made, and not because of the store.
+    Damaged,
+    Newer,
+    NotAllowed,
+    /// Not made, because of the store.
+    Poisoned,
+    InDoubt,
     /// Made after the test adds a permit to the gate.
     Held,
     /// Not made, after the test adds a permit to the gate.
@@ -37,6 +46,8 @@ pub(crate) struct ScriptedStore {
     pub(crate) gate: Arc<Semaphore>,
     /// The keys of the changes that were made, in order.
     made: Arc<Mutex<Vec<String>>>,
+    /// How often it was closed.
+    closed: Arc<Mutex<u32>>,
 }
 
 impl ScriptedStore {
@@ -47,6 +58,7 @@ impl ScriptedStore {
             arrived: Arc::new(Semaphore::new(0)),
             gate: Arc::new(Semaphore::new(0)),
             made: Arc::default(),
+            closed: Arc::default(),
         }
     }
 
@@ -66,6 +78,11 @@ impl IntentStore for ScriptedStore {
         match step {
             Step::Made => {}
             Step::Refused => return Err(StoreError::unavailable("the disk is full")),
+            Step::Damaged => return Err(StoreError::damaged("the row cannot be read")),
+            Step::Newer => return Err(StoreError::newer("the row is newer")),
+            Step::NotAllowed => return Err(StoreError::refused("the row may not be written")),
+            Step::Poisoned => return Err(StoreError::poisoned("a sync failed")),
+            Step::InDoubt => return Err(StoreError::in_doubt("the connection broke")),
             Step::Held | Step::HeldAndRefused => {
                 self.arrived.add_permits(1);
                 self.gate.acquire().await.unwrap().forget();
@@ -97,6 +114,10 @@ impl IntentStore for ScriptedStore {
 
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
         self.below.purge(age).await
+    }
+
+    async fn close(&self) {
+        *self.closed.lock().unwrap() += 1;
     }
 }
 
@@ -207,4 +228,187 @@ async fn unwritten_outcomes_are_written_in_order() {
     assert!(second.await.unwrap().unwrap().not_recorded.is_some());
     world.client.journal().settle().await.unwrap();
     assert_eq!(*store.made.lock().unwrap(), ["invoice-17", "invoice-18", "invoice-17", "invoice-18"]);
+}
+
+/// Makes charges at once whose outcomes could not be written: `invoice-0`, `invoice-1` and so on.
+async fn charged_at_once(count: usize, then: impl IntoIterator<Item = Step>) -> (World, ScriptedStore) {
+    let begun = std::iter::repeat_n(Step::Made, count);
+    let ended = std::iter::repeat_n(Step::Refused, count);
+    let store = ScriptedStore::new(begun.chain(ended).chain(then));
+    let world = World::over(store.clone()).await;
+    let gate = world.gateway.gate_after_commit(OperationName::TokenTransaction);
+    let mut charging = JoinSet::new();
+    for number in 0..count {
+        let (client, key) = (world.client.clone(), invoice(number));
+        charging.spawn(async move { client.process_token(&key, &payment_of(TEN_FIFTY)).await });
+        gate.arrivals(number + 1).await;
+    }
+    gate.release();
+    for charged in charging.join_all().await {
+        assert!(charged.unwrap().not_recorded.is_some());
+    }
+    store.made.lock().unwrap().clear();
+    (world, store)
+}
+
+fn invoice(number: usize) -> IntentKey {
+    IntentKey::new(format!("invoice-{number}")).unwrap()
+}
+
+async fn state(world: &World, number: usize) -> StateName {
+    world.client.journal().find(&invoice(number)).await.unwrap().unwrap().state.name()
+}
+
+#[tokio::test]
+async fn end_that_is_refused_for_good_does_not_stop_the_others() {
+    for refusal in [Step::Damaged, Step::Newer, Step::NotAllowed] {
+        let (world, store) = charged_at_once(3, [Step::Made, refusal]).await;
+        let refused = {
+            let error = world.client.journal().settle().await.unwrap_err().to_string();
+            assert!(error.starts_with("the outcome of invoice-"), "{error}");
+            assert!(error.contains(" could not be written: the row "), "{error}");
+            (0..3).find(|number| error.contains(&format!("invoice-{number}"))).unwrap()
+        };
+        for number in 0..3 {
+            let expected = if number == refused { StateName::Sending } else { StateName::Processed };
+            assert_eq!(state(&world, number).await, expected, "{number}");
+        }
+
+        // Another key begins and ends without a new attempt at the refused end.
+        store.made.lock().unwrap().clear();
+        let client = &world.client;
+        let charged = client.process_token(&invoice(9), &payment_of(TEN_FIFTY)).await.unwrap();
+        assert!(charged.not_recorded.is_none());
+        assert_eq!(*store.made.lock().unwrap(), ["invoice-9", "invoice-9"]);
+
+        // It is kept: its own key cannot begin, and it is written once the store accepts it.
+        store.script.lock().unwrap().push_back(refusal);
+        let error = client.process_token(&invoice(refused), &payment_of(TEN_FIFTY)).await.unwrap_err();
+        assert!(error.is_journal() && error.outcome() == Outcome::Unknown, "{error}");
+        assert!(error.to_string().contains("could not be written"), "{error}");
+        client.journal().settle().await.unwrap();
+        assert_eq!(state(&world, refused).await, StateName::Processed);
+        assert_eq!(world.sent(), 4);
+    }
+}
+
+#[tokio::test]
+async fn every_refused_key_is_named_up_to_a_limit() {
+    let (world, _) = charged_at_once(8, std::iter::repeat_n(Step::Damaged, 8)).await;
+    let error = world.client.journal().settle().await.unwrap_err();
+    assert!(error.is_damaged());
+    let text = error.to_string();
+    assert_eq!(text.matches("the outcome of invoice-").count(), 5, "{text}");
+    assert!(text.ends_with("so it is for 3 more"), "{text}");
+}
+
+#[tokio::test]
+async fn end_that_is_refused_by_the_whole_store_stops_the_others() {
+    for (refusal, is_expected) in [
+        (Step::Refused, StoreError::is_unavailable as fn(&StoreError) -> bool),
+        (Step::InDoubt, StoreError::is_in_doubt),
+        (Step::Poisoned, StoreError::is_poisoned),
+    ] {
+        let (world, store) = charged_at_once(2, [refusal]).await;
+        let error = world.client.journal().settle().await.unwrap_err();
+        assert!(is_expected(&error) && error.to_string().starts_with("the outcome of invoice-"), "{error}");
+        assert_eq!(*store.made.lock().unwrap(), [""; 0], "the second was not tried");
+        world.client.journal().settle().await.unwrap();
+        assert_eq!(store.made.lock().unwrap().len(), 2);
+    }
+}
+
+/// An end that is refused when its charge ends is not tried again before each new charge.
+#[tokio::test]
+async fn refused_end_of_a_charge_does_not_block_the_next_charge() {
+    let store = ScriptedStore::new([Step::Made, Step::Damaged]);
+    let world = World::over(store.clone()).await;
+    assert!(world.pay().await.unwrap().not_recorded.unwrap().is_damaged());
+    world.client.process_token(&invoice(1), &payment_of(TEN_FIFTY)).await.unwrap();
+    assert_eq!(*store.made.lock().unwrap(), ["invoice-17", "invoice-1", "invoice-1"]);
+    world.client.journal().settle().await.unwrap();
+    assert_eq!(world.intent().await.state.name(), StateName::Processed);
+}
+
+/// In virtual time: it advances only while every task waits.
+async fn until_processed(world: &World, at_most: Duration) {
+    let waiting = async {
+        while world.intent().await.state.name() != StateName::Processed {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(at_most, waiting).await.expect("it is written without another call");
+}
+
+#[tokio::test(start_paused = true)]
+async fn unwritten_outcome_is_written_while_nothing_else_happens() {
+    let (world, _) = charged_and_unwritten_then([Step::Refused, Step::InDoubt, Step::Refused]).await;
+    until_processed(&world, Duration::from_mins(1)).await;
+
+    // Also the next one, long after the first.
+    let store = ScriptedStore::new([]);
+    let world = World::over(store.clone()).await;
+    for number in 0..2 {
+        let key = invoice(number);
+        store.script.lock().unwrap().extend([Step::Made, Step::Refused]);
+        let charged = world.client.process_token(&key, &payment_of(TEN_FIFTY)).await.unwrap();
+        assert!(charged.not_recorded.is_some());
+        tokio::time::sleep(Duration::from_mins(5)).await;
+        assert_eq!(state(&world, number).await, StateName::Processed);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn outcome_is_not_tried_in_a_busy_loop() {
+    let (_world, store) = charged_and_unwritten_then(std::iter::repeat_n(Step::Refused, 10_000)).await;
+    let before = store.script.lock().unwrap().len();
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let tries = before - store.script.lock().unwrap().len();
+    assert!((100..200).contains(&tries), "{tries} in an hour");
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropped_journal_is_not_kept_open() {
+    let (world, store) = charged_and_unwritten_then(std::iter::repeat_n(Step::Refused, 10_000)).await;
+    let below = Arc::downgrade(&store.below);
+    drop((world, store));
+    assert!(below.upgrade().is_none(), "the store is closed at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_writes_outcomes_first() {
+    let (world, store) = charged_and_unwritten_then([]).await;
+    world.client.journal().close().await;
+    assert_eq!(world.intent().await.state.name(), StateName::Processed);
+    assert_eq!(*store.closed.lock().unwrap(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_does_not_wait_for_a_store_that_does_not_respond() {
+    let (world, store) = charged_and_unwritten_then([Step::Held]).await;
+    let began = tokio::time::Instant::now();
+    world.client.journal().close().await;
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_eq!(*store.closed.lock().unwrap(), 1);
+    // Nothing more is tried.
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    assert_eq!(world.intent().await.state.name(), StateName::Sending);
+}
+
+#[test]
+fn closing_in_a_runtime_without_a_timer_writes_outcomes() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (world, store) = runtime.block_on(charged_and_unwritten_then([]));
+    runtime.block_on(world.client.journal().close());
+    assert_eq!(runtime.block_on(world.intent()).state.name(), StateName::Processed);
+    assert_eq!(*store.closed.lock().unwrap(), 1);
+}
+
+#[test]
+fn closing_outside_a_runtime_writes_outcomes() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (world, _) = runtime.block_on(charged_and_unwritten_then([]));
+    drop(runtime);
+    payments_fake::block_on(world.client.journal().close());
+    assert_eq!(payments_fake::block_on(world.intent()).state.name(), StateName::Processed);
 }

@@ -1,10 +1,12 @@
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use payments_core::OperationName;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionReceipt};
 use payments_fake::FakeGateway;
 use payments_journal::{
-    Error, Intent, IntentKey, IntentStore, Journal, Journaled, JournaledClient, MemoryStore,
+    AttemptId, Change, Error, Intent, IntentKey, IntentStore, Journal, Journaled, JournaledClient,
+    MemoryStore, Resolution, ResolveError,
 };
 
 pub(crate) const TEN_FIFTY: Amount = Amount::from_cents(10_50);
@@ -44,11 +46,22 @@ impl World {
         self.client.journal().find(&key()).await.unwrap().unwrap()
     }
 
+    /// Resolves the intent as it is now.
+    pub(crate) async fn resolve(&self, resolution: Resolution) -> std::result::Result<Intent, ResolveError> {
+        self.client.journal().resolve(&self.intent().await, resolution).await
+    }
+
     /// The number of payments that were sent to the service.
     pub(crate) fn sent(&self) -> usize {
         let moves_money = |operation: OperationName| operation.moves_money();
         self.gateway.requests().iter().filter(|request| request.operation().is_some_and(moves_money)).count()
     }
+}
+
+/// The begin of the payment that [`World::pay`] makes, by another process.
+pub(crate) fn begin_for(other: &MemoryStore) -> Change {
+    let (request, owner) = ((&payment_of(TEN_FIFTY)).into(), other.owner().clone());
+    Change::begin(key(), FakeGateway::BASE_URL, request, AttemptId::new(), owner, SystemTime::now())
 }
 
 /// For futures that a test polls manually.

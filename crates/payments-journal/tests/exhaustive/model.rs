@@ -15,16 +15,19 @@
 //! - Whether an owner is alive decides only whose row is marked as a crash. Here this can happen to any sender at any time, as
 //!   after an expired clock.
 //! - A request that the network loses stays in flight forever.
-//! - After a person has said that an attempt was not processed, or after its key is new again, what it sends does not count. It
+//! - A person reads a row, and resolves it later: any other steps come between. So does a process that marks a crash. Two can have
+//!   read a row at once. With two keys there would be too many states: there a person resolves the row as it is, only a process has
+//!   read it before, and nobody finds out about an earlier attempt.
+//! - After a person has said that an attempt moved no money, or after its key is new again, what it sends does not count. It
 //!   may still record any end: `WrittenOff`. It may even send only then: a process is suspended between its begin and its send,
 //!   its row is marked as a crash and resolved as not processed, and it runs again. If another sender sent the key meanwhile,
 //!   two transmissions reach the service, because a person said otherwise.
 
 use payments_journal::{Intent, IntentState};
 
-use crate::rows::{Attempt, Decision, Finding, How, Input, OTHER_ID, OWN_ID, Row, Rows};
+use crate::rows::{Attempt, Decision, Finding, How, Input, Rows, Whose, whose};
 use crate::rules::{self, Broken};
-use crate::state::{Call, Facts, Key, KeyState, Phase, Purpose, State, Transmission};
+use crate::state::{Call, Facts, Key, KeyState, Phase, Purpose, Read, State, Transmission};
 
 /// How the database responds to a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,19 +77,25 @@ pub(crate) enum Step {
     },
     /// A process reads a row that is being sent, and considers its sender dead.
     ConsiderDead {
+        reader: usize,
         key: Key,
     },
     /// The same process marks the row, whatever has happened since.
-    MarkCrashed,
-    /// A person reads an unknown row, for example in a list.
-    ReadUnknown {
+    MarkCrashed {
+        reader: usize,
+    },
+    /// A person reads a row, for example in a list.
+    ReadRow {
+        reader: usize,
         key: Key,
     },
     /// The same person resolves it, whatever has happened since.
-    ResolveRead {
+    Resolve {
+        reader: usize,
         finding: Finding,
     },
-    Resolve {
+    /// A person reads a row and resolves it, with nothing in between.
+    ResolveAtOnce {
         key: Key,
         finding: Finding,
     },
@@ -116,7 +125,7 @@ type Next<const K: usize, const S: usize> = Result<State<K, S>, Broken>;
 
 impl<const K: usize, const S: usize> Model<K, S> {
     pub(crate) fn start() -> State<K, S> {
-        State { keys: [KeyState::default(); K], senders: [None; S], read: None }
+        State { keys: [KeyState::default(); K], senders: [None; S], reads: [None; 2] }
     }
 
     /// Every possible step and its next state. Steps that change nothing are omitted.
@@ -129,12 +138,16 @@ impl<const K: usize, const S: usize> Model<K, S> {
         for key in Key::all::<K>() {
             self.add_steps_of_key(&state, key, &mut steps);
         }
-        match state.read {
-            Some((.., Purpose::MarkCrashed)) => steps.push(Step::MarkCrashed),
-            Some((.., Purpose::Resolve)) => {
-                steps.extend(findings::<K>().map(|finding| Step::ResolveRead { finding }));
+        for (reader, read) in state.reads.iter().enumerate() {
+            match read {
+                Some(Read { purpose: Purpose::MarkCrashed, .. }) => steps.push(Step::MarkCrashed { reader }),
+                Some(Read { purpose: Purpose::Resolve, key, .. }) => {
+                    let row = state[*key].row.map(|row| self.rows.intent(row));
+                    let findings = findings::<K>(row.as_deref());
+                    steps.extend(findings.map(|finding| Step::Resolve { reader, finding }));
+                }
+                None => {}
             }
-            None => {}
         }
         steps.into_iter().filter_map(move |step| {
             let next = self.take(&state, step);
@@ -166,8 +179,8 @@ impl<const K: usize, const S: usize> Model<K, S> {
                 let how = if is_charged { How::Processed } else { How::Rejected };
                 steps.extend([Step::Respond { sender, how }, Step::ReceiveNothing { sender }]);
             }
-            Phase::Ending(how) => steps.extend(ends(sender, how)),
-            Phase::WrittenOff => steps.extend(How::ALL.into_iter().flat_map(|how| ends(sender, how))),
+            Phase::Ending(how) | Phase::WrittenOff(Some(how)) => steps.extend(ends(sender, how)),
+            Phase::WrittenOff(None) => steps.extend(How::ALL.into_iter().flat_map(|how| ends(sender, how))),
         }
         steps.push(Step::Crash { sender });
     }
@@ -178,12 +191,19 @@ impl<const K: usize, const S: usize> Model<K, S> {
         }
         let Some(row) = state[key].row else { return };
         let row = self.rows.intent(row);
-        match &row.state {
-            IntentState::Sending if state.read.is_none() => steps.push(Step::ConsiderDead { key }),
-            IntentState::Unknown(_) if state.read.is_none() => steps.push(Step::ReadUnknown { key }),
-            _ => {}
+        if let Some(reader) = state.reads.iter().position(Option::is_none) {
+            let is_marking = state.reads.iter().flatten().any(|read| read.purpose == Purpose::MarkCrashed);
+            if row.state == IntentState::Sending && !is_marking {
+                steps.push(Step::ConsiderDead { reader, key });
+            }
+            let is_final = matches!(row.state, IntentState::Processed { .. }) && row.attempts == 1;
+            if K == 1 && !is_final {
+                steps.push(Step::ReadRow { reader, key });
+            }
         }
-        steps.extend(findings::<K>().map(|finding| Step::Resolve { key, finding }));
+        if K > 1 {
+            steps.extend(findings::<K>(Some(&row)).map(|finding| Step::ResolveAtOnce { key, finding }));
+        }
         steps.push(Step::Reopen { key });
         if self.may_purge(&row) {
             steps.push(Step::Purge { key });
@@ -200,7 +220,12 @@ impl<const K: usize, const S: usize> Model<K, S> {
                 let is_written = reply != Reply::LostBefore && self.change(&mut next, key, input)?;
                 if is_written {
                     next.rename_current(key);
-                    rules::check_begin(found.is_some(), is_after_rejection, is_same_request)?;
+                    rules::check_begin(
+                        state[key].facts,
+                        found.is_some(),
+                        is_after_rejection,
+                        is_same_request,
+                    )?;
                 }
                 let attempt = if is_written { Attempt::Current } else { Attempt::Other };
                 let begun = Phase::Begun { is_after_rejection };
@@ -217,7 +242,8 @@ impl<const K: usize, const S: usize> Model<K, S> {
                 let Call { key, phase, .. } = *next.call(sender);
                 let Phase::Begun { is_after_rejection } = phase else { unreachable!("it has begun") };
                 rules::check_send(state[key].facts, is_after_rejection)?;
-                next[key].facts = Facts { transmission: Some(Transmission::InFlight), is_refused: false };
+                let facts = &mut next[key].facts;
+                (facts.transmission, facts.is_refused) = (Some(Transmission::InFlight), false);
                 next.call(sender).phase = Phase::Waiting;
             }
             Step::Charge { key } => next[key].facts.transmission = Some(Transmission::Charged),
@@ -226,30 +252,44 @@ impl<const K: usize, const S: usize> Model<K, S> {
                 call.phase = Phase::Ending(how);
                 let key = call.key;
                 if how == How::Rejected {
-                    next[key].facts = Facts { transmission: None, is_refused: true };
+                    let facts = &mut next[key].facts;
+                    (facts.transmission, facts.is_refused) = (None, true);
                 }
             }
             Step::ReceiveNothing { sender } => next.call(sender).phase = Phase::Ending(How::Unknown),
             Step::End { sender, how, reply } => {
-                let Call { key, attempt, .. } = *next.call(sender);
-                self.change(&mut next, key, Input::End { attempt, how })?;
+                let Call { key, attempt, phase } = *next.call(sender);
+                let is_written = self.change(&mut next, key, Input::End { attempt, how })?;
+                if is_written && how == How::Processed {
+                    let facts = &mut next[key].facts;
+                    facts.is_newest_found = false;
+                    // The person who has written it off was wrong.
+                    if matches!(phase, Phase::WrittenOff(_)) {
+                        facts.transmission = Some(Transmission::Charged);
+                    }
+                }
                 if reply == Reply::Arrives {
                     next.senders[sender] = None;
+                } else if matches!(phase, Phase::WrittenOff(_)) {
+                    next.call(sender).phase = Phase::WrittenOff(Some(how));
                 }
             }
             Step::Crash { sender } => next.senders[sender] = None,
-            Step::ConsiderDead { key } => next.read = Some((key, Attempt::Current, Purpose::MarkCrashed)),
-            Step::ReadUnknown { key } => next.read = Some((key, Attempt::Current, Purpose::Resolve)),
-            Step::MarkCrashed => {
-                let (key, attempt, _) = next.read.take().expect("a row was read");
+            Step::ConsiderDead { reader, key } => {
+                next.reads[reader] = Some(Read::of(key, Purpose::MarkCrashed));
+            }
+            Step::ReadRow { reader, key } => next.reads[reader] = Some(Read::of(key, Purpose::Resolve)),
+            Step::MarkCrashed { reader } => {
+                let Read { key, attempt, .. } = next.reads[reader].take().expect("a row was read");
                 self.change(&mut next, key, Input::Orphan { attempt })?;
             }
-            Step::ResolveRead { finding } => {
-                let (key, attempt, _) = next.read.take().expect("a row was read");
-                self.resolve(&mut next, key, Input::ResolveAttempt { attempt, finding }, finding)?;
+            Step::Resolve { reader, finding } => {
+                let Read { key, attempt, is_same_revision, .. } =
+                    next.reads[reader].take().expect("a row was read");
+                self.resolve(&mut next, key, Input::Resolve { attempt, is_same_revision, finding }, finding)?;
             }
-            Step::Resolve { key, finding } => {
-                self.resolve(&mut next, key, Input::Resolve(finding), finding)?;
+            Step::ResolveAtOnce { key, finding } => {
+                self.resolve(&mut next, key, Input::of_fresh_read(finding), finding)?;
             }
             Step::Reopen { key } => {
                 if self.change(&mut next, key, Input::Reopen)? {
@@ -260,6 +300,7 @@ impl<const K: usize, const S: usize> Model<K, S> {
                 rules::check_purge(&self.rows.intent(next[key].row.expect("there is a row")).state)?;
                 next[key].row = None;
                 next.write_off(key);
+                next[key].facts = Facts::default();
                 next.rename_current(key);
             }
         }
@@ -273,8 +314,13 @@ impl<const K: usize, const S: usize> Model<K, S> {
         input: Input,
         finding: Finding,
     ) -> Result<(), Broken> {
-        if self.change(next, key, input)? && finding == Finding::NotProcessed {
-            next.write_off(key);
+        if self.change(next, key, input)? {
+            match finding {
+                Finding::NotProcessed | Finding::Rejected => next.write_off(key),
+                Finding::Processed | Finding::ProcessedAsTheOther => next[key].facts.is_newest_found = true,
+                Finding::EarlierProcessed => next[key].facts.is_earlier_found = true,
+            }
+            next[key].facts.is_refused |= finding == Finding::Rejected;
         }
         Ok(())
     }
@@ -283,29 +329,30 @@ impl<const K: usize, const S: usize> Model<K, S> {
     /// whether the row was written.
     fn change(&self, next: &mut State<K, S>, key: Key, input: Input) -> Result<bool, Broken> {
         let found = next[key].row;
-        let Decision { written, is_refused_if_taken } = self.rows.decide(found, input);
+        let Decision { written, is_refused_if_taken, to_search, is_counted } = self.rows.decide(found, input);
         let Some(written) = written else { return Ok(false) };
-        if is_refused_if_taken && self.is_taken(next, key, written) {
+        if is_refused_if_taken && to_search.is_some_and(|whose| self.is_taken(next, key, whose)) {
             return Ok(false);
         }
         if let Some(found) = found {
-            rules::check_change(&self.rows.intent(found).state, input)?;
+            rules::check_change(&self.rows.intent(found), input, &self.rows.intent(written))?;
         }
         next[key].row = Some(written);
+        if is_counted {
+            next.count_revision(key);
+        }
         Ok(true)
     }
 
-    fn is_taken(&self, state: &State<K, S>, key: Key, written: Row) -> bool {
+    fn is_taken(&self, state: &State<K, S>, key: Key, searched: Whose) -> bool {
         // An id is relative to the key of its row.
-        let holds = |key: Key, row: Row| {
-            self.rows.intent(row).processed_as().map(|id| match id.as_str() {
-                OWN_ID => key,
-                OTHER_ID => key.other(),
-                _ => unreachable!("there are two ids"),
-            })
-        };
+        let of = |key: Key, whose| if whose == Whose::Own { key } else { key.other() };
         let others = Key::all::<K>().filter(|other| *other != key);
-        others.filter_map(|other| holds(other, state[other].row?)).any(|id| Some(id) == holds(key, written))
+        others
+            .filter_map(|other| {
+                Some(of(other, whose(self.rows.intent(state[other].row?).held_transaction()?)?))
+            })
+            .any(|held| held == of(key, searched))
     }
 
     fn may_purge(&self, row: &Intent) -> bool {
@@ -323,9 +370,14 @@ const REPLIES: [Reply; 3] = [Reply::Arrives, Reply::LostAfter, Reply::LostBefore
 /// A plain call or a new attempt after a rejection, with the recorded request or with another.
 pub(crate) const CALLS: [(bool, bool); 4] = [(false, true), (false, false), (true, true), (true, false)];
 
-/// The last finding needs another key.
-fn findings<const K: usize>() -> impl Iterator<Item = Finding> {
-    [Finding::NotProcessed, Finding::Processed, Finding::ProcessedAsTheOther].into_iter().take(K + 1)
+/// What a person may say about this row. The last finding needs another key.
+fn findings<const K: usize>(row: Option<&Intent>) -> impl Iterator<Item = Finding> + use<K> {
+    let has_earlier = row.is_some_and(|row| row.attempts > 1);
+    [Finding::NotProcessed, Finding::Processed]
+        .into_iter()
+        .chain((K == 1).then_some(Finding::Rejected))
+        .chain(has_earlier.then_some(Finding::EarlierProcessed))
+        .chain((K > 1).then_some(Finding::ProcessedAsTheOther))
 }
 
 /// An end that is not written changes nothing.

@@ -15,7 +15,7 @@ use payments_fake::FakeGateway;
 use payments_hyper::TokioTimer;
 use payments_journal::{
     Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, JournaledClient, MemoryStore, OwnerId,
-    Page, Purged, Resolution, StateName, StoreError,
+    Page, Purged, StateName, StoreError,
 };
 use tokio::sync::oneshot;
 
@@ -181,13 +181,13 @@ fn key() -> IntentKey {
 }
 
 async fn walk(seed: u64) -> Vec<Step> {
-    let model = Model::<1, 2> { rows: Rows::new(real_decide), protocol: Protocol::Correct };
+    let model = Model::<1, 2> { rows: Rows::new(real_decide, true), protocol: Protocol::Correct };
     let (shared, sent) = (MemoryStore::new(), Arc::default());
     let mut processes =
         [Process::start(&shared, &sent, true).await, Process::start(&shared, &sent, true).await];
     let reader = Process::start(&shared, &sent, false).await;
     let person = Journal::open(shared.another_owner()).await.unwrap();
-    let (mut crashed, mut read, mut recorded, mut random) = (vec![], None, 10_50, seed);
+    let (mut crashed, mut read, mut recorded, mut random) = (vec![], [None, None], 10_50, seed);
     let (mut state, mut trace) = (Model::<1, 2>::start(), vec![]);
     // Which senders' requests the transport has, and how many requests it has had.
     let (mut is_at_transport, mut allowed) = ([false; 2], 0);
@@ -214,10 +214,6 @@ async fn walk(seed: u64) -> Vec<Step> {
         let (step, next) = steps[choice];
         let next = next.expect("every rule holds");
         trace.push(step);
-        let resolution = |finding| match finding {
-            Finding::NotProcessed => Resolution::not_processed("grace"),
-            _ => Resolution::processed(OWN_ID.parse().unwrap(), "grace"),
-        };
         match step {
             Step::Begin { sender, is_after_rejection, is_same_request, reply, .. } => {
                 let cents = if is_same_request { recorded } else { 21_01 - recorded };
@@ -250,12 +246,15 @@ async fn walk(seed: u64) -> Vec<Step> {
                 tokio::spawn(async move { journal.give_up_the_dead().await });
                 settle().await;
             }
-            Step::MarkCrashed => assert!(reader.store.open(Reply::Arrives).await, "{trace:?}"),
-            Step::ReadUnknown { .. } => read = person.find(&key()).await.unwrap(),
-            Step::ResolveRead { finding } => {
-                let _ = person.resolve_unknown(&read.take().unwrap(), resolution(finding)).await;
+            Step::MarkCrashed { .. } => assert!(reader.store.open(Reply::Arrives).await, "{trace:?}"),
+            Step::ReadRow { reader, .. } => read[reader] = person.find(&key()).await.unwrap(),
+            Step::Resolve { reader, finding } => {
+                let read = read[reader].take().unwrap();
+                if finding != Finding::EarlierProcessed || read.attempts > 1 {
+                    let _ = person.resolve(&read, finding.resolution()).await;
+                }
             }
-            Step::Resolve { finding, .. } => drop(person.resolve(&key(), resolution(finding)).await),
+            Step::ResolveAtOnce { .. } => unreachable!("with one key a person reads first"),
             Step::Reopen { .. } => drop(person.reopen(&key(), &[401, 403, 429]).await),
             Step::Purge { .. } => {
                 shared.make_older(Duration::from_hours(25));
@@ -275,7 +274,7 @@ async fn walk(seed: u64) -> Vec<Step> {
                 }
                 Some(Phase::Waiting) => assert!(*is_there),
                 // It was written off, and stays where it was.
-                Some(Phase::WrittenOff) => {}
+                Some(Phase::WrittenOff(_)) => {}
                 Some(Phase::Ending(_)) | None => *is_there = false,
             }
             let network = &processes[sender].network;
@@ -288,10 +287,12 @@ async fn walk(seed: u64) -> Vec<Step> {
 
 #[test]
 fn client_takes_the_steps_of_the_model() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    // Time stands still, so that the journal does not write kept ends in the background.
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     let mut kinds = HashSet::new();
     for seed in 0..300 {
         kinds.extend(runtime.block_on(walk(seed)).iter().map(std::mem::discriminant));
     }
-    assert_eq!(kinds.len(), 15, "every kind of step was taken");
+    assert_eq!(kinds.len(), 14, "every kind of step was taken");
 }

@@ -6,7 +6,8 @@ use std::time::UNIX_EPOCH;
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 use payments_journal::{
-    AttemptId, Change, Ending, Failure, Intent, IntentKey, IntentRequest, OwnerId, Resolution,
+    AttemptId, Change, Ending, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId,
+    RecordedResolution, Resolution, Verdict,
 };
 
 use crate::search::QuickMap;
@@ -30,14 +31,17 @@ pub(crate) enum How {
     Unknown,
 }
 
-/// What a person has found out about an unknown key.
+/// What a person has found out: about the newest attempt, or about an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Finding {
     NotProcessed,
+    Rejected,
     /// Processed, as the transaction that the service creates for this key.
     Processed,
     /// Processed, as the transaction that the service creates for the other key.
     ProcessedAsTheOther,
+    /// An earlier attempt was processed.
+    EarlierProcessed,
 }
 
 /// The change passed to `decide`.
@@ -54,10 +58,10 @@ pub(crate) enum Input {
     Orphan {
         attempt: Attempt,
     },
-    Resolve(Finding),
-    /// If the outcome of this attempt is still unknown.
-    ResolveAttempt {
+    /// By a person who has read a row with this attempt and revision.
+    Resolve {
         attempt: Attempt,
+        is_same_revision: bool,
         finding: Finding,
     },
     Reopen,
@@ -65,21 +69,30 @@ pub(crate) enum Input {
 
 pub(crate) const OWN_ID: &str = "txn-of-this-key";
 pub(crate) const OTHER_ID: &str = "txn-of-the-other-key";
+pub(crate) const EARLIER_ID: &str = "txn-of-an-earlier-attempt";
 
 impl Input {
+    /// A person resolves the row as it is now.
+    pub(crate) fn of_fresh_read(finding: Finding) -> Self {
+        Self::Resolve { attempt: Attempt::Current, is_same_revision: true, finding }
+    }
+
     pub(crate) fn change(self) -> Change {
         let (key, at, owner) = (key(), UNIX_EPOCH, OwnerId::from_kept("owner"));
         match self {
             Self::Begin { is_after_rejection, is_same_request } => {
                 let begin = if is_after_rejection { Change::begin_after_rejection } else { Change::begin };
                 let cents = if is_same_request { 10_50 } else { 10_51 };
-                begin(key, request(cents), AttemptId::from_kept("new"), owner, at)
+                begin(key, "https://pay.example.com", request(cents), AttemptId::from_kept("new"), owner, at)
             }
             Self::End { attempt, how } => Change::end(key, attempt.id(), how.ending(), at),
             Self::Orphan { attempt } => Change::orphan(key, attempt.id(), at),
-            Self::Resolve(finding) => Change::resolve(key, finding.resolution(), at),
-            Self::ResolveAttempt { attempt, finding } => {
-                Change::resolve_attempt(key, attempt.id(), finding.resolution(), at)
+            Self::Resolve { attempt, is_same_revision, finding } => {
+                let begin =
+                    Change::begin(key, "https://pay.example.com", request(10_50), attempt.id(), owner, at);
+                let mut read = begin.decide(None).expect("there is no row");
+                read.revision = if is_same_revision { REVISION } else { REVISION + 1 };
+                Change::resolve(&read, finding.resolution(), at)
             }
             Self::Reopen => Change::reopen(key, vec![401, 403, 429], at),
         }
@@ -93,12 +106,14 @@ impl Attempt {
 }
 
 impl Finding {
-    fn resolution(self) -> Resolution {
+    pub(crate) fn resolution(self) -> Resolution {
         let processed_as = |id| Resolution::processed(transaction(id), "grace");
         match self {
             Self::NotProcessed => Resolution::not_processed("grace"),
+            Self::Rejected => Resolution::rejected(None, "grace"),
             Self::Processed => processed_as(OWN_ID),
             Self::ProcessedAsTheOther => processed_as(OTHER_ID),
+            Self::EarlierProcessed => processed_as(EARLIER_ID).of_attempt(1),
         }
     }
 }
@@ -136,6 +151,8 @@ pub(crate) struct Row(u8);
 /// Every row so far, and every decision of `decide`, which is called once for each row and change.
 pub(crate) struct Rows {
     decide: Decide,
+    /// Whether earlier attempts are kept, so that a person can find one processed.
+    has_earlier: bool,
     seen: RefCell<Vec<Rc<Intent>>>,
     decisions: RefCell<QuickMap<(Option<Row>, Input), Decision>>,
 }
@@ -146,29 +163,58 @@ pub(crate) struct Decision {
     /// The row to write, if any.
     pub(crate) written: Option<Row>,
     pub(crate) is_refused_if_taken: bool,
+    /// Whose transaction to search in other keys: this key's, or the other key's.
+    pub(crate) to_search: Option<Whose>,
+    /// Whether the row has another revision than before.
+    pub(crate) is_counted: bool,
+}
+
+/// Whose transaction an id is, seen from the key of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    Own,
+    Other,
+}
+
+/// No other key is resolved as the transaction of an earlier attempt.
+pub(crate) fn whose(id: &TransactionId) -> Option<Whose> {
+    match id.as_str() {
+        OWN_ID => Some(Whose::Own),
+        OTHER_ID => Some(Whose::Other),
+        _ => None,
+    }
 }
 
 impl Rows {
-    pub(crate) fn new(decide: Decide) -> Self {
-        Self { decide, seen: RefCell::default(), decisions: RefCell::default() }
+    pub(crate) fn new(decide: Decide, has_earlier: bool) -> Self {
+        Self { decide, has_earlier, seen: RefCell::default(), decisions: RefCell::default() }
     }
 
     pub(crate) fn decide(&self, found: Option<Row>, input: Input) -> Decision {
         *self.decisions.borrow_mut().entry((found, input)).or_insert_with(|| {
             let before = found.map(|row| self.intent(row));
-            let is_refused_if_taken = input.change().is_refused_if_taken();
-            let written = (self.decide)(input, before.as_deref()).map(|intent| {
-                let revision = before.map_or(0, |intent| intent.revision);
-                assert_eq!(intent.revision, revision + 1, "every change counts one revision");
+            let change = input.change();
+            let is_refused_if_taken = change.is_refused_if_taken();
+            let written = (self.decide)(input, before.as_deref());
+            let (mut to_search, mut is_counted) = (None, true);
+            let written = written.map(|intent| {
+                to_search = change.transaction_to_search(&intent).and_then(whose);
+                if let Some(before) = &before {
+                    is_counted = intent.revision != before.revision;
+                    let is_mark = matches!(input, Input::Orphan { .. });
+                    let is_next = intent.revision == before.revision + 1;
+                    assert!(is_next || is_mark && !is_counted, "every other change counts one revision");
+                    assert!(intent.resolutions.starts_with(&before.resolutions), "every resolution is kept");
+                }
                 let mut seen = self.seen.borrow_mut();
-                let canonical = canonical(intent);
+                let canonical = canonical(intent, self.has_earlier);
                 let position = seen.iter().position(|row| **row == canonical).unwrap_or_else(|| {
                     seen.push(Rc::new(canonical));
                     seen.len() - 1
                 });
                 Row(u8::try_from(position).unwrap())
             });
-            Decision { written, is_refused_if_taken }
+            Decision { written, is_refused_if_taken, to_search, is_counted }
         })
     }
 
@@ -181,13 +227,38 @@ impl Rows {
     }
 }
 
-/// Without revision, times and counts, and with canonical names of the attempt and the request.
-fn canonical(intent: Intent) -> Intent {
+/// Without times and counts, and with canonical names of the attempts and the request. All earlier attempts are one: they moved
+/// no money, or a begin would not have followed. Of what persons have said, `decide` reads only the last about the newest attempt
+/// and whether an earlier one was found processed, and it only copies the failure before that.
+fn canonical(intent: Intent, has_earlier: bool) -> Intent {
     let mut intent = intent;
-    (intent.attempt, intent.request) = (Attempt::Current.id(), request(10_50));
-    (intent.revision, intent.attempts) = (1, 1);
+    let newest = std::mem::replace(&mut intent.attempts, 1);
+    (intent.attempt, intent.request, intent.revision) = (Attempt::Current.id(), request(10_50), REVISION);
+    if let IntentState::Resolved { before, .. } = &mut intent.state {
+        *before = Failure::of_kind("before");
+    }
+    intent.other_attempts.retain(|other| has_earlier && other.number < newest);
+    intent.other_attempts.truncate(1);
+    for other in &mut intent.other_attempts {
+        (other.number, other.attempt, other.request) = (1, Attempt::Other.id(), request(10_50));
+        intent.attempts = 2;
+    }
+    let is_said = !matches!(intent.state, IntentState::Processed { .. });
+    let said = intent.resolutions.iter().rfind(|said| said.attempt == newest && is_said);
+    let is_found = |it: &&RecordedResolution| matches!(it.resolution.verdict, Verdict::Processed(_));
+    let found = intent.resolutions.iter().filter(|it| it.attempt < newest).rfind(is_found);
+    let at = |number: u32, recorded: &RecordedResolution| {
+        let mut recorded = recorded.clone();
+        (recorded.attempt, recorded.before) = (number, None);
+        recorded
+    };
+    intent.resolutions =
+        found.map(|it| at(1, it)).into_iter().chain(said.map(|it| at(intent.attempts, it))).collect();
     intent
 }
+
+/// Of every canonical row.
+const REVISION: u64 = 1;
 
 fn key() -> IntentKey {
     IntentKey::new("key").unwrap()

@@ -1,8 +1,8 @@
 //! The rules, independent of `decide`.
 
-use payments_journal::{IntentState, Verdict};
+use payments_journal::{Failure, Intent, IntentState, Verdict};
 
-use crate::rows::{Attempt, Input, Rows};
+use crate::rows::{Attempt, Finding, How, Input, Rows};
 use crate::state::{Facts, KeyState, State, Transmission};
 
 /// A broken rule.
@@ -17,11 +17,13 @@ pub(crate) enum Broken {
     Purged,
     NoResolver,
     WrongAttempt,
+    NotSeen,
+    SentAfterFound,
     Stuck,
 }
 
 impl Broken {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::SentTwice,
         Self::SentAfterRejection,
         Self::OtherRequest,
@@ -31,6 +33,8 @@ impl Broken {
         Self::Purged,
         Self::NoResolver,
         Self::WrongAttempt,
+        Self::NotSeen,
+        Self::SentAfterFound,
         Self::Stuck,
     ];
 
@@ -48,6 +52,10 @@ impl Broken {
             Self::Purged => "an unresolved key is purged",
             Self::NoResolver => "the row does not name the person who resolved it",
             Self::WrongAttempt => "a person's resolution of one attempt is written to another",
+            Self::NotSeen => {
+                "a person's resolution is written to a row that has changed since that person read it"
+            }
+            Self::SentAfterFound => "a key is begun again although an attempt of it was found processed",
             Self::Stuck => "no step from here leads to an end",
         }
     }
@@ -65,22 +73,49 @@ pub(crate) fn check_send(facts: Facts, is_after_rejection: bool) -> Result<(), B
     Ok(())
 }
 
-/// A plain call begins only the request that the key names.
-pub(crate) fn check_begin(is_taken: bool, is_after_rejection: bool, is_same: bool) -> Result<(), Broken> {
-    if is_taken && !is_after_rejection && !is_same { Err(Broken::OtherRequest) } else { Ok(()) }
+/// A plain call begins only the request that the key names, and no call begins a key that was found processed.
+pub(crate) fn check_begin(
+    facts: Facts,
+    is_taken: bool,
+    is_after_rejection: bool,
+    is_same: bool,
+) -> Result<(), Broken> {
+    if is_taken && !is_after_rejection && !is_same {
+        return Err(Broken::OtherRequest);
+    }
+    if facts.is_newest_found || facts.is_earlier_found { Err(Broken::SentAfterFound) } else { Ok(()) }
 }
 
-/// Only a person or a new attempt changes the outcome of a key, and nothing changes what the service processed. A resolution of
-/// one attempt changes only that attempt, and not after another resolution.
-pub(crate) fn check_change(before: &IntentState, input: Input) -> Result<(), Broken> {
-    if matches!(input, Input::ResolveAttempt { attempt: Attempt::Other, .. }) {
-        return Err(Broken::WrongAttempt);
+/// Only a person or a new attempt changes the outcome of a key, and nothing changes what the service processed. A person changes
+/// only what that person has read. What a person has decided gives way to the service's own "processed", and nothing else that a
+/// sender writes; what the service has decided gives way to a transaction that a person has found.
+pub(crate) fn check_change(before: &Intent, input: Input, after: &Intent) -> Result<(), Broken> {
+    if let Input::Resolve { attempt, is_same_revision, .. } = input {
+        if attempt == Attempt::Other {
+            return Err(Broken::WrongAttempt);
+        }
+        if !is_same_revision {
+            return Err(Broken::NotSeen);
+        }
     }
-    let is_forgotten = match before {
-        IntentState::Sending | IntentState::Unknown(_) => false,
-        IntentState::Processed { .. } => true,
-        IntentState::Resolved { .. } if matches!(input, Input::ResolveAttempt { .. }) => true,
-        _ => matches!(input, Input::End { .. } | Input::Orphan { .. }),
+    let is_person = match &before.state {
+        IntentState::Resolved { .. } => true,
+        IntentState::Rejected(failure) => failure.kind == Failure::RESOLVED,
+        IntentState::NotProcessed(failure) => {
+            [Failure::REOPENED, Failure::REOPENED_BY_NAME].contains(&&*failure.kind)
+        }
+        _ => false,
+    };
+    let is_forgotten = match (&before.state, input) {
+        (IntentState::Sending | IntentState::Unknown(_), _) => false,
+        (IntentState::Processed { .. }, _) => before.state != after.state,
+        (
+            _,
+            Input::End { how: How::Processed, .. }
+            | Input::Resolve { finding: Finding::NotProcessed | Finding::Rejected, .. },
+        ) => !is_person,
+        (_, Input::End { .. } | Input::Orphan { .. }) => true,
+        _ => false,
     };
     if is_forgotten { Err(Broken::Forgotten) } else { Ok(()) }
 }
@@ -107,11 +142,11 @@ pub(crate) fn check_state<const K: usize, const S: usize>(
             }
             _ => false,
         };
-        if facts.transmission.is_some() && !is_listed {
+        let Facts { transmission, is_newest_found, is_earlier_found, .. } = facts;
+        if (transmission.is_some() || is_newest_found || is_earlier_found) && !is_listed {
             return Err(Broken::NotListed);
         }
-        if matches!(state, Some(IntentState::Processed { .. }))
-            && facts.transmission != Some(Transmission::Charged)
+        if matches!(state, Some(IntentState::Processed { .. })) && transmission != Some(Transmission::Charged)
         {
             return Err(Broken::NotCharged);
         }

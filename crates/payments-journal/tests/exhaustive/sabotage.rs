@@ -14,7 +14,7 @@ pub(crate) struct Sabotage {
     pub(crate) breaks: Broken,
 }
 
-pub(crate) const ALL: [Sabotage; 14] = [
+pub(crate) const ALL: [Sabotage; 18] = [
     of_decide("an end is accepted from another attempt", end_of_another_attempt, Broken::NotListed),
     of_decide("an unknown key is sent again", begin_over_unknown, Broken::SentTwice),
     of_decide("a plain call sends a rejected key again", begin_over_rejected, Broken::SentAfterRejection),
@@ -26,11 +26,15 @@ pub(crate) const ALL: [Sabotage; 14] = [
     of_decide("a person overrides the service", finding_over_processed, Broken::Forgotten),
     of_decide("a lost response counts as processed", unknown_as_processed, Broken::NotCharged),
     of_decide("a row does not say who resolved it", finding_without_a_name, Broken::NoResolver),
+    of_decide("a resolution is written whatever was read", finding_by_key, Broken::NotSeen),
+    of_decide("a resolution is written to another revision", finding_of_another_revision, Broken::NotSeen),
     of_decide(
         "a resolution of one attempt counts for another",
         finding_of_another_attempt,
         Broken::WrongAttempt,
     ),
+    of_decide("a key that was found processed is sent again", begin_over_found, Broken::SentAfterFound),
+    of_decide("a late finding is forgotten when the key ends", end_forgets_the_finding, Broken::NotListed),
     of_protocol(
         "a request is sent before its row is durable",
         Protocol::SendsAfterALostReply,
@@ -116,13 +120,13 @@ fn no_finding_after_a_crash(input: Input, found: Option<&Intent>) -> Option<Inte
     let is_crashed = found.is_some_and(
         |found| matches!(&found.state, IntentState::Unknown(failure) if failure.kind == Failure::CRASH),
     );
-    let is_finding = matches!(input, Input::Resolve(_) | Input::ResolveAttempt { .. });
+    let is_finding = matches!(input, Input::Resolve { .. });
     if is_crashed && is_finding { None } else { real_decide(input, found) }
 }
 
 fn finding_over_processed(input: Input, found: Option<&Intent>) -> Option<Intent> {
     match (input, found.map(|row| &row.state)) {
-        (Input::Resolve(Finding::NotProcessed), Some(IntentState::Processed { .. })) => {
+        (Input::Resolve { finding: Finding::NotProcessed, .. }, Some(IntentState::Processed { .. })) => {
             as_if(IntentState::Unknown(Failure::of_kind("timeout")), input, found)
         }
         _ => real_decide(input, found),
@@ -138,13 +142,57 @@ fn unknown_as_processed(input: Input, found: Option<&Intent>) -> Option<Intent> 
     }
 }
 
-fn finding_of_another_attempt(input: Input, found: Option<&Intent>) -> Option<Intent> {
+fn finding_by_key(input: Input, found: Option<&Intent>) -> Option<Intent> {
     match input {
-        Input::ResolveAttempt { finding, .. } => {
-            real_decide(Input::ResolveAttempt { attempt: Attempt::Current, finding }, found)
+        Input::Resolve { finding, .. } => real_decide(Input::of_fresh_read(finding), found),
+        _ => real_decide(input, found),
+    }
+}
+
+fn finding_of_another_revision(input: Input, found: Option<&Intent>) -> Option<Intent> {
+    match input {
+        Input::Resolve { attempt, finding, .. } => {
+            real_decide(Input::Resolve { attempt, is_same_revision: true, finding }, found)
         }
         _ => real_decide(input, found),
     }
+}
+
+fn finding_of_another_attempt(input: Input, found: Option<&Intent>) -> Option<Intent> {
+    match input {
+        Input::Resolve { is_same_revision, finding, .. } => {
+            real_decide(Input::Resolve { attempt: Attempt::Current, is_same_revision, finding }, found)
+        }
+        _ => real_decide(input, found),
+    }
+}
+
+fn begin_over_found(input: Input, found: Option<&Intent>) -> Option<Intent> {
+    match (input, found.map(|row| &row.state)) {
+        (Input::Begin { .. }, Some(IntentState::Resolved { .. })) => {
+            without_findings(found, |found| as_if(not_processed(), input, found))
+        }
+        _ => real_decide(input, found),
+    }
+}
+
+fn end_forgets_the_finding(input: Input, found: Option<&Intent>) -> Option<Intent> {
+    match input {
+        Input::End { .. } => without_findings(found, |found| real_decide(input, found)),
+        _ => real_decide(input, found),
+    }
+}
+
+/// Decides as if nobody had found anything, and keeps what they said.
+fn without_findings(
+    found: Option<&Intent>,
+    decide: impl Fn(Option<&Intent>) -> Option<Intent>,
+) -> Option<Intent> {
+    let mut forgotten = found.cloned();
+    let kept = forgotten.as_mut().map(|found| std::mem::take(&mut found.resolutions));
+    let mut written = decide(forgotten.as_ref())?;
+    written.resolutions = kept.unwrap_or_default();
+    Some(written)
 }
 
 fn finding_without_a_name(input: Input, found: Option<&Intent>) -> Option<Intent> {

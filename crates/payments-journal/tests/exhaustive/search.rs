@@ -110,7 +110,7 @@ impl<const K: usize, const S: usize> Reached<K, S> {
 fn is_regular<const K: usize, const S: usize>(state: &State<K, S>, step: Step) -> bool {
     match step {
         Step::End { reply, .. } => reply == Reply::Arrives,
-        Step::ConsiderDead { key } => !state.is_sender_alive(key),
+        Step::ConsiderDead { key, .. } => !state.is_sender_alive(key),
         Step::Begin { .. } | Step::Crash { .. } | Step::Purge { .. } => false,
         _ => true,
     }

@@ -21,14 +21,13 @@ pub(crate) struct Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Phase {
     /// The row is written, nothing is sent.
-    Begun {
-        is_after_rejection: bool,
-    },
+    Begun { is_after_rejection: bool },
     /// The request is sent.
     Waiting,
     /// How it ended is not durable yet.
     Ending(How),
-    WrittenOff,
+    /// What it does does not count. It may record any end, or the one that it has received.
+    WrittenOff(Option<How>),
 }
 
 /// What has really happened to a key, whether the journal knows it or not: since the key was new, or since a person said that it
@@ -37,8 +36,12 @@ pub(crate) enum Phase {
 pub(crate) struct Facts {
     /// The transmission that may have reached the service. `None` after a sender has received its rejection.
     pub(crate) transmission: Option<Transmission>,
-    /// A sender has received a rejection, and no caller has asked for a new attempt since.
+    /// A sender has received a rejection, or a person has found one, and no caller has asked for a new attempt since.
     pub(crate) is_refused: bool,
+    /// A person has found out that the newest attempt was processed.
+    pub(crate) is_newest_found: bool,
+    /// A person has found out that an earlier attempt was processed.
+    pub(crate) is_earlier_found: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,12 +64,28 @@ pub(crate) enum Purpose {
     Resolve,
 }
 
+/// A row that was read, compared with what it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Read {
+    pub(crate) key: Key,
+    pub(crate) purpose: Purpose,
+    pub(crate) attempt: Attempt,
+    pub(crate) is_same_revision: bool,
+}
+
+impl Read {
+    /// The row as it is now.
+    pub(crate) fn of(key: Key, purpose: Purpose) -> Self {
+        Self { key, purpose, attempt: Attempt::Current, is_same_revision: true }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct State<const KEYS: usize, const SENDERS: usize> {
     pub(crate) keys: [KeyState; KEYS],
     pub(crate) senders: [Option<Call>; SENDERS],
-    /// The key and the attempt of a row that was read.
-    pub(crate) read: Option<(Key, Attempt, Purpose)>,
+    /// What processes and persons have read.
+    pub(crate) reads: [Option<Read>; 2],
 }
 
 impl<const K: usize, const S: usize> State<K, S> {
@@ -83,31 +102,49 @@ impl<const K: usize, const S: usize> State<K, S> {
         self.senders.iter_mut().flatten().filter(move |call| call.key == key)
     }
 
-    /// The row names a new attempt, or is gone, so the earlier attempt is not current any more.
-    pub(crate) fn rename_current(&mut self, key: Key) {
-        self.calls_of(key).for_each(|call| call.attempt = Attempt::Other);
-        if let Some((_, attempt, _)) = self.read.as_mut().filter(|(of, ..)| *of == key) {
-            *attempt = Attempt::Other;
-        }
+    fn reads_of(&mut self, key: Key) -> impl Iterator<Item = &mut Read> {
+        self.reads.iter_mut().flatten().filter(move |read| read.key == key)
     }
 
-    /// A person has said that the attempt of this row was not processed, or its key is new again.
+    /// The row names a new attempt, or is gone, so the earlier attempt is not current any more. A row with another attempt may
+    /// have the same revision, after a purge.
+    pub(crate) fn rename_current(&mut self, key: Key) {
+        self.calls_of(key).for_each(|call| call.attempt = Attempt::Other);
+        self.reads_of(key).for_each(|read| read.attempt = Attempt::Other);
+    }
+
+    /// The row has another revision than everyone has read. One that was read before a purge may come again.
+    pub(crate) fn count_revision(&mut self, key: Key) {
+        let reads = self.reads_of(key).filter(|read| read.attempt == Attempt::Current);
+        reads.for_each(|read| read.is_same_revision = false);
+    }
+
+    /// A person has said that the newest attempt of this key moved no money, or the key is new again.
     pub(crate) fn write_off(&mut self, key: Key) {
-        self[key].facts = Facts::default();
+        let Facts { is_earlier_found, .. } = self[key].facts;
+        self[key].facts = Facts { is_earlier_found, ..Facts::default() };
         let calls = self.calls_of(key).filter(|call| call.attempt == Attempt::Current);
-        calls.for_each(|call| call.phase = Phase::WrittenOff);
+        calls.for_each(|call| {
+            call.phase = Phase::WrittenOff(match call.phase {
+                Phase::Ending(how) => Some(how),
+                Phase::WrittenOff(how) => how,
+                Phase::Begun { .. } | Phase::Waiting => None,
+            });
+        });
     }
 
     /// The same state with canonical names: the order of senders and of keys does not matter.
     pub(crate) fn canonical(mut self) -> Self {
         self.senders.sort_unstable();
+        self.reads.sort_unstable();
         if K == 1 {
             return self;
         }
         let mut mirrored = self;
         mirrored.keys.reverse();
         mirrored.senders.iter_mut().flatten().for_each(|call| call.key = call.key.other());
-        mirrored.read = mirrored.read.map(|(key, attempt, to)| (key.other(), attempt, to));
+        mirrored.reads.iter_mut().flatten().for_each(|read| read.key = read.key.other());
+        mirrored.reads.sort_unstable();
         mirrored.senders.sort_unstable();
         self.min(mirrored)
     }

@@ -83,17 +83,19 @@ fn sentence<const K: usize, const S: usize>(
             format!("sender {} writes down {what}{then}", letter(sender))
         }
         Step::Crash { sender } => format!("sender {} crashes, and starts again", letter(sender)),
-        Step::ConsiderDead { key } => {
+        Step::ConsiderDead { key, .. } => {
             let because =
                 if before.is_sender_alive(key) { "a clock expires" } else { "the journal is opened" };
             format!("{because}: the sender of {} is considered dead", name_of_key::<K>(key))
         }
-        Step::MarkCrashed => "the attempt of that sender is marked as a crash".to_owned(),
-        Step::ReadUnknown { key } => format!("a person reads the row of {}", name_of_key::<K>(key)),
-        Step::ResolveRead { finding } => {
-            format!("that person resolves the row that was read as {}", name_of_finding(finding))
+        Step::MarkCrashed { .. } => "the attempt of that sender is marked as a crash".to_owned(),
+        Step::ReadRow { reader, key } => {
+            format!("{} reads the row of {}", person(reader), name_of_key::<K>(key))
         }
-        Step::Resolve { key, finding } => {
+        Step::Resolve { reader, finding } => {
+            format!("{} resolves the row that was read as {}", person(reader), name_of_finding(finding))
+        }
+        Step::ResolveAtOnce { key, finding } => {
             format!("a person resolves {} as {}", name_of_key::<K>(key), name_of_finding(finding))
         }
         Step::Reopen { key } => format!("a person reopens {}", name_of_key::<K>(key)),
@@ -117,6 +119,10 @@ fn letter(sender: usize) -> char {
     ['A', 'B', 'C'][sender]
 }
 
+fn person(reader: usize) -> &'static str {
+    ["Ada", "Bob"][reader]
+}
+
 fn name_of_key<const K: usize>(key: Key) -> String {
     if K == 1 { "the key".to_owned() } else { format!("key {}", key as usize + 1) }
 }
@@ -124,7 +130,9 @@ fn name_of_key<const K: usize>(key: Key) -> String {
 fn name_of_finding(finding: Finding) -> &'static str {
     match finding {
         Finding::NotProcessed => "not processed",
+        Finding::Rejected => "rejected",
         Finding::Processed => "processed",
+        Finding::EarlierProcessed => "processed by an earlier attempt",
         Finding::ProcessedAsTheOther => "processed, as the transaction of the other key",
     }
 }

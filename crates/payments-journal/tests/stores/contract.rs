@@ -62,6 +62,9 @@ macro_rules! tests {
             one_of_many_resolutions_with_one_transaction_wins
             resolution_with_a_taken_transaction_is_refused_except_for_a_void
             end_with_a_taken_transaction_is_recorded_and_reported
+            ids_with_a_replaced_part_are_not_compared_d55
+            transaction_ids_of_two_services_are_unrelated_d47
+            one_of_two_services_gets_a_key_d47
         );
     };
     ($place:path, $maybe:path: $($name:ident)*) => {$(
@@ -91,10 +94,11 @@ pub(crate) fn token_request(cents: i64) -> IntentRequest {
 
 pub(crate) fn begin(text: &str, store: &impl IntentStore, second: u64) -> (Change, AttemptId) {
     let attempt = AttemptId::new();
-    let change =
-        Change::begin(key(text), token_request(10_50), attempt.clone(), store.owner().clone(), at(second));
-    (change, attempt)
+    let (request, owner) = (token_request(10_50), store.owner().clone());
+    (Change::begin(key(text), SERVICE, request, attempt.clone(), owner, at(second)), attempt)
 }
+
+const SERVICE: &str = "https://pay.example.com";
 
 fn card_request() -> IntentRequest {
     let payer = Payer {
@@ -143,6 +147,12 @@ async fn apply(store: &impl IntentStore, change: Change) -> Applied {
     store.apply(change).await.unwrap()
 }
 
+/// Resolves the intent as it is now.
+pub(crate) async fn resolve(store: &impl IntentStore, text: &str, resolution: Resolution) -> Applied {
+    let read = store.find(&key(text)).await.unwrap().unwrap();
+    apply(store, Change::resolve(&read, resolution, at(4))).await
+}
+
 pub(crate) async fn intent_is_read_back_unchanged<P: Place>(place: P) {
     let store = place.open().await;
     let mut expected = Vec::new();
@@ -151,9 +161,11 @@ pub(crate) async fn intent_is_read_back_unchanged<P: Place>(place: P) {
             let key = key(&format!("intent-{number}-{ending_number}"));
             let attempt = AttemptId::new();
             let owner = store.owner().clone();
-            let began =
-                apply(&store, Change::begin(key.clone(), request.clone(), attempt.clone(), owner, at(1)))
-                    .await;
+            let began = apply(
+                &store,
+                Change::begin(key.clone(), SERVICE, request.clone(), attempt.clone(), owner, at(1)),
+            )
+            .await;
             assert_eq!(began.found, None);
             assert_eq!(store.find(&key).await.unwrap(), began.written, "while it is sent");
             let ended = apply(&store, Change::end(key.clone(), attempt, ending.clone(), at(2))).await;
@@ -162,7 +174,7 @@ pub(crate) async fn intent_is_read_back_unchanged<P: Place>(place: P) {
             if matches!(ending, Ending::Unknown(_)) {
                 let id = transaction(&format!("txn_8-{number}-{ending_number}"));
                 let resolution = Resolution::processed(id.clone(), "ada").note("it is on the statement");
-                let resolved = apply(&store, Change::resolve(key.clone(), resolution, at(3))).await;
+                let resolved = apply(&store, Change::resolve(&last, resolution, at(3))).await;
                 last = resolved.written.unwrap();
                 assert_eq!(last.transaction_id(), Some(&id));
                 assert_eq!((last.created_at, last.changed_at, last.revision), (at(1), at(3), 3));
@@ -187,7 +199,7 @@ pub(crate) async fn text_of_any_characters_is_stored<P: Place>(place: P) {
     unknown.transaction_id = Some(transaction(odd));
     apply(&store, Change::end(key.clone(), attempt, Ending::Unknown(unknown.clone()), at(2))).await;
     let resolution = Resolution::not_processed(odd).note(odd);
-    apply(&store, Change::resolve(key.clone(), resolution.clone(), at(3))).await;
+    resolve(&store, key.as_str(), resolution.clone()).await;
     let kept = store.find(&key).await.unwrap().unwrap();
     assert_eq!(kept.state, IntentState::Resolved { resolution, before: unknown });
 
@@ -247,10 +259,12 @@ pub(crate) async fn random_changes_follow_the_rules<P: Place>(place: P) {
                 0..=3 | 11..=12 => {
                     let request = token_request(i64::from(what % 2 + 1));
                     let begin = if what <= 3 { Change::begin } else { Change::begin_after_rejection };
-                    begin(key.clone(), request, attempt.clone(), store.owner().clone(), now)
+                    begin(key.clone(), SERVICE, request, attempt.clone(), store.owner().clone(), now)
                 }
                 4..=8 => end(endings().remove(usize::from(what - 4))),
-                9 => Change::resolve(key.clone(), Resolution::not_processed("ada"), now),
+                9 if let Some(found) = model.get(&key) => {
+                    Change::resolve(found, Resolution::not_processed("ada"), now)
+                }
                 _ => Change::orphan(key.clone(), attempt.clone(), now),
             };
             let expected = Applied {
@@ -301,7 +315,7 @@ pub(crate) async fn one_of_many_new_attempts_after_a_rejection_wins_d44<P: Place
     let again = |text: &str, store: &P::Store, cents| {
         let (attempt, owner) = (AttemptId::new(), store.owner().clone());
         let request = token_request(cents);
-        (Change::begin_after_rejection(key(text), request, attempt.clone(), owner, at(3)), attempt)
+        (Change::begin_after_rejection(key(text), SERVICE, request, attempt.clone(), owner, at(3)), attempt)
     };
     let (change, _) = again("k", &stores[0], 1);
     let nothing = Applied { found: None, written: None, same_transaction_as: None };
@@ -390,8 +404,7 @@ pub(crate) async fn list_has_the_requested_states<P: Place>(place: P) {
         apply(&store, Change::end(key(&format!("k{number}")), attempt, ending, at(2))).await;
     }
     apply(&store, begin("k5", &store, 3).0).await;
-    let resolution = Resolution::not_processed("ada");
-    apply(&store, Change::resolve(key("k4"), resolution, at(4))).await;
+    resolve(&store, "k4", Resolution::not_processed("ada")).await;
     let keys = async |states: &[StateName]| -> Vec<String> {
         let page = store.list(states, None, 100).await.unwrap();
         page.intents.into_iter().map(|intent| intent.key.to_string()).collect()
@@ -421,8 +434,7 @@ pub(crate) async fn purge_keeps_unresolved_and_young_rows_d45<P: Place>(place: P
             apply(&store, change).await;
             apply(&store, Change::end(self::key(&key), attempt, ending, at(2))).await;
         }
-        let resolution = Resolution::not_processed("ada");
-        apply(&store, Change::resolve(key(&format!("{name}-4")), resolution, at(3))).await;
+        resolve(&store, &format!("{name}-4"), Resolution::not_processed("ada")).await;
         if name == "old" {
             apply(&store, begin("old-sending", &store, 1).0).await;
             place.make_older(48 * HOUR).await;
@@ -449,7 +461,7 @@ pub(crate) async fn purge_keeps_unresolved_and_young_rows_d45<P: Place>(place: P
 async fn ended(text: &str, store: &impl IntentStore, times: [SystemTime; 2]) {
     let attempt = AttemptId::new();
     let owner = store.owner().clone();
-    apply(store, Change::begin(key(text), token_request(1), attempt.clone(), owner, times[0])).await;
+    apply(store, Change::begin(key(text), SERVICE, token_request(1), attempt.clone(), owner, times[0])).await;
     let ending = Ending::Processed(transaction(&format!("txn_{text}")));
     apply(store, Change::end(key(text), attempt, ending, times[1])).await;
 }
@@ -493,8 +505,7 @@ pub(crate) async fn purge_counts_from_the_last_write_d45<P: Place>(place: P) {
     unknown("resolved", token_request(1), &store).await;
     place.make_older(48 * HOUR).await;
     apply(&store, Change::end(key("ended"), attempt, Ending::Processed(transaction("txn_1")), at(2))).await;
-    let resolution = Resolution::processed(transaction("txn_2"), "ada");
-    apply(&store, Change::resolve(key("resolved"), resolution, at(3))).await;
+    resolve(&store, "resolved", Resolution::processed(transaction("txn_2"), "ada")).await;
     // As a later process does it.
     assert_eq!(place.open().await.purge(36 * HOUR).await.unwrap(), Purged::default());
 }
@@ -517,7 +528,8 @@ pub(crate) async fn intents_of_dead_owners_become_unknown<P: Place>(place: P) {
     let dead = place.open().await;
     apply(&dead, begin("dead", &dead, 1).0).await;
     let (void, attempt) = (key("void"), AttemptId::new());
-    apply(&dead, Change::begin(void.clone(), void_request(), attempt, dead.owner().clone(), at(1))).await;
+    let owner = dead.owner().clone();
+    apply(&dead, Change::begin(void.clone(), SERVICE, void_request(), attempt, owner, at(1))).await;
     let live = place.open().await;
     apply(&live, begin("live", &live, 1).0).await;
     dead.close().await;
@@ -577,8 +589,12 @@ pub(crate) async fn many_clients_send_one_key_once<P: Place>(place: P) {
 
 /// An intent of unknown outcome.
 async fn unknown(text: &str, request: IntentRequest, store: &impl IntentStore) {
-    let (key, attempt) = (key(text), AttemptId::new());
-    apply(store, Change::begin(key.clone(), request, attempt.clone(), store.owner().clone(), at(1))).await;
+    unknown_at(SERVICE, text, request, store).await;
+}
+
+async fn unknown_at(service: &str, text: &str, request: IntentRequest, store: &impl IntentStore) {
+    let (key, attempt, owner) = (key(text), AttemptId::new(), store.owner().clone());
+    apply(store, Change::begin(key.clone(), service, request, attempt.clone(), owner, at(1))).await;
     let ending = Ending::Unknown(Failure::of_kind("timeout"));
     apply(store, Change::end(key, attempt, ending, at(2))).await;
 }
@@ -598,8 +614,9 @@ pub(crate) async fn one_of_many_resolutions_with_one_transaction_wins<P: Place>(
         let mut racing = JoinSet::new();
         for (number, key) in keys.iter().enumerate() {
             let (journal, key) = (journals[number % journals.len()].clone(), self::key(key));
+            let read = store.find(&key).await.unwrap().unwrap();
             let resolution = Resolution::processed(transaction(&format!("txn_{round}")), "ada");
-            racing.spawn(async move { (journal.resolve(&key, resolution).await, key) });
+            racing.spawn(async move { (journal.resolve(&read, resolution).await, key) });
         }
         let results = racing.join_all().await;
         let winners: Vec<_> = results.iter().filter(|(result, _)| result.is_ok()).collect();
@@ -620,9 +637,7 @@ pub(crate) async fn one_of_many_resolutions_with_one_transaction_wins<P: Place>(
 
 pub(crate) async fn resolution_with_a_taken_transaction_is_refused_except_for_a_void<P: Place>(place: P) {
     let (one, other) = (place.open().await, place.open().await);
-    let processed = |text: &str, id: &str| {
-        Change::resolve(key(text), Resolution::processed(transaction(id), "ada"), at(3))
-    };
+    let processed = |id: &str| Resolution::processed(transaction(id), "ada");
     // Reported by the service, and by a person. An id may have any length and any characters.
     let long = format!("txn_\0{}", "9".repeat(20_000));
     for (round, id) in [(0, "txn_1"), (1, &long)] {
@@ -636,23 +651,76 @@ pub(crate) async fn resolution_with_a_taken_transaction_is_refused_except_for_a_
         {
             unknown(&name(text), request, &one).await;
         }
-        let refused = apply(&other, processed(&name("k"), id)).await;
+        let refused = resolve(&other, &name("k"), processed(id)).await;
         let expected = Applied {
             found: one.find(&key(&name("k"))).await.unwrap(),
             written: None,
             same_transaction_as: Some(key(&name("answered"))),
         };
         assert_eq!(refused, expected);
-        assert!(apply(&other, processed(&name("void"), id)).await.written.is_some(), "a void of the payment");
-        let refused = apply(&one, processed(&name("second-void"), id)).await;
+        assert!(
+            resolve(&other, &name("void"), processed(id)).await.written.is_some(),
+            "a void of the payment"
+        );
+        let refused = resolve(&one, &name("second-void"), processed(id)).await;
         assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key(&name("void")))));
         // The holder may be resolved again with the same id. When it is resolved as not processed, another may have the id.
-        assert!(apply(&one, processed(&name("void"), id)).await.written.is_some());
-        let not_processed = Resolution::not_processed("ada");
-        apply(&one, Change::resolve(key(&name("void")), not_processed, at(4))).await;
-        let resolved = apply(&other, processed(&name("second-void"), id)).await;
+        assert!(resolve(&one, &name("void"), processed(id)).await.written.is_some());
+        resolve(&one, &name("void"), Resolution::not_processed("ada")).await;
+        let resolved = resolve(&other, &name("second-void"), processed(id)).await;
         assert_eq!(resolved.same_transaction_as, None);
         assert!(resolved.written.is_some());
+    }
+}
+
+pub(crate) async fn transaction_ids_of_two_services_are_unrelated_d47<P: Place>(place: P) {
+    const OTHER: &str = "https://sandbox.example.com";
+    let (one, other) = (place.open().await, place.open().await);
+    let processed = || Resolution::processed(transaction("txn_1"), "ada");
+    for (service, text) in [(SERVICE, "here"), (OTHER, "there")] {
+        unknown_at(service, text, token_request(1), &one).await;
+        let resolved = resolve(&other, text, processed()).await;
+        assert_eq!(resolved.same_transaction_as, None);
+        let written = resolved.written.unwrap();
+        assert_eq!(written.service, service);
+        assert_eq!(one.find(&key(text)).await.unwrap(), Some(written));
+        // The end of a charge, as the service reports it.
+        let (text, attempt, owner) = (format!("{text}-ended"), AttemptId::new(), one.owner().clone());
+        apply(&one, Change::begin(key(&text), service, token_request(1), attempt.clone(), owner, at(1)))
+            .await;
+        let ending = Ending::Processed(transaction("txn_2"));
+        assert_eq!(
+            apply(&one, Change::end(key(&text), attempt, ending, at(2))).await.same_transaction_as,
+            None
+        );
+    }
+    // At its own service, each id is taken.
+    for (service, holder) in [(SERVICE, "here"), (OTHER, "there")] {
+        let text = format!("{holder}-too");
+        unknown_at(service, &text, token_request(1), &one).await;
+        let refused = resolve(&other, &text, processed()).await;
+        assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key(holder))));
+    }
+}
+
+/// Two programs, one for production and one for a sandbox, use a key at the same time.
+pub(crate) async fn one_of_two_services_gets_a_key_d47<P: Place>(place: P) {
+    const OTHER: &str = "https://sandbox.example.com";
+    let stores = [place.open().await, place.open().await].map(Arc::new);
+    for round in 0..20 {
+        let key = key(&format!("k{round}"));
+        let mut racing = JoinSet::new();
+        for number in 0..8 {
+            let (store, key) = (stores[number % 2].clone(), key.clone());
+            let service = if number % 2 == 0 { SERVICE } else { OTHER };
+            let (attempt, owner) = (AttemptId::new(), store.owner().clone());
+            let begin = Change::begin(key, service, token_request(1), attempt, owner, at(1));
+            racing.spawn(async move { (apply(&*store, begin).await.written.is_some(), service) });
+        }
+        let begun: Vec<_> = racing.join_all().await.into_iter().filter(|(begun, _)| *begun).collect();
+        assert_eq!(begun.len(), 1, "{begun:?}");
+        let kept = stores[0].find(&key).await.unwrap().unwrap();
+        assert_eq!((&*kept.service, kept.attempts), (begun[0].1, 1));
     }
 }
 
@@ -679,4 +747,18 @@ pub(crate) async fn end_with_a_taken_transaction_is_recorded_and_reported<P: Pla
     failure.transaction_id = Some(transaction("txn_1"));
     let ended = apply(&one, Change::end(key("unknown"), attempt, Ending::Unknown(failure), at(2))).await;
     assert_eq!(ended.same_transaction_as, None);
+}
+
+/// Two charges whose ids contained a secret may look the same.
+pub(crate) async fn ids_with_a_replaced_part_are_not_compared_d55<P: Place>(place: P) {
+    let store = place.open().await;
+    for text in ["first", "second"] {
+        let (change, attempt) = begin(text, &store, 1);
+        apply(&store, change).await;
+        let end = Ending::Processed(transaction("txn_[redacted]"));
+        let ended = apply(&store, Change::end(key(text), attempt, end, at(2))).await;
+        assert_eq!(ended.same_transaction_as, None);
+        let kept = store.find(&key(text)).await.unwrap().unwrap();
+        assert_eq!(kept.processed_as(), Some(&transaction("txn_[redacted]")));
+    }
 }

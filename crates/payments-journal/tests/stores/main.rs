@@ -21,4 +21,6 @@ mod sqlite_process;
 #[cfg(all(unix, feature = "sqlite"))]
 mod sqlite_processes;
 #[cfg(all(unix, feature = "sqlite"))]
+mod sqlite_read_only;
+#[cfg(all(unix, feature = "sqlite"))]
 mod sqlite_speed;

@@ -1,9 +1,12 @@
 //! Tests for PostgreSQL alone. Each starts its own real server.
 
+mod connecting;
+mod failovers;
 mod interrupted;
 mod lost_replies;
 mod machines;
 mod outages;
+mod pooler;
 mod privileges;
 mod processes;
 mod proxy;
@@ -11,6 +14,7 @@ mod purges;
 mod refusals;
 mod resolving;
 mod speed;
+mod standby;
 mod tls;
 
 use std::future::Future;

@@ -78,7 +78,7 @@ fn database_of_another_program_is_left_alone() {
         "CREATE TABLE customer (name TEXT)",
         "PRAGMA application_id = 1347639635; CREATE TABLE record (position INTEGER PRIMARY KEY)",
         "PRAGMA application_id = 7",
-        "PRAGMA user_version = 4",
+        "PRAGMA user_version = 5",
         "PRAGMA journal_mode = WAL; CREATE TABLE customer (name TEXT)",
     ];
     for sql in programs {
@@ -93,9 +93,9 @@ fn database_of_another_program_is_left_alone() {
 #[test]
 fn journal_of_another_version_is_left_alone() {
     for (version, words) in [
-        (5, "of a newer version"),
+        (6, "of a newer version"),
         (900, "of a newer version"),
-        (3, "of an older version"),
+        (4, "of an older version"),
         (0, "of an older version"),
     ] {
         let place = InAFile::new();
@@ -106,7 +106,7 @@ fn journal_of_another_version_is_left_alone() {
         let error = assert_left_alone(&place.path());
         assert!(error.to_string().contains(words), "{error}");
         assert!(error.to_string().contains(&format!("its schema is {version}")), "{error}");
-        assert_eq!(error.is_newer(), version > 4);
+        assert_eq!(error.is_newer(), version > 5);
         assert!(error.is_newer() || error.to_string().contains("export them all"), "{error}");
     }
 }
@@ -128,6 +128,260 @@ fn journal_without_its_index_is_left_alone() {
         assert!(error.is_damaged(), "{error:?}");
         assert!(error.to_string().contains("is missing or differs from this version"), "{error}");
     }
+}
+
+/// Puts an index or a table in place of one of the journal's, as damaged pages would: the schema stays as it is. `sql` creates
+/// `other`, which takes the place of `name`.
+pub(crate) fn replace(path: &Path, name: &str, sql: &str) {
+    let connection = Connection::open(path).unwrap();
+    connection.execute_batch(sql).unwrap();
+    let swap = format!(
+        "PRAGMA writable_schema = ON;
+         UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'other') WHERE name = '{name}';
+         DELETE FROM sqlite_schema WHERE name IN ('other', 'others');
+         PRAGMA writable_schema = RESET"
+    );
+    connection.execute_batch(&swap).unwrap();
+}
+
+/// A table `others` with rows like those of the journal, on which an index `other` has other rows or positions.
+fn others(positions: &str, index: &str) -> String {
+    format!(
+        "CREATE TABLE others (position INTEGER PRIMARY KEY, key TEXT, state TEXT, processed_as TEXT);
+         INSERT INTO others SELECT {positions}, key, state, processed_as FROM intent;
+         CREATE INDEX other ON others {index}"
+    )
+}
+
+/// Every column of every row, without the indexes.
+fn table(path: &Path) -> Vec<(i64, String, String, Option<String>, String)> {
+    let connection = Connection::open(path).unwrap();
+    let columns = "position, key, state, processed_as, document";
+    let mut table = connection.prepare(&format!("SELECT {columns} FROM intent NOT INDEXED")).unwrap();
+    let rows = table.query_map([], |row| row.try_into()).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}
+
+/// A closed journal with 40 processed rows and 3 unresolved ones: enough that each index has several pages.
+fn with_unresolved_rows() -> InAFile {
+    let place = with_pages_of(512);
+    let store = SqliteStore::open(place.path()).unwrap();
+    block_on(charge(&store, 40));
+    for number in 0..3 {
+        block_on(store.apply(begin(&format!("open-{number}"), &store, 0).0)).unwrap();
+    }
+    close(store);
+    place
+}
+
+/// SQLite finds no row whose entry in an index is missing, so the key would be charged again.
+#[test]
+fn index_that_differs_from_its_table_is_refused() {
+    const UNRESOLVED: &str = "WHERE state IN ('sending', 'unknown')";
+    const PROCESSED: &str = "WHERE processed_as IS NOT NULL";
+    let on_intent = |index: &str| format!("CREATE INDEX other ON intent {index}");
+    let more = |index: &str| {
+        others("position", index) + "; INSERT INTO others VALUES (99, 'ghost', 'unknown', 'txn_ghost')"
+    };
+    // The key of each row with the position of another.
+    let shifted = "position % (SELECT max(position) FROM intent) + 1";
+    for (name, what, sql) in [
+        ("intent_key", "an entry is missing", on_intent("(key) WHERE key <> 'key-3'")),
+        ("intent_key", "all entries are missing", on_intent("(key) WHERE key IS NULL")),
+        ("intent_key", "there is one more", more("(key)")),
+        ("intent_key", "one is more and one missing", more("(key) WHERE key <> 'key-3'")),
+        ("intent_key", "the keys are others", on_intent("(key || 'x')")),
+        ("intent_key", "one key is another", on_intent("(iif(key = 'key-3', 'key-3x', key))")),
+        ("intent_key", "the positions are others", others(shifted, "(key)")),
+        ("intent_key", "not in order", on_intent("(key DESC)")),
+        ("intent_key", "not text", on_intent("(CAST(key AS BLOB))")),
+        (
+            "intent_unresolved",
+            "an entry is missing",
+            on_intent(&format!("(position) {UNRESOLVED} AND key <> 'open-1'")),
+        ),
+        ("intent_unresolved", "all entries are missing", on_intent("(position) WHERE key IS NULL")),
+        ("intent_unresolved", "there is one more", more(&format!("(position) {UNRESOLVED}"))),
+        ("intent_unresolved", "every row is in it", on_intent("(position)")),
+        (
+            "intent_unresolved",
+            "the positions are others",
+            others(shifted, &format!("(position) {UNRESOLVED}")),
+        ),
+        (
+            "intent_unresolved",
+            "sorted by another column",
+            on_intent(&format!("(stored_at + position) {UNRESOLVED}")),
+        ),
+        ("intent_unresolved", "not in order", on_intent(&format!("(position DESC) {UNRESOLVED}"))),
+        (
+            "intent_processed",
+            "an entry is missing",
+            on_intent(&format!("(processed_as) {PROCESSED} AND key <> 'key-3'")),
+        ),
+        ("intent_processed", "all entries are missing", on_intent("(processed_as) WHERE key IS NULL")),
+        ("intent_processed", "there is one more", more(&format!("(processed_as) {PROCESSED}"))),
+        ("intent_processed", "the ids are others", on_intent(&format!("(processed_as || 'x') {PROCESSED}"))),
+        (
+            "intent_processed",
+            "the positions are others",
+            others(shifted, &format!("(processed_as) {PROCESSED}")),
+        ),
+        ("intent_processed", "not in order", on_intent(&format!("(processed_as DESC) {PROCESSED}"))),
+    ] {
+        let place = with_unresolved_rows();
+        let path = place.path();
+        replace(&path, name, &sql);
+        let rows = table(&path);
+        assert_eq!(rows.len(), 43, "{name}: {what}");
+        // It stays refused: nothing heals it silently.
+        for _ in 0..2 {
+            let error = SqliteStore::open(&path).expect_err(&format!("{name}: {what}"));
+            assert!(error.is_damaged(), "{name}: {what}: {error:?}");
+            for words in ["nothing was sent now, because ", "is damaged", "A damaged index"] {
+                assert!(error.to_string().contains(words), "{name}: {what}: {error}");
+            }
+            assert!(error.to_string().contains(name), "{name}: {what}: {error}");
+            assert!(!beside(&path, "-wal").exists(), "{name}: {what}: it was closed");
+        }
+        assert_eq!(table(&path), rows, "{name}: {what}: no row was changed");
+    }
+}
+
+/// The replacement above damages nothing by itself.
+#[test]
+fn index_that_was_built_again_is_accepted() {
+    for (name, index) in [
+        ("intent_key", "(key)"),
+        ("intent_unresolved", "(position) WHERE state IN ('sending', 'unknown')"),
+        ("intent_processed", "(processed_as) WHERE processed_as IS NOT NULL"),
+    ] {
+        let place = with_unresolved_rows();
+        replace(&place.path(), name, &format!("CREATE INDEX other ON intent {index}"));
+        let store = SqliteStore::open(place.path()).unwrap();
+        assert!(block_on(store.apply(begin("key-3", &store, 9).0)).unwrap().written.is_none());
+        close(store);
+    }
+}
+
+/// `docs/journal.md` says how a person finds out which side is damaged, and when `REINDEX` is safe.
+#[test]
+fn guide_to_a_damaged_index_tells_which_side_lost_rows() {
+    const GUIDE: &str = include_str!("../../../../docs/journal.md");
+    let (_, chapter) = GUIDE.split_once("### A damaged index").unwrap();
+    let sql = chapter.split("```sql").nth(1).unwrap().split("```").next().unwrap();
+    let statements: Vec<_> = sql.split(';').filter(|sql| sql.contains("SELECT")).collect();
+    assert_eq!(statements.len(), 3);
+    let findings = |path: &Path| {
+        let connection = Connection::open(path).unwrap();
+        let mut found = Vec::new();
+        for sql in &statements {
+            let mut statement = connection.prepare(sql).unwrap();
+            let rows = statement.query_map([], |row| row.try_into()).unwrap();
+            found.extend(
+                rows.map(|row| row.map(|(what, key): (String, String)| format!("{what}: {key}")).unwrap()),
+            );
+        }
+        found
+    };
+
+    let place = with_unresolved_rows();
+    replace(&place.path(), "intent_key", "CREATE INDEX other ON intent (key) WHERE key <> 'key-3'");
+    assert_eq!(findings(&place.path()), ["only in the table: key-3"]);
+    let rows = table(&place.path());
+    Connection::open(place.path()).unwrap().execute_batch("REINDEX").unwrap();
+    let store = SqliteStore::open(place.path()).unwrap();
+    assert!(block_on(store.apply(begin("key-3", &store, 9).0)).unwrap().written.is_none());
+    close(store);
+    assert_eq!(table(&place.path()), rows);
+
+    let place = with_unresolved_rows();
+    let lost = "CREATE TABLE other (position INTEGER PRIMARY KEY, key, state, processed_as, is_void, service, document, stored_at);
+         INSERT INTO other SELECT * FROM intent WHERE key NOT IN ('key-3', 'open-1')";
+    replace(&place.path(), "intent", lost);
+    let expected = ["only in the index: key-3", "only in the index: open-1", "lost: txn_3"];
+    assert_eq!(findings(&place.path()), expected);
+
+    let place = with_unresolved_rows();
+    let twice = "DROP INDEX intent_key; UPDATE intent SET key = 'key-3' WHERE key = 'key-4'";
+    let connection = Connection::open(place.path()).unwrap();
+    connection.execute_batch(twice).unwrap();
+    connection.execute_batch("CREATE INDEX intent_key ON intent (key)").unwrap();
+    drop(connection);
+    assert_eq!(findings(&place.path()), ["twice: key-3"]);
+}
+
+/// Rows that only the indexes still know must not be taken for new ones.
+#[test]
+fn table_that_lost_a_row_is_refused() {
+    for key in ["key-3", "open-1"] {
+        let place = with_unresolved_rows();
+        let sql = format!(
+            "CREATE TABLE other (position INTEGER PRIMARY KEY, key, state, processed_as, is_void, service, document, stored_at);
+             INSERT INTO other SELECT * FROM intent WHERE key <> '{key}'"
+        );
+        replace(&place.path(), "intent", &sql);
+        let error = SqliteStore::open(place.path()).unwrap_err();
+        assert!(error.is_damaged() && error.to_string().contains("A damaged index"), "{error}");
+    }
+}
+
+/// Of two rows with one key, only one would be found.
+#[test]
+fn key_that_is_twice_in_the_table_is_refused() {
+    let place = with_unresolved_rows();
+    let connection = Connection::open(place.path()).unwrap();
+    connection
+        .execute_batch(
+            "DROP INDEX intent_key;
+             UPDATE intent SET key = 'key-3' WHERE key = 'key-4';
+             CREATE INDEX intent_key ON intent (key);
+             PRAGMA writable_schema = ON;
+             UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX intent_key ON intent (key)' WHERE name = 'intent_key';
+             PRAGMA writable_schema = RESET",
+        )
+        .unwrap();
+    drop(connection);
+    let error = SqliteStore::open(place.path()).unwrap_err();
+    assert!(error.is_damaged() && error.to_string().contains("intent_key"), "{error}");
+}
+
+/// One cell of an index, overwritten in the file as a disk would: each byte of each leaf cell in turn.
+#[test]
+fn no_byte_of_the_key_index_is_believed() {
+    let place = with_unresolved_rows();
+    let database = fs::read(place.path()).unwrap();
+    let root: i64 = Connection::open(place.path())
+        .unwrap()
+        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'intent_key'", [], |row| row.get(0))
+        .unwrap();
+    let rows = table(&place.path());
+    let root = usize::try_from(root - 1).unwrap() * 512;
+    let (mut refused, mut unnoticed) = (0, 0);
+    for offset in root..root + 512 {
+        let mut damaged = database.clone();
+        damaged[offset] ^= 1;
+        for suffix in ["-wal", "-shm"] {
+            let _ = fs::remove_file(beside(&place.path(), suffix));
+        }
+        fs::write(place.path(), &damaged).unwrap();
+        match SqliteStore::open(place.path()) {
+            Err(error) => {
+                assert!(error.is_damaged(), "{offset}: {error:?}");
+                refused += 1;
+            }
+            // A byte that no entry uses.
+            Ok(store) => {
+                for (_, key, ..) in &rows {
+                    let applied = block_on(store.apply(begin(key, &store, 9).0)).unwrap();
+                    assert_eq!(applied.written, None, "{offset}: {key} was treated as new");
+                }
+                close(store);
+                unnoticed += 1;
+            }
+        }
+    }
+    assert!(refused > 0 && unnoticed > 0, "{refused} {unnoticed}");
 }
 
 /// An unreadable row permits nothing and does not stop the other rows.

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use payments_core::model::TransactionId;
-use payments_journal::{Change, Ending, IntentStore, SqliteStore, StoreError};
+use payments_journal::{
+    Change, Ending, IntentState, IntentStore, Journal, SqliteReader, SqliteStore, StateName, StoreError,
+};
 use tokio::runtime;
 
 use crate::contract::{at, begin};
@@ -124,6 +126,7 @@ fn child_process() {
                 }
                 "closed".to_owned()
             }
+            (["read"], _) => runtime.block_on(read(Path::new(&journal))),
             (["remove", path], _) => format!("{:?}", std::fs::remove_file(path)),
             (["begin", key], Some(store)) => runtime.block_on(begun(store, key)),
             (["charge", key], Some(store)) => runtime.block_on(charged(store, key)),
@@ -158,6 +161,25 @@ fn failed(error: &StoreError) -> String {
     ];
     let (kind, _) = kinds.into_iter().find(|(_, is_it)| *is_it).unwrap();
     format!("failed {kind}: {error}")
+}
+
+/// Returns `read KEY=STATE KEY=STATE …` of a journal that is opened only to be read, or the failure.
+async fn read(path: &Path) -> String {
+    let reader = match SqliteReader::open(path) {
+        Ok(Some(reader)) => reader,
+        Ok(None) => return "missing".to_owned(),
+        Err(error) => return failed(&error),
+    };
+    match Journal::read_only(reader).list(StateName::ALL, None, usize::MAX).await {
+        Ok(page) => page.intents.iter().fold("read".to_owned(), |text, intent| {
+            let kind = match &intent.state {
+                IntentState::Unknown(failure) => format!("({})", failure.kind),
+                _ => String::new(),
+            };
+            format!("{text} {}={}{kind}", intent.key, intent.state.name().as_str())
+        }),
+        Err(error) => failed(&error),
+    }
 }
 
 /// Returns `begun`, `kept`, or the failure.

@@ -47,7 +47,7 @@ fn sequential(number: usize) -> String {
     format!("run-2026-11-{number:012}")
 }
 
-/// Only letters, because a key must not look like a card number.
+/// Only letters, so that all keys have one form.
 fn random(number: usize) -> String {
     let mixed = (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed =
@@ -66,17 +66,19 @@ fn fill(place: &InAFile, rows: u64, key: &str) {
     connection
         .execute_batch(&format!(
             "PRAGMA synchronous = OFF;
-             WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {rows})
              UPDATE meta SET next_position = {rows} + 1;
-             INSERT INTO intent (key, state, processed_as, is_void, document, stored_at)
-             SELECT key, 'processed', 'txn_' || id, 0, json_object(
+             WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {rows}),
+             made (key, id) AS MATERIALIZED (SELECT {key}, hex(randomblob(8)) FROM numbers)
+             INSERT INTO intent (key, state, processed_as, is_void, service, document, stored_at)
+             SELECT key, 'processed', 'txn_' || id, 0, 'https://pay.example.com', json_object(
                      'key', key,
+                     'service', 'https://pay.example.com',
                      'request', json('{{\"operation\":\"token-transaction\",\"subject\":{{\"token\":\"tok_0123456789\"}},\"amount\":\"10.50\",\"transaction_type\":null,\"convenience_fee\":\"inactive\",\"reference\":\"invoice 17\"}}'),
                      'state', json_object('processed', json_object('transaction_id', 'txn_' || id)),
                      'attempt', hex(randomblob(16)), 'owner', hex(randomblob(16)), 'follows', null, 'attempts', 1,
                      'created_at', 1795000000000, 'begun_at', 1795000000000, 'changed_at', 1795000000000,
                      'revision', 2), 1795000000000
-             FROM (SELECT {key} AS key, hex(randomblob(8)) AS id FROM numbers);"
+             FROM made;"
         ))
         .unwrap();
 }

@@ -2,8 +2,7 @@ use std::fmt;
 
 /// The card network suggested by the first digits of a number.
 ///
-/// It is only a hint, for display and for the length of the security code. The ranges change over time, and the service
-/// decides.
+/// It is only a hint, for display. The ranges change over time, and the service decides.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Brand {

@@ -5,11 +5,12 @@ use std::str::FromStr;
 
 use zeroize::Zeroizing;
 
+use crate::ValidationError;
 use crate::secret::{Redacted, SecretText};
 use crate::violation::Rule;
-use crate::{Brand, ValidationError};
 
-/// The security code printed on a card: three digits, or four on American Express.
+/// The security code printed on a card: three or four digits. The interface does not say which card has how many, so either
+/// length is accepted for every card.
 ///
 /// It is text, not a number, because leading zeros count. It is set to zero on drop and has no `Display` and no
 /// serialization. `Debug` does not show it.
@@ -17,7 +18,7 @@ use crate::{Brand, ValidationError};
 pub struct Cvv(SecretText);
 
 impl Cvv {
-    /// A security code of three or four digits. Building the request checks the length that the card needs.
+    /// A security code of three or four digits.
     ///
     /// # Errors
     ///
@@ -36,15 +37,6 @@ impl Cvv {
             Ok(Self(SecretText::new(text)))
         } else {
             Err("must be 3 or 4 digits")
-        }
-    }
-
-    pub(crate) fn check_for(&self, brand: Brand) -> Result<(), Rule> {
-        match (brand, self.0.as_str().len()) {
-            (Brand::AmericanExpress, 4) => Ok(()),
-            (Brand::AmericanExpress, _) => Err("must be 4 digits for an American Express card"),
-            (_, 3) => Ok(()),
-            _ => Err("must be 3 digits for this card"),
         }
     }
 }
@@ -110,14 +102,27 @@ impl Expiry {
     }
 
     pub(crate) fn check(text: &str) -> Result<Self, Rule> {
-        let digits = match text.as_bytes() {
-            [a, b, b'/', c, d] | [a, b, c, d] => [*a, *b, *c, *d],
-            _ => return Err(EXPIRY_RULE),
+        let (month, year) = match text.split_once('/') {
+            Some((month, year)) => (month.trim_end(), year.trim_start()),
+            None => text.split_at_checked(2).filter(|(_, year)| year.len() == 2).ok_or(EXPIRY_RULE)?,
         };
-        if !digits.iter().all(u8::is_ascii_digit) {
+        let year = match year.len() {
+            4 => year.strip_prefix("20").ok_or(EXPIRY_RULE)?,
+            _ => year,
+        };
+        // Allocated once and never grown, so that no copy of the digits remains in memory.
+        let mut digits = Zeroizing::new(String::with_capacity(4));
+        digits.push_str(if month.len() == 1 { "0" } else { "" });
+        let is_short = |part: &str| (1..=2).contains(&part.len());
+        if !is_short(month) || year.len() != 2 {
             return Err(EXPIRY_RULE);
         }
-        let expiry = Self(SecretText::from(Zeroizing::new(digits.map(char::from).iter().collect())));
+        digits.push_str(month);
+        digits.push_str(year);
+        if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(EXPIRY_RULE);
+        }
+        let expiry = Self(SecretText::from(digits));
         if (1..=12).contains(&expiry.month()) { Ok(expiry) } else { Err(EXPIRY_RULE) }
     }
 
@@ -132,7 +137,7 @@ impl Expiry {
 impl FromStr for Expiry {
     type Err = ValidationError;
 
-    /// Parses `MMYY` or `MM/YY`.
+    /// Parses `MMYY`, `MM/YY` or `MM/YYYY`. With a slash, the month may have one digit, and spaces may stand around the slash.
     fn from_str(text: &str) -> Result<Self, ValidationError> {
         Self::check(text).map_err(|rule| ValidationError::one("ExpiryDate", rule))
     }

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::check::{Check, checked, not_blank};
+use super::check::{Check, checked, empty_or_not_blank, not_blank};
 use super::encode::wire_text;
 use super::given::Text;
 use super::{DialPrefix, Email, FieldName};
@@ -72,7 +72,7 @@ impl Billing {
         &self.0.billing_phone_number
     }
 
-    /// `BillingPostalCode`.
+    /// `BillingPostalCode`. Empty if the payer's country has none.
     pub fn postal_code(&self) -> &str {
         &self.0.billing_postal_code
     }
@@ -94,7 +94,7 @@ impl Billing {
             billing_email: check
                 .required(FieldName::BillingEmail, |text: Text<'_>| Email::check(text.into_string())),
             billing_phone_number: check.required(FieldName::BillingPhoneNumber, not_blank),
-            billing_postal_code: check.required(FieldName::BillingPostalCode, not_blank),
+            billing_postal_code: check.required(FieldName::BillingPostalCode, empty_or_not_blank),
             billing_state: check.text(FieldName::BillingState),
         });
         fields.map(Self)

@@ -124,11 +124,7 @@ impl Method for CardFields {
 
     fn check(check: &mut Check<'_>) -> Option<Self> {
         let card_number = check.required(FieldName::CardNumber, card_number);
-        let cvv = check.required(FieldName::Cvv, |text: Text<'_>| {
-            let cvv = Cvv::check(&text)?;
-            card_number.as_ref().map_or(Ok(()), |number: &CardNumber| cvv.check_for(number.brand()))?;
-            Ok(cvv)
-        });
+        let cvv = check.required(FieldName::Cvv, |text: Text<'_>| Cvv::check(&text));
         let expiry_date = check.required(FieldName::ExpiryDate, |text: Text<'_>| Expiry::check(&text));
         Some(Self { card_number: card_number?, cvv: cvv?, expiry_date: expiry_date? })
     }

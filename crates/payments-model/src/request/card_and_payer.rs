@@ -30,7 +30,7 @@ pub struct CardInput<Number, Code, Date> {
     pub number: Number,
     /// `Cvv`: see [`Cvv`].
     pub cvv: Code,
-    /// `ExpiryDate`: `MMYY` or `MM/YY`, see [`Expiry`].
+    /// `ExpiryDate`: `MMYY`, `MM/YY` or `MM/YYYY`, see [`Expiry`].
     pub expiry: Date,
 }
 
@@ -106,7 +106,7 @@ pub struct PayerInput<Name, Address, Prefix, Phone, Country, PostalCode, Ip> {
     pub phone_number: Phone,
     /// `BillingCountry`: any text that is not blank. It is sent unchanged and never mapped to a code.
     pub country: Country,
-    /// `BillingPostalCode`: any text that is not blank.
+    /// `BillingPostalCode`: any text that is not blank, or an empty text if the country has none.
     pub postal_code: PostalCode,
     /// `IpAddress`: the payer's IPv4 or IPv6 address. Private ranges are allowed.
     pub ip_address: Ip,

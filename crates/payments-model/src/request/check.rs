@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::document::RequestMembers;
 use super::encode::Encoded;
-use super::given::{FieldValue, FromFieldValue, Text};
+use super::given::{FieldValue, FromFieldValue, Text, Written};
 use super::{FieldName, UnknownFields};
 use crate::card::Luhn;
 use crate::json::Member;
@@ -137,8 +137,14 @@ impl<'a> Check<'a> {
     /// Checks the unknown members of a document, for a request without account fields.
     pub(crate) fn check_unknown(&mut self, unknown: UnknownFields) {
         if unknown == UnknownFields::Refused {
-            let violation = |(name, _): &Member<'_>| {
-                Violation::of_named(name, "is not a field of this request: fix the name or remove the field")
+            let violation = |(name, _): &Member<'_>| match FieldName::find(name.trim()) {
+                Some(_) if name.trim() != name => {
+                    Violation::of_named(name, "has white space around the name of a field: remove it")
+                }
+                _ => Violation::of_named(
+                    name,
+                    "is not a field of this request: fix the name or remove the field",
+                ),
             };
             let violations: Vec<_> = self.unknown().map(violation).collect();
             self.violations.extend(violations);
@@ -197,12 +203,20 @@ pub(crate) fn not_blank(text: Text<'_>) -> Result<String, Rule> {
     Ok(text.into_string())
 }
 
-/// The rule for the amount of a request.
-pub(crate) fn payable(amount: Amount) -> Result<Amount, Rule> {
+/// A required text that may be empty, but not only white space.
+pub(crate) fn empty_or_not_blank(text: Text<'_>) -> Result<String, Rule> {
+    if text.is_empty() { Ok(String::new()) } else { not_blank(text) }
+}
+
+/// The rule for the amount of a request. `1.000` is refused although its value needs no decimals: in half the world it is a
+/// thousand.
+pub(crate) fn payable(Written { amount, decimals }: Written) -> Result<Amount, Rule> {
     if !amount.is_positive() {
         Err("must be above zero")
     } else if amount.decimal_places() > 2 {
         Err("must have at most two decimal places")
+    } else if decimals > 2 {
+        Err("must be written with at most two decimal places, because 1.000 is a thousand in many countries")
     } else {
         Ok(amount)
     }

@@ -55,7 +55,7 @@ impl fmt::Debug for Email {
     }
 }
 
-/// A telephone dialing prefix such as `+1` or `+351`: a plus sign and one to four digits, the first not 0.
+/// A telephone dialing prefix such as `+1` or `+441534`: a plus sign and 1 to 15 digits.
 ///
 /// The interface calls the field `BillingCountryCode`, which invites sending `US`. That is an error here.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -78,9 +78,7 @@ impl DialPrefix {
 
     pub(crate) fn check(text: String) -> Result<Self, Rule> {
         let is_prefix = text.strip_prefix('+').is_some_and(|digits| {
-            (1..=4).contains(&digits.len())
-                && digits.bytes().all(|byte| byte.is_ascii_digit())
-                && !digits.starts_with('0')
+            (1..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
         });
         if is_prefix {
             Ok(Self(text))

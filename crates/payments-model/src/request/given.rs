@@ -190,17 +190,31 @@ impl<'a> FromFieldValue<'a> for bool {
     }
 }
 
-impl<'a> FromFieldValue<'a> for Amount {
+/// An amount, and the number of decimals that it is written with.
+pub(crate) struct Written {
+    pub(crate) amount: Amount,
+    pub(crate) decimals: usize,
+}
+
+impl<'a> FromFieldValue<'a> for Written {
     fn from_value(value: FieldValue<'a>) -> Result<Self, Rule> {
         const NOT_A_NUMBER: Rule = "must be a JSON number, not a string";
         match value {
-            FieldValue::Amount(amount) => Ok(amount),
+            FieldValue::Amount(amount) => Ok(Self { amount, decimals: amount.written_decimals() }),
             FieldValue::Json(json) => {
-                json.number().ok_or(NOT_A_NUMBER)?.parse().map_err(crate::AmountError::rule)
+                let number = json.number().ok_or(NOT_A_NUMBER)?;
+                let amount: Amount = number.parse().map_err(crate::AmountError::rule)?;
+                Ok(Self { amount, decimals: amount.written_decimals().max(decimals_in(number)) })
             }
             _ => Err(NOT_A_NUMBER),
         }
     }
+}
+
+/// The number of digits between the decimal point and the end or the exponent.
+fn decimals_in(number: &str) -> usize {
+    let fraction = number.split_once('.').map_or("", |(_, fraction)| fraction);
+    fraction.bytes().take_while(u8::is_ascii_digit).count()
 }
 
 impl<'a> FromFieldValue<'a> for FieldValue<'a> {

@@ -9,6 +9,7 @@ use super::document::from_document;
 use super::encode::Encoded;
 use super::given::{FieldValue, Text};
 use super::{FieldName, RequestMembers, UnknownFields};
+use crate::id::check_no_spreadsheet_value;
 use crate::secret::Redacted;
 use crate::{
     Amount, ConvenienceFee, GatewayCustomerId, Input, SecretBytes, TokenId, ValidationError, amount,
@@ -124,7 +125,10 @@ impl TokenTransaction {
             convenience_fee_active: check
                 .required(FieldName::ConvenienceFeeActive, |active| Ok(ConvenienceFee::from_flag(active))),
             description: check.text(FieldName::Description),
-            reference_no: check.text(FieldName::ReferenceNo),
+            reference_no: check.optional(FieldName::ReferenceNo, |text: Text<'_>| {
+                check_no_spreadsheet_value(&text)?;
+                Ok(text.into_string())
+            }),
         });
         check.check_unknown(unknown);
         check.finish(wire).map(Self)
@@ -171,7 +175,7 @@ impl<'a> TokenTransactionBuilder<'a> {
         self
     }
 
-    /// Sets `ReferenceNo`, the caller's reference. Any text is accepted.
+    /// Sets `ReferenceNo`, the caller's reference. Any text is accepted, except a formula or an error value of a spreadsheet.
     pub fn reference_no(mut self, text: impl Into<Cow<'a, str>>) -> Self {
         self.fields.set_text(FieldName::ReferenceNo, text);
         self

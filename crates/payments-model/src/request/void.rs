@@ -6,7 +6,6 @@ use super::check::Check;
 use super::document::from_document;
 use super::given::Text;
 use super::{FieldName, RequestMembers, UnknownFields, encode};
-use crate::id::check_not_blank;
 use crate::secret::Redacted;
 use crate::{SecretBytes, TransactionId, ValidationError};
 
@@ -56,10 +55,8 @@ impl Void {
         unknown: UnknownFields,
     ) -> Result<Self, ValidationError> {
         let mut check = Check::new(members.into());
-        let transaction_id = check.required(FieldName::TransactionId, |text: Text<'_>| {
-            check_not_blank(&text)?;
-            TransactionId::from_answer(text.into_string()).ok_or("must not be blank")
-        });
+        let transaction_id = check
+            .required(FieldName::TransactionId, |text: Text<'_>| TransactionId::check(text.into_string()));
         let transaction_for = check.optional(FieldName::TransactionFor, |text: Text<'_>| {
             if *text == *TRANSACTION_FOR { Ok(()) } else { Err("must be Void") }
         });

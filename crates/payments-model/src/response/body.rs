@@ -1,3 +1,4 @@
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::Envelope;
@@ -40,4 +41,13 @@ impl<'a> Body<'a> {
             Self::Unreadable
         }
     }
+}
+
+/// Whether the bytes begin as a JSON object, list or string and end before it does. A response that ends when its connection
+/// is closed shows in no other way that it was cut.
+pub fn is_truncated_json(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes).trim_ascii_start();
+    let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
+    matches!(bytes.first(), Some(b'{' | b'[' | b'"'))
+        && values.find_map(Result::err).is_some_and(|error| error.is_eof())
 }

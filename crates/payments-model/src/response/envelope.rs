@@ -13,6 +13,7 @@ use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord
 /// status. The service may have sent anything, so [`mask`](crate::mask) its values before showing them.
 #[derive(Clone)]
 pub struct Envelope<'a> {
+    object: &'a str,
     members: EnvelopeMembers<'a, ()>,
     data: Data,
     /// The members of `data`, if it is an object with Unicode names.
@@ -47,13 +48,18 @@ impl<'a> Envelope<'a> {
         if let Ok(read) = serde_json::from_str::<EnvelopeMembers<'a, Members<'a>>>(object) {
             let (members, data) = read.without_data();
             let kind = if data.is_some() { Data::Object } else { Data::Absent };
-            return Some(Self { members, data: kind, data_members: data.map(|Members(members)| members) });
+            return Some(Self {
+                object,
+                members,
+                data: kind,
+                data_members: data.map(|Members(members)| members),
+            });
         }
         let read: EnvelopeMembers<'a, &RawValue> = serde_json::from_str(object).ok()?;
         let (members, data) = read.without_data();
         let is_object = data.is_some_and(|data| Json::from(data).is_object());
         let kind = if is_object { Data::Object } else { Data::Other };
-        Some(Self { members, data: kind, data_members: None })
+        Some(Self { object, members, data: kind, data_members: None })
     }
 
     /// The meaning of the member `status`.
@@ -89,12 +95,25 @@ impl<'a> Envelope<'a> {
         self.members.status_code.map(RawValue::get)
     }
 
-    /// The service's message: the first string among `msg`, `message`, `error.message` and `error`.
+    /// The length to which [`message`](Self::message) cuts joined texts.
+    pub const MAX_JOINED_CHARACTERS: usize = 500;
+
+    /// The service's message: the first that is not blank of `msg`, `message`, `error`, `error.message`, `error.description`
+    /// and `errors`. If none is a text, the texts of the list or object `errors` or `msg`, joined by `; ` and cut after
+    /// [`MAX_JOINED_CHARACTERS`](Self::MAX_JOINED_CHARACTERS).
     pub fn message(&self) -> Option<Cow<'a, str>> {
         let EnvelopeMembers { message, msg, error, .. } = self.members;
-        let text = |raw: Option<&'a RawValue>| Json::from(raw?).text();
-        let of_error = || only(&Json::from(error?).members()?, "message")?.text();
-        text(msg).or_else(|| text(message)).or_else(of_error).or_else(|| text(error))
+        let [msg, message, error] = [msg, message, error].map(non_null);
+        let text = |json: Option<Json<'a>>| json?.text().filter(|text| !is_blank(text));
+        let of_error = |name| text(only(&error?.members()?, name));
+        let single = text(msg).or_else(|| text(message)).or_else(|| text(error));
+        single.or_else(|| of_error("message")).or_else(|| of_error("description")).or_else(|| {
+            // Nearly no response gets here, so `errors` is not read with the other members.
+            let errors = serde_json::from_str::<Members<'a>>(self.object).ok();
+            let errors = errors.and_then(|Members(members)| only(&members, "errors"));
+            let joined = || [errors, msg].into_iter().flatten().find_map(joined_texts);
+            text(errors).or_else(|| joined().map(Cow::Owned))
+        })
     }
 
     /// The kind of the member `data`.
@@ -132,6 +151,39 @@ impl<'a> Envelope<'a> {
     }
 }
 
+/// The texts in a list or an object, in order.
+fn joined_texts(json: Json<'_>) -> Option<String> {
+    let mut texts = Vec::new();
+    collect_texts(json, MAX_LEVELS, &mut texts);
+    let joined: String = texts.join("; ").chars().take(Envelope::MAX_JOINED_CHARACTERS).collect();
+    (!joined.is_empty()).then_some(joined)
+}
+
+fn collect_texts<'a>(json: Json<'a>, levels: u32, texts: &mut Vec<Cow<'a, str>>) {
+    let Some(levels) = levels.checked_sub(1) else { return };
+    if let Some(text) = json.text() {
+        texts.extend((!is_blank(&text)).then_some(text));
+    } else if let Some(elements) = json.elements() {
+        for element in elements {
+            collect_texts(element, levels, texts);
+        }
+    } else if let Some(members) = json.members() {
+        for (_, value) in members {
+            collect_texts(value, levels, texts);
+        }
+    }
+}
+
+/// Whether the text shows nothing.
+fn is_blank(text: &str) -> bool {
+    let is_invisible = |character| matches!(character, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
+    text.chars()
+        .all(|character| character.is_whitespace() || character.is_control() || is_invisible(character))
+}
+
+/// Enough for a list of objects with lists of texts, and few enough to read quickly.
+const MAX_LEVELS: u32 = 6;
+
 fn non_null(member: Option<&RawValue>) -> Option<Json<'_>> {
     member.map(Json::from).filter(|json| !json.is_null())
 }
@@ -145,7 +197,7 @@ impl<'a, D> EnvelopeMembers<'a, D> {
 
 impl fmt::Debug for Envelope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { members: _, data: _, data_members: _ } = self;
+        let Self { object: _, members: _, data: _, data_members: _ } = self;
         f.debug_struct("Envelope")
             .field("status", &self.status())
             .field("status_code", &self.status_code())

@@ -86,19 +86,6 @@ fn builder_accepts_a_card_number_created_without_luhn_check_d31() {
 }
 
 #[test]
-fn validated_cvv_is_still_checked_against_the_card_d32() {
-    let card = Card { number: CARD.number, cvv: Cvv::new("1234").unwrap(), expiry: CARD.expiry };
-    let result = CardTransaction::builder(
-        Amount::from_cents(1),
-        TransactionType::Sale,
-        ConvenienceFee::Active,
-        card,
-        PAYER,
-    );
-    assert_eq!(crate::fixtures::fields(result.build()), ["Cvv"]);
-}
-
-#[test]
 fn account_field_with_unreadable_secrets_is_rejected_s5() {
     for value in [r#""\ud800""#, r#"{"\ud800":"000123456789"}"#, r#"["a",{"b":"\ud800"}]"#] {
         let account = format!(r#"{{"SuggestedMode":"ACH","Acct":{value}}}"#);

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
-use payments_model::{Amount, CardTransaction, TransactionRecord};
+use payments_model::{Amount, CardTransaction, ConvenienceFee, TokenTransaction, TransactionRecord};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -287,7 +287,9 @@ fn request_amounts_are_above_zero_with_at_most_two_decimal_places_s3() {
         let document = card_document().to_string().replace("\"Amount\":10", &format!("\"Amount\":{text}"));
         assert_eq!(violations(CardTransaction::from_json(document.as_bytes())), [format!("Amount: {rule}")]);
     }
-    for (text, sent) in [("0.01", "0.01"), ("10.500", "10.500"), ("1e2", "100"), ("1050e-2", "10.50")] {
+    for (text, sent) in
+        [("0.01", "0.01"), ("10.50", "10.50"), ("1e2", "100"), ("1.5e1", "15"), ("1050e-2", "10.50")]
+    {
         let document = card_document().to_string().replace("\"Amount\":10", &format!("\"Amount\":{text}"));
         let request = CardTransaction::from_json(document.as_bytes()).unwrap();
         let encoded = request.encode();
@@ -301,6 +303,37 @@ fn request_amounts_are_above_zero_with_at_most_two_decimal_places_s3() {
         fields(CardTransaction::from_json(&with(card_document(), "Amount", json!("10.50")))),
         ["Amount"]
     );
+}
+
+#[test]
+fn request_amount_with_more_than_two_written_decimals_is_refused_in_every_form_d53() {
+    let rule =
+        "must be written with at most two decimal places, because 1.000 is a thousand in many countries";
+    for text in
+        ["1.000", "12.500", "1.230", "10.500", "1.0000", "0.100", "1.000e0", "12.340e1", "1.000e2", "1000e-3"]
+    {
+        let documents = [
+            card_document().to_string().replace("\"Amount\":10", &format!("\"Amount\":{text}")),
+            format!(r#"{{"TokenId":"t","Amount":{text},"ConvenienceFeeActive":false}}"#),
+        ];
+        assert_eq!(
+            violations(CardTransaction::from_json(documents[0].as_bytes())),
+            [format!("Amount: {rule}")]
+        );
+        assert_eq!(
+            violations(TokenTransaction::from_json(documents[1].as_bytes())),
+            [format!("Amount: {rule}")]
+        );
+    }
+    for text in ["1.000", "12.500", "1.230"] {
+        let amount: Amount = text.parse().unwrap();
+        let built = TokenTransaction::builder("t", amount, ConvenienceFee::Inactive).build();
+        assert_eq!(violations(built), [format!("Amount: {rule}")]);
+    }
+    // What the service returns is read as it is.
+    let record =
+        serde_json::from_str::<TransactionRecord>(r#"{"TransactionId":"t","Amount":1.000}"#).unwrap();
+    assert_eq!(record.amount.value(), Some(&Amount::from_cents(1_00)));
 }
 
 #[test]

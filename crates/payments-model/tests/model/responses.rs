@@ -2,7 +2,7 @@
 
 use payments_model::unversioned::{
     BAD_REQUEST_PREFIX, Body, Code, Data, Envelope, ErrorEnvelope, Status, SuccessEnvelope,
-    salvage_transaction_id,
+    is_truncated_json, salvage_transaction_id,
 };
 use payments_model::{CustomerRecord, RawJson, TransactionReceipt, TransactionRecord, mask};
 use proptest::prelude::*;
@@ -200,7 +200,7 @@ fn invalid_unicode_name_in_data_makes_only_data_unreadable_d07() {
 }
 
 #[test]
-fn message_is_msg_then_message_then_error_message_then_error_d63() {
+fn message_is_the_first_text_that_is_not_blank_d63() {
     for (body, expected) in [
         (r#"{"error":"d","message":"b","msg":"a"}"#, Some("a")),
         (r#"{"error":{"message":"c"},"message":"b"}"#, Some("b")),
@@ -208,7 +208,22 @@ fn message_is_msg_then_message_then_error_message_then_error_d63() {
         (r#"{"error":"d"}"#, Some("d")),
         (r#"{"msg":null,"message":"b"}"#, Some("b")),
         (r#"{"msg":5,"message":["b"],"error":{"message":"c"}}"#, Some("c")),
-        (r#"{"msg":""}"#, Some("")),
+        (r#"{"msg":""}"#, None),
+        (r#"{"msg":" \n\u00a0\u200b","message":"b"}"#, Some("b")),
+        (r#"{"msg":"","message":" ","error":"\t"}"#, None),
+        (r#"{"msg":"","error":{"message":" ","description":"e"}}"#, Some("e")),
+        (r#"{"error":{"description":"e"},"errors":["f"]}"#, Some("e")),
+        (r#"{"errors":"f"}"#, Some("f")),
+        (r#"{"errors":["f","g"]}"#, Some("f; g")),
+        (r#"{"errors":[" ",null,{"field":"amount","text":["f",7]}]}"#, Some("amount; f")),
+        (r#"{"errors":{"amount":["f","g"],"token":"h"}}"#, Some("f; g; h")),
+        (r#"{"msg":["a","b"]}"#, Some("a; b")),
+        (r#"{"msg":{"x":"a"},"message":""}"#, Some("a")),
+        (r#"{"msg":["a"],"message":"b"}"#, Some("b")),
+        (r#"{"msg":["a"],"errors":["f"]}"#, Some("f")),
+        (r#"{"msg":["a"],"errors":[" "]}"#, Some("a")),
+        (r#"{"errors":["f"],"errors":["g"]}"#, None),
+        (r#"{"errors":[],"msg":{}}"#, None),
         (r#"{"error":{"message":1}}"#, None),
         (r#"{"error":{"message":"c","message":"d"}}"#, None),
         ("{}", None),
@@ -217,6 +232,49 @@ fn message_is_msg_then_message_then_error_message_then_error_d63() {
         assert_eq!(envelope(body.as_bytes()).message().as_deref(), expected, "{body}");
     }
     assert_eq!(BAD_REQUEST_PREFIX, "bad request error: ");
+}
+
+#[test]
+fn joined_messages_are_cut_at_500_characters_d63() {
+    let long = json!({"errors": vec!["ä".repeat(99); 6]}).to_string();
+    let message = envelope(long.as_bytes()).message().map(|message| message.chars().count());
+    assert_eq!(message, Some(500));
+    // One text is kept whole: the caller cuts it.
+    let one = json!({"msg": "x".repeat(2000)}).to_string();
+    assert_eq!(envelope(one.as_bytes()).message().map(|message| message.len()), Some(2000));
+    let deep = format!(r#"{{"errors":{}"a"{}}}"#, "[".repeat(100), "]".repeat(100));
+    assert_eq!(envelope(deep.as_bytes()).message(), None);
+}
+
+#[test]
+fn json_that_ends_too_early_is_truncated_d10() {
+    for body in [
+        &br#"{"status":"failed","#[..],
+        b"\xef\xbb\xbf {",
+        b"{\"msg\":\"caf\xc3",
+        b"{\"msg\":\"caf\xe9",
+        b"[",
+        br#""Not found"#,
+        br#"{"a":1} {"b":"#,
+        br#"{"a":{"b":[1,2"#,
+    ] {
+        assert!(is_truncated_json(body), "{}", String::from_utf8_lossy(body));
+    }
+    for body in [
+        &b""[..],
+        b" ",
+        b"{}",
+        b"[]",
+        b"<html>",
+        b"Not found",
+        b"true",
+        b"{}x",
+        b"{'a':",
+        b"{\"a\":1,}",
+        b"[1]]",
+    ] {
+        assert!(!is_truncated_json(body), "{}", String::from_utf8_lossy(body));
+    }
 }
 
 #[test]
@@ -353,13 +411,20 @@ fn assert_envelope_agrees(envelope: &Envelope<'_>, members: &serde_json::Map<Str
         Some(_) => Code::Unreadable,
     };
     assert_eq!(envelope.status_code(), code);
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    let text = |value: Option<&Value>| {
+        let text = value.and_then(Value::as_str)?;
+        text.contains(|letter: char| !letter.is_whitespace() && !letter.is_control()).then(|| text.to_owned())
+    };
     let error = members.get("error");
-    let message = text(members.get("msg"))
+    let single = text(members.get("msg"))
         .or_else(|| text(members.get("message")))
+        .or_else(|| text(error))
         .or_else(|| text(error.and_then(|error| error.get("message"))))
-        .or_else(|| text(error));
-    assert_eq!(envelope.message().as_deref(), message.as_deref());
+        .or_else(|| text(error.and_then(|error| error.get("description"))));
+    // A list or an object is joined, which other tests check.
+    if single.is_some() || !members.get("msg").is_some_and(|msg| msg.is_array() || msg.is_object()) {
+        assert_eq!(envelope.message().as_deref(), single.as_deref());
+    }
     let data = members.get("data").and_then(Value::as_object);
     assert_eq!(matches!(envelope.data(), Data::Object), data.is_some());
     let id = data.and_then(|data| match data.get("TransactionId")? {

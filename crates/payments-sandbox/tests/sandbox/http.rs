@@ -113,23 +113,73 @@ fn two_content_lengths_are_refused() {
 
 /// A response to HEAD announces the length of a body that is not sent.
 fn head_of(client: &mut RawClient, target: &str) -> RawResponse {
-    client.send(&format!("HEAD {target} HTTP/1.1\r\nhost: localhost\r\n\r\n"));
+    let key = payments_fake::FakeGateway::API_KEY;
+    client.send(&format!("HEAD {target} HTTP/1.1\r\nhost: localhost\r\nauthorization: {key}\r\n\r\n"));
     RawResponse { head: client.read_head(), body: Vec::new() }
 }
 
 #[test]
-fn head_and_options_are_wrong_methods() {
+fn options_and_the_head_of_a_post_are_wrong_methods() {
     let (_sandbox, mut client) = start();
     for (path, allowed) in [("/transaction", "POST"), ("/customer/cus_1", "GET"), ("/void", "POST")] {
         let target = format!("/api/v1/public{path}");
-        let head = head_of(&mut client, &target);
-        assert_eq!((head.status(), head.header("allow")), (405, Some(allowed)));
+        if allowed == "POST" {
+            let head = head_of(&mut client, &target);
+            assert_eq!((head.status(), head.header("allow")), (405, Some(allowed)));
+        }
         let options = client.request("OPTIONS", &target, "", "");
         assert_eq!((options.status(), options.header("allow")), (405, Some(allowed)));
         assert_eq!(options.json()["msg"], "Method not allowed");
     }
-    assert_eq!(head_of(&mut client, "/_sandbox/health").status(), 405);
+    assert_eq!(head_of(&mut client, "/_sandbox/reset").status(), 405);
     assert_eq!(client.request("OPTIONS", "*", "", "").status(), 404);
+}
+
+#[test]
+fn a_head_gets_the_head_of_the_response_to_a_get() {
+    let (_sandbox, mut client) = start();
+    for target in [
+        "/api/v1/public/customer/cus_1",
+        "/api/v1/public/customer/unknown",
+        "/api/v1/public/transaction/unknown",
+        "/nowhere",
+        "/_sandbox/health",
+        "/_sandbox/magic",
+        "/_sandbox/openapi.json",
+        "/_sandbox/clock?unknown=1",
+        "/_sandbox/ui",
+        "/_sandbox/nowhere",
+    ] {
+        let get = client.request("GET", target, "", "");
+        let head = head_of(&mut client, target);
+        assert_eq!(head.status(), get.status(), "{target}");
+        for name in ["content-type", "content-length", "cache-control"] {
+            assert_eq!(head.header(name), get.header(name), "{target} {name}");
+        }
+        assert_eq!(head.header("content-length"), Some(&*get.body.len().to_string()), "{target}");
+    }
+}
+
+#[test]
+fn a_head_of_the_events_ends_and_the_connection_stays_usable() {
+    let (_sandbox, mut client) = start();
+    assert_eq!(head_of(&mut client, "/_sandbox/events").status(), 200);
+    assert_eq!(client.request("GET", "/_sandbox/health", "", "").status(), 200);
+}
+
+#[test]
+fn a_fault_sends_no_body_for_a_head() {
+    for fault in ["truncate", "drip;every_ms=1", "html", "status", "delay;delay_ms=1"] {
+        let (_sandbox, mut client) = start();
+        let key = payments_fake::FakeGateway::API_KEY;
+        client.send(&format!(
+            "HEAD /api/v1/public/customer/cus_1 HTTP/1.1\r\nhost: localhost\r\nauthorization: {key}\r\n\
+             connection: close\r\nsandbox-fault: after_commit={fault}\r\n\r\n"
+        ));
+        let (bytes, end) = client.read_to_end();
+        assert!(bytes.starts_with(b"HTTP/1.1 ") && bytes.ends_with(b"\r\n\r\n"), "{fault}");
+        assert_eq!(end, End::Closed, "{fault}");
+    }
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! The limits that protect the server from its clients.
 
+use std::sync::mpsc;
 use std::time::Duration;
 
 use payments_core::OperationName;
 use payments_fake::{Fixtures, RecordedRequest};
-use payments_sandbox::{BlockingSandbox, Sandbox};
+use payments_sandbox::{BlockingSandbox, IdleClose, Sandbox, SandboxBuilder};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -144,4 +145,125 @@ async fn the_shutdown_waits_for_a_request_at_a_gate() {
     client.read_to_string(&mut response).await.unwrap();
     assert!(response.starts_with("HTTP/1.1 401 "), "{response}");
     stopping.await.unwrap().unwrap();
+}
+
+const GET: &str = "GET /api/v1/public/customer/cus_1 HTTP/1.1\r\nhost: localhost\r\n\r\n";
+
+/// Reads until the end of a response without a key.
+async fn read_response(client: &mut TcpStream) -> String {
+    let mut response = Vec::new();
+    while !response.ends_with(b"}") {
+        assert_ne!(
+            client.read_buf(&mut response).await.unwrap(),
+            0,
+            "{}",
+            String::from_utf8_lossy(&response)
+        );
+    }
+    String::from_utf8(response).unwrap()
+}
+
+/// A sandbox that records the connections that it closes because they are idle.
+async fn recording_idle_closes(builder: SandboxBuilder) -> (Sandbox, mpsc::Receiver<IdleClose>) {
+    let (sender, closes) = mpsc::channel();
+    let sandbox = builder.on_idle_close(move |closed| sender.send(*closed).unwrap()).start().await.unwrap();
+    (sandbox, closes)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_is_closed_after_a_minute() {
+    let half_a_body = "POST /api/v1/public/void HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{";
+    for (what, sent) in
+        [("nothing", ""), ("half a head", "GET /api"), ("half a body", half_a_body), ("a request", GET)]
+    {
+        let (sandbox, closes) = recording_idle_closes(Sandbox::builder()).await;
+        let mut client = TcpStream::connect(sandbox.local_addr()).await.unwrap();
+        client.write_all(sent.as_bytes()).await.unwrap();
+        if sent == GET {
+            read_response(&mut client).await;
+        }
+        let began = Instant::now();
+        assert_eq!(client.read(&mut [0]).await.unwrap(), 0, "{what}");
+        let idle = began.elapsed();
+        assert!((59..=61).contains(&idle.as_secs()), "{what}: {idle:?}");
+        let close = closes.try_recv().unwrap();
+        assert_eq!((close.client, close.reached_limit), (client.local_addr().unwrap(), None), "{what}");
+        assert!(close.idle >= Duration::from_mins(1), "{close}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_transfers_bytes_or_waits_for_its_response_is_not_idle() {
+    let (sandbox, closes) = recording_idle_closes(Sandbox::builder()).await;
+    let gate = sandbox.gateway().gate(OperationName::GetCustomer);
+    let mut slow = TcpStream::connect(sandbox.local_addr()).await.unwrap();
+    for byte in GET.bytes() {
+        slow.write_all(&[byte]).await.unwrap();
+        sleep(Duration::from_secs(50)).await;
+    }
+    gate.arrived().await;
+    sleep(Duration::from_hours(1)).await;
+    gate.release();
+    assert!(read_response(&mut slow).await.starts_with("HTTP/1.1 401 "));
+    closes.try_recv().unwrap_err();
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_limit_the_oldest_idle_connection_is_closed() {
+    let (sandbox, closes) = recording_idle_closes(Sandbox::builder().max_connections(3)).await;
+    let gate = sandbox.gateway().gate(OperationName::GetCustomer);
+    // It waits for its response, so it is not idle, although it is the oldest.
+    let mut busy = TcpStream::connect(sandbox.local_addr()).await.unwrap();
+    busy.write_all(GET.as_bytes()).await.unwrap();
+    gate.arrived().await;
+    let mut idle = Vec::new();
+    for _ in 0..2 {
+        idle.push(TcpStream::connect(sandbox.local_addr()).await.unwrap());
+        sleep(Duration::from_secs(2)).await;
+    }
+    for next in 0..2 {
+        let mut client = TcpStream::connect(sandbox.local_addr()).await.unwrap();
+        client.write_all(b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        let mut first = [0; 12];
+        client.read_exact(&mut first).await.unwrap();
+        assert_eq!(&first, b"HTTP/1.1 200");
+        let close = closes.try_recv().unwrap();
+        assert_eq!((close.client, close.reached_limit), (idle[next].local_addr().unwrap(), Some(3)));
+        assert_eq!(idle[next].read(&mut [0]).await.unwrap(), 0);
+        sleep(Duration::from_secs(2)).await;
+        idle.push(client);
+    }
+    gate.release();
+    assert!(read_response(&mut busy).await.starts_with("HTTP/1.1 401 "));
+}
+
+#[tokio::test]
+async fn more_idle_clients_than_connections_do_not_make_it_deaf() {
+    let sandbox = Sandbox::builder().max_connections(64).start().await.unwrap();
+    let mut idle = Vec::new();
+    for _ in 0..200 {
+        idle.push(TcpStream::connect(sandbox.local_addr()).await.unwrap());
+    }
+    let mut client = TcpStream::connect(sandbox.local_addr()).await.unwrap();
+    client.write_all(GET.as_bytes()).await.unwrap();
+    let response = timeout(Duration::from_secs(30), read_response(&mut client)).await.unwrap();
+    assert!(response.starts_with("HTTP/1.1 401 "), "{response}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_that_make_one_request_after_another_keep_their_connections_at_the_limit() {
+    let (sandbox, closes) = recording_idle_closes(Sandbox::builder().max_connections(1)).await;
+    let mut first = TcpStream::connect(sandbox.local_addr()).await.unwrap();
+    first.write_all(GET.as_bytes()).await.unwrap();
+    read_response(&mut first).await;
+    let mut second = TcpStream::connect(sandbox.local_addr()).await.unwrap();
+    second.write_all(GET.as_bytes()).await.unwrap();
+    for _ in 0..20 {
+        sleep(Duration::from_millis(500)).await;
+        first.write_all(GET.as_bytes()).await.unwrap();
+        read_response(&mut first).await;
+    }
+    closes.try_recv().unwrap_err();
+    read_response(&mut second).await;
+    assert_eq!(closes.try_recv().unwrap().client, first.local_addr().unwrap());
 }

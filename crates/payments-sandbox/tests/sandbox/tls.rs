@@ -154,6 +154,27 @@ async fn a_generated_certificate_names_the_listen_address() {
 }
 
 #[tokio::test]
+async fn a_generated_certificate_has_the_names_that_are_added() {
+    let builder = Sandbox::builder().tls().tls_name("sandbox").tls_name("*.shop.test").tls_name("192.0.2.7");
+    let sandbox = builder.start().await.unwrap();
+    let authority = sandbox.ca_certificate_pem().unwrap();
+    for name in ["sandbox", "pay.shop.test", "192.0.2.7", "localhost", "127.0.0.1"] {
+        let response = request_as(&sandbox, authority, name).await.unwrap();
+        assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{name}: {response}");
+    }
+    request_as(&sandbox, authority, "sandbox2").await.unwrap_err();
+}
+
+#[tokio::test]
+async fn a_name_that_cannot_be_in_a_certificate_is_refused() {
+    for name in ["", "two words", "https://sandbox", "sandbox:8443", "*", "ü"] {
+        let error = Sandbox::builder().tls().tls_name(name).start().await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{name}");
+        assert!(error.to_string().contains("neither a host name nor an IP address"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn only_a_generated_certificate_has_an_authority() {
     assert_eq!(Sandbox::start().await.unwrap().ca_certificate_pem(), None);
     let (with_pem, _client) = sandbox_and_client().await;

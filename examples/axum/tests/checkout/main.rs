@@ -11,8 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use payments_core::OperationName;
 use payments_fake::Fault;
+use payments_journal::{IntentKey, Journal, SqliteStore};
 use payments_postgres_for_tests::Server;
 use serde_json::json;
 use shop::{Instance, Shop};
@@ -55,6 +57,96 @@ fn decline_is_recorded_and_another_card_is_a_separate_request() {
     let again = instance.pay_with_another_card("17", "tok_approved");
     assert_eq!((again.0, &again.1["recorded"]), (200, &json!(true)), "{again:?}");
     assert_eq!(shop.charged(), BTreeMap::from([("order 17".to_owned(), 1)]));
+}
+
+/// The key comes from the order's record, and not from the text in the URL.
+#[test]
+fn order_is_charged_once_however_its_url_is_written() {
+    let shop = Shop::open();
+    let instance = shop.start();
+    let first = instance.pay("17", "tok_approved");
+    assert_eq!(first.0, 200, "{first:?}");
+    for same in ["017", "0000017", "%31%37", "+17"] {
+        let again = instance.pay(same, "tok_approved");
+        assert_eq!((again.0, &again.1["recorded"]), (200, &json!(true)), "{same}: {again:?}");
+        assert_eq!(again.1["transaction_id"], first.1["transaction_id"], "{same}");
+        assert_eq!(instance.get(&format!("/orders/{same}")).1, instance.get("/orders/17").1, "{same}");
+    }
+    for none in ["seventeen", "17%20", "17%2F", "-17", "1e1", "17-"] {
+        assert_eq!(instance.pay(none, "tok_approved").0, 404, "{none}");
+        assert_eq!(instance.get(&format!("/orders/{none}")).0, 404, "{none}");
+    }
+    assert_eq!(shop.sent(), BTreeMap::from([("order 17".to_owned(), 1)]));
+}
+
+/// A customer who enters another card in the form of the first one.
+#[test]
+fn declined_order_with_another_token_is_told_to_pay_with_another_card() {
+    let shop = Shop::open();
+    let instance = shop.start();
+    assert_eq!(instance.pay("17", "tok_declined").0, 402);
+    for _ in 0..2 {
+        let other = instance.pay("17", "tok_approved");
+        assert_eq!((other.0, &other.1["order"]), (402, &json!("declined")), "{other:?}");
+        assert!(other.1["next"].as_str().unwrap().contains("pay-with-another-card"), "{other:?}");
+    }
+    assert_eq!(instance.pay_with_another_card("17", "tok_approved").0, 200);
+    assert_eq!(shop.charged(), BTreeMap::from([("order 17".to_owned(), 1)]));
+    // Now it is paid, whatever card the customer tries.
+    for other in [instance.pay("17", "tok_declined"), instance.pay_with_another_card("17", "tok_lost_card")] {
+        assert_eq!((other.0, &other.1["order"]), (200, &json!("paid")), "{other:?}");
+        assert!(other.1["transaction_id"].is_string(), "{other:?}");
+    }
+    assert_eq!(shop.sent(), BTreeMap::from([("order 17".to_owned(), 2)]));
+}
+
+/// The customer's card was not declined, so another card does not help.
+#[test]
+fn refusal_of_the_shop_is_no_decline() {
+    for status in [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS] {
+        let shop = Shop::open();
+        let instance = shop.start();
+        shop.gateway().arm(Fault::on(TOKENS).before_commit().status(status));
+        for token in ["tok_approved", "tok_approved", "tok_declined"] {
+            let refused = instance.pay("17", token);
+            assert_eq!((refused.0, &refused.1["order"]), (503, &json!("not paid")), "{status}: {refused:?}");
+            assert!(!refused.1.to_string().contains("card"), "{status}: {refused:?}");
+        }
+        // The cause is fixed, and a person reopens the key.
+        reopen(&shop, "order-17", status.as_u16());
+        assert_eq!(instance.pay("17", "tok_approved").0, 200);
+        assert_eq!(shop.charged(), BTreeMap::from([("order 17".to_owned(), 1)]));
+    }
+}
+
+/// As `payments journal retry --status STATUS --key KEY`.
+fn reopen(shop: &Shop, key: &str, status: u16) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let journal = Journal::open(SqliteStore::open(shop.journal()).unwrap()).await.unwrap();
+        let reopened = journal.reopen(&IntentKey::new(key).unwrap(), &[status]).await.unwrap();
+        assert!(reopened.is_some(), "{key} was rejected with {status}");
+        journal.close().await;
+    });
+}
+
+/// The same journal, and another service: a payment there says nothing about this one.
+#[test]
+fn order_of_another_service_is_never_paid_here() {
+    let shop = Shop::open();
+    assert_eq!(shop.start().pay("17", "tok_approved").0, 200);
+    let other = Shop::open();
+    let instance = other.start_with(&[("PAYMENTS_JOURNAL", shop.journal())]);
+    for response in [
+        instance.pay("17", "tok_approved"),
+        instance.pay("17", "tok_declined"),
+        instance.pay_with_another_card("17", "tok_approved"),
+    ] {
+        assert_eq!((response.0, response.1.get("transaction_id")), (202, None), "{response:?}");
+    }
+    let order = instance.get("/orders/17");
+    assert_eq!((&order.1["state"], order.1.get("transaction_id")), (&json!("unknown"), None), "{order:?}");
+    assert_eq!(other.gateway().requests().len(), 0);
 }
 
 #[test]

@@ -41,6 +41,10 @@ impl Shop {
         Self { sandbox: sandbox(), journal, _folder: tempfile::tempdir().unwrap() }
     }
 
+    pub(crate) fn journal(&self) -> &str {
+        &self.journal
+    }
+
     pub(crate) fn gateway(&self) -> &FakeGateway {
         self.sandbox.gateway()
     }

@@ -37,9 +37,9 @@ fn check_masked(shown: &str, secrets: &[&str]) {
 }
 
 fn is_card_number(digits: &str) -> bool {
-    let other_prefixes = ["0", "1", "20", "21", "28", "29"];
+    let issuers = ["22", "23", "24", "25", "26", "27", "3", "4", "5", "6", "81", "82"];
     (13..=19).contains(&digits.len())
-        && !other_prefixes.iter().any(|prefix| digits.starts_with(prefix))
+        && issuers.iter().any(|prefix| digits.starts_with(prefix))
         && has_check_digit(digits)
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead};
 
+use payments_model::unversioned::check_ends;
 use payments_model::{Amount, TokenTransaction, ValidationError, printable_field_name};
 
 use super::rows::{Draft, KEY, REFERENCE, RowRead};
@@ -52,16 +53,22 @@ impl<R: BufRead> CsvRows<R> {
         let mut problems = Vec::new();
         let mut columns = Vec::new();
         for name in table.headings() {
-            let column = match COLUMNS.iter().find(|(known, _)| known == name) {
+            let shown = || printable_field_name(name).into_owned();
+            let column = match COLUMNS.iter().find(|(known, _)| *known == name.trim()) {
                 Some((_, column)) if columns.contains(column) => {
-                    problems.push(Problem::new(line, name.clone(), "is a column more than once"));
+                    problems.push(Problem::new(line, shown(), "is a column more than once"));
                     Column::Invalid
                 }
-                Some((_, column)) => *column,
+                Some((known, column)) => {
+                    if known != name {
+                        let rule = format!("has white space around the name {known}: remove it");
+                        problems.push(Problem::new(line, shown(), rule));
+                    }
+                    *column
+                }
                 None if name.is_empty() => Column::Unnamed,
                 None => {
-                    let rule = "is not a column of a token transaction".to_owned();
-                    problems.push(Problem::new(line, printable_field_name(name).to_owned(), rule));
+                    problems.push(Problem::new(line, shown(), "is not a column of a token transaction"));
                     Column::Invalid
                 }
             };
@@ -79,16 +86,16 @@ impl<R: BufRead> CsvRows<R> {
         let (line, digest) = (self.table.line(), self.table.digest());
         Ok(Some(match read {
             Ok(()) => self.row(line, digest),
-            Err(problem) => RowRead { line, digest, key: None, content: Err(vec![problem]) },
+            Err(problem) => RowRead::unreadable(line, digest, vec![problem]),
         }))
     }
 
     fn row(&self, line: u64, digest: u64) -> RowRead {
         let mut draft = Draft::default();
-        let mut amount_rule = None;
-        let mut report = |field: &'static str, rule: String| {
-            draft.problems.push(Problem::new(line, field, rule));
-        };
+        // Better rules than those of the model, which does not see the cell.
+        let mut rules = Vec::new();
+        let mut problems = Vec::new();
+        let mut report = |field: &'static str, rule: String| problems.push(Problem::new(line, field, rule));
         let mut members = Vec::new();
         let mut write = |name: &str, value: &str| members.push(format!("\"{name}\":{value}"));
         for (index, column) in self.columns.iter().enumerate() {
@@ -108,24 +115,30 @@ impl<R: BufRead> CsvRows<R> {
                 Column::Key => draft.key = Some(Ok(Cow::Borrowed(cell))),
                 Column::Text(name) => {
                     write(name, &text(cell));
-                    if name == REFERENCE {
-                        draft.reference = Some(Cow::Borrowed(cell));
-                    }
+                    draft.keep(name, Cow::Borrowed(cell));
                 }
                 Column::Amount => match cell.parse::<Amount>() {
                     Ok(_) => write("Amount", cell),
                     Err(error) => {
-                        amount_rule = Some(error.to_string());
+                        let rule = check_ends(cell).map_or_else(str::to_owned, |()| error.to_string());
+                        rules.push(("Amount", rule));
                         write("Amount", &text(cell));
                     }
                 },
                 Column::Flag if cell.eq_ignore_ascii_case("true") => write("ConvenienceFeeActive", "true"),
                 Column::Flag if cell.eq_ignore_ascii_case("false") => write("ConvenienceFeeActive", "false"),
-                Column::Flag => write("ConvenienceFeeActive", &text(cell)),
+                Column::Flag => {
+                    rules
+                        .extend(check_ends(cell).err().map(|rule| ("ConvenienceFeeActive", rule.to_owned())));
+                    write("ConvenienceFeeActive", &text(cell));
+                }
             }
         }
+        draft.problems = problems;
         draft.document = format!("{{{}}}", members.join(","));
-        draft.check(line, digest, |field, _| amount_rule.clone().filter(|_| field == "Amount"))
+        draft.check(line, digest, |of, _| {
+            rules.iter().find(|(field, _)| *field == of).map(|(_, rule)| rule.clone())
+        })
     }
 }
 
@@ -184,8 +197,8 @@ mod tests {
     #[test]
     fn rows_do_not_depend_on_the_size_of_the_buffer() {
         let text = "\u{feff}\r\n\r\nKey,TokenId,Amount,ConvenienceFeeActive,Description\r\n\r\n\r\n\
-                    a,t,1,false,\"x\r\n\"\"y\"\"\n\"\r\n\n\nb,t,2.5,true,\nc,t,3,false,z";
-        let expected = [(6, "a", Some("x\r\n\"y\"\n")), (11, "b", None), (12, "c", Some("z"))];
+                    a,t,1,false,\"x\r\n\"\"y\"\"\n.\"\r\n\n\nb,t,2.5,true,\nc,t,3,false,z";
+        let expected = [(6, "a", Some("x\r\n\"y\"\n.")), (11, "b", None), (12, "c", Some("z"))];
         for size in 3..=text.len() {
             let source = io::BufReader::with_capacity(size, text.as_bytes());
             let (rows, problems) = CsvRows::begin(source).expect("it can be read");

@@ -1,6 +1,7 @@
 //! The second reading of a file: streams its rows, and checks that they are the same as in the first reading.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tokio::sync::mpsc;
 
@@ -24,16 +25,24 @@ const AT_ONCE: usize = 32;
 impl Inspected {
     /// Reads the rows again on another thread, a few ahead of the receiver.
     pub(super) fn feed(self, mut file: RowFile) -> mpsc::Receiver<FeedItem> {
-        let (to, receiver) = mpsc::channel(1);
         let Self { rows, scratch, .. } = self;
-        tokio::task::spawn_blocking(move || {
-            if let Err(stop) = read(&mut file, rows, &scratch, &to) {
-                // If the receiver is gone, the run has already stopped.
-                let _ = to.blocking_send(FeedItem::Stop(stop));
-            }
-        });
-        receiver
+        feed_by(move |to| read(&mut file, rows, &scratch, to))
     }
+}
+
+fn feed_by(
+    read: impl FnOnce(&mpsc::Sender<FeedItem>) -> Result<(), Stop> + Send + 'static,
+) -> mpsc::Receiver<FeedItem> {
+    let (to, receiver) = mpsc::channel(1);
+    tokio::task::spawn_blocking(move || {
+        // After a panic, rows are missing: it must not look like the end of the file.
+        let read = catch_unwind(AssertUnwindSafe(|| read(&to))).unwrap_or(Err(Stop::Internal));
+        if let Err(stop) = read {
+            // If the receiver is gone, the run has already stopped.
+            let _ = to.blocking_send(FeedItem::Stop(stop));
+        }
+    });
+    receiver
 }
 
 /// Reads until the end of the file, or until the receiver is gone. Blocks while the channel is full.
@@ -74,4 +83,16 @@ fn read(
         return Err(Stop::Changed(None));
     }
     send(&mut ready).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn panic_while_reading_does_not_look_like_the_end_of_the_file() {
+        let mut rows = feed_by(|_| unreachable!("a bug"));
+        assert!(matches!(rows.recv().await, Some(FeedItem::Stop(Stop::Internal))));
+        assert!(rows.recv().await.is_none());
+    }
 }

@@ -1,13 +1,14 @@
 //! The first reading of a file: every row is checked before one is sent.
 
 use std::io;
+use std::time::SystemTime;
 
-use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
+use payments_journal::{Change, Intent, IntentKey, IntentRequest, IntentState, Verdict};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::rows::{Row, RowRead, Rows};
+use super::rows::{LikeCards, Row, RowRead, Rows, like_a_card};
 use crate::batch_report::{Problem, Problems, RecordedIntent, Tallies, UnresolvedRow};
-use crate::failure::Failure;
+use crate::failure::{Failure, shell_word};
 use crate::row_file::{Role, RowFile};
 
 /// A valid file: every row can be charged or has been charged.
@@ -18,6 +19,8 @@ pub(super) struct Inspected {
     pub(super) tallies: Tallies,
     /// The first rows whose outcome is unknown since an earlier run.
     pub(super) unresolved: Vec<UnresolvedRow>,
+    /// How many ids look like card numbers and are none, as the person says.
+    pub(super) like_cards: u64,
     pub(super) scratch: ScratchDatabase,
 }
 
@@ -25,15 +28,21 @@ pub(super) struct Inspected {
 pub(super) type JournalLookup<'a> = &'a mut dyn FnMut(&[Row]) -> Result<Vec<Option<Intent>>, Failure>;
 
 /// Reads the whole file, with only a few rows in memory. With a journal, looks up each row in it. A key that contains the
-/// API key, according to `is_secret`, is refused. The inner error has the problems of a file of which no row is sent.
+/// API key, according to `is_secret`, is refused, and so is one that the journal has for another service than `service`. So are
+/// ids that look like card numbers, unless `ids_are_not_cards`. The inner error has the problems of a file of which no row is
+/// sent.
 pub(super) fn inspect<'a>(
     file: &mut RowFile,
     is_secret: &'a dyn Fn(&str) -> bool,
+    ids_are_not_cards: bool,
+    service: &'a str,
     look_up: Option<JournalLookup<'a>>,
 ) -> Result<Result<Inspected, Problems>, Failure> {
     let (rows, problems) = Rows::begin(file).map_err(|error| unreadable(&error))?;
     let mut inspection = Inspection {
         is_secret,
+        ids_are_not_cards,
+        service,
         look_up,
         waiting: Vec::new(),
         problems: Problems::of(file.name.clone(), Role::BillingRun),
@@ -41,6 +50,7 @@ pub(super) fn inspect<'a>(
             rows: 0,
             tallies: Tallies::default(),
             unresolved: Vec::new(),
+            like_cards: 0,
             scratch: ScratchDatabase::new().map_err(|error| no_scratch(&error))?,
         },
     };
@@ -76,11 +86,21 @@ pub(super) fn inspect<'a>(
 struct Inspection<'a> {
     /// Whether a text contains the API key.
     is_secret: &'a dyn Fn(&str) -> bool,
+    ids_are_not_cards: bool,
+    /// Where the rows would be sent.
+    service: &'a str,
     look_up: Option<JournalLookup<'a>>,
     /// Valid rows that were not looked up in the journal yet.
-    waiting: Vec<(u64, u64, Row)>,
+    waiting: Vec<WaitingRow>,
     problems: Problems,
     inspected: Inspected,
+}
+
+struct WaitingRow {
+    row: Row,
+    digest: u64,
+    /// The field that is the key, if it looks like a card number.
+    key_like_a_card: Option<&'static str>,
 }
 
 /// How many rows are looked up in the journal together.
@@ -88,9 +108,21 @@ const ASKED_AT_ONCE: usize = 256;
 
 impl Inspection<'_> {
     fn take(&mut self, row: RowRead) -> Result<(), Failure> {
-        let RowRead { line, digest, key, content } = row;
-        self.inspected.rows += 1;
-        let number = self.inspected.rows;
+        let RowRead {
+            number,
+            line,
+            digest,
+            key,
+            like_cards: LikeCards { key: mut key_like_a_card, others },
+            content,
+        } = row;
+        self.inspected.rows = number;
+        if self.ids_are_not_cards {
+            self.inspected.like_cards +=
+                (others.len() + usize::from(key_like_a_card.take().is_some())) as u64;
+        } else {
+            self.problems.extend(others.into_iter().map(|field| like_a_card(line, field)).collect());
+        }
         match content {
             Err(problems) => {
                 self.keep(number, line, key.as_ref().map(IntentKey::as_str), digest, false)?;
@@ -109,9 +141,11 @@ impl Inspection<'_> {
                     self.problems.push(Problem::new(line, "Amount", rule));
                 }
                 if self.look_up.is_none() {
+                    self.problems
+                        .extend(key_like_a_card.map(|field| like_a_card(line, field)).into_iter().collect());
                     return self.keep(number, line, Some(row.key.as_str()), digest, false);
                 }
-                self.waiting.push((number, digest, row));
+                self.waiting.push(WaitingRow { row, digest, key_like_a_card });
                 if self.waiting.len() >= ASKED_AT_ONCE {
                     self.settle()?;
                 }
@@ -123,21 +157,35 @@ impl Inspection<'_> {
     /// Looks up the waiting rows in the journal.
     fn settle(&mut self) -> Result<(), Failure> {
         let Some(look_up) = &mut self.look_up else { return Ok(()) };
-        let (numbers, rows): (Vec<_>, Vec<_>) =
-            self.waiting.drain(..).map(|(number, digest, row)| ((number, digest), row)).unzip();
+        let (marks, rows): (Vec<_>, Vec<_>) =
+            self.waiting.drain(..).map(|it| ((it.digest, it.key_like_a_card), it.row)).unzip();
         let found = look_up(&rows)?;
-        for (((number, digest), row), intent) in numbers.into_iter().zip(rows).zip(found) {
+        for (((digest, key_like_a_card), row), intent) in marks.into_iter().zip(rows).zip(found) {
+            // A key that is in the journal was accepted before.
+            let refused = key_like_a_card.filter(|_| intent.is_none());
+            self.problems.extend(refused.map(|field| like_a_card(row.line, field)).into_iter().collect());
             let is_settled = intent.is_some_and(|intent| self.is_settled(&row, &intent));
-            self.keep(number, row.line, Some(row.key.as_str()), digest, is_settled)?;
+            self.keep(row.number, row.line, Some(row.key.as_str()), digest, is_settled)?;
         }
         Ok(())
     }
 
     /// Whether the row is not to be sent, because of the journal's intent with its key.
     fn is_settled(&mut self, row: &Row, intent: &Intent) -> bool {
-        let differences = intent.request.differences(&IntentRequest::from(&row.payment));
+        if intent.service != self.service {
+            // Whatever happened there says nothing about this service, so it is not shown.
+            let rule = format!(
+                "belongs to another service: it was first used for {}, and this run is for {}: check the base URL and the \
+                 journal, and do not pay it under another key before you have looked",
+                intent.service, self.service
+            );
+            self.problems.push(Problem::new(row.line, "Key", rule).of(&row.key));
+            return false;
+        }
+        let request = IntentRequest::from(&row.payment);
+        let differences = intent.differences(&request);
         if !differences.is_empty() {
-            let problem = Problem::new(row.line, "Key", reused(intent, &differences));
+            let problem = Problem::new(row.line, "Key", reused(intent, &request, &differences));
             self.problems.push(problem.recorded(RecordedIntent {
                 key: intent.key.to_string(),
                 state: intent.state.name().as_str(),
@@ -153,7 +201,7 @@ impl Inspection<'_> {
             IntentState::Processed { .. } => &mut earlier.processed,
             IntentState::Resolved { resolution, .. } => match &resolution.verdict {
                 Verdict::Processed(_) => &mut earlier.processed,
-                Verdict::NotProcessed => return false,
+                Verdict::Rejected(_) | Verdict::NotProcessed => return false,
             },
             IntentState::Rejected(failure) => {
                 rejected_by_status.add(failure.http_status, amount);
@@ -162,6 +210,7 @@ impl Inspection<'_> {
             IntentState::Unknown(failure) => {
                 if self.inspected.unresolved.len() < UnresolvedRow::MOST_LISTED {
                     self.inspected.unresolved.push(UnresolvedRow {
+                        number: row.number,
                         line: row.line,
                         key: row.key.to_string(),
                         amount,
@@ -193,7 +242,7 @@ impl Inspection<'_> {
 }
 
 /// The rule for a key that belongs to another request, whose outcome decides what to do with this row.
-fn reused(intent: &Intent, differences: &[&str]) -> String {
+fn reused(intent: &Intent, request: &IntentRequest, differences: &[&str]) -> String {
     let differences = differences.join(" and another ");
     let amount = intent.request.amount.map(|amount| format!(" of {amount}")).unwrap_or_default();
     let processed = intent.processed_as().map(|id| id.as_str().escape_debug().to_string());
@@ -212,10 +261,14 @@ fn reused(intent: &Intent, differences: &[&str]) -> String {
                 .to_owned()
         }
         (state, None) => {
+            let correction = how_to_reopen(intent, request).map(|retry| {
+                format!("if this row corrects it, run `payments journal retry {retry}` first; ")
+            });
             format!(
-                "is {} and moved no money: to pay it another way, charge it by hand with the same key and \
+                "is {} and moved no money: {}to pay it another way, charge it by hand with the same key and \
                  --after-rejection, and remove this row from the file; use a new key only for a different payment",
-                state.name().as_str().replace('_', " ")
+                state.name().as_str().replace('_', " "),
+                correction.unwrap_or_default()
             )
         }
     };
@@ -223,6 +276,23 @@ fn reused(intent: &Intent, differences: &[&str]) -> String {
     format!(
         "{key} is already in the journal for another request, with another {differences}; that request{amount} {became}"
     )
+}
+
+/// The options of `payments journal retry` after which the key takes this request, if it is a correction of its own.
+fn how_to_reopen(intent: &Intent, request: &IntentRequest) -> Option<String> {
+    let takes_it = |reopen: Change| {
+        reopen.decide(Some(intent)).is_some_and(|reopened| reopened.differences(request).is_empty())
+    };
+    let (key, now) = (&intent.key, SystemTime::now());
+    let status = match &intent.state {
+        IntentState::Rejected(failure) => failure.http_status.filter(|status| (400..=499).contains(status)),
+        _ => None,
+    };
+    match status.filter(|status| takes_it(Change::reopen(key.clone(), vec![*status], now))) {
+        Some(status) => Some(format!("--status {status}")),
+        None => takes_it(Change::reopen_by_name(key.clone(), now))
+            .then(|| format!("--key={}", shell_word(key.as_str()))),
+    }
 }
 
 fn unreadable(error: &io::Error) -> Failure {
@@ -284,7 +354,7 @@ impl ScratchDatabase {
     /// Calls `report` with the line of each row whose key was in an earlier line, and with that line.
     pub(super) fn duplicates(&self, mut report: impl FnMut(u64, u64)) -> rusqlite::Result<()> {
         let mut rows =
-            self.0.prepare("SELECT key, line FROM row WHERE key IS NOT NULL ORDER BY key, line")?;
+            self.0.prepare("SELECT key, line FROM row WHERE key IS NOT NULL ORDER BY key, number")?;
         let mut rows = rows.query([])?;
         let mut first: Option<(String, i64)> = None;
         while let Some(row) = rows.next()? {

@@ -25,6 +25,8 @@ enum Shape {
     /// In other tests.
     #[cfg(test)]
     Nothing,
+    #[cfg(test)]
+    Panic,
 }
 
 /// What the run may be waiting for.
@@ -58,6 +60,12 @@ impl Progress {
         Self { shape: Shape::Nothing, begun: now, before: 0, last: now, pause: Duration::ZERO }
     }
 
+    /// Panics when it is shown.
+    #[cfg(test)]
+    pub(super) fn broken(now: Instant) -> Self {
+        Self { shape: Shape::Panic, ..Self::hidden(now) }
+    }
+
     /// Shows the progress, but not too often.
     pub(super) fn show(&mut self, tallies: &Tallies, now: Instant, wait_state: WaitState) {
         if now < self.last + self.pause {
@@ -70,6 +78,8 @@ impl Progress {
             Shape::Lines => stderr::write(format!("{ended} of {total}: {message}\n")),
             #[cfg(test)]
             Shape::Nothing => {}
+            #[cfg(test)]
+            Shape::Panic => unreachable!("a bug"),
         }
         self.last = now;
     }
@@ -82,7 +92,7 @@ impl Progress {
     }
 
     /// Removes the bar before the summary is shown.
-    pub(super) fn end(self) {
+    pub(super) fn end(&self) {
         if self.shape == Shape::Bar {
             stderr::end_bar();
         }

@@ -6,16 +6,21 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, BufRead, BufReader};
 
 use payments_journal::IntentKey;
-use payments_model::unversioned::RequestMembers;
-use payments_model::{TokenTransaction, mask};
+use payments_model::unversioned::{RequestMembers, check_ends};
+use payments_model::{TokenTransaction, printable_field_name};
 
 use super::csv_rows::CsvRows;
 use crate::batch_report::Problem;
-use crate::csv_file::LONGEST_ROW;
-use crate::row_file::{Format, RowFile};
+use crate::csv_file::{LONGEST_ROW, LineCounter};
+use crate::row_file::{Format, NOT_CARDS, RowFile, is_like_a_card};
 
-/// Reads the rows.
-pub(super) enum Rows {
+/// Reads the rows and counts them.
+pub(super) struct Rows {
+    source: Source,
+    count: u64,
+}
+
+enum Source {
     Csv(Box<CsvRows<BufReader<File>>>),
     JsonLines(JsonRows<BufReader<File>>),
 }
@@ -24,20 +29,29 @@ impl Rows {
     /// Starts at the first row. Returns the problems of the header, and no rows if they make the rows unreadable.
     pub(super) fn begin(file: &mut RowFile) -> io::Result<(Option<Self>, Vec<Problem>)> {
         let source = file.rewound()?;
-        Ok(match file.format() {
+        let (source, problems) = match file.format() {
             Format::Csv => {
                 let (rows, problems) = CsvRows::begin(source)?;
-                (rows.map(|rows| Self::Csv(Box::new(rows))), problems)
+                (rows.map(|rows| Source::Csv(Box::new(rows))), problems)
             }
-            Format::JsonLines => (Some(Self::JsonLines(JsonRows::new(source))), Vec::new()),
-        })
+            Format::JsonLines => (Some(Source::JsonLines(JsonRows::new(source))), Vec::new()),
+        };
+        Ok((source.map(|source| Self { source, count: 0 }), problems))
     }
 
     pub(super) fn next(&mut self) -> io::Result<Option<RowRead>> {
-        match self {
-            Self::Csv(rows) => rows.next(),
-            Self::JsonLines(rows) => rows.next(),
-        }
+        let read = match &mut self.source {
+            Source::Csv(rows) => rows.next(),
+            Source::JsonLines(rows) => rows.next(),
+        }?;
+        Ok(read.map(|mut read| {
+            self.count += 1;
+            read.number = self.count;
+            if let Ok(row) = &mut read.content {
+                row.number = self.count;
+            }
+            read
+        }))
     }
 }
 
@@ -47,10 +61,14 @@ pub(super) const KEY: &str = "Key";
 /// The field that is the key of a row without `Key`.
 pub(super) const REFERENCE: &str = "ReferenceNo";
 
+const DESCRIPTION: &str = "Description";
+
 /// A row that can be charged.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// The line where it starts, from 1.
+    /// Its place among the rows, from 1: what tells it apart from the others.
+    pub(super) number: u64,
+    /// The line where it starts, from 1, for people.
     pub(super) line: u64,
     pub(super) key: IntentKey,
     pub(super) payment: TokenTransaction,
@@ -59,12 +77,41 @@ pub(super) struct Row {
 /// The result of reading a row.
 #[derive(Debug)]
 pub(super) struct RowRead {
+    pub(super) number: u64,
     pub(super) line: u64,
     /// A digest of the row, to notice if it has changed when it is read again.
     pub(super) digest: u64,
     /// The key, if it could be read, even if the row has other problems. It may be a duplicate.
     pub(super) key: Option<IntentKey>,
+    /// The fields that look like card numbers.
+    pub(super) like_cards: LikeCards,
     pub(super) content: Result<Row, Vec<Problem>>,
+}
+
+impl RowRead {
+    /// A row whose fields could not be read.
+    pub(super) fn unreadable(line: u64, digest: u64, problems: Vec<Problem>) -> Self {
+        let like_cards = LikeCards::default();
+        Self { number: 0, line, digest, key: None, like_cards, content: Err(problems) }
+    }
+}
+
+/// The fields of a row that look like card numbers. That is an error unless the person says that they are none, because in a
+/// file with mixed-up columns they are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LikeCards {
+    /// The field that is the key, unless the journal has the key.
+    pub(super) key: Option<&'static str>,
+    pub(super) others: Vec<&'static str>,
+}
+
+/// The problem of a field that looks like a card number.
+pub(super) fn like_a_card(line: u64, field: &'static str) -> Problem {
+    let rule = match field {
+        "TokenId" => "must be a token of the service, never a card number",
+        _ => "must not contain a card number",
+    };
+    Problem::new(line, field, format!("{rule}; {NOT_CARDS}"))
 }
 
 /// A row that is not checked yet.
@@ -72,14 +119,24 @@ pub(super) struct RowRead {
 pub(super) struct Draft<'a> {
     /// The text of `Key`, or the rule that it breaks if it is not a string.
     pub(super) key: Option<Result<Cow<'a, str>, &'static str>>,
-    pub(super) reference: Option<Cow<'a, str>>,
+    reference: Option<Cow<'a, str>>,
+    description: Option<Cow<'a, str>>,
     /// The request as a JSON object, without the key.
     pub(super) document: String,
     /// Problems in addition to those that the model finds.
     pub(super) problems: Vec<Problem>,
 }
 
-impl Draft<'_> {
+impl<'a> Draft<'a> {
+    /// Keeps the text of a field that the row's own rules need.
+    pub(super) fn keep(&mut self, name: &str, text: Cow<'a, str>) {
+        match name {
+            REFERENCE => self.reference = Some(text),
+            DESCRIPTION => self.description = Some(text),
+            _ => {}
+        }
+    }
+
     /// Validates the row. `words` may replace the text of a violation's rule.
     pub(super) fn check(
         self,
@@ -87,53 +144,68 @@ impl Draft<'_> {
         digest: u64,
         words: impl Fn(&str, &str) -> Option<String>,
     ) -> RowRead {
-        let Self { key, reference, document, mut problems } = self;
-        let key = match key_of(key, reference) {
+        let Self { key, reference, description, document, mut problems } = self;
+        let key_field = if key.is_some() { KEY } else { REFERENCE };
+        for (field, text) in [(REFERENCE, &reference), (DESCRIPTION, &description)] {
+            if let Some(Err(rule)) = text.as_deref().map(check_ends) {
+                problems.push(Problem::new(line, field, rule));
+            }
+        }
+        let key = match key_of(key, reference.as_deref()) {
             Ok(key) => Some(key),
             Err((field, rule)) => {
-                problems.push(Problem::new(line, field, rule));
+                if problems.iter().all(|problem| problem.field != field) {
+                    problems.push(Problem::new(line, field, rule));
+                }
                 None
             }
         };
         let payment = match TokenTransaction::from_json(document.as_bytes()) {
-            Ok(payment) => {
-                // It would be sent to the service, and the journal could not distinguish it from card numbers with the
-                // same last four digits.
-                let token = payment.token_id().as_str();
-                if mask(token, &[]) != token {
-                    let rule = "must be a token of the service, never a card number";
-                    problems.push(Problem::new(line, "TokenId", rule));
-                }
-                Some(payment)
-            }
+            Ok(payment) => Some(payment),
             Err(error) => {
-                problems.extend(error.violations().iter().map(|violation| {
+                for violation in error.violations() {
                     let (field, rule) = (violation.field(), violation.rule());
-                    let rule = words(field, rule).unwrap_or_else(|| rule.to_owned());
-                    Problem::new(line, field.to_owned(), rule)
-                }));
+                    // A reference that is the key has its own rule.
+                    if field != REFERENCE || problems.iter().all(|problem| problem.field != field) {
+                        let rule = words(field, rule).unwrap_or_else(|| rule.to_owned());
+                        problems.push(Problem::new(line, field.to_owned(), rule));
+                    }
+                }
                 None
             }
         };
+        let token = payment.as_ref().map(|payment| payment.token_id().as_str());
+        let others =
+            [("TokenId", token), (REFERENCE, reference.as_deref().filter(|_| key_field != REFERENCE))];
+        let like_cards = LikeCards {
+            key: key.as_ref().filter(|key| is_like_a_card(key.as_str())).map(|_| key_field),
+            others: others
+                .into_iter()
+                .filter(|(_, text)| text.is_some_and(is_like_a_card))
+                .map(|(field, _)| field)
+                .collect(),
+        };
         let content = match (&key, payment) {
-            (Some(key), Some(payment)) if problems.is_empty() => Ok(Row { line, key: key.clone(), payment }),
+            (Some(key), Some(payment)) if problems.is_empty() => {
+                Ok(Row { number: 0, line, key: key.clone(), payment })
+            }
             _ => Err(problems),
         };
-        RowRead { line, digest, key, content }
+        RowRead { number: 0, line, digest, key, like_cards, content }
     }
 }
 
 /// The key of the row, or the invalid field and the rule that it breaks.
 fn key_of(
     key: Option<Result<Cow<'_, str>, &'static str>>,
-    reference: Option<Cow<'_, str>>,
+    reference: Option<&str>,
 ) -> Result<IntentKey, (&'static str, String)> {
+    let new = |text: &str| IntentKey::new(text).map_err(|error| error.rule());
     match (key, reference) {
-        (Some(Ok(key)), _) => IntentKey::new(&*key).map_err(|error| (KEY, error.rule().to_owned())),
+        (Some(Ok(key)), _) => new(&key).map_err(|rule| (KEY, rule.to_owned())),
         (Some(Err(rule)), _) => Err((KEY, rule.to_owned())),
-        (None, Some(reference)) => IntentKey::new(&*reference).map_err(|error| {
-            (REFERENCE, format!("{}, because it is the key of a row without Key", error.rule()))
-        }),
+        (None, Some(reference)) => new(reference)
+            .map_err(|rule| (REFERENCE, format!("{rule}, because it is the key of a row without Key"))),
         (None, None) => Err((KEY, "is required if there is no ReferenceNo".to_owned())),
     }
 }
@@ -141,26 +213,23 @@ fn key_of(
 /// Reads one row at a time into memory.
 pub(super) struct JsonRows<R> {
     source: R,
-    /// The number of the next line.
-    line: u64,
+    lines: LineCounter,
     text: Vec<u8>,
 }
 
 impl<R: BufRead> JsonRows<R> {
     pub(super) fn new(source: R) -> Self {
-        Self { source, line: 1, text: Vec::new() }
+        Self { source, lines: LineCounter::new(), text: Vec::new() }
     }
 
     /// The next row; `None` at the end. Skips blank lines.
     pub(super) fn next(&mut self) -> io::Result<Option<RowRead>> {
         loop {
-            let line = self.line;
-            let Some(is_whole) = self.next_line()? else { return Ok(None) };
+            let Some((line, is_whole)) = self.next_line()? else { return Ok(None) };
             let digest = digest(&self.text);
             if !is_whole {
                 let rule = format!("must be at most {} KiB", LONGEST_ROW / 1024);
-                let content = Err(vec![Problem::new(line, "row", rule)]);
-                return Ok(Some(RowRead { line, digest, key: None, content }));
+                return Ok(Some(RowRead::unreadable(line, digest, vec![Problem::new(line, "row", rule)])));
             }
             let text = self.text.trim_ascii();
             if !text.is_empty() {
@@ -169,27 +238,27 @@ impl<R: BufRead> JsonRows<R> {
         }
     }
 
-    /// Reads a line, and returns whether it was short enough to keep; `None` at the end of the file.
-    fn next_line(&mut self) -> io::Result<Option<bool>> {
+    /// Reads a line, and returns its number and whether it was short enough to keep; `None` at the end of the file.
+    fn next_line(&mut self) -> io::Result<Option<(u64, bool)>> {
         self.text.clear();
-        let (mut is_whole, mut has_begun) = (true, false);
+        let (mut is_whole, mut has_begun, line) = (true, false, self.lines.line);
         loop {
             let piece = self.source.fill_buf()?;
             if piece.is_empty() {
-                return Ok(has_begun.then_some(is_whole));
+                return Ok(has_begun.then_some((line, is_whole)));
             }
             has_begun = true;
-            let end = piece.iter().position(|byte| *byte == b'\n');
+            let end = piece.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
             let part = &piece[..end.unwrap_or(piece.len())];
             is_whole &= self.text.len() + part.len() <= LONGEST_ROW;
             if is_whole {
                 self.text.extend_from_slice(part);
             }
             let used = part.len() + usize::from(end.is_some());
+            self.lines.count(&piece[..used]);
             self.source.consume(used);
             if end.is_some() {
-                self.line += 1;
-                return Ok(Some(is_whole));
+                return Ok(Some((line, is_whole)));
             }
         }
     }
@@ -210,8 +279,7 @@ fn read(text: &[u8], line: u64, digest: u64) -> RowRead {
                 let rule = violation.rule().replace("at line 1, column", "at column");
                 Problem::new(line, "row", rule)
             };
-            let content = Err(error.violations().iter().map(problem).collect());
-            return RowRead { line, digest, key: None, content };
+            return RowRead::unreadable(line, digest, error.violations().iter().map(problem).collect());
         }
     };
     let mut draft = Draft::default();
@@ -223,9 +291,14 @@ fn read(text: &[u8], line: u64, digest: u64) -> RowRead {
             draft.key = Some(if is_first { key } else { Err("appears more than once") });
             continue;
         }
-        if name == REFERENCE {
-            // The model refuses a value that is not a string.
-            draft.reference = serde_json::from_str(value).ok().map(Cow::Owned);
+        if name.trim() == KEY {
+            let rule = "has white space around the name Key: remove it";
+            draft.problems.push(Problem::new(line, printable_field_name(name).into_owned(), rule));
+            continue;
+        }
+        // The model refuses a value that is not a string.
+        if let Ok(text) = serde_json::from_str(value) {
+            draft.keep(name, Cow::Owned(text));
         }
         let name = serde_json::to_string(name).expect("a string is valid JSON");
         written.push(format!("{name}:{value}"));

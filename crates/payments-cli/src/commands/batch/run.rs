@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use payments_core::{Outcome, RetryAfter};
+use payments_core::Outcome;
 use payments_journal::{Error, Intent, IntentKey, IntentState, Journaled, JournaledClient, StoreError};
 use payments_model::{Amount, TransactionReceipt};
 use tokio::sync::mpsc;
@@ -20,6 +21,7 @@ use super::results::Results;
 use super::rows::Row;
 use super::throttle::{PatienceExceeded, Start, Throttle, Ticket};
 use crate::batch_report::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
+use crate::call::catch_panic;
 use crate::journaled_call;
 use crate::report::{Processed, Report};
 use crate::settings::Settings;
@@ -41,7 +43,7 @@ pub(super) trait ChargeService: Clone + Send + Sync + 'static {
     /// The result for the file of `--results`.
     fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report;
 
-    /// The row's own reference, masked.
+    /// The row's own reference, without the API key.
     fn reference(&self, row: &Row) -> Option<String>;
 }
 
@@ -68,7 +70,7 @@ const POLL_OTHERS_EVERY: Duration = Duration::from_millis(500);
 const SHOW_EVERY: Duration = Duration::from_millis(200);
 
 impl<W: ChargeService> Run<W> {
-    /// Runs to the end. `interrupted` waits for a signal and returns its name.
+    /// Runs to the end, even after a panic. `interrupted` waits for a signal and returns its name.
     pub(super) async fn complete(self, mut interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
         let mut state = State {
             run: self,
@@ -84,34 +86,18 @@ impl<W: ChargeService> Run<W> {
             last_problem: "",
             quiet_since: Instant::now(),
         };
-        let mut show = interval(SHOW_EVERY);
-        show.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            let next = state.start_ready();
-            if state.is_over() {
-                break;
-            }
-            tokio::select! {
-                biased;
-                signal = interrupted() => if state.interrupted(signal) { break },
-                Some(ended) = state.in_flight.join_next(), if !state.in_flight.is_empty() => {
-                    state.ended(ended);
-                    while let Some(ended) = state.in_flight.try_join_next() {
-                        state.ended(ended);
-                    }
-                    state.flush();
-                }
-                item = state.run.rows.recv(), if next == Next::Row => state.received(item),
-                () = sleep_until(next.instant()), if matches!(next, Next::Instant(_)) => {}
-                _ = show.tick() => state.show(),
-            }
+        if catch_panic(state.send_all(&mut interrupted)).await.is_none() {
+            state.wait_after_panic(&mut interrupted).await;
         }
-        state.count_waiting();
+        state.unless_it_panics(State::count_waiting);
         if !state.run.summary.is_given_up() {
-            tokio::select! {
+            let settled = tokio::select! {
                 biased;
-                _ = interrupted() => {}
-                _ = timeout(LAST_WRITES, state.settle()) => {}
+                _ = interrupted() => Some(()),
+                settled = timeout(LAST_WRITES, catch_panic(state.settle())) => settled.unwrap_or(Some(())),
+            };
+            if settled.is_none() {
+                state.run.summary.stop(Stop::Internal);
             }
         }
         state.end()
@@ -121,7 +107,7 @@ impl<W: ChargeService> Run<W> {
 struct State<W> {
     run: Run<W>,
     in_flight: JoinSet<FinishedCharge>,
-    /// The rows in flight, by line: they are unknown if the run is abandoned.
+    /// The rows in flight, by number: they are unknown if the run is abandoned.
     in_flight_rows: HashMap<u64, Arc<Row>>,
     /// Rows that were read and not started.
     ready: VecDeque<Row>,
@@ -143,7 +129,7 @@ struct State<W> {
 
 /// A row whose known outcome the journal could not record.
 struct UnrecordedRow {
-    line: u64,
+    number: u64,
     key: IntentKey,
     amount: Amount,
     outcome: KnownOutcome,
@@ -175,6 +161,59 @@ impl Next {
 }
 
 impl<W: ChargeService> State<W> {
+    /// Sends rows until none is left or the run has stopped, and waits for those in flight.
+    async fn send_all(&mut self, interrupted: &mut impl AsyncFnMut() -> &'static str) {
+        let mut show = interval(SHOW_EVERY);
+        show.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let next = self.start_ready();
+            if self.is_over() {
+                break;
+            }
+            tokio::select! {
+                biased;
+                signal = interrupted() => if self.interrupted(signal) { break },
+                Some(ended) = self.in_flight.join_next(), if !self.in_flight.is_empty() => {
+                    self.ended(ended);
+                    while let Some(ended) = self.in_flight.try_join_next() {
+                        self.ended(ended);
+                    }
+                    self.flush();
+                }
+                item = self.run.rows.recv(), if next == Next::Row => self.received(item),
+                () = sleep_until(next.instant()), if matches!(next, Next::Instant(_)) => {}
+                _ = show.tick() => self.show(),
+            }
+        }
+    }
+
+    /// Waits only for the charges in flight, and counts them: whatever has panicked may panic again.
+    async fn wait_after_panic(&mut self, interrupted: &mut impl AsyncFnMut() -> &'static str) {
+        self.unless_it_panics(|state| state.stop(Stop::Internal));
+        loop {
+            let ended = tokio::select! {
+                biased;
+                signal = catch_panic(interrupted()) => {
+                    self.interrupted(signal.unwrap_or("a signal"));
+                    break;
+                }
+                ended = self.in_flight.join_next() => ended,
+            };
+            match ended {
+                Some(Ok(ended)) => self.unless_it_panics(|state| state.count(&ended)),
+                // Its row stays in `in_flight_rows`.
+                Some(Err(_)) => {}
+                None => break,
+            }
+        }
+    }
+
+    fn unless_it_panics(&mut self, step: impl FnOnce(&mut Self)) {
+        if catch_unwind(AssertUnwindSafe(|| step(self))).is_err() {
+            self.run.summary.stop(Stop::Internal);
+        }
+    }
+
     fn is_over(&self) -> bool {
         let is_stopped = self.run.summary.stop.is_some();
         self.in_flight.is_empty() && (is_stopped || !self.has_more())
@@ -256,7 +295,8 @@ impl<W: ChargeService> State<W> {
         }
         let ticket = self.run.throttle.start(now);
         let service = self.run.service.clone();
-        self.in_flight_rows.insert(row.line, row.clone());
+        self.run.summary.has_begun = true;
+        self.in_flight_rows.insert(row.number, row.clone());
         self.in_flight.spawn(async move {
             let at = SystemTime::now();
             let charged = service.charge(&row).await;
@@ -270,14 +310,22 @@ impl<W: ChargeService> State<W> {
             return self.stop(Stop::Internal);
         };
         self.quiet_since = Instant::now();
-        self.in_flight_rows.remove(&ended.row.line);
+        // Only once the row is somewhere else: if this panics, it is still counted as unknown.
+        let number = ended.row.number;
         if ended.charged.as_ref().is_err_and(Error::is_in_progress) {
-            return self.elsewhere.push(ended);
+            self.elsewhere.push(ended);
+            self.in_flight_rows.remove(&number);
+            return;
         }
         self.waiting_for_others_since = None;
+        let has_panicked = |error: &Error| !error.is_recorded() && matches!(error.kind(), "panic" | "lost");
+        if ended.charged.as_ref().is_err_and(has_panicked) {
+            self.stop(Stop::Internal);
+        }
         let may_try_again = self.update_throttle(&ended.charged, ended.ticket);
         if may_try_again {
             self.waiting.push_back(ended);
+            self.in_flight_rows.remove(&number);
         } else {
             self.count(&ended);
         }
@@ -302,9 +350,9 @@ impl<W: ChargeService> State<W> {
         match (call.outcome(), status) {
             (_, Some(401)) => self.stop(Stop::Unauthorized),
             (outcome, Some(403)) => self.stop(Stop::Forbidden(outcome)),
-            (Outcome::Rejected, Some(429)) => {
+            (_, Some(429)) => {
                 self.last_problem = "HTTP 429";
-                let asked = call.retry_after().and_then(pause_asked_for);
+                let asked = call.retry_after_delay();
                 if let Err(PatienceExceeded { .. }) = throttle.throttled(ticket, now, asked) {
                     self.stop(Stop::Throttled(asked));
                 }
@@ -343,7 +391,6 @@ impl<W: ChargeService> State<W> {
                 is_of_this_run = false;
             }
             Ok(journaled) => {
-                tallies.processed.add(amount);
                 if let Some(other) = journaled.same_transaction_as.as_ref()
                     && same_transaction.len() < UnresolvedRow::MOST_LISTED
                 {
@@ -354,6 +401,7 @@ impl<W: ChargeService> State<W> {
                         same_transaction_as: other.to_string(),
                     });
                 }
+                tallies.processed.add(amount);
             }
             Err(error) if error.is_in_progress() => {
                 tallies.in_progress.add(amount);
@@ -368,8 +416,8 @@ impl<W: ChargeService> State<W> {
                     }
                     Some(IntentState::NotProcessed(_)) => tallies.not_processed.add(amount),
                     _ => {
-                        tallies.earlier.unknown.add(amount);
                         unresolved_kind = Some(error.kind().to_owned());
+                        tallies.earlier.unknown.add(amount);
                     }
                 }
             }
@@ -383,11 +431,13 @@ impl<W: ChargeService> State<W> {
                     tallies.rejected.add(amount);
                 }
                 Outcome::Unknown => {
-                    tallies.unknown.add(amount);
                     unresolved_kind = Some(error.kind().to_owned());
+                    tallies.unknown.add(amount);
                 }
             },
         }
+        // From here on the row is counted, even if this panics.
+        self.in_flight_rows.remove(&row.number);
         let not_recorded_because = match charged {
             Ok(journaled) => journaled.not_recorded.as_ref(),
             Err(error) => error.not_recorded(),
@@ -404,7 +454,7 @@ impl<W: ChargeService> State<W> {
         });
         if let Some(outcome) = unrecorded {
             not_recorded.add(amount);
-            self.unrecorded.push(UnrecordedRow { line: row.line, key: row.key.clone(), amount, outcome });
+            self.unrecorded.push(UnrecordedRow { number: row.number, key: row.key.clone(), amount, outcome });
             unresolved_kind = Some("not_recorded".to_owned());
         }
         if let Some(kind) = unresolved_kind {
@@ -436,8 +486,9 @@ impl<W: ChargeService> State<W> {
         let unresolved = &mut self.run.summary.unresolved;
         let is_same_list = |listed: &&UnresolvedRow| listed.unrecorded.is_some() == unrecorded.is_some();
         if unresolved.iter().filter(is_same_list).count() < UnresolvedRow::MOST_LISTED {
-            let (line, key, amount) = (row.line, row.key.to_string(), row.payment.amount());
-            unresolved.push(UnresolvedRow { line, key, amount, transaction_id, unrecorded, kind });
+            let (number, line, key, amount) =
+                (row.number, row.line, row.key.to_string(), row.payment.amount());
+            unresolved.push(UnresolvedRow { number, line, key, amount, transaction_id, unrecorded, kind });
         }
     }
 
@@ -465,26 +516,17 @@ impl<W: ChargeService> State<W> {
         }
     }
 
-    /// Keeps the first reason, except that a refused API key replaces it, because it decides the exit code.
     fn stop(&mut self, stop: Stop) {
-        let Self { run: Run { summary, progress, .. }, in_flight, .. } = self;
-        match &summary.stop {
-            None => {
-                let in_flight = in_flight.len();
-                if in_flight > 0 {
-                    let (why, signal) = match &stop {
-                        Stop::Interrupted(signal) => ((*signal).to_owned(), "A second signal"),
-                        stop => (format!("stopped ({})", stop.reason()), "Ctrl-C"),
-                    };
-                    progress.print_line(&format!(
-                        "{why}: no new charge is started; waiting for {in_flight} in flight. \
-                         {signal} ends at once and leaves them unknown"
-                    ));
-                }
-                summary.stop = Some(stop);
-            }
-            Some(_) if matches!(stop, Stop::Unauthorized) => summary.stop = Some(stop),
-            Some(_) => {}
+        let (why, signal) = match &stop {
+            Stop::Interrupted(signal) => ((*signal).to_owned(), "A second signal"),
+            stop => (format!("stopped ({})", stop.reason()), "Ctrl-C"),
+        };
+        let in_flight = self.in_flight.len();
+        if self.run.summary.stop(stop) && in_flight > 0 {
+            self.run.progress.print_line(&format!(
+                "{why}: no new charge is started; waiting for {in_flight} in flight. \
+                 {signal} ends at once and leaves them unknown"
+            ));
         }
     }
 
@@ -518,10 +560,9 @@ impl<W: ChargeService> State<W> {
 
     /// Lets the journal record outcomes that it could not record at first, and removes them from the report.
     async fn settle(&mut self) {
-        if self.run.service.settle().await.is_err() {
-            return;
-        }
-        for UnrecordedRow { line, key, amount, outcome } in std::mem::take(&mut self.unrecorded) {
+        // One that cannot be recorded does not keep the journal from recording others.
+        let _ = self.run.service.settle().await;
+        for UnrecordedRow { number, key, amount, outcome } in std::mem::take(&mut self.unrecorded) {
             let Ok(Some(intent)) = self.run.service.find(&key).await else { continue };
             let is_recorded = matches!(
                 (outcome, intent.state),
@@ -534,7 +575,7 @@ impl<W: ChargeService> State<W> {
                 let mut one = Tally::default();
                 one.add(amount);
                 summary.not_recorded = summary.not_recorded.minus(one);
-                summary.unresolved.retain(|row| row.line != line);
+                summary.unresolved.retain(|row| row.number != number);
             }
         }
     }
@@ -544,22 +585,16 @@ impl<W: ChargeService> State<W> {
             self.run.summary.tallies.unknown.add(row.payment.amount());
             self.list_unresolved(&row, None, None, "in_flight".to_owned());
         }
-        if let Some(results) = self.run.results.take() {
-            let finished = results.finish();
-            self.check_results(finished);
-        }
-        let Run { mut summary, progress, .. } = self.run;
-        summary.unresolved.sort_by_key(|row| row.line);
-        progress.end();
+        self.unless_it_panics(|state| {
+            if let Some(results) = state.run.results.take() {
+                let finished = results.finish();
+                state.check_results(finished);
+            }
+        });
+        self.unless_it_panics(|state| state.run.progress.end());
+        let mut summary = std::mem::take(&mut self.run.summary);
+        summary.unresolved.sort_by_key(|row| row.number);
         summary
-    }
-}
-
-fn pause_asked_for(retry_after: RetryAfter) -> Option<Duration> {
-    match retry_after {
-        RetryAfter::Delay(pause) => Some(pause),
-        RetryAfter::Date(date) => date.duration_since(SystemTime::now()).ok(),
-        _ => None,
     }
 }
 
@@ -592,7 +627,7 @@ impl ChargeService for LiveService {
     }
 
     fn reference(&self, row: &Row) -> Option<String> {
-        row.payment.reference_no().map(|text| self.settings.without_key(text))
+        row.payment.reference_no().map(|text| self.settings.reference_without_key(text))
     }
 }
 
@@ -717,7 +752,8 @@ mod tests {
                 let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive);
                 let key = IntentKey::new(format!("k{line}")).expect("a key");
                 let payment = payment.reference_no(key.to_string()).build().expect("a payment");
-                to.try_send(FeedItem::Rows(vec![Row { line, key, payment }])).expect("there is room");
+                to.try_send(FeedItem::Rows(vec![Row { number: line - 1, line, key, payment }]))
+                    .expect("there is room");
             }
             Run {
                 service: self.service.clone(),
@@ -738,7 +774,7 @@ mod tests {
             let payment =
                 TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
             let payment = payment.reference_no(key).build().expect("a payment");
-            let row = Row { line: 4, key: IntentKey::new(key).expect("a key"), payment };
+            let row = Row { number: 3, line: 4, key: IntentKey::new(key).expect("a key"), payment };
             let elsewhere = row.clone();
             let held = tokio::spawn(async move { service.charge(&elsewhere).await });
             while self.service.find(&row.key).await.expect("it can be read").is_none() {
@@ -849,6 +885,60 @@ mod tests {
         assert_eq!(begun.elapsed().as_secs(), 7);
     }
 
+    /// The result of a run of two rows: the first gets this 429, which asks for 7 seconds, and the second is paid.
+    async fn run_with_429(headers: [(&str, &str); 2]) -> Summary {
+        let begun = Instant::now();
+        let setup = TestRun::reliable().await;
+        let refused = r#"{"status":"failed","status_code":429,"msg":"slow down"}"#;
+        let response = http::Response::builder().status(429);
+        let response =
+            headers.into_iter().fold(response, |response, (name, value)| response.header(name, value));
+        let paid = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1"}}"#;
+        let script = ScriptedTransport::new()
+            .respond(response.body(refused.into()).expect("a response"))
+            .answer(200, paid);
+        let client = Client::builder(setup.gateway.endpoint(), script, TokioTimer::new()).build();
+        let journal = Journal::open(MemoryStore::new()).await.expect("it opens");
+        let mut run = setup.run(2);
+        run.service = FakeService(JournaledClient::new(client, journal));
+        run.throttle = Throttle::new(1, None, Duration::from_mins(1));
+        let summary = run.complete(never).await;
+        assert_eq!((summary.tallies.processed.count, begun.elapsed().as_secs()), (1, 7), "{headers:?}");
+        summary
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn date_in_retry_after_is_measured_by_the_clock_of_the_service_d54() {
+        // Far behind this machine's clock, and far ahead.
+        for (date, retry_after) in [
+            ("Fri, 31 Dec 1999 23:59:20 GMT", "Fri, 31 Dec 1999 23:59:27 GMT"),
+            ("Tue, 31 Dec 2199 23:59:20 GMT", "Tue, 31 Dec 2199 23:59:27 GMT"),
+        ] {
+            let summary = run_with_429([("date", date), ("retry-after", retry_after)]).await;
+            assert_eq!(summary.tallies.rejected.count, 1);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn unknown_429_pauses_as_requested_d10() {
+        let summary = run_with_429([("content-encoding", "gzip"), ("retry-after", "7")]).await;
+        assert_eq!((summary.tallies.unknown.count, summary.exit_code()), (1, ExitCode::Unknown));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn retry_after_of_any_length_ends_the_run_with_its_summary_d54() {
+        for seconds in [i64::MAX as u64, u64::MAX] {
+            let setup = TestRun::reliable().await;
+            let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
+            setup.gateway.arm(busy.retry_after(&seconds.to_string()));
+            let summary = setup.run(50).complete(never).await;
+            let asked = Duration::from_secs(seconds);
+            assert!(matches!(summary.stop, Some(Stop::Throttled(Some(pause))) if pause == asked));
+            assert_eq!((summary.exit_code(), summary.tallies.rejected.count), (ExitCode::NotProcessed, 1));
+            assert!(summary.lines(Style::Plain).contains(&format!("a pause of {seconds} s")));
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn repeated_429_stops_the_run_early() {
         let setup = TestRun::reliable().await;
@@ -935,13 +1025,13 @@ mod tests {
     struct StuckService {
         service: FakeService,
         /// The last row whose charge ends.
-        last_line: u64,
+        last_number: u64,
         settles: bool,
     }
 
     impl ChargeService for StuckService {
         async fn charge(&self, row: &Row) -> ChargeResult {
-            if row.line > self.last_line {
+            if row.number > self.last_number {
                 std::future::pending::<()>().await;
             }
             self.service.charge(row).await
@@ -982,7 +1072,7 @@ mod tests {
             if let Some(status) = status {
                 setup.gateway.arm(Fault::on(TOKENS).before_commit().status(status));
             }
-            let service = StuckService { service: setup.service.clone(), last_line: 2, settles: true };
+            let service = StuckService { service: setup.service.clone(), last_number: 1, settles: true };
             let run = service.run(&setup, Throttle::new(4, None, Duration::from_secs(patience)));
             let begun = Instant::now();
             let mut is_signalled = false;
@@ -1005,13 +1095,42 @@ mod tests {
         }
     }
 
+    /// A reader that counts no line ends gives every row the same line. Each row is still reported.
+    #[tokio::test(start_paused = true)]
+    async fn rows_in_flight_are_told_apart_by_number_and_not_by_line() {
+        let setup = TestRun::new(|_| false, MemoryStore::new()).await;
+        let service = StuckService { service: setup.service.clone(), last_number: 0, settles: true };
+        let mut run = service.run(&setup, Throttle::new(4, None, Duration::from_mins(5)));
+        let (to, receiver) = mpsc::channel(1);
+        let mut on_one_line = Vec::new();
+        while let Ok(FeedItem::Rows(rows)) = run.rows.try_recv() {
+            on_one_line.extend(rows.into_iter().map(|row| Row { line: 1, ..row }));
+        }
+        to.try_send(FeedItem::Rows(on_one_line)).expect("there is room");
+        drop(to);
+        run.rows = receiver;
+        let (mut signals_left, begun) = (2, Instant::now());
+        let signal = async || {
+            if signals_left == 0 {
+                never().await;
+            }
+            sleep_until(begun + Duration::from_secs(1)).await;
+            signals_left -= 1;
+            "SIGTERM"
+        };
+        let summary = run.complete(signal).await;
+        assert_eq!((summary.tallies.unknown.count, summary.tallies.not_started().count), (4, 46));
+        let keys: Vec<_> = summary.unresolved.iter().map(|row| &*row.key).collect();
+        assert_eq!(keys, ["k2", "k3", "k4", "k5"]);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn end_of_a_run_does_not_wait_for_a_dead_journal() {
         for signal_after in [None, Some(Duration::from_secs(1))] {
             // The third outcome cannot be recorded.
             let setup = TestRun::new(|_| false, FailingStore::after(5)).await;
             let service =
-                StuckService { service: setup.service.clone(), last_line: u64::MAX, settles: false };
+                StuckService { service: setup.service.clone(), last_number: u64::MAX, settles: false };
             let run = service.run(&setup, Throttle::new(1, None, Duration::from_mins(5)));
             let begun = Instant::now();
             let signal = async || match signal_after {
@@ -1026,6 +1145,209 @@ mod tests {
             assert!(begun.elapsed() <= signal_after.unwrap_or(LAST_WRITES), "{:?}", begun.elapsed());
             assert_eq!((summary.exit_code(), summary.not_recorded.count), (ExitCode::Unknown, 1));
         }
+    }
+
+    /// Where a bug is. Each is met once, in the third row if there is one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Bug {
+        Charge,
+        Transport,
+        Report,
+        Reference,
+        Settle,
+        Signal,
+        Progress,
+        /// The first row cannot be started.
+        Rate,
+        JournalAtBegin,
+        JournalAtEnd,
+    }
+
+    const THIRD_LINE: u64 = 4;
+
+    /// Each row takes as many seconds as the number of its line.
+    #[derive(Clone)]
+    struct BuggyService {
+        service: FakeService,
+        bug: Bug,
+    }
+
+    impl ChargeService for BuggyService {
+        async fn charge(&self, row: &Row) -> ChargeResult {
+            tokio::time::sleep(Duration::from_secs(row.line)).await;
+            assert!(self.bug != Bug::Charge || row.line != THIRD_LINE, "a bug");
+            self.service.charge(row).await
+        }
+
+        async fn settle(&self) -> Result<(), StoreError> {
+            assert_ne!(self.bug, Bug::Settle, "a bug");
+            self.service.settle().await
+        }
+
+        async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+            self.service.find(key).await
+        }
+
+        fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report {
+            assert!(self.bug != Bug::Report || row.line != THIRD_LINE, "a bug");
+            self.service.report(row, charged, at)
+        }
+
+        fn reference(&self, row: &Row) -> Option<String> {
+            assert!(self.bug != Bug::Reference || row.line != THIRD_LINE, "a bug");
+            self.service.reference(row)
+        }
+    }
+
+    /// A store that panics at the third begin, or at the third end.
+    struct BuggyStore {
+        store: MemoryStore,
+        begins_left: AtomicU32,
+        ends_left: AtomicU32,
+    }
+
+    impl BuggyStore {
+        fn with(bug: Bug) -> Self {
+            let left = |is_here: bool| AtomicU32::new(if is_here { 2 } else { u32::MAX });
+            Self {
+                store: MemoryStore::new(),
+                begins_left: left(bug == Bug::JournalAtBegin),
+                ends_left: left(bug == Bug::JournalAtEnd),
+            }
+        }
+    }
+
+    impl IntentStore for BuggyStore {
+        fn owner(&self) -> &OwnerId {
+            self.store.owner()
+        }
+
+        async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+            let is_begin = format!("{change:?}").contains("Begin");
+            let left = if is_begin { &self.begins_left } else { &self.ends_left };
+            // Only once: the count wraps.
+            assert_ne!(left.fetch_sub(1, Ordering::Relaxed), 0, "a bug");
+            self.store.apply(change).await
+        }
+
+        async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+            self.store.find(key).await
+        }
+
+        async fn list(
+            &self,
+            states: &[StateName],
+            after: Option<Cursor>,
+            limit: usize,
+        ) -> Result<Page, StoreError> {
+            self.store.list(states, after, limit).await
+        }
+
+        async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
+            self.store.is_live(owner).await
+        }
+
+        async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
+            self.store.purge(age).await
+        }
+    }
+
+    /// The summary of a run of six rows, all in flight at once, that meets a bug. At `signal_at` it is also abandoned.
+    async fn with_a_bug(bug: Bug, mut signal_at: Option<Duration>) -> (TestRun, Summary) {
+        let third = Instant::now() + Duration::from_secs(THIRD_LINE);
+        let is_here = move |now: Instant| {
+            assert!(
+                bug != Bug::Transport || now.duration_since(third) >= Duration::from_millis(1) || now < third,
+                "a bug"
+            );
+            false
+        };
+        let setup = TestRun::new(is_here, BuggyStore::with(bug)).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let Run { rows, max_rejected, summary, .. } = setup.run(6);
+        let rate = (bug == Bug::Rate).then_some(Duration::MAX);
+        let now = Instant::now();
+        let run = Run {
+            service: BuggyService { service: setup.service.clone(), bug },
+            rows,
+            throttle: Throttle::new(8, rate, Duration::from_mins(5)),
+            max_rejected,
+            results: Some(Results::for_tests(&folder.path().join("results.jsonl"))),
+            progress: if bug == Bug::Progress { Progress::broken(now) } else { Progress::hidden(now) },
+            summary,
+        };
+        let signal = async || {
+            if bug == Bug::Signal {
+                sleep_until(third).await;
+                unreachable!("a bug");
+            }
+            match signal_at {
+                Some(after) => sleep_until(now + after).await,
+                None => std::future::pending().await,
+            }
+            signal_at = None;
+            "SIGINT"
+        };
+        (setup, run.complete(signal).await)
+    }
+
+    /// Checks that each row is counted once, and that no more was charged than is reported.
+    #[track_caller]
+    fn assert_complete(setup: &TestRun, summary: &Summary, code: ExitCode) {
+        let Tallies { processed, unknown, total, .. } = summary.tallies;
+        assert_eq!(total.count, 6);
+        assert!(summary.stop.as_ref().is_some_and(Stop::is_internal), "{summary:?}");
+        assert_eq!(summary.exit_code(), code, "{summary:?}");
+        assert_eq!(processed.plus(unknown).plus(summary.tallies.not_started()).count, 6, "{summary:?}");
+        assert_eq!(summary.unresolved.len() as u64, unknown.count, "{summary:?}");
+        let ledger = setup.gateway.ledger();
+        let charged = ledger.charged().count() as u64;
+        assert!(
+            (processed.count..=processed.plus(unknown).count).contains(&charged),
+            "{charged}: {summary:?}"
+        );
+        let text = summary.lines(Style::Plain);
+        assert!(text.contains("stopped: ") && text.contains("internal error"), "{text}");
+        assert!(text.contains(&format!("(exit code {})", code.number())), "{text}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn any_panic_after_the_first_charge_ends_with_a_report_and_5_d54() {
+        for (bug, unknown) in [
+            (Bug::Charge, &[THIRD_LINE][..]),
+            (Bug::Transport, &[THIRD_LINE]),
+            (Bug::JournalAtBegin, &[THIRD_LINE]),
+            (Bug::JournalAtEnd, &[THIRD_LINE]),
+            (Bug::Report, &[]),
+            (Bug::Reference, &[]),
+            (Bug::Settle, &[]),
+            (Bug::Progress, &[]),
+            // Which signal would come cannot be known any more, so the run ends at once.
+            (Bug::Signal, &[4, 5, 6, 7]),
+        ] {
+            let (setup, summary) = with_a_bug(bug, None).await;
+            assert_complete(&setup, &summary, ExitCode::Unknown);
+            let lines: Vec<_> = summary.unresolved.iter().map(|row| row.line).collect();
+            assert_eq!((lines.as_slice(), summary.tallies.not_started().count), (unknown, 0), "{bug:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn panic_before_the_first_charge_is_unfinished_d54() {
+        let (setup, summary) = with_a_bug(Bug::Rate, None).await;
+        assert_complete(&setup, &summary, ExitCode::NotProcessed);
+        assert_eq!(summary.tallies.not_started().count, 6);
+        setup.gateway.ledger().assert_nothing_charged();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn signal_after_a_panic_lists_what_is_in_flight_d54() {
+        let signal_at = Duration::from_millis(THIRD_LINE * 1000 + 500);
+        let (setup, summary) = with_a_bug(Bug::Report, Some(signal_at)).await;
+        assert_complete(&setup, &summary, ExitCode::Unknown);
+        assert!(summary.is_given_up());
+        let rows: Vec<_> = summary.unresolved.iter().map(|row| (row.line, &*row.kind)).collect();
+        assert_eq!(rows, [(5, "in_flight"), (6, "in_flight"), (7, "in_flight")]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -1096,6 +1418,7 @@ mod tests {
         store: MemoryStore,
         writes_left: AtomicU32,
         failures_left: AtomicU32,
+        damaged: Option<&'static str>,
     }
 
     impl FailingStore {
@@ -1104,7 +1427,8 @@ mod tests {
         }
 
         fn once(writes: u32, failures: u32) -> Self {
-            Self { store: MemoryStore::new(), writes_left: writes.into(), failures_left: failures.into() }
+            let (writes_left, failures_left) = (writes.into(), failures.into());
+            Self { store: MemoryStore::new(), writes_left, failures_left, damaged: None }
         }
     }
 
@@ -1117,8 +1441,13 @@ mod tests {
             let count_down = |count: &AtomicU32| {
                 count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
             };
-            if !count_down(&self.writes_left) && count_down(&self.failures_left) {
-                return Err(StoreError::poisoned("the disk is full"));
+            if !count_down(&self.writes_left) {
+                if count_down(&self.failures_left) {
+                    return Err(StoreError::poisoned("the disk is full"));
+                }
+                if self.damaged == Some(change.key().as_str()) {
+                    return Err(StoreError::damaged("the row is damaged"));
+                }
             }
             self.store.apply(change).await
         }
@@ -1172,6 +1501,7 @@ mod tests {
             run.throttle = Throttle::new(1, None, Duration::from_mins(5));
             // The list of earlier unknown rows is full.
             let earlier = UnresolvedRow {
+                number: 8,
                 line: 9,
                 key: "before".to_owned(),
                 amount: Amount::from_cents(1),
@@ -1230,5 +1560,19 @@ mod tests {
                 "{kept:?}"
             );
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn outcome_recorded_at_the_last_moment_is_not_unresolved_although_another_is_damaged() {
+        let store = FailingStore { damaged: Some("k2"), ..FailingStore::once(2, 2) };
+        let setup = TestRun::new(|_| false, store).await;
+        let gate = setup.gateway.gate_after_commit(TOKENS);
+        let responses = async {
+            gate.arrivals(2).await;
+            gate.release();
+        };
+        let (summary, ()) = tokio::join!(setup.run(2).complete(never), responses);
+        assert_eq!((summary.exit_code(), summary.not_recorded.count), (ExitCode::Unknown, 1));
+        assert_eq!(summary.unresolved.iter().map(|row| row.line).collect::<Vec<_>>(), [2]);
     }
 }

@@ -158,7 +158,8 @@ impl Throttle {
         }
         let (since, pauses) = self.backoff.map_or((now, 1), |backoff| (backoff.since, backoff.pauses + 1));
         let pause = asked.max(backoff_delay(pauses));
-        if now + pause > since + self.patience {
+        // Compared before it is added: the service may ask for any number of seconds.
+        if pause > self.patience.saturating_sub(now.saturating_duration_since(since)) {
             return Err(PatienceExceeded { pause });
         }
         self.epoch += 1;
@@ -275,6 +276,23 @@ mod tests {
         assert_eq!(at(&throttle, now) - now, Duration::from_secs(9), "the longer of them");
         let hour = Duration::from_hours(1);
         assert_eq!(throttle.throttled(second, now, Some(hour)), Err(PatienceExceeded { pause: hour }));
+    }
+
+    #[test]
+    fn requested_pause_of_any_length_does_not_overflow_d54() {
+        for seconds in [i64::MAX as u64, i64::MAX as u64 - 1, u64::MAX, u64::from(u32::MAX)] {
+            let pause = Duration::new(seconds, 999_999_999);
+            for patience in [Duration::ZERO, LONG, Duration::from_hours(24)] {
+                let mut throttle = Throttle::new(4, None, patience);
+                let now = Instant::now();
+                let (first, second) = (throttle.start(now), throttle.start(now));
+                assert_eq!(throttle.throttled(first, now, Some(pause)), Err(PatienceExceeded { pause }));
+                // The same for a charge that started before another pause.
+                let _ = throttle.throttled(first, now, Some(Duration::ZERO));
+                assert_eq!(throttle.throttled(second, now, Some(pause)), Err(PatienceExceeded { pause }));
+                assert!(at(&throttle, now) <= now + patience);
+            }
+        }
     }
 
     #[test]

@@ -10,7 +10,8 @@ use payments_model::TransactionRecord;
 use rustls::CertificateError;
 
 use super::{FailedStep, Probe, State, StepName};
-use crate::failure::Failure;
+use crate::call::ignored_proxy;
+use crate::failure::{CLIENT_CERTIFICATE, Failure};
 use crate::settings::Settings;
 
 /// The context of the messages.
@@ -62,14 +63,27 @@ impl Findings<'_> {
             return None;
         }
         let unsent = error.transport_error().filter(|error| error.delivery() == Delivery::NotProcessed);
-        let (at, message) = match unsent {
-            Some(evidence) => self.unsent(evidence, probe),
-            None => (StepName::Key, self.responded(&error)),
+        let (at, message) = match (unsent, error.transport_error()) {
+            // With TLS 1.3, the server says this after the handshake.
+            (_, Some(evidence)) if wants_client_certificate(evidence) => {
+                let message = format!(
+                    "{} refused the TLS handshake{}: {CLIENT_CERTIFICATE}",
+                    self.authority(),
+                    innermost(evidence)
+                );
+                (StepName::Tls, message)
+            }
+            (Some(evidence), _) => self.unsent(evidence, probe),
+            (None, _) => (StepName::Key, self.responded(&error)),
         };
         // Without a handshake error the handshake was not started, and no connection was tried.
         let earlier_steps_passed = !unsent.is_some_and(|evidence| {
             evidence.kind() == TransportErrorKind::Tls && handshake_error(evidence).is_none()
         });
+        let message = match self.settings.ignored_proxy_variable() {
+            Some(variable) if unsent.is_some() => format!("{message}; {}", ignored_proxy(variable)),
+            _ => message,
+        };
         let failure = Failure { message, ..Failure::from(error) };
         Some(FailedStep { at, earlier_steps_passed, failure })
     }
@@ -181,6 +195,13 @@ impl Findings<'_> {
         let Some(status) = error.http_status().map(|status| status.as_u16()) else {
             return self.no_response(error);
         };
+        if let Some(coding) = error.content_coding() {
+            return format!(
+                "HTTP {status}, but the response is {coding}-encoded although identity was asked for, so it was not read, and \
+                 the key was not checked; a payment with such a response would be unknown: ask the owner of the server, or \
+                 of what is between here and the server, to send responses to this client unencoded"
+            );
+        }
         let address = format!("check the base URL ({})", self.settings.base_url_source);
         let reason = error.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
         let key = &self.settings.key_source;
@@ -283,6 +304,13 @@ fn handshake_error(evidence: &TransportError) -> Option<&io::Error> {
     let error: &io::Error = causes.find_map(|error| error.downcast_ref())?;
     // hyper-rustls wraps the handshake's error in another `io::Error`, whose `source` does not return it.
     error.get_ref().and_then(|inner| inner.downcast_ref())
+}
+
+/// Whether the transport explained the failure so.
+fn wants_client_certificate(evidence: &TransportError) -> bool {
+    evidence.kind() == TransportErrorKind::Tls
+        && std::iter::successors(evidence.source(), |&error| error.source())
+            .any(|error| error.to_string().contains("client certificate"))
 }
 
 /// The last cause in brackets, such as the operating system's message.

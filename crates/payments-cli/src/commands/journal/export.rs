@@ -7,24 +7,32 @@ use std::path::Path;
 use payments_journal::{Intent, IntentKey, IntentState, Subject};
 use serde::Deserialize;
 
-use super::CommandError;
 use super::list::for_each_page;
+use super::{CommandError, READ};
 use crate::args::journal::{ExportArguments, ExportFormat};
 use crate::csv_file::{self, Table};
 use crate::failure::Failure;
 use crate::intent_object::{self, IntentObject, MEMBERS};
 use crate::journal_place::JournalPlace;
-use crate::row_file::{Format, Role, RowFile};
+use crate::row_file::{Format, NOT_CARDS, Role, RowFile, is_like_a_card};
 use crate::stdout;
 
 /// Writes every selected intent as it is read.
 pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result<(), CommandError> {
     let keys = asked.run.as_deref().map(|path| keys_of(path, place)).transpose()?;
+    let (keys, like_cards) = keys.unzip();
     let is_selected = |intent: &&Intent| {
         asked.since.is_none_or(|since| intent.begun_at >= since)
             && keys.as_ref().is_none_or(|keys| keys.contains(&intent.key))
     };
-    let journal = place.open_existing().await?;
+    let journal = place.open_to_read().await?;
+    // A key that is in the journal was accepted before.
+    for (key, line) in like_cards.into_iter().flatten().filter(|_| !asked.ids_are_not_cards) {
+        if journal.find(&key).await?.is_none() {
+            let why = format!(" has a key in line {line} that must not contain a card number; {NOT_CARDS}");
+            return Err(Role::Run.refused(&why).into());
+        }
+    }
     let mut out = stdout::buffered();
     let mut heading = (asked.format == ExportFormat::Csv).then(|| MEMBERS.map(str::to_owned));
     for_each_page(&journal, asked.states.asked(), |page| {
@@ -47,23 +55,31 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
         })
     })
     .await?;
-    out.flush().map_err(|error| CommandError::Unwritten("read", error))
+    out.flush().map_err(|error| CommandError::Unwritten(READ, error))
 }
 
+/// The keys of a file, and the lines of those that look like card numbers.
+type Keys = (HashSet<IntentKey>, Vec<(IntentKey, u64)>);
+
 /// The keys of a billing run, from its file or from the file of its results.
-fn keys_of(path: &Path, place: &JournalPlace) -> Result<HashSet<IntentKey>, Failure> {
+fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
     if place.has(path) {
         return Err(Role::Run.refused(" is the journal or belongs to it"));
     }
     let mut file = RowFile::open(path, Role::Run)?;
     let refused = |line: u64, why: &str| Role::Run.refused(&format!(" has no key in line {line}: {why}"));
-    let key = |line: u64, key: Option<&str>, reference: Option<&str>| {
+    let (mut keys, mut like_cards) = (HashSet::new(), Vec::new());
+    let mut keep = |line: u64, key: Option<&str>, reference: Option<&str>| {
         let text = key.filter(|text| !text.is_empty()).or(reference).unwrap_or_default();
-        IntentKey::new(text).map_err(|error| refused(line, error.rule()))
+        let key = IntentKey::new(text).map_err(|error| refused(line, error.rule()))?;
+        if is_like_a_card(text) {
+            like_cards.push((key.clone(), line));
+        }
+        keys.insert(key);
+        Ok::<_, Failure>(())
     };
     let cannot_be_read = |error: io::Error| Role::Run.refused(" cannot be read").with_cause(&error);
     let source = file.rewound().map_err(cannot_be_read)?;
-    let mut keys = HashSet::new();
     match file.format() {
         Format::JsonLines => {
             for (number, line) in (1..).zip(source.split(b'\n')) {
@@ -73,12 +89,21 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<HashSet<IntentKey>, Fail
                 }
                 let row: Keyed = serde_json::from_slice(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line))
                     .map_err(|_| refused(number, "it is not a JSON object with a Key or ReferenceNo"))?;
-                keys.insert(key(number, row.key.as_deref(), row.reference.as_deref())?);
+                keep(number, row.key.as_deref(), row.reference.as_deref())?;
             }
         }
         Format::Csv => {
             let wrong = |problem: crate::batch_report::Problem| refused(problem.line, &problem.rule);
             let mut table = Table::begin(source).map_err(cannot_be_read)?.map_err(wrong)?;
+            let is_spaced = |heading: &&String| {
+                heading.trim() != *heading && ["Key", "ReferenceNo", "key"].contains(&heading.trim())
+            };
+            if let Some(heading) = table.headings().iter().find(is_spaced) {
+                return Err(refused(
+                    table.line(),
+                    &format!("the heading {heading:?} has white space around the name"),
+                ));
+            }
             let column = |name| table.headings().iter().position(|heading| heading == name);
             // Only a file that this command wrote has escaped formulas, and its heading is in lower case.
             let (named, reference, ours) = (column("Key"), column("ReferenceNo"), column("key"));
@@ -93,11 +118,12 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<HashSet<IntentKey>, Fail
                         .transpose()
                 };
                 let ours = cell(ours)?.map(csv_file::unescape_formulas);
-                keys.insert(key(table.line(), cell(named)?.or(ours.as_deref()), cell(reference)?)?);
+                keep(table.line(), cell(named)?.or(ours.as_deref()), cell(reference)?)?;
             }
         }
     }
-    Ok(keys)
+    file.refuse_if_changed(Role::Run)?;
+    Ok((keys, like_cards))
 }
 
 /// A row of a billing run or of its results.

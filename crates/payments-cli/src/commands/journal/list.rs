@@ -1,5 +1,6 @@
 //! `payments journal list`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
@@ -7,9 +8,9 @@ use payments_journal::{Cursor, Intent, IntentState, Journal, Page, StateName, Ve
 use payments_model::Amount;
 use serde::Serialize;
 
-use super::CommandError;
+use super::{CommandError, READ};
 use crate::args::journal::ListArguments;
-use crate::intent_object::IntentObject;
+use crate::intent_object::{self, IntentObject};
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::exact;
@@ -26,10 +27,10 @@ pub(super) async fn run(
     output: Output,
     asked: &ListArguments,
 ) -> Result<(), CommandError> {
-    let journal = place.open_existing().await?;
+    let journal = place.open_to_read().await?;
     let states = if asked.unresolved { StateName::UNRESOLVED } else { asked.states.asked() };
     let mut out = stdout::buffered();
-    let unwritten = |error: io::Error| CommandError::Unwritten("listed", error);
+    let unwritten = |error: io::Error| CommandError::Unwritten(READ, error);
     if output.is_text() {
         let mut table = Table::new(output.style());
         for_each_page(&journal, states, |page| {
@@ -67,7 +68,7 @@ pub(super) async fn for_each_page(
             Err(error) if after.is_none() => return Err(error.into()),
             Err(error) => return Err(CommandError::Partial(Box::new(store_failure(&error)))),
         };
-        write(&page).map_err(|error| CommandError::Unwritten("read", error))?;
+        write(&page).map_err(|error| CommandError::Unwritten(READ, error))?;
         after = page.next;
         if after.is_none() {
             return Ok(());
@@ -82,9 +83,10 @@ pub(super) struct Table {
     widths: [usize; COLUMNS.len()],
     has_heading: bool,
     tallies: [(&'static str, Tally); SUMS.len()],
+    services: BTreeMap<String, Tally>,
 }
 
-const COLUMNS: [&str; 6] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "TRANSACTION", "REFERENCE"];
+const COLUMNS: [&str; 7] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "ATTEMPT", "TRANSACTION", "REFERENCE"];
 
 /// The sums: one for each state, and two for resolved intents.
 const SUMS: [&str; 7] = [
@@ -103,16 +105,20 @@ const AMOUNT: usize = 2;
 impl Table {
     pub(super) fn new(style: Style) -> Self {
         let tallies = SUMS.map(|name| (name, Tally::default()));
-        Self { style, widths: COLUMNS.map(str::len), has_heading: false, tallies }
+        Self { style, widths: COLUMNS.map(str::len), has_heading: false, tallies, services: BTreeMap::new() }
     }
 
     /// The lines of a page, which are added to the sums.
     pub(super) fn page(&mut self, intents: &[Intent]) -> String {
         let rows: Vec<_> = intents.iter().map(|intent| (cells(intent), tone(&intent.state))).collect();
         for intent in intents {
+            self.services.entry(intent.service.clone()).or_default().add(intent);
             let name = match &intent.state {
-                resolved @ IntentState::Resolved { .. } => state(resolved),
-                other => other.name().as_str().to_owned(),
+                IntentState::Resolved { resolution, .. } => match resolution.verdict {
+                    Verdict::Processed(_) => "resolved (processed)",
+                    Verdict::Rejected(_) | Verdict::NotProcessed => "resolved (not processed)",
+                },
+                other => other.name().as_str(),
             };
             if let Some((_, tally)) = self.tallies.iter_mut().find(|(sum, _)| *sum == name) {
                 tally.add(intent);
@@ -134,7 +140,7 @@ impl Table {
         text
     }
 
-    /// The sums.
+    /// The sums of each state and of each service.
     pub(super) fn summary(&self) -> String {
         let rows: Vec<_> = self.tallies.iter().filter(|(_, tally)| tally.count > 0).collect();
         if rows.is_empty() {
@@ -144,6 +150,12 @@ impl Table {
         for (name, tally) in rows {
             let intents = tally.intents();
             writeln!(text, "{name:24}  {intents:>15}  {:>14}", tally.sum())
+                .expect("a String takes every write");
+        }
+        text.push('\n');
+        for (service, tally) in &self.services {
+            let service = for_terminal(service);
+            writeln!(text, "at {service}: {}, {}", tally.intents(), tally.sum())
                 .expect("a String takes every write");
         }
         text
@@ -173,30 +185,35 @@ fn cells(intent: &Intent) -> [String; COLUMNS.len()] {
     let reference = intent.request.reference.as_deref().map(for_terminal);
     [
         for_terminal(intent.key.as_str()),
-        for_terminal(&state(&intent.state)),
+        for_terminal(&state(intent)),
         amount.unwrap_or_default(),
         timestamp(intent.begun_at),
+        intent.attempts.to_string(),
         id.unwrap_or_default(),
         reference.unwrap_or_default(),
     ]
 }
 
-/// The state's name with its most important detail, such as `unknown (crash)`.
-pub(super) fn state(state: &IntentState) -> String {
-    let name = state.name().as_str();
-    let detail = match state {
+/// The state's name with its most important details, such as `unknown (crash)`.
+pub(super) fn state(intent: &Intent) -> String {
+    let name = intent.state.name().as_str();
+    let mut details = match &intent.state {
         IntentState::Rejected(failure) => match failure.http_status {
-            Some(status) => format!("HTTP {status}"),
-            None => failure.kind.to_string(),
+            Some(status) => vec![format!("HTTP {status}")],
+            None => vec![failure.kind.to_string()],
         },
-        IntentState::NotProcessed(failure) | IntentState::Unknown(failure) => failure.kind.to_string(),
-        IntentState::Resolved { resolution, .. } => match &resolution.verdict {
-            Verdict::Processed(_) => "processed".to_owned(),
-            Verdict::NotProcessed => "not processed".to_owned(),
-        },
-        _ => return name.to_owned(),
+        IntentState::NotProcessed(failure) | IntentState::Unknown(failure) => vec![failure.kind.to_string()],
+        IntentState::Resolved { resolution, .. } => {
+            let mut details = vec![intent_object::word(&resolution.verdict).replace('_', " ")];
+            details.extend(resolution.is_unverified.then(|| "unverified".to_owned()));
+            details
+        }
+        _ => vec![],
     };
-    format!("{name} ({detail})")
+    if intent.second_charges().next().is_some() {
+        details.push("possible second charge".to_owned());
+    }
+    if details.is_empty() { name.to_owned() } else { format!("{name} ({})", details.join(", ")) }
 }
 
 /// The colour of the state.
@@ -229,6 +246,11 @@ impl Tally {
     /// The sum for people.
     pub(super) fn sum(&self) -> String {
         self.sum.map_or_else(|| "a sum too large to be exact".to_owned(), |sum| sum.to_string())
+    }
+
+    /// Count and sum for people.
+    pub(super) fn shown(&self) -> String {
+        format!("{}, {}", self.intents(), self.sum())
     }
 
     /// `1 intent`, `2 intents`.

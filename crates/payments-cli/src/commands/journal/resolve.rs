@@ -3,7 +3,9 @@
 use std::env;
 use std::time::Duration;
 
-use payments_journal::{Intent, IntentKey, JournaledClient, Resolution, ResolveError};
+use payments_journal::{
+    Intent, IntentKey, IntentState, Journal, JournaledClient, Resolution, ResolveError, Verdict,
+};
 use payments_model::TransactionId;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -13,12 +15,13 @@ use super::{resolve_file, show};
 use crate::args::ClientOptions;
 use crate::args::journal::{ResolutionOptions, ResolveArguments};
 use crate::call::{self, Prepared};
+use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
-use crate::intent_object::IntentObject;
+use crate::intent_object::DetailedObject;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::Processed;
-use crate::settings::Settings;
+use crate::settings::{KnownKeys, Settings};
 use crate::style::Style;
 use crate::text;
 
@@ -29,8 +32,9 @@ pub(super) async fn run(
     output: Output,
     asked: ResolveArguments,
 ) -> Result<(), CommandError> {
-    let ResolveArguments { key, resolution, note, by } = asked;
-    let ResolutionOptions { processed, not_processed: _, from } = resolution;
+    let ResolveArguments { key, resolution, attempt, replace, unverified, note, ids_are_not_cards, by } =
+        asked;
+    let ResolutionOptions { processed, rejected, not_processed: _, from } = resolution;
     if options.dry_run {
         let message = "this command takes no --dry-run; nothing was changed: to see the intent, run payments journal show";
         return Err(Failure::invalid("usage", message).into());
@@ -39,46 +43,192 @@ pub(super) async fn run(
         Failure::invalid("usage", "the login name is not known; nothing was changed: give --by NAME")
     })?;
     if let Some(path) = from {
-        return resolve_file::run(options, place, output, &path, &by).await;
+        return resolve_file::run(options, place, output, &path, ids_are_not_cards, &by).await;
+    }
+    if unverified && processed.is_none() {
+        let message = "--unverified is for --processed; nothing was changed: leave it out";
+        return Err(Failure::invalid("usage", message).into());
     }
     let key = key.expect("a key is required without a file");
     let note = note.filter(|text| !text.trim().is_empty());
-    match (processed, note) {
-        (Some(id), note) => {
-            resolve_processed(options, place, output, (&key, id), (&by, note.as_deref())).await?.write(output)
+    if processed.is_none() && note.is_none() {
+        let what = if rejected.is_some() { "rejected" } else { "not processed" };
+        let message = format!("--note is empty; nothing was changed: say how you know that it was {what}");
+        return Err(Failure::invalid("usage", message).into());
+    }
+    let is_looked_up = processed.is_some() && !unverified;
+    let verdict = move || {
+        let id = processed.or_else(|| rejected.clone().flatten()).map(TransactionId::new).transpose()?;
+        Ok(match (id, rejected) {
+            (id, Some(_)) => Verdict::Rejected(id),
+            (Some(id), None) => Verdict::Processed(id),
+            (None, None) => Verdict::NotProcessed,
+        })
+    };
+    let said = Said { verdict: Verdict::NotProcessed, attempt, replace, is_unverified: unverified, note, by };
+    let resolved = if is_looked_up {
+        look_up_and_resolve(options, place, output, &key, verdict, said).await?
+    } else {
+        // The other settings are not needed, and any of them may be missing.
+        let (_, keys) = Settings::resolve_with_keys(&options);
+        let said = Said { verdict: verdict()?, ..said }.without(&keys)?;
+        let (journal, read) = read(place, &key).await.map_err(|error| error.without(&keys))?;
+        let resolved = journal.resolve(&read, said.about(&read)?).await;
+        ResolvedIntent { intent: resolved.map_err(|error| failure(&error).without(&keys))?, record: None }
+    };
+    let intent = &resolved.intent;
+    if may_be_sent_too_early(intent) {
+        output.warn(&[format!("it {TOO_EARLY} before the key is sent again")]);
+    }
+    let written = resolved.write(output);
+    match second_charge(intent) {
+        Some(warning) => {
+            output.warn(&[warning]);
+            Err(CommandError::SecondCharge)
         }
-        (None, Some(note)) => {
-            // The settings are not needed, but if an API key is set, the note may contain it.
-            let settings = Settings::resolve(&options).ok();
-            let [by, note] = [by, note].map(|text| without_key(settings.as_ref(), &text));
-            let journal = place.open_existing().await?;
-            let resolved = journal.resolve(&key, Resolution::not_processed(by).note(note)).await;
-            let intent = resolved.map_err(|error| failure(&error))?;
-            if is_too_early(&intent) {
-                output.warn(&[format!("it {TOO_EARLY} before the key is sent again")]);
-            }
-            show::write(&intent, RESOLVED, output)
-        }
-        (None, None) => {
-            let message = "--note is empty; nothing was changed: say how you know that it was not processed";
-            Err(Failure::invalid("usage", message).into())
-        }
+        None => written,
     }
 }
 
-/// Masks a text for the journal. Without settings no API key is known.
-pub(super) fn without_key(settings: Option<&Settings>, text: &str) -> String {
-    settings.map_or_else(|| text.to_owned(), |settings| settings.without_key(text))
+/// What a person said on the command line.
+struct Said {
+    verdict: Verdict,
+    attempt: Option<u32>,
+    replace: Option<String>,
+    is_unverified: bool,
+    note: Option<String>,
+    by: String,
+}
+
+impl Said {
+    /// With texts in which these API keys are masked. An id cannot be masked.
+    fn without(self, keys: &KnownKeys) -> Result<Self, Failure> {
+        if let Verdict::Processed(id) | Verdict::Rejected(Some(id)) = &self.verdict
+            && keys.is_in(id.as_str())
+        {
+            return Err(Failure::invalid("usage", "the id holds the API key; nothing was changed"));
+        }
+        let by = keys.mask(&self.by);
+        let note = self.note.map(|note| keys.mask(&note));
+        Ok(Self { note, by, ..self })
+    }
+
+    /// The resolution of this intent, if the command line shows that the person has seen what the journal knows.
+    fn about(self, intent: &Intent) -> Result<Resolution, Failure> {
+        let Intent { key, attempts, .. } = intent;
+        let number = self.attempt.unwrap_or(*attempts);
+        let refused = |kind: &str, why: String, what_to_do: String| {
+            Err(Failure::invalid(kind, format!("{why}; nothing was changed: {what_to_do}")))
+        };
+        // Nothing can be said about the newest attempt of these, so they are refused for that.
+        let is_final = matches!(intent.state, IntentState::Sending | IntentState::Processed { .. });
+        if self.attempt.is_none() && *attempts > 1 && !is_final {
+            return refused(
+                "attempt_required",
+                format!("{key} has {attempts} attempts"),
+                format!("say which one you mean with --attempt, as `payments journal show {key}` prints it"),
+            );
+        }
+        let decided = intent.decision_about(number);
+        let known = match (decided.map(|decided| &decided.verdict), &intent.state) {
+            (Some(verdict), _) => Some(label(verdict)),
+            (None, _) if number != *attempts => None,
+            (None, IntentState::Rejected(_)) => Some("rejected"),
+            (None, IntentState::NotProcessed(_)) => Some("not-processed"),
+            (None, IntentState::Processed { transaction_id }) => Some(transaction_id.as_str()),
+            (None, _) => None,
+        };
+        // An earlier attempt was resolved before the next one began, and gives way to a found id. Who says the same again
+        // replaces nothing.
+        let is_replaced = |decided: &Resolution| {
+            decided.verdict != self.verdict
+                && (number == *attempts || matches!(decided.verdict, Verdict::Processed(_)))
+        };
+        match (&self.replace, known, decided) {
+            (None, Some(known), Some(decided)) if is_replaced(decided) => {
+                let note = decided.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+                return refused(
+                    "already_resolved",
+                    format!(
+                        "attempt {number} of {key} was already resolved as {known} by {}{note}",
+                        decided.by
+                    ),
+                    format!("if you know better, give --replace {known}"),
+                );
+            }
+            (Some(named), Some(known), decided) if named != known => {
+                let by = decided.map(|decided| format!(", by {}", decided.by)).unwrap_or_default();
+                return refused(
+                    "changed_meanwhile",
+                    format!("attempt {number} of {key} is {known}{by}, and --replace names {named}"),
+                    format!("look at it with `payments journal show {key}`"),
+                );
+            }
+            (Some(_), None, _) => {
+                return refused(
+                    "changed_meanwhile",
+                    format!("attempt {number} of {key} is not resolved, so there is nothing to replace"),
+                    format!("look at it with `payments journal show {key}`"),
+                );
+            }
+            _ => {}
+        }
+        let Self { verdict, is_unverified, note, by, .. } = self;
+        let resolution = match verdict {
+            Verdict::Processed(id) => Resolution::processed(id, by),
+            Verdict::Rejected(id) => Resolution::rejected(id, by),
+            Verdict::NotProcessed => Resolution::not_processed(by),
+        };
+        let resolution = note.into_iter().fold(resolution, Resolution::note);
+        let resolution = if is_unverified { resolution.unverified() } else { resolution };
+        Ok(if number == *attempts { resolution } else { resolution.of_attempt(number) })
+    }
+}
+
+/// How `--replace` names a verdict.
+fn label(verdict: &Verdict) -> &str {
+    match verdict {
+        Verdict::Processed(id) => id.as_str(),
+        Verdict::Rejected(_) => "rejected",
+        Verdict::NotProcessed => "not-processed",
+    }
+}
+
+/// The warning about an intent of which several attempts may have been charged.
+pub(super) fn second_charge(intent: &Intent) -> Option<String> {
+    let others: Vec<_> = intent.second_charges().map(TransactionId::as_str).collect();
+    let newest = match intent.processed_as() {
+        Some(id) => format!("and also as {id}"),
+        None => "and the outcome of its newest attempt is open".to_owned(),
+    };
+    (!others.is_empty()).then(|| {
+        format!(
+            "POSSIBLE SECOND CHARGE of {}: it was processed as {}, {newest} (exit code {}); the key is never sent again: \
+             compare them with the service's records, and undo what was charged twice",
+            intent.key,
+            others.join(" and "),
+            ExitCode::SecondCharge.number()
+        )
+    })
+}
+
+async fn read(place: &JournalPlace, key: &IntentKey) -> Result<(Journal, Intent), CommandError> {
+    let journal = place.open_existing().await?;
+    let read = journal.find(key).await?.ok_or_else(|| show::no_such_key(key))?;
+    Ok((journal, read))
 }
 
 /// What was done, for the message that the result could not be written to stdout.
 pub(super) const RESOLVED: &str = "resolved";
 
-/// How long a request can be on its way is not published. Every report of the service covers a day.
-pub(super) fn is_too_early(intent: &Intent) -> bool {
+/// Whether a person allowed it to be sent again, and its request may still be on its way. How long that can take is not
+/// published. Every report of the service covers a day.
+pub(super) fn may_be_sent_too_early(intent: &Intent) -> bool {
     const SOON: Duration = Duration::from_hours(24);
 
-    intent.begun_at.elapsed().is_ok_and(|elapsed| elapsed < SOON)
+    let IntentState::Resolved { resolution, .. } = &intent.state else { return false };
+    resolution.verdict == Verdict::NotProcessed
+        && intent.begun_at.elapsed().is_ok_and(|elapsed| elapsed < SOON)
 }
 
 /// The warning about such an intent.
@@ -86,30 +236,30 @@ pub(super) const TOO_EARLY: &str =
     "was sent less than 24 hours ago, and a request that is delayed on its way may still be processed: wait";
 
 /// Looks up the transaction and records that the key was processed as it.
-async fn resolve_processed(
+async fn look_up_and_resolve(
     options: ClientOptions,
     place: &JournalPlace,
     output: Output,
-    (key, id): (&IntentKey, String),
-    (by, note): (&str, Option<&str>),
-) -> Result<ResolvedIntent, Failure> {
-    let read = move || Ok(TransactionId::new(id)?);
-    let prepared = Prepared::new(options, output, read).await?;
-    let Prepared { settings, client, call: id, mut interrupt } = prepared;
-    let (by, note) = (settings.without_key(by), note.map(|note| settings.without_key(note)));
+    key: &IntentKey,
+    verdict: impl FnOnce() -> Result<Verdict, Failure> + Send + 'static,
+    said: Said,
+) -> Result<ResolvedIntent, CommandError> {
+    let prepared = Prepared::new(options, output, verdict).await?;
+    let Prepared { settings, client, call: verdict, mut interrupt } = prepared;
+    let said = Said { verdict, ..said }.without(settings.keys())?;
     let resolving = async {
-        let client = JournaledClient::new(client.build(), place.open_existing().await?);
-        match client.resolve_processed(key, &id, &by, note.as_deref()).await {
-            Ok((intent, record)) => {
-                Ok(ResolvedIntent { intent, record: Some(Processed::found_record(&record)) })
-            }
-            Err(error) => Err(failure_with_hints(&error, &settings)),
-        }
+        let (journal, read) = read(place, key).await.map_err(|error| error.without(settings.keys()))?;
+        let resolution = said.about(&read)?;
+        let client = JournaledClient::new(client.build(), journal);
+        let resolved = client.look_up_and_resolve(&read, resolution).await;
+        let (intent, record) =
+            resolved.map_err(|error| failure_with_hints(&error, &settings).without(settings.keys()))?;
+        Ok(ResolvedIntent { intent, record: Some(Processed::found_record(&record)) })
     };
     tokio::select! {
         biased;
         resolved = resolving => resolved,
-        signal = interrupt.arrived() => Err(call::interrupted(signal, "; it is safe to run it again")),
+        signal = interrupt.arrived() => Err(call::interrupted(signal, "; it is safe to run it again").into()),
     }
 }
 
@@ -125,12 +275,16 @@ impl ResolvedIntent {
         if !output.is_text() {
             return super::print_json(RESOLVED, self);
         }
-        let key = &self.intent.key;
-        let lines = self.lines(output.style());
+        let Self { intent, record } = self;
+        if record.is_none() {
+            return show::write(intent, RESOLVED, output);
+        }
         let advice = format!(
-            "compare them, and its time and reference in the service's records: if this is not the payment of {key}, resolve the key again\n"
+            "compare them, and its time and reference in the service's records: if this is not the payment of {}, resolve the key again \
+             with --replace\n",
+            intent.key
         );
-        super::print(RESOLVED, &(lines + &advice))
+        super::print(RESOLVED, &(self.lines(output.style()) + &advice))
     }
 
     /// Ends with an empty line.
@@ -147,21 +301,25 @@ impl Serialize for ResolvedIntent {
         #[derive(Serialize)]
         struct Document<'a> {
             #[serde(flatten)]
-            intent: IntentObject<'a>,
+            intent: DetailedObject<'a>,
             #[serde(skip_serializing_if = "Option::is_none")]
             record: Option<&'a RawValue>,
         }
 
         let record = self.record.as_ref().map(|record| &*record.data);
-        Document { intent: IntentObject(&self.intent), record }.serialize(serializer)
+        Document { intent: DetailedObject(&self.intent), record }.serialize(serializer)
     }
 }
+
+const UNVERIFIED: &str =
+    "if the service cannot look this id up although you are certain of it, record it with --unverified";
 
 fn failure_with_hints(error: &ResolveError, settings: &Settings) -> Failure {
     match error.look_up_error() {
         Some(look_up) => {
             let failure = call::failure_of(look_up, settings).for_purpose(Purpose::FindTransaction);
-            Failure { message: error.to_string(), ..failure }
+            let failure = Failure { message: error.to_string(), ..failure };
+            if look_up.is_rejected() || look_up.is_validation() { failure.hint(UNVERIFIED) } else { failure }
         }
         None => failure(error),
     }
@@ -171,14 +329,22 @@ fn failure(error: &ResolveError) -> Failure {
     if let Some(error) = error.store_error() {
         return store_failure(error);
     }
+    let message = error.to_string();
+    if error.is_changed() {
+        return Failure::not_processed("changed_meanwhile", message);
+    }
     let kind = if error.is_no_such_intent() {
         "no_such_key"
+    } else if error.is_other_service() {
+        "other_service"
     } else if error.is_contradicted() {
         "contradicted"
-    } else {
+    } else if error.is_not_unknown() {
         "not_unknown"
+    } else {
+        "not_accepted"
     };
-    Failure::invalid(kind, error.to_string())
+    Failure::invalid(kind, message)
 }
 
 /// The login name, from the environment.

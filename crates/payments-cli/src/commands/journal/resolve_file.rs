@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, BufRead};
 use std::path::Path;
 
 use payments_core::{Client, LookupError};
@@ -20,22 +20,51 @@ use crate::batch_report::{Problem, Problems};
 use crate::call::{self, Prepared};
 use crate::csv_file::{self, Table};
 use crate::failure::{FailedOutcome, Failure, Purpose};
+use crate::intent_object;
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::Processed;
-use crate::row_file::{Role, RowFile};
+use crate::row_file::{self, NOT_CARDS, Role, RowFile};
 use crate::settings::Settings;
+use crate::text::counted;
 
 /// A row of the file: what a person found out.
 struct Row {
     line: u64,
     key: IntentKey,
-    /// The transaction, or `None` if the key was not processed.
-    id: Option<TransactionId>,
+    verdict: Verdict,
     note: Option<String>,
+    /// What the person saw, if the columns are there.
+    attempt: Option<u32>,
+    revision: Option<u64>,
     /// From an exported file, if the column is still there.
     amount: Option<Amount>,
+}
+
+impl Row {
+    /// The transaction that is looked up.
+    fn processed_as(&self) -> Option<&TransactionId> {
+        match &self.verdict {
+            Verdict::Processed(id) => Some(id),
+            Verdict::Rejected(_) | Verdict::NotProcessed => None,
+        }
+    }
+
+    /// The transaction that the person names.
+    fn id(&self) -> Option<&TransactionId> {
+        match &self.verdict {
+            Verdict::Processed(id) | Verdict::Rejected(Some(id)) => Some(id),
+            Verdict::Rejected(None) | Verdict::NotProcessed => None,
+        }
+    }
+}
+
+/// The valid rows, and how many say nothing.
+#[derive(Default)]
+struct Rows {
+    rows: Vec<Row>,
+    left_alone: u64,
 }
 
 /// A row and its intent, whose outcome is unknown.
@@ -50,6 +79,7 @@ pub(super) async fn run(
     place: &JournalPlace,
     output: Output,
     path: &Path,
+    ids_are_not_cards: bool,
     by: &str,
 ) -> Result<(), CommandError> {
     if place.has(path) {
@@ -57,28 +87,29 @@ pub(super) async fn run(
     }
     let file = RowFile::open(path, Role::Resolutions)?;
     let mut problems = Problems::of(file.name.clone(), Role::Resolutions);
-    let mut rows = read(file, &mut problems)
-        .map_err(|error| Role::Resolutions.refused(" cannot be read").with_cause(&error))?;
-    let (client, settings, mut interrupt) = if rows.iter().any(|row| row.id.is_some()) {
+    let Rows { mut rows, left_alone } = read(file, &mut problems)?;
+    let (client, settings, keys, mut interrupt) = if rows.iter().any(|row| row.processed_as().is_some()) {
         let prepared = Prepared::new(options, output, || Ok(())).await?;
-        (Some(prepared.client.build()), Some(prepared.settings), prepared.interrupt)
+        let keys = prepared.settings.keys().clone();
+        (Some(prepared.client.build()), Some(prepared.settings), keys, prepared.interrupt)
     } else {
-        // The settings are not needed, but if an API key is set, any cell may contain it.
-        let settings = Settings::resolve(&options).ok();
-        (None, settings, Interrupt::install().map_err(|error| call::cannot_start(&error))?)
+        // The other settings are not needed, and any of them may be missing.
+        let (_, keys) = Settings::resolve_with_keys(&options);
+        (None, None, keys, Interrupt::install().map_err(|error| call::cannot_start(&error))?)
     };
-    let settings = settings.as_ref();
-    let is_secret = |text: &str| settings.is_some_and(|settings| settings.is_key_in(text));
-    problems.hide_keys(is_secret);
+    let is_secret = |text: &str| keys.is_in(text);
+    let is_like_a_card = |key: &str| !ids_are_not_cards && row_file::is_like_a_card(key);
+    problems.hide_keys(|key| is_secret(key) || is_like_a_card(key));
     for note in rows.iter_mut().filter_map(|row| row.note.as_mut()) {
-        *note = resolve::without_key(settings, note);
+        *note = keys.mask(note);
     }
-    let by = &resolve::without_key(settings, by);
+    let by = &keys.mask(by);
     let journal = place.open_existing().await?;
     let checking = async {
-        let mut rows = check(&journal, rows, is_secret, &mut problems).await?;
+        let service = client.as_ref().map(Client::service);
+        let mut rows = check(&journal, rows, is_secret, is_like_a_card, service, &mut problems).await?;
         check_transactions(&journal, &rows, &mut problems).await?;
-        if let (Some(client), Some(settings)) = (&client, settings) {
+        if let (Some(client), Some(settings)) = (&client, &settings) {
             look_up(client, settings, &mut rows, &mut problems).await?;
         }
         Ok::<_, CommandError>(rows)
@@ -94,36 +125,28 @@ pub(super) async fn run(
         problems.sort();
         return Err(CommandError::InvalidFile(Box::new(problems)));
     }
-    write(&journal, rows, by, &mut interrupt).await.show(output)
+    let written = write(&journal, rows, by, &mut interrupt).await;
+    FileResult { left_alone, ..written }.show(output)
 }
 
-/// The valid rows. A heading may be in any case and have underscores. Other columns are ignored, except for the amount in an
-/// exported file, which shows if the cells of several rows were mixed up.
-fn read(mut file: RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
+/// Reads the rows that say something.
+fn read(mut file: RowFile, problems: &mut Problems) -> Result<Rows, Failure> {
+    let rows = read_rows(&mut file, problems)
+        .map_err(|error| Role::Resolutions.refused(" cannot be read").with_cause(&error))?;
+    file.refuse_if_changed(Role::Resolutions)?;
+    Ok(rows)
+}
+
+fn read_rows(file: &mut RowFile, problems: &mut Problems) -> io::Result<Rows> {
     let mut table = match Table::begin(file.rewound()?)? {
         Ok(table) => table,
         Err(problem) => {
             problems.push(problem);
-            return Ok(Vec::new());
+            return Ok(Rows::default());
         }
     };
-    let names = ["Key", "TransactionId", "Note"];
-    let columns = names.map(|name| {
-        let is_it = |heading: &&String| heading.replace('_', "").eq_ignore_ascii_case(name);
-        let rule = match table.headings().iter().filter(is_it).count() {
-            0 => "is missing in the header",
-            1 => return table.headings().iter().position(|heading| is_it(&heading)),
-            _ => "is a column more than once",
-        };
-        problems.push(Problem::new(table.line(), name, rule));
-        None
-    });
-    let [Some(key), Some(id), Some(note)] = columns else { return Ok(Vec::new()) };
-    // In a file that a person wrote, an apostrophe is part of the cell.
-    let is_exported =
-        ["key", "transaction_id", "note"].iter().all(|name| table.headings().iter().any(|it| it == name));
-    let amount = table.headings().iter().position(|heading| is_exported && heading == "amount");
-    let (mut rows, mut lines) = (Vec::new(), HashMap::new());
+    let Some(columns) = Columns::of(&table, problems) else { return Ok(Rows::default()) };
+    let (mut found, mut lines) = (Rows::default(), HashMap::new());
     let mut is_empty = true;
     while let Some(read) = table.next()? {
         is_empty = false;
@@ -132,12 +155,7 @@ fn read(mut file: RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
             problems.push(problem);
             continue;
         }
-        let cell = |index| {
-            table
-                .cell(index)
-                .map(|cell| if is_exported { csv_file::unescape_formulas(cell) } else { cell.to_owned() })
-        };
-        let key = cell(key).map_err(str::to_owned);
+        let key = columns.cell(&table, columns.key).map_err(str::to_owned);
         let key = match key.and_then(|key| IntentKey::new(key).map_err(|error| error.rule().to_owned())) {
             Ok(key) => key,
             Err(rule) => {
@@ -145,44 +163,166 @@ fn read(mut file: RowFile, problems: &mut Problems) -> io::Result<Vec<Row>> {
                 continue;
             }
         };
-        let mut report = |field, rule: String| problems.push(Problem::new(line, field, rule).of(&key));
-        let first = *lines.entry(key.clone()).or_insert(line);
-        if first != line {
-            report("Key", format!("is the same as in line {first}"));
-        }
-        let id = match cell(id) {
-            Ok(text) if text.is_empty() => Ok(None),
-            Ok(text) => match TransactionId::new(text) {
-                Ok(id) if id.path_segment().is_err() => Err("must be an id that can be looked up".to_owned()),
-                Ok(id) => Ok(Some(id)),
-                Err(error) => Err(error.violations().first().map_or("is invalid", |it| it.rule()).to_owned()),
-            },
-            Err(rule) => Err(rule.to_owned()),
-        };
-        let note = cell(note).map(|text| Some(text).filter(|text| !text.trim().is_empty()));
-        let amount = amount.and_then(|index| cell(index).ok()?.trim().parse().ok());
-        match (id, note) {
-            (Err(rule), _) => report("TransactionId", rule),
-            (_, Err(rule)) => report("Note", rule.to_owned()),
-            (Ok(None), Ok(None)) => {
-                let rule = "is required where there is no TransactionId: say how you know that it was not processed, \
-                            or remove the row from the file if you do not know";
-                report("Note", rule.to_owned());
+        match lines.entry(key.clone()) {
+            Entry::Vacant(entry) => {
+                entry.insert(line);
             }
-            (Ok(id), Ok(note)) => rows.push(Row { line, key, id, note, amount }),
+            Entry::Occupied(first) => {
+                let rule = format!("is the same as in line {}", first.get());
+                problems.push(Problem::new(line, "Key", rule).of(&key));
+            }
+        }
+        match columns.row(&table, &key) {
+            Ok(Some(row)) => found.rows.push(row),
+            Ok(None) => found.left_alone += 1,
+            Err((field, rule)) => problems.push(Problem::new(line, field, rule).of(&key)),
         }
     }
     if is_empty {
         problems.push(Problem::new(1, "file", "has no rows"));
     }
-    Ok(rows)
+    Ok(found)
 }
 
-/// Checks that each row's key is unknown now and that the row can resolve it.
+/// Where the columns are. A heading may be in any case and have underscores. Other columns are ignored.
+struct Columns {
+    key: usize,
+    id: usize,
+    note: usize,
+    attempt: Option<usize>,
+    revision: Option<usize>,
+    /// An export has an empty one, and a person may add another. The one that is filled in counts.
+    verdicts: Vec<usize>,
+    /// In an exported file the amount shows if the cells of several rows were mixed up.
+    amount: Option<usize>,
+    /// In a file that a person wrote, an apostrophe is part of the cell.
+    is_exported: bool,
+}
+
+impl Columns {
+    fn of(table: &Table<impl BufRead>, problems: &mut Problems) -> Option<Self> {
+        let headings = table.headings();
+        let columns = |name: &str| {
+            let is_it = |heading: &String| heading.trim().replace('_', "").eq_ignore_ascii_case(name);
+            let found = headings.iter().enumerate().filter(|(_, heading)| is_it(heading));
+            found.map(|(index, _)| index).collect::<Vec<_>>()
+        };
+        let mut column = |name: &'static str, is_required: bool| match &*columns(name) {
+            [] if !is_required => None,
+            [index] if headings[*index].trim() == headings[*index] => Some(*index),
+            others => {
+                let rule = match others.len() {
+                    0 => "is missing in the header",
+                    1 => "has white space around the name in the header: remove it",
+                    _ => "is a column more than once",
+                };
+                problems.push(Problem::new(table.line(), name, rule));
+                None
+            }
+        };
+        let [key, id, note] = ["Key", "TransactionId", "Note"].map(|name| column(name, true));
+        let [attempt, revision] = ["Attempt", "Revision"].map(|name| column(name, false));
+        let is_exported =
+            ["key", "transaction_id", "note"].iter().all(|name| headings.iter().any(|it| it == name));
+        let amount = headings.iter().position(|heading| is_exported && heading == "amount");
+        let verdicts = columns("Verdict");
+        let (key, id, note) = (key?, id?, note?);
+        Some(Self { key, id, note, attempt, revision, verdicts, amount, is_exported })
+    }
+
+    fn cell(&self, table: &Table<impl BufRead>, index: usize) -> Result<String, &'static str> {
+        let cell = table.cell(index)?;
+        Ok(if self.is_exported { csv_file::unescape_formulas(cell) } else { cell.to_owned() })
+    }
+
+    /// The row, or `None` if it says nothing. Otherwise the field that breaks a rule, and the rule.
+    fn row(
+        &self,
+        table: &Table<impl BufRead>,
+        key: &IntentKey,
+    ) -> Result<Option<Row>, (&'static str, String)> {
+        let cell = |field, index| self.cell(table, index).map_err(|rule| (field, rule.to_owned()));
+        let id = cell("TransactionId", self.id)?;
+        let id = Some(id).filter(|id| !id.is_empty()).map(transaction_id).transpose();
+        let id = id.map_err(|rule| ("TransactionId", rule))?;
+        let note = Some(cell("Note", self.note)?).filter(|text| !text.trim().is_empty());
+        let verdicts =
+            self.verdicts.iter().map(|index| cell("Verdict", *index)).collect::<Result<Vec<_>, _>>()?;
+        let verdict = match (word_of(&verdicts).map_err(|rule| ("Verdict", rule.to_owned()))?, id) {
+            (None, None) => return Ok(None),
+            (None | Some(Word::Processed), Some(id)) if id.path_segment().is_err() => {
+                let rule = "cannot be looked up: remove this row from the file, and resolve the key alone with `payments journal \
+                            resolve KEY --processed ID --unverified`";
+                return Err(("TransactionId", rule.to_owned()));
+            }
+            (None | Some(Word::Processed), Some(id)) => Verdict::Processed(id),
+            (Some(Word::Rejected), id) => Verdict::Rejected(id),
+            (Some(Word::NotProcessed), None) => Verdict::NotProcessed,
+            (Some(Word::Processed), None) => {
+                return Err(("TransactionId", "is required where the verdict is processed".to_owned()));
+            }
+            (Some(Word::NotProcessed), Some(_)) => {
+                return Err(("TransactionId", "must be empty where the verdict is not processed".to_owned()));
+            }
+        };
+        if note.is_none() && !matches!(verdict, Verdict::Processed(_)) {
+            let what = intent_object::word(&verdict).replace('_', " ");
+            return Err(("Note", format!("is required where the verdict is {what}: say how you know")));
+        }
+        let number = |field, index: Option<usize>| {
+            let Some(index) = index else { return Ok(None) };
+            let text = cell(field, index)?;
+            let text = Some(text.trim()).filter(|text| !text.is_empty());
+            text.map(|text| text.parse::<u64>().map_err(|_| (field, "must be a number".to_owned())))
+                .transpose()
+        };
+        let attempt =
+            number("Attempt", self.attempt)?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let revision = number("Revision", self.revision)?;
+        let amount = self.amount.and_then(|index| self.cell(table, index).ok()?.trim().parse().ok());
+        let (line, key) = (table.line(), key.clone());
+        Ok(Some(Row { line, key, verdict, note, attempt, revision, amount }))
+    }
+}
+
+fn transaction_id(text: String) -> Result<TransactionId, String> {
+    TransactionId::new(text)
+        .map_err(|error| error.violations().first().map_or("is invalid", |it| it.rule()).to_owned())
+}
+
+/// The words of the column Verdict.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Processed,
+    Rejected,
+    NotProcessed,
+}
+
+/// The word in the filled cells, in any case; `None` if all are empty.
+fn word_of(cells: &[String]) -> Result<Option<Word>, &'static str> {
+    let mut said = None;
+    for cell in cells.iter().map(|cell| cell.trim()).filter(|cell| !cell.is_empty()) {
+        let word = match &*cell.to_ascii_lowercase().replace(['_', '-'], " ") {
+            "processed" => Word::Processed,
+            "rejected" => Word::Rejected,
+            "not processed" => Word::NotProcessed,
+            _ => return Err("must be processed, rejected, not processed, or empty"),
+        };
+        if said.is_some_and(|said| said != word) {
+            return Err("differs between its columns");
+        }
+        said = Some(word);
+    }
+    Ok(said)
+}
+
+/// Checks that each row's key is unknown now and that the row can resolve it. `service` is where transactions are looked up.
 async fn check(
     journal: &Journal,
     rows: Vec<Row>,
     is_secret: impl Fn(&str) -> bool,
+    is_like_a_card: impl Fn(&str) -> bool,
+    service: Option<&str>,
     problems: &mut Problems,
 ) -> Result<Vec<CheckedRow>, Failure> {
     let mut checked = Vec::new();
@@ -191,12 +331,25 @@ async fn check(
             problems.push(Problem::new(row.line, "Key", "must not hold the API key"));
             continue;
         }
+        if row.id().is_some_and(|id| is_secret(id.as_str())) {
+            problems.push(Problem::new(row.line, "TransactionId", "must not hold the API key").of(&row.key));
+            continue;
+        }
         let found = journal.find(&row.key).await.map_err(|error| store_failure(&error))?;
+        let called = service.filter(|_| row.processed_as().is_some());
         let rule = match found {
+            Some(Intent { service, .. }) if called.is_some_and(|called| called != service) => format!(
+                "belongs to another service: it was first used for {service}, and a lookup at {} proves nothing about it: \
+                 check the base URL",
+                called.unwrap_or_default()
+            ),
             Some(intent) if intent.state.name() == StateName::Unknown => {
                 if intent.is_void() && row.note.is_none() {
                     let rule = "is required for a void: the record of its transaction does not show that it was voided";
                     problems.push(Problem::new(row.line, "Note", rule).of(&row.key));
+                }
+                for (field, rule) in changes(&row, &intent) {
+                    problems.push(Problem::new(row.line, field, rule).of(&row.key));
                 }
                 if row.amount.is_some() && row.amount != intent.request.amount {
                     let rule = "is not the amount of the key's payment: compare the row with `payments journal show KEY`";
@@ -205,27 +358,34 @@ async fn check(
                 checked.push(CheckedRow { row, intent, record: None });
                 continue;
             }
-            Some(Intent { state: IntentState::Resolved { resolution, .. }, .. }) => {
-                let is_the_same = match &resolution.verdict {
-                    Verdict::Processed(id) => row.id.as_ref() == Some(id),
-                    Verdict::NotProcessed => row.id.is_none(),
-                };
-                let by = &resolution.by;
-                if is_the_same {
-                    format!("was already resolved the same way, by {by}: remove this row from the file")
-                } else {
-                    format!(
-                        "was already resolved differently, by {by}: remove this row from the file, and correct the key alone \
-                         with `payments journal resolve KEY`"
-                    )
-                }
-            }
             Some(Intent { state: IntentState::Sending, .. }) => {
                 "is being sent now: wait until it has ended".to_owned()
             }
             Some(intent) => {
-                let state = super::list::state(&intent.state);
-                format!("is not unknown but {state}: remove this row from the file")
+                if let Some(decided) = intent.decision_about(intent.attempts) {
+                    let is_the_same = match (&decided.verdict, &row.verdict) {
+                        (Verdict::Rejected(_), Verdict::Rejected(_)) => true,
+                        (one, other) => one == other,
+                    };
+                    let by = &decided.by;
+                    if is_the_same {
+                        format!("was already resolved the same way, by {by}: remove this row from the file")
+                    } else {
+                        let was = intent_object::word(&decided.verdict).replace('_', " ");
+                        format!(
+                            "was already resolved differently, by {by}: as {was}; remove this row from the file, and correct the \
+                         key alone with `payments journal resolve KEY`"
+                        )
+                    }
+                } else {
+                    let state = super::list::state(&intent);
+                    format!("is not unknown but {state}: remove this row from the file")
+                }
+            }
+            None if is_like_a_card(row.key.as_str()) => {
+                let rule = format!("must not contain a card number; {NOT_CARDS}");
+                problems.push(Problem::new(row.line, "Key", rule));
+                continue;
             }
             None => "is not in the journal".to_owned(),
         };
@@ -234,17 +394,43 @@ async fn check(
     Ok(checked)
 }
 
+/// What has changed about the key since the person saw it.
+fn changes(row: &Row, intent: &Intent) -> Vec<(&'static str, String)> {
+    let Intent { key, attempts, revision, .. } = intent;
+    let mut changes = Vec::new();
+    match row.attempt {
+        Some(number) if number != *attempts => changes.push((
+            "Attempt",
+            format!(
+                "is {number}, and the newest is {attempts}: if the row is about attempt {number}, resolve it alone with \
+                 `payments journal resolve {key} --attempt {number}`"
+            ),
+        )),
+        None if *attempts > 1 => changes.push((
+            "Attempt",
+            format!("is required, because the key has {attempts} attempts: see `payments journal show {key}`"),
+        )),
+        _ => {}
+    }
+    if row.revision.is_some_and(|seen| seen != *revision) {
+        let rule =
+            format!("is not {revision}: the key has changed since this file was exported, export it again");
+        changes.push(("Revision", rule));
+    }
+    changes
+}
+
 /// Reports transactions that are in the file twice, or that belong to another key. As in the journal, payments are compared
-/// with payments and voids with voids.
+/// with payments and voids with voids, of one service.
 async fn check_transactions(
     journal: &Journal,
     rows: &[CheckedRow],
     problems: &mut Problems,
 ) -> Result<(), CommandError> {
-    let mut named: HashMap<(bool, &TransactionId), &Row> = HashMap::new();
+    let mut named: HashMap<(&str, bool, &TransactionId), &Row> = HashMap::new();
     for CheckedRow { row, intent, .. } in rows {
-        let Some(id) = &row.id else { continue };
-        match named.entry((intent.is_void(), id)) {
+        let Some(id) = row.id() else { continue };
+        match named.entry((&intent.service, intent.is_void(), id)) {
             Entry::Vacant(entry) => {
                 entry.insert(row);
             }
@@ -257,9 +443,10 @@ async fn check_transactions(
     if named.is_empty() {
         return Ok(());
     }
-    let found = for_each_page(journal, &[StateName::Processed, StateName::Resolved], |page| {
+    let found = for_each_page(journal, StateName::ALL, |page| {
         for other in &page.intents {
-            let row = other.processed_as().and_then(|id| named.get(&(other.is_void(), id)));
+            let row =
+                other.held_transaction().and_then(|id| named.get(&(&other.service, other.is_void(), id)));
             if let Some(row) = row {
                 let rule = format!("already belongs to {}", other.key);
                 problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
@@ -284,7 +471,7 @@ async fn look_up(
     rows: &mut [CheckedRow],
     problems: &mut Problems,
 ) -> Result<(), Failure> {
-    let ids: Vec<_> = rows.iter().map(|checked| checked.row.id.clone()).collect();
+    let ids: Vec<_> = rows.iter().map(|checked| checked.row.processed_as().cloned()).collect();
     let mut waiting = ids.into_iter().enumerate().filter_map(|(index, id)| Some((index, id?)));
     let mut lookups = JoinSet::new();
     loop {
@@ -302,7 +489,7 @@ async fn look_up(
                 "is not known to the service (HTTP 404)".to_owned()
             }
             Err(error) => return Err(lookup_failure(row, &error, settings)),
-            Ok(found) if row.id.as_ref() != Some(&found.transaction_id) => {
+            Ok(found) if row.processed_as() != Some(&found.transaction_id) => {
                 "returns the record of another transaction: check it with `payments transaction get`"
                     .to_owned()
             }
@@ -331,6 +518,7 @@ fn lookup_failure(row: &Row, error: &LookupError, settings: &Settings) -> Failur
 /// The intents that were resolved, and the failure if not all of them were.
 struct FileResult {
     resolved: Vec<ResolvedIntent>,
+    left_alone: u64,
     failure: Option<Failure>,
 }
 
@@ -344,13 +532,14 @@ async fn write(journal: &Journal, rows: Vec<CheckedRow>, by: &str, interrupt: &m
             stop = Some(call::interrupted(signal, ""));
             break;
         }
-        let Row { line, key, id, note, .. } = row;
-        let resolution = match id {
-            Some(id) => Resolution::processed(id, by),
-            None => Resolution::not_processed(by),
+        let Row { line, key, verdict, note, .. } = row;
+        let resolution = match verdict {
+            Verdict::Processed(id) => Resolution::processed(id, by),
+            Verdict::Rejected(id) => Resolution::rejected(id, by),
+            Verdict::NotProcessed => Resolution::not_processed(by),
         };
         let resolution = note.into_iter().fold(resolution, Resolution::note);
-        match journal.resolve_unknown(&intent, resolution).await {
+        match journal.resolve(&intent, resolution).await {
             Ok(intent) => {
                 let record = record.as_ref().map(Processed::found_record);
                 resolved.push(ResolvedIntent { intent, record });
@@ -378,39 +567,56 @@ async fn write(journal: &Journal, rows: Vec<CheckedRow>, by: &str, interrupt: &m
         );
         Failure { outcome: FailedOutcome::NotProcessed, message, ..stopped }
     });
-    FileResult { resolved, failure }
+    FileResult { resolved, left_alone: 0, failure }
 }
 
 impl FileResult {
-    fn tallies(&self) -> [Tally; 2] {
-        let mut tallies = [Tally::default(), Tally::default()];
-        for ResolvedIntent { intent, record } in &self.resolved {
-            tallies[usize::from(record.is_none())].add(intent);
+    /// By what the file says.
+    fn tallies(&self) -> BTreeMap<&'static str, Tally> {
+        let mut tallies = BTreeMap::from(["processed", "not_processed"].map(|name| (name, Tally::default())));
+        for ResolvedIntent { intent, .. } in &self.resolved {
+            if let Some(said) = intent.resolutions.last() {
+                tallies.entry(intent_object::word(&said.resolution.verdict)).or_default().add(intent);
+            }
         }
         tallies
     }
 
     fn show(self, output: Output) -> Result<(), CommandError> {
+        let intents = || self.resolved.iter().map(|resolved| &resolved.intent);
+        let second_charges: Vec<_> = intents().filter_map(resolve::second_charge).collect();
         let written = if output.is_text() {
-            let early =
-                self.resolved.iter().filter(|it| it.record.is_none() && resolve::is_too_early(&it.intent));
-            let early = early.map(|it| format!("{} {TOO_EARLY} before it is sent again", it.intent.key));
+            let early = intents().filter(|intent| resolve::may_be_sent_too_early(intent));
+            let early = early.map(|intent| format!("{} {TOO_EARLY} before it is sent again", intent.key));
             output.warn(&early.collect::<Vec<_>>());
             let mut text: String = self.resolved.iter().map(|it| it.lines(output.style())).collect();
-            let [processed, not_processed] =
-                self.tallies().map(|it| format!("{}, {}", it.intents(), it.sum()));
+            let tallies = self.tallies();
+            let rejected = tallies.get("rejected").map(|tally| format!("as rejected: {}; ", tally.shown()));
             writeln!(
                 text,
-                "resolved as processed: {processed}; as not processed, may be sent again: {not_processed}\n\
-                 compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again"
+                "resolved as processed: {}; {}as not processed, may be sent again: {}",
+                tallies["processed"].shown(),
+                rejected.unwrap_or_default(),
+                tallies["not_processed"].shown()
             )
             .expect("a String takes every write");
+            if self.left_alone > 0 {
+                let rows = counted(self.left_alone, "row");
+                writeln!(text, "left alone, with neither TransactionId nor Verdict: {rows}")
+                    .expect("a String takes every write");
+            }
+            text += "compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again with --replace\n";
             super::print(RESOLVED, &text)
         } else {
             super::print_json(RESOLVED, &self)
         };
+        output.warn(&second_charges);
         // The rows that were not resolved matter more than a failed write to stdout.
-        self.failure.map_or(written, |failure| Err(CommandError::Partial(Box::new(failure))))
+        match self.failure {
+            Some(failure) => Err(CommandError::Partial(Box::new(failure))),
+            None if !second_charges.is_empty() => Err(CommandError::SecondCharge),
+            None => written,
+        }
     }
 }
 
@@ -422,11 +628,12 @@ impl Serialize for FileResult {
             #[serde(flatten)]
             failed: Option<&'a Failure>,
             resolved: BTreeMap<&'static str, Tally>,
+            left_alone: u64,
             intents: &'a [ResolvedIntent],
         }
 
-        let [processed, not_processed] = self.tallies();
-        let resolved = BTreeMap::from([("processed", processed), ("not_processed", not_processed)]);
-        Document { failed: self.failure.as_ref(), resolved, intents: &self.resolved }.serialize(serializer)
+        let Self { resolved: intents, left_alone, failure } = self;
+        let (resolved, left_alone) = (self.tallies(), *left_alone);
+        Document { failed: failure.as_ref(), resolved, left_alone, intents }.serialize(serializer)
     }
 }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 
-/// Reopens intents that were rejected with these statuses. Sends nothing.
+/// Reopens the intents that were rejected with these statuses, or the one with this key. Sends nothing.
 pub(super) async fn run(
     place: &JournalPlace,
     output: Output,
@@ -23,13 +23,19 @@ pub(super) async fn run(
     let mut reopened = Tally::default();
     if let Some(key) = key {
         let found = journal.find(key).await?.ok_or_else(|| no_such_key(key))?;
-        let intent = journal.reopen(key, statuses).await?.ok_or_else(|| {
-            let state = super::list::state(&found.state);
+        let status = match &found.state {
+            IntentState::Rejected(failure) | IntentState::NotProcessed(failure) => failure.http_status,
+            _ => None,
+        };
+        let is_asked_for = statuses.is_empty() || status.is_some_and(|status| statuses.contains(&status));
+        let intent = if is_asked_for { journal.reopen_by_name(key).await? } else { None };
+        let intent = intent.ok_or_else(|| {
+            let state = super::list::state(&found);
+            let such = if statuses.is_empty() { "" } else { " with one of these statuses" };
             Failure::invalid(
                 "not_rejected_so",
                 format!(
-                    "{key} is {state}, not rejected with one of these statuses; nothing was changed: look at it with \
-                     `payments journal show`"
+                    "{key} is {state}, not rejected{such}; nothing was changed: look at it with `payments journal show`"
                 ),
             )
         })?;

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use payments_journal::{Intent, IntentKey, IntentState, Verdict};
+use payments_journal::{Intent, IntentKey, IntentState, RecordedResolution, Verdict};
+use payments_model::{TransactionId, mask};
 
-use super::CommandError;
-use super::list;
+use super::{CommandError, READ, list};
 use crate::failure::{self, Failure};
-use crate::intent_object::{self, IntentObject, MEMBERS};
+use crate::intent_object::{self, DetailedObject, MEMBERS};
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
 use crate::style::Style;
 use crate::text;
 
 pub(super) async fn run(place: &JournalPlace, output: Output, key: &IntentKey) -> Result<(), CommandError> {
-    let journal = place.open_existing().await?;
+    let journal = place.open_to_read().await?;
     let intent = journal.find(key).await?.ok_or_else(|| no_such_key(key))?;
-    write(&intent, "found", output)
+    write(&intent, READ, output)
 }
 
 /// The failure for a key that was never sent through this journal, or was purged.
@@ -24,7 +24,9 @@ pub(super) fn no_such_key(key: &IntentKey) -> Failure {
     Failure::invalid(
         "no_such_key",
         format!(
-            "the journal has no key {key}; nothing was changed: check the key, and that this is its journal"
+            "the journal has no key {}; nothing was changed: check the key, and that this is its journal",
+            // It may be a card number in the wrong place.
+            mask(key.as_str(), &[])
         ),
     )
 }
@@ -34,29 +36,46 @@ pub(super) fn write(intent: &Intent, what: &'static str, output: Output) -> Resu
     if output.is_text() {
         super::print(what, &lines(intent, output.style()))
     } else {
-        super::print_json(what, &IntentObject(intent))
+        super::print_json(what, &DetailedObject(intent))
     }
 }
 
-/// The state, then the known values, then the next step.
+/// The state, then the known values, then everything that persons have said, then the next step.
 pub(super) fn lines(intent: &Intent, style: Style) -> String {
-    let heading = crate::style::for_terminal(&list::state(&intent.state).to_uppercase());
+    let heading = crate::style::for_terminal(&list::state(intent).to_uppercase());
     let mut text = format!("{}\n", style.paint(list::tone(&intent.state), &heading));
     let mut values: BTreeMap<_, _> = MEMBERS.into_iter().zip(intent_object::values(intent)).collect();
     let known = |name| Some((name, values.remove(name)??));
     let mut rows: Vec<_> = SHOWN.into_iter().filter_map(known).collect();
+    rows.extend(intent.resolutions.iter().map(|recorded| ("resolution", said(recorded))));
     rows.extend(next(intent).map(|step| ("next", step)));
     text::write_rows(&mut text, rows);
     text
 }
 
+/// What a person said, on one line.
+fn said(recorded: &RecordedResolution) -> String {
+    let RecordedResolution { at, attempt, resolution, .. } = recorded;
+    let verdict = match &resolution.verdict {
+        Verdict::Processed(id) => format!("processed as {id}"),
+        Verdict::Rejected(Some(id)) => format!("rejected as {id}"),
+        Verdict::Rejected(None) => "rejected".to_owned(),
+        Verdict::NotProcessed => "not processed".to_owned(),
+    };
+    let unverified = if resolution.is_unverified { ", unverified" } else { "" };
+    let note = resolution.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    let at = text::timestamp(*at);
+    format!("{at} {}: attempt {attempt} {verdict}{unverified}{note}", resolution.by)
+}
+
 /// The values that are not in the heading, with the times last.
-const SHOWN: [&str; 20] = [
+const SHOWN: [&str; 24] = [
     "key",
     "operation",
     "amount",
     "transaction_id",
     "reference",
+    "service",
     "card_ending",
     "token_id",
     "voids",
@@ -67,15 +86,26 @@ const SHOWN: [&str; 20] = [
     "reason",
     "resolved_as",
     "resolved_by",
+    "unverified",
     "note",
+    "also_processed_as",
     "created_at",
     "begun_at",
     "changed_at",
     "attempts",
+    "attempt",
 ];
 
 /// What to do about it, or what may happen next.
 fn next(intent: &Intent) -> Option<String> {
+    let others: Vec<_> = intent.second_charges().map(TransactionId::as_str).collect();
+    if !others.is_empty() {
+        return Some(format!(
+            "compare it with transaction {}, which an earlier attempt was processed as: if both were charged, undo one; \
+             this key is not sent again",
+            others.join(" and ")
+        ));
+    }
     match &intent.state {
         IntentState::Sending => {
             Some("wait until it ends: the process that is sending it is alive".to_owned())

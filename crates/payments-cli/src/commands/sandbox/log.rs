@@ -1,9 +1,10 @@
 //! The log of the sandbox: a line on stderr for each request.
 
-use std::time::SystemTime;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use payments_fake::RequestEffect;
-use payments_sandbox::{Exchange, Shown};
+use payments_sandbox::{Exchange, IdleClose, Shown};
 use serde_json::json;
 
 use crate::args::sandbox::LogShape;
@@ -12,8 +13,7 @@ use crate::style::{self, Style, Tone};
 
 /// Writes a line to stderr for each request, in the requested format.
 pub(super) fn writer(requested: Option<LogShape>) -> Option<impl Fn(&Exchange)> {
-    let default = if stderr::is_terminal() { LogShape::Text } else { LogShape::Off };
-    let line: fn(&Exchange) -> String = match requested.unwrap_or(default) {
+    let line: fn(&Exchange) -> String = match shape(requested) {
         LogShape::Off => return None,
         LogShape::Text => |exchange| style::for_terminal(&exchange.to_string()),
         LogShape::Pretty => |exchange| pretty(exchange, SystemTime::now(), stderr::style()),
@@ -22,10 +22,51 @@ pub(super) fn writer(requested: Option<LogShape>) -> Option<impl Fn(&Exchange)> 
     Some(move |exchange: &Exchange| stderr::write(line(exchange) + "\n"))
 }
 
+fn shape(requested: Option<LogShape>) -> LogShape {
+    let default = if stderr::is_terminal() { LogShape::Text } else { LogShape::Off };
+    requested.unwrap_or(default)
+}
+
+/// Writes a line to stderr for each idle connection that is closed. Without a log, it only warns when all connections are in use.
+pub(super) fn idle_writer(requested: Option<LogShape>) -> impl Fn(&IdleClose) {
+    let shape = shape(requested);
+    let next_warning = Mutex::new(Instant::now());
+    move |closed: &IdleClose| match (shape, closed.reached_limit) {
+        (LogShape::Off, None) => {}
+        (LogShape::Off, Some(limit)) => {
+            let mut next = next_warning.lock().unwrap_or_else(PoisonError::into_inner);
+            if Instant::now() >= *next {
+                *next = Instant::now() + WARNING_PAUSE;
+                stderr::write(format!(
+                    "payments sandbox: warning: all {limit} connections are in use: idle ones are closed, the oldest first\n"
+                ));
+            }
+        }
+        (LogShape::Text, _) => stderr::write(format!("{closed}\n")),
+        (LogShape::Pretty, _) => {
+            let line = format!("{}  {closed}", time_of_day(SystemTime::now()));
+            stderr::write(stderr::style().paint(Tone::Dim, &line) + "\n");
+        }
+        (LogShape::Json, limit) => {
+            let line = json!({
+                "client": closed.client.to_string(),
+                "closed_after_ms": u64::try_from(closed.idle.as_millis()).unwrap_or(u64::MAX),
+                "connection_limit": limit,
+            });
+            stderr::write(format!("{line}\n"));
+        }
+    }
+}
+
+const WARNING_PAUSE: Duration = Duration::from_mins(1);
+
+fn time_of_day(now: SystemTime) -> String {
+    humantime::format_rfc3339_seconds(now).to_string()[11..19].to_owned()
+}
+
 /// `05:29:57  token-transaction        99.00  charged     saw nothing             0.4 ms  after_commit close`.
 fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
-    let time = humantime::format_rfc3339_seconds(now).to_string();
-    let time = style.paint(Tone::Dim, &time[11..19]);
+    let time = style.paint(Tone::Dim, &time_of_day(now));
     let request = match exchange.operation {
         Some(operation) => operation.to_string(),
         None => style::for_terminal(&format!("{} {}", exchange.method, exchange.path)),
@@ -77,8 +118,8 @@ fn as_json(exchange: &Exchange) -> String {
 mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::TcpStream;
-    use std::sync::{Arc, Mutex};
-    use std::time::{Duration, UNIX_EPOCH};
+    use std::sync::Arc;
+    use std::time::UNIX_EPOCH;
 
     use payments_fake::Fault;
     use payments_sandbox::Sandbox;

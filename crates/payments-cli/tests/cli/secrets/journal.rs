@@ -150,7 +150,7 @@ fn account_payment(canaries: &Canaries) -> String {
 fn token_payment(canaries: &Canaries) -> String {
     let card = canaries.card();
     format!(
-        r#"{{"TokenId":"tok_approved","Amount":45.00,"ConvenienceFeeActive":false,"ReferenceNo":"card {card}","Description":"{card}"}}"#
+        r#"{{"TokenId":"tok_approved","Amount":45.00,"ConvenienceFeeActive":false,"ReferenceNo":"order 17","Description":"{card}"}}"#
     )
 }
 
@@ -159,11 +159,11 @@ fn run_files_with_card_numbers(canaries: &Canaries, workspace: &mut Workspace) {
     let card = canaries.card();
     let grouped: Vec<_> = card.as_bytes().chunks(4).map(|four| str::from_utf8(four).unwrap()).collect();
     let grouped = grouped.join(" ");
-    // A reference and a description may be any text.
+    // A description may be any text. It is sent, and not stored.
     let accepted = format!(
         "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo,Description\n\
-         wrong-1,tok_approved,3.00,false,{card},{card}\n\
-         wrong-2,tok_approved,4.00,false,card {grouped},exp {card}\n"
+         wrong-1,tok_approved,3.00,false,one,{card}\n\
+         wrong-2,tok_approved,4.00,false,two,exp {card} or {grouped}\n"
     );
     let ended = workspace.batch("accepted.csv", &accepted, "results.csv");
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -173,6 +173,8 @@ fn run_files_with_card_numbers(canaries: &Canaries, workspace: &mut Workspace) {
         format!("{HEADER}a,{card},1.00,false,\n"),
         format!("{HEADER}a,{grouped},1.00,false,\n"),
         format!("{HEADER}key-{card},tok_approved,1.00,false,\n"),
+        format!("{HEADER}a,tok_approved,1.00,false,{card}\n"),
+        format!("{HEADER}a,tok_approved,1.00,false,card {grouped}\n"),
         format!("{HEADER}a,tok_approved,{card}.001,false,\n"),
         format!("{HEADER}a,tok_approved,1.00,{card},\n"),
         format!("{HEADER}a,tok_approved,1.00,false,x,{card}\n"),
@@ -216,7 +218,7 @@ fn charge_with_a_service_that_repeats_the_request(
         let journal_key = format!("echo-{number}");
         let line = [*command, "create", "--file", "-", "--key", &journal_key];
         assert_eq!(workspace.payments(&line, payment).code, Some(4));
-        let file = format!("{HEADER}echo-batch-{number},tok_approved,1.00,false,{card}\n");
+        let file = format!("{HEADER}echo-batch-{number},tok_approved,1.00,false,order 17\n");
         if number == 2 {
             assert_eq!(workspace.batch("echo.csv", &file, "results.jsonl").code, Some(4));
         }

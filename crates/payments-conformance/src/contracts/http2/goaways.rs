@@ -2,10 +2,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
+use h2::Reason;
 
 use super::{contract, new_and_reused};
 use crate::contracts::connections::{pay, seed, tally};
-use crate::http2::{Peer, Request, code};
+use crate::http2::{Peer, Request};
 use crate::situations::{pause, unknown_and_once};
 use crate::{Stack, Verdict};
 
@@ -19,15 +20,15 @@ pub fn goaway_is_no_proof(stack: &impl Stack) -> Verdict {
                twice, and several well-known clients do so by default";
     contract("goaway_is_no_proof", why).check(stack, |harness| {
         for (name, code) in [
-            ("NO_ERROR", code::NO_ERROR),
-            ("ENHANCE_YOUR_CALM", code::ENHANCE_YOUR_CALM),
-            ("INTERNAL_ERROR", code::INTERNAL_ERROR),
+            ("NO_ERROR", Reason::NO_ERROR),
+            ("ENHANCE_YOUR_CALM", Reason::ENHANCE_YOUR_CALM),
+            ("INTERNAL_ERROR", Reason::INTERNAL_ERROR),
         ] {
             for closes in [true, false] {
                 let action = move |peer: &mut Peer<'_>, request: &Request| {
                     peer.goaway(request.stream.saturating_sub(2), code);
                     if closes {
-                        peer.connection.close();
+                        peer.connection().close();
                     }
                 };
                 let rest = if closes { ", and closes" } else { "" };
@@ -49,15 +50,15 @@ pub fn a_goaway_that_spares_a_request_lets_it_be_answered(stack: &impl Stack) ->
     contract("a_goaway_that_spares_a_request_lets_it_be_answered", why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
             let Some(request) = peer.next_request() else { return };
-            peer.goaway(u32::MAX >> 1, code::NO_ERROR);
-            peer.goaway(request.stream, code::NO_ERROR);
+            peer.goaway(u32::MAX >> 1, Reason::NO_ERROR);
+            peer.goaway(request.stream, Reason::NO_ERROR);
             peer.echo(&request);
             // Later requests are read, but get no response.
             peer.wait_for_close();
         };
         let what =
             "reads one request on each connection, sends a GOAWAY that includes it, then responds to it";
-        harness.with_http2_server(what, &[], script, |run| {
+        harness.with_http2_server(what, script, |run| {
             let mut last: Option<String> = None;
             for _ in 0..3 {
                 let mut call = run.send(run.charge().total(LONG))?;
@@ -93,7 +94,7 @@ pub fn goaways_at_random_moments_repeat_and_hide_no_payment(stack: &impl Stack) 
         let seed = seed();
         let what = format!("sends GOAWAY at random moments on every connection, with the seed {seed}");
         let script = move |peer: &mut Peer<'_>| send_goaway_at_random(peer, seed);
-        harness.with_http2_server(&what, &[], script, |run| {
+        harness.with_http2_server(&what, script, |run| {
             let (made, started) = (AtomicUsize::new(0), Instant::now());
             let calls = pay(run, || {
                 let goes_on =
@@ -110,7 +111,7 @@ pub fn goaways_at_random_moments_repeat_and_hide_no_payment(stack: &impl Stack) 
 }
 
 fn send_goaway_at_random(peer: &mut Peer<'_>, seed: u64) {
-    let mut random = Rng::with_seed(seed.wrapping_add(peer.connection.index as u64));
+    let mut random = Rng::with_seed(seed.wrapping_add(peer.index() as u64));
     let mut left = 1 + random.u8(..200);
     let mut in_progress: Vec<Request> = Vec::new();
     while left > 0 {
@@ -131,11 +132,11 @@ fn send_goaway_at_random(peer: &mut Peer<'_>, seed: u64) {
     let action = random.u8(..6);
     // Some connections end without GOAWAY.
     if action >= 2 {
-        peer.goaway(last, if random.u8(..4) == 0 { code::ENHANCE_YOUR_CALM } else { code::NO_ERROR });
+        peer.goaway(last, if random.u8(..4) == 0 { Reason::ENHANCE_YOUR_CALM } else { Reason::NO_ERROR });
     }
     match action {
-        0 | 2 => peer.connection.close(),
-        1 | 3 => peer.connection.reset(),
+        0 | 2 => peer.connection().close(),
+        1 | 3 => peer.connection().reset(),
         4 => {
             for request in in_progress.iter().filter(|request| request.stream <= last) {
                 peer.echo(request);

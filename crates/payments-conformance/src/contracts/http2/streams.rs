@@ -7,7 +7,7 @@ use super::{contract, new_and_reused};
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::contracts::lost_answers::MAY_BE_CHARGED;
-use crate::http2::{Event, Peer, Request, code};
+use crate::http2::{Event, Peer, Request};
 use crate::signal::{Signal, cancel_on, join_all};
 use crate::situations::{End, pause, unknown_and_once};
 use crate::test_request::AMPLE;
@@ -20,23 +20,7 @@ use crate::{Ability, Stack, Verdict};
 pub fn the_end_of_the_connection_is_unknown_over_http2(stack: &impl Stack) -> Verdict {
     contract("the_end_of_the_connection_is_unknown_over_http2", MAY_BE_CHARGED).check(stack, |harness| {
         for (how, end) in ENDS {
-            let action = move |peer: &mut Peer<'_>, _: &Request| end(peer.connection);
-            let what = format!("reads the whole request, then {how}");
-            new_and_reused(harness, &what, AMPLE, action, unknown_and_once)?;
-        }
-        Ok(())
-    })
-}
-
-/// The server reads the whole request, and then TLS fails: with a fatal alert, a record with a wrong checksum, or a truncated
-/// record.
-///
-/// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
-pub fn a_tls_failure_after_the_request_is_unknown_over_http2(stack: &impl Stack) -> Verdict {
-    let name = "a_tls_failure_after_the_request_is_unknown_over_http2";
-    contract(name, MAY_BE_CHARGED).check(stack, |harness| {
-        for (how, fail) in TLS_FAILURES {
-            let action = move |peer: &mut Peer<'_>, _: &Request| fail(peer.connection);
+            let action = move |peer: &mut Peer<'_>, _: &Request| end(&mut peer.connection());
             let what = format!("reads the whole request, then {how}");
             new_and_reused(harness, &what, AMPLE, action, unknown_and_once)?;
         }
@@ -54,15 +38,13 @@ pub fn all_streams_of_a_lost_connection_are_unknown(stack: &impl Stack) -> Verdi
                 peer.serve_one();
                 let mut read = 0;
                 // A second connection, which there should not be, ends after its first request.
-                while (read == 0 || peer.connection.index == 0 && read < MANY)
-                    && peer.next_request().is_some()
-                {
+                while (read == 0 || peer.index() == 0 && read < MANY) && peer.next_request().is_some() {
                     read += 1;
                 }
-                end(peer.connection);
+                end(&mut peer.connection());
             };
             let what = format!("reads {MANY} requests on a connection that was used before, then {how}");
-            harness.with_http2_server(&what, &[], script, |run| {
+            harness.with_http2_server(&what, script, |run| {
                 run.round_trip()?;
                 let calls = run.send_all((0..MANY).map(|_| run.charge().total(LONG)))?;
                 calls.iter().try_for_each(|call| unknown_and_once(run, call))?;
@@ -94,7 +76,7 @@ pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &impl Stack) -> V
                 }
             }
         };
-        harness.with_http2_server("responds to every request except the second", &[], script, |run| {
+        harness.with_http2_server("responds to every request except the second", script, |run| {
             run.round_trip()?;
             let call = run.send(run.charge().total(SHORT))?;
             call.must_be_unknown()?;
@@ -125,7 +107,7 @@ pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Ver
                     Event::Begun(_) => {}
                     Event::Request(request) => in_progress.push(request),
                     Event::Reset { stream, code } => {
-                        code_of_reset.store(code, Ordering::SeqCst);
+                        code_of_reset.store(code.into(), Ordering::SeqCst);
                         in_progress.retain(|request| request.stream != stream);
                         in_progress.drain(..).for_each(|request| _ = peer.echo(&request));
                     }
@@ -136,7 +118,7 @@ pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Ver
             }
         };
         let what = "reads 64 requests on a connection that was used before, and responds when one is reset";
-        harness.with_http2_server(what, &[], script, |run| {
+        harness.with_http2_server(what, script, |run| {
             run.round_trip()?;
             let never = Signal::default();
             let calls = (0..64).map(|number| {
@@ -146,7 +128,7 @@ pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Ver
             let ended = run.block_on(join_all(calls))?.into_iter().collect::<Result<Vec<_>, Violation>>()?;
             let dropped = ended.iter().filter(|one| one.is_none()).count();
             match (dropped, reset_with.load(Ordering::SeqCst)) {
-                (1, code::CANCEL) => {
+                (1, CANCEL) => {
                     ended.iter().flatten().try_for_each(CompletedCall::must_get_own_response)
                 }
                 (1, NOT_RESET) => Err(Violation::new(
@@ -164,32 +146,6 @@ pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Ver
     })
 }
 
-/// The server responds, and then closes the connection.
-///
-/// The next call may notice in time and use another connection, or notice too late and fail. In both cases its request is
-/// sent once, and the call after it must succeed.
-pub fn a_connection_that_the_server_closed_is_replaced_over_http2(stack: &impl Stack) -> Verdict {
-    let why = "every server and load balancer closes idle connections sooner or later";
-    contract("a_connection_that_the_server_closed_is_replaced_over_http2", why).check(stack, |harness| {
-        for (how, end) in ENDS {
-            let script = move |peer: &mut Peer<'_>| {
-                if peer.connection.index > 0 {
-                    return peer.serve();
-                }
-                peer.serve_one();
-                end(peer.connection);
-            };
-            let what = format!("responds to the first request, then {how}");
-            harness.with_http2_server(&what, &[], script, |run| {
-                run.round_trip()?;
-                run.send(run.charge())?;
-                run.send(run.charge())?.must_get_own_response()
-            })?;
-        }
-        Ok(())
-    })
-}
-
 /// The server responds to the first call. Then the network drops the connection without closing it: nothing gets a response,
 /// not even a ping.
 ///
@@ -203,15 +159,15 @@ pub fn a_connection_that_the_network_dropped_is_not_used_again(stack: &impl Stac
         let closed = Signal::default();
         let is_closed = closed.clone();
         let script = move |peer: &mut Peer<'_>| {
-            if peer.connection.index > 0 {
+            if peer.index() > 0 {
                 return peer.serve();
             }
             peer.serve_one();
-            peer.connection.discard_input();
+            peer.connection().discard_input();
             closed.set();
         };
         let what = "responds to the first request; then the network drops its first connection";
-        harness.with_http2_server(what, &[], script, |run| {
+        harness.with_http2_server(what, script, |run| {
             run.round_trip()?;
             let lost = run.send(run.charge().total(LOST))?;
             lost.must_be_unknown()?;
@@ -239,25 +195,8 @@ const ENDS: [(&str, End); 3] = [
     ("resets the connection", Connection::reset),
 ];
 
-/// The ways in which TLS fails on an open connection.
-const TLS_FAILURES: [(&str, End); 4] = [
-    ("sends the TLS alert internal_error and closes", |connection| {
-        connection.alert(80);
-        connection.close();
-    }),
-    ("sends the TLS alert handshake_failure and closes", |connection| {
-        connection.alert(40);
-        connection.close();
-    }),
-    ("sends a record with a wrong checksum", |connection| {
-        connection.write_past_tls(b"\x17\x03\x03\x00\x20................................");
-        connection.cut();
-    }),
-    ("sends part of a record", |connection| {
-        connection.write_past_tls(b"\x17\x03\x03\x01\x00..........");
-        connection.cut();
-    }),
-];
+/// The code of `CANCEL`.
+const CANCEL: u32 = 8;
 
 const MANY: usize = 16;
 const NOT_RESET: u32 = u32::MAX;

@@ -1,6 +1,8 @@
+use h2::Reason;
+
 use super::contract;
 use crate::connection::Connection;
-use crate::http2::{Peer, Request, code};
+use crate::http2::{Peer, Request};
 use crate::server::Security;
 use crate::situations::unknown_and_once;
 use crate::{Stack, Verdict};
@@ -19,7 +21,7 @@ pub fn another_http_version_is_not_tried_after_a_failure(stack: &impl Stack) -> 
                     connection.note("HTTP/1.1 was chosen");
                     return connection.serve();
                 }
-                if let Some(mut peer) = Peer::start(connection, &[]) {
+                if let Some(mut peer) = Peer::start(connection) {
                     while let Some(request) = peer.next_request() {
                         fail(&mut peer, &request);
                     }
@@ -36,22 +38,40 @@ pub fn another_http_version_is_not_tried_after_a_failure(stack: &impl Stack) -> 
     })
 }
 
+/// The transport offers HTTP/2, and the server supports only HTTP/1.1. The server either says so in the handshake or ignores
+/// the offer.
+///
+/// The call must succeed over HTTP/1.1.
+pub fn http1_is_spoken_to_a_server_that_knows_no_other(stack: &impl Stack) -> Verdict {
+    let why = "a server cannot read a request in a protocol that it does not speak, and the payment becomes unknown";
+    contract("http1_is_spoken_to_a_server_that_knows_no_other", why).check(stack, |harness| {
+        for (protocols, what) in
+            [(&["http/1.1"][..], "offers only HTTP/1.1"), (&[][..], "does not negotiate a protocol")]
+        {
+            let security = Security::Tls(harness.authority.server_speaking(protocols));
+            harness.with_server_over(security, what, Connection::serve, |run| {
+                run.send(run.charge())?.must_get_own_response()?;
+                run.send(run.charge())?.must_get_own_response()
+            })?;
+        }
+        Ok(())
+    })
+}
+
 /// A way for a request to fail.
 type Failure = fn(&mut Peer<'_>, &Request);
 
 const FAILURES: [(&str, Failure); 4] = [
     ("resets its stream with HTTP_1_1_REQUIRED", |peer, request| {
-        peer.reset(request.stream, code::HTTP_1_1_REQUIRED);
+        peer.reset(request.stream, Reason::HTTP_1_1_REQUIRED);
     }),
     ("ends the connection with HTTP_1_1_REQUIRED", |peer, request| {
-        peer.goaway(request.stream, code::HTTP_1_1_REQUIRED);
-        peer.connection.close();
+        peer.goaway(request.stream, Reason::HTTP_1_1_REQUIRED);
+        peer.connection().close();
     }),
     ("ends the connection with INADEQUATE_SECURITY", |peer, request| {
-        peer.goaway(request.stream, INADEQUATE_SECURITY);
-        peer.connection.close();
+        peer.goaway(request.stream, Reason::INADEQUATE_SECURITY);
+        peer.connection().close();
     }),
-    ("closes the connection", |peer, _| peer.connection.close()),
+    ("closes the connection", |peer, _| peer.connection().close()),
 ];
-
-const INADEQUATE_SECURITY: u32 = 0xc;

@@ -13,8 +13,8 @@ async fn error_of_a_begin_interrupted_by(function: &str) -> Option<StoreError> {
     let inserting = another.transaction().await.unwrap();
     let copy = "
         INSERT INTO payments_journal.intents
-            (key, state, is_void, revision, document)
-        VALUES ('k', 'sending', false, 1, '')";
+            (key, state, is_void, service, revision, document)
+        VALUES ('k', 'sending', false, '', 1, '')";
     inserting.execute(copy, &[]).await.unwrap();
 
     let beginning = tokio::spawn({

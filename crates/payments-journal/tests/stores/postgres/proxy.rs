@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use payments_postgres_for_tests::Server;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 /// A network between stores and their server that can lose one message or everything.
 pub(super) struct Proxy {
@@ -24,6 +24,10 @@ struct State {
     is_down: bool,
     loss: Option<(Loss, String)>,
     held: Option<Held>,
+    /// What the server must send, and who waits for it.
+    awaited: Option<(String, oneshot::Sender<()>)>,
+    /// The routine of the server that seems to warn before the next commit is confirmed.
+    warning_of: Option<String>,
 }
 
 /// What happens to the COMMIT of a transaction that contains a certain text. The store's connection is then closed.
@@ -71,6 +75,18 @@ impl Proxy {
     /// Whether that has happened.
     pub(super) fn has_lost(&self) -> bool {
         self.shared.state.lock().unwrap().loss.is_none()
+    }
+
+    /// Waits until the server sends this text.
+    pub(super) fn until_sent(&self, text: &str) -> oneshot::Receiver<()> {
+        let (sender, receiver) = oneshot::channel();
+        self.shared.state.lock().unwrap().awaited = Some((text.to_owned(), sender));
+        receiver
+    }
+
+    /// Adds a warning of this routine of the server before the next confirmation of a commit.
+    pub(super) fn warn(&self, routine: &str) {
+        self.shared.state.lock().unwrap().warning_of = Some(routine.to_owned());
     }
 
     /// Delivers the held message, and returns whether the server has executed it.
@@ -121,6 +137,11 @@ impl Shared {
                 }
                 read = server.read(&mut down) => {
                     let Ok(length @ 1..) = read else { return };
+                    self.note(&down[..length]);
+                    let warning = self.warning_before(&down[..length]);
+                    if client.write_all(&warning.unwrap_or_default()).await.is_err() {
+                        return;
+                    }
                     if client.write_all(&down[..length]).await.is_err() {
                         return;
                     }
@@ -130,15 +151,33 @@ impl Shared {
         }
     }
 
+    fn warning_before(&self, message: &[u8]) -> Option<Vec<u8>> {
+        let mut state = self.state.lock().unwrap();
+        let routine = state.warning_of.take_if(|_| contains(message, "COMMIT\0"))?;
+        let fields = format!("SWARNING\0VWARNING\0C01000\0Mtake care\0R{routine}\0\0");
+        let length = u32::try_from(4 + fields.len()).unwrap();
+        Some([b"N", &length.to_be_bytes()[..], fields.as_bytes()].concat())
+    }
+
+    fn note(&self, message: &[u8]) {
+        let mut state = self.state.lock().unwrap();
+        if let Some((_, waiting)) = state.awaited.take_if(|(text, _)| contains(message, text)) {
+            let _ = waiting.send(());
+        }
+    }
+
     /// The loss, if this message is the COMMIT to lose. The text may be in the same message.
     fn loss_of(&self, message: &[u8], must_lose: &mut bool) -> Option<Loss> {
-        let contains = |text: &str| message.windows(text.len()).any(|window| window == text.as_bytes());
         let mut state = self.state.lock().unwrap();
         let (loss, text) = state.loss.as_ref()?;
-        *must_lose |= contains(text);
-        let is_lost = *must_lose && (*loss == Loss::BeforeTheCommit || contains("COMMIT"));
+        *must_lose |= contains(message, text);
+        let is_lost = *must_lose && (*loss == Loss::BeforeTheCommit || contains(message, "COMMIT"));
         is_lost.then(|| state.loss.take())?.map(|(loss, _)| loss)
     }
+}
+
+fn contains(message: &[u8], text: &str) -> bool {
+    message.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
 /// Reads until the server is ready for the next statement. Returns `false` if it has closed the connection.

@@ -1,13 +1,15 @@
 use payments_core::model::TransactionId;
-use payments_journal::{Change, Ending, Failure, IntentStore as _, PostgresStore, Resolution, StateName};
+use payments_journal::{
+    Applied, Change, Ending, Failure, IntentStore as _, PostgresStore, Resolution, StateName,
+};
 use payments_postgres_for_tests::Server;
 
 use super::{administrator, sql, until_locked_out};
 use crate::contract::{at, begin, key};
 
-fn resolve(text: &str) -> Change {
+async fn resolve(store: &PostgresStore, text: &str) -> Applied {
     let id = TransactionId::from_answer("txn_1").unwrap();
-    Change::resolve(key(text), Resolution::processed(id, "ada"), at(3))
+    crate::contract::resolve(store, text, Resolution::processed(id, "ada")).await
 }
 
 /// The second resolution sees the first only after it is committed, so it waits.
@@ -34,7 +36,7 @@ async fn resolution_waits_for_an_earlier_one_with_the_same_transaction() {
         .unwrap();
     let second = tokio::spawn({
         let store = store.clone();
-        async move { store.apply(resolve("two")).await.unwrap() }
+        async move { resolve(&store, "two").await }
     });
     until_locked_out("the second waits", &server.url()).await;
     first.commit().await.unwrap();
@@ -54,13 +56,13 @@ async fn holder_with_a_key_refused_today_still_has_the_transaction() {
         let unknown = Ending::Unknown(Failure::of_kind("timeout"));
         store.apply(Change::end(key(name), attempt, unknown, at(2))).await.unwrap();
     }
-    assert!(store.apply(resolve("one")).await.unwrap().written.is_some());
+    assert!(resolve(&store, "one").await.written.is_some());
     let rename = format!(
         "UPDATE payments_journal.intents SET key = '{KEPT}', document = replace(document, '\"one\"', '\"{KEPT}\"')
          WHERE key = 'one'"
     );
     sql(&server.url(), &rename).await;
-    let second = store.apply(resolve("two")).await.unwrap();
+    let second = resolve(&store, "two").await;
     assert_eq!((second.written, second.same_transaction_as.unwrap().as_str()), (None, KEPT));
     assert_eq!(store.list(StateName::ALL, None, 9).await.unwrap().intents.len(), 2);
 }
@@ -74,7 +76,7 @@ async fn other_holder_of_a_transaction_is_found_by_index() {
     let plan = administrator
         .query(
             "EXPLAIN SELECT key FROM payments_journal.intents
-             WHERE processed_as = 'txn_1' AND key <> 'k' AND is_void = false LIMIT 1",
+             WHERE processed_as = 'txn_1' AND key <> 'k' AND is_void = false AND service = '' LIMIT 1",
             &[],
         )
         .await

@@ -63,6 +63,7 @@ async fn certificate_is_always_verified_with_tls() {
     ] {
         let error = refusal(&url(host, &parameters)).await;
         assert!(format!("{error:#}").contains("certificate"), "{host} {parameters}: {error:#}");
+        assert!(error.is_refused(), "a retry does not help: {error:#}");
         assert!(!format!("{error:#} {error:?}").contains("s3cret"));
     }
     let error = refusal(&url("localhost", "sslmode=disable")).await;
@@ -74,4 +75,5 @@ async fn required_tls_is_never_replaced_by_plain_text() {
     let Some(server) = Server::start() else { return };
     let error = refusal(&format!("{}?sslmode=require", server.url())).await;
     assert!(format!("{error:#}").contains("does not support TLS"), "{error:#}");
+    assert!(error.is_refused() && error.to_string().contains("does not offer TLS"), "{error:#}");
 }

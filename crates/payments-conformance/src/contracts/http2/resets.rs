@@ -1,7 +1,8 @@
+use h2::Reason;
 use http::{Response, StatusCode};
 
 use super::{contract, new_and_reused};
-use crate::http2::{Event, Peer, Request, code};
+use crate::http2::{Event, Peer, Request};
 use crate::situations::unknown_and_once;
 use crate::test_request::AMPLE;
 use crate::{Stack, Verdict};
@@ -16,7 +17,7 @@ pub fn refused_stream_is_not_processed(stack: &impl Stack) -> Verdict {
                payment that does not exist. A transport that retries on its own makes a decision that belongs to the \
                caller";
     contract("refused_stream_is_not_processed", why).check(stack, |harness| {
-        let action = |peer: &mut Peer<'_>, request: &Request| _ = peer.refuse(request);
+        let action = |peer: &mut Peer<'_>, request: &Request| peer.refuse(request);
         let what = "reads the whole request, then resets its stream with REFUSED_STREAM";
         new_and_reused(harness, what, AMPLE, action, |run, call| {
             call.must_be_not_processed()?;
@@ -31,7 +32,7 @@ pub fn refused_stream_is_not_processed(stack: &impl Stack) -> Verdict {
             }
         };
         let what = "reads the head of a large request, then resets its stream with REFUSED_STREAM";
-        harness.with_http2_server(what, &[], script, |run| {
+        harness.with_http2_server(what, script, |run| {
             run.send(run.charge().padded_to(MORE_THAN_A_WINDOW))?.must_be_not_processed()?;
             run.must_have_connected(1, "part of the request was already sent on the first")
         })
@@ -46,9 +47,9 @@ pub fn refused_stream_after_the_head_is_answered(stack: &impl Stack) -> Verdict 
     let why = "a request that got a response was processed, whatever the server sends afterwards";
     contract("refused_stream_after_the_head_is_answered", why).check(stack, |harness| {
         let action = |peer: &mut Peer<'_>, request: &Request| {
-            peer.head(request.stream, &Response::new("{\"TransactionId\":\"txn_1\"}"), 0);
+            peer.head(request.stream, &Response::new("{\"TransactionId\":\"txn_1\"}"));
             peer.data(request.stream, b"{\"Tran", false);
-            peer.reset(request.stream, code::REFUSED_STREAM);
+            peer.reset(request.stream, Reason::REFUSED_STREAM);
         };
         let what =
             "responds with 200 and the beginning of a body, then resets the stream with REFUSED_STREAM";
@@ -68,22 +69,55 @@ pub fn any_other_reset_of_the_stream_is_unknown(stack: &impl Stack) -> Verdict {
         "none of these codes proves that nothing was charged. Treating one as REFUSED_STREAM charges twice";
     contract("any_other_reset_of_the_stream_is_unknown", why).check(stack, |harness| {
         for (name, code) in [
-            ("NO_ERROR", code::NO_ERROR),
-            ("PROTOCOL_ERROR", code::PROTOCOL_ERROR),
-            ("INTERNAL_ERROR", code::INTERNAL_ERROR),
-            ("STREAM_CLOSED", code::STREAM_CLOSED),
-            ("CANCEL", code::CANCEL),
-            ("ENHANCE_YOUR_CALM", code::ENHANCE_YOUR_CALM),
-            ("HTTP_1_1_REQUIRED", code::HTTP_1_1_REQUIRED),
-            ("the unknown code 0x5eed", 0x5eed),
+            ("NO_ERROR", Reason::NO_ERROR),
+            ("PROTOCOL_ERROR", Reason::PROTOCOL_ERROR),
+            ("INTERNAL_ERROR", Reason::INTERNAL_ERROR),
+            ("STREAM_CLOSED", Reason::STREAM_CLOSED),
+            ("CANCEL", Reason::CANCEL),
+            ("ENHANCE_YOUR_CALM", Reason::ENHANCE_YOUR_CALM),
+            ("HTTP_1_1_REQUIRED", Reason::HTTP_1_1_REQUIRED),
+            ("the unknown code 0x5eed", Reason::from(0x5eed)),
         ] {
-            let action = move |peer: &mut Peer<'_>, request: &Request| _ = peer.reset(request.stream, code);
+            let action = move |peer: &mut Peer<'_>, request: &Request| peer.reset(request.stream, code);
             let what = format!("reads the whole request, then resets its stream with {name}");
             new_and_reused(harness, &what, AMPLE, action, unknown_and_once)?;
         }
         Ok(())
     })
 }
+
+/// The body of the response breaks off: the connection or the stream ends, or the body is shorter or longer than announced.
+///
+/// The call must fail with `Answered` and the status, and keep what arrived. It must not return a response.
+pub fn a_body_that_breaks_off_is_answered_over_http2(stack: &impl Stack) -> Verdict {
+    let why = "part of a body can be valid JSON with a different meaning";
+    contract("a_body_that_breaks_off_is_answered_over_http2", why).check(stack, |harness| {
+        let fates: [(&str, End); 6] = [
+            ("closes the connection", |peer, _| peer.connection().close()),
+            ("resets the connection", |peer, _| peer.connection().reset()),
+            ("resets the stream with CANCEL", |peer, stream| peer.reset(stream, Reason::CANCEL)),
+            ("resets the stream with NO_ERROR", |peer, stream| peer.reset(stream, Reason::NO_ERROR)),
+            ("ends the stream", |peer, stream| _ = peer.data(stream, b"", true)),
+            ("sends more than it announced", |peer, stream| _ = peer.data(stream, &[b' '; 100], true)),
+        ];
+        for (how, end) in fates {
+            let action = move |peer: &mut Peer<'_>, request: &Request| {
+                peer.head(request.stream, &Response::new("{\"a\":1}   "));
+                peer.data(request.stream, b"{\"a\":1}", false);
+                end(peer, request.stream);
+            };
+            let what = format!("responds with 200 and seven of ten bytes, then {how}");
+            new_and_reused(harness, &what, AMPLE, action, |run, call| {
+                call.must_have_partial_response(StatusCode::OK)?;
+                run.must_have_arrived_once(&call.id)
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// What a server does to a stream in the middle of its response.
+type End = fn(&mut Peer<'_>, u32);
 
 /// More than the initial window of a stream.
 const MORE_THAN_A_WINDOW: usize = 100_000;

@@ -1,0 +1,252 @@
+//! A journal that is used with two services: a key belongs to the service that it was first used for.
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
+use payments_core::OperationName;
+use payments_fake::Fault;
+use payments_sandbox::{BlockingSandbox, Sandbox};
+use serde_json::Value;
+
+use crate::batch_runs::Billing;
+use crate::journaled_charges::Workspace;
+use crate::support::{Ended, KEY, Peer, Run, TOKEN_PAYMENT, responses};
+
+/// A second service, such as production after a rehearsal.
+fn another_service() -> BlockingSandbox {
+    Sandbox::builder().api_key(KEY).start_blocking().expect("a loopback port is free")
+}
+
+trait At {
+    fn at(self, service: &BlockingSandbox) -> Self;
+}
+
+impl At for Run {
+    fn at(self, service: &BlockingSandbox) -> Self {
+        self.env("PAYMENTS_BASE_URL", service.base_url())
+    }
+}
+
+fn requests(service: &BlockingSandbox) -> usize {
+    service.gateway().requests().len()
+}
+
+/// Checks that the text names both services, and no transaction.
+#[track_caller]
+fn names_both(text: &str, workspace: &Workspace, other: &BlockingSandbox) {
+    for service in [workspace.sandbox.base_url(), other.base_url()] {
+        assert!(text.contains(service), "{service}: {text}");
+    }
+    for entry in workspace.sandbox.gateway().ledger().entries() {
+        assert!(!text.contains(entry.transaction_id().as_str()), "{text}");
+    }
+}
+
+/// Checks that a charge was refused because its key belongs to the workspace's service.
+#[track_caller]
+fn is_of_another_service(ended: &Ended, workspace: &Workspace, other: &BlockingSandbox) {
+    let error = ended.failed(5, "unknown");
+    assert_eq!(
+        (&error["kind"], &error["transaction_id"]),
+        (&"other_service".into(), &Value::Null),
+        "{error}"
+    );
+    assert_eq!(ended.json().get("recorded"), None, "{ended:?}");
+    names_both(&format!("{ended:?}"), workspace, other);
+    assert!(error["message"].as_str().unwrap().contains("nothing was sent now"), "{error}");
+}
+
+#[test]
+fn key_in_any_state_is_unknown_at_another_service_d47() {
+    let (workspace, other) = (Workspace::open(), another_service());
+    let request = |token: &str| TOKEN_PAYMENT.replace("tok_approved", token);
+    workspace.charge("paid").processed();
+    workspace.charging("declined", &request("tok_declined")).end().failed(4, "rejected");
+    let wrong_key = workspace.charging("unauthorized", TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong");
+    wrong_key.end().failed(6, "rejected");
+    workspace.lose_response("lost");
+    workspace.lose_response("found");
+    workspace.lose_response("gone");
+    let id = workspace.last_id();
+    assert_eq!(workspace.journal_command(&["resolve", "found", "--processed", &id]).code, Some(0));
+    let not_there = ["resolve", "gone", "--not-processed", "--note", "not in the books"];
+    assert_eq!(workspace.journal_command(&not_there).code, Some(0));
+    let reopen = ["retry", "--status", "401", "--key", "unauthorized"];
+    assert_eq!(workspace.journal_command(&reopen).code, Some(0));
+
+    for key in ["paid", "declined", "unauthorized", "lost", "found", "gone"] {
+        for token in ["tok_approved", "tok_declined"] {
+            for explicit in [&[][..], &["--after-rejection"]] {
+                let run = workspace.charging(key, &request(token)).at(&other);
+                is_of_another_service(&run.arguments(explicit.iter().copied()).end(), &workspace, &other);
+            }
+        }
+        let text = workspace.charging(key, TOKEN_PAYMENT).at(&other).arguments(["--output", "text"]).end();
+        assert!(text.stderr.starts_with("KEY OF ANOTHER SERVICE, nothing was sent now: "), "{text:?}");
+        names_both(&text.stderr, &workspace, &other);
+    }
+    assert_eq!(requests(&other), 0);
+    // Nothing of this changes the key at its own service.
+    assert_eq!(workspace.charge("paid").json()["recorded"], true);
+    workspace.charge("gone").processed();
+    workspace.charge("unauthorized").processed();
+}
+
+#[test]
+fn billing_file_with_a_key_of_another_service_is_refused_whole_d47() {
+    let (billing, other) = (Billing::open(), another_service());
+    billing.good(3);
+    assert_eq!(billing.run(&[]).code, Some(0));
+    // One row was never sent anywhere.
+    billing.good(4);
+    for options in [&[][..], &["--dry-run"]] {
+        let ended = billing.command_at(other.base_url(), options).end();
+        let error = ended.failed(2, "invalid");
+        assert!(error["message"].as_str().unwrap().contains("nothing was sent"), "{error}");
+        let violations = error["violations"].as_array().unwrap();
+        assert_eq!(violations.len(), 3, "{error}");
+        for (violation, number) in violations.iter().zip(1..) {
+            assert_eq!(
+                (&violation["line"], &violation["key"]),
+                (&(number + 1).into(), &format!("k{number}").into())
+            );
+            assert_eq!(violation["field"], "Key");
+            names_both(&violation.to_string(), &billing.workspace, &other);
+        }
+        let text = billing.command_at(other.base_url(), options).arguments(["--output", "text"]).end();
+        assert!(text.stderr.contains("  line 2: k1: Key belongs to another service: "), "{text:?}");
+        names_both(&text.stderr, &billing.workspace, &other);
+    }
+    assert_eq!(requests(&other), 0);
+}
+
+#[test]
+fn spelling_of_the_base_url_makes_no_other_service_d47() {
+    let workspace = Workspace::open();
+    let port = workspace.sandbox.base_url().split([':', '/']).nth(4).unwrap();
+    let at = |base_url: &str| {
+        workspace.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_BASE_URL", base_url).end()
+    };
+    at(&format!("http://localhost:{port}/api/v1/public")).processed();
+    for same in [
+        format!("http://localhost:{port}/api/v1/public/"),
+        format!("HTTP://LocalHost:{port}/api/v1/public//"),
+        format!("http://localhost:0{port}/api/v1/public"),
+    ] {
+        assert_eq!(at(&same).json()["recorded"], true, "{same}");
+    }
+    for other in [
+        format!("http://127.0.0.1:{port}/api/v1/public"),
+        format!("http://localhost:{port}/api/v1/Public"),
+        format!("http://localhost:{port}/api/v2/public"),
+        format!("http://localhost:{port}"),
+    ] {
+        assert_eq!(at(&other).failed(5, "unknown")["kind"], "other_service", "{other}");
+    }
+    assert_eq!(workspace.requests(), 1);
+}
+
+/// A lookup at another service proves nothing.
+#[test]
+fn transaction_is_not_looked_up_at_another_service_d47() {
+    let workspace = Workspace::open();
+    workspace.lose_response("lost");
+    let id = workspace.last_id();
+    // It has such a transaction, with that amount.
+    let found = responses::TRANSACTION_FOUND.replace("10.50", "45.00").replace("txn_1", &id);
+    let other = Peer::responding("200 OK", &found);
+    let run = workspace.run(["journal", "resolve", "lost", "--processed", &id]);
+    let error = run.env("PAYMENTS_BASE_URL", &other.base_url).end().failed(2, "invalid");
+    assert_eq!(error["kind"], "other_service", "{error}");
+    let message = error["message"].as_str().unwrap();
+    for part in [workspace.sandbox.base_url(), &*other.base_url, "nothing was changed"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+
+    let path = workspace.journal().with_file_name("found.csv");
+    std::fs::write(&path, format!("Key,TransactionId,Note\nlost,{id},\n")).unwrap();
+    let from = ["journal", "resolve", "--from", path.to_str().unwrap()];
+    let error = workspace.run(from).env("PAYMENTS_BASE_URL", &other.base_url).end().failed(2, "invalid");
+    let violation = &error["violations"][0];
+    assert_eq!((&violation["line"], &violation["key"]), (&2.into(), &"lost".into()), "{error}");
+    for service in [workspace.sandbox.base_url(), &*other.base_url] {
+        assert!(violation["rule"].as_str().unwrap().contains(service), "{violation}");
+    }
+    assert_eq!(other.connections(), 0);
+    assert_eq!(workspace.show("lost")["state"], "unknown");
+    assert_eq!(workspace.run(from).end().code, Some(0));
+}
+
+/// Two sandboxes with the same seed return the same id.
+#[test]
+fn transaction_ids_of_two_services_do_not_clash_d47() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("billing.db");
+    let journal = journal.to_str().unwrap();
+    let lost = |key: &str| {
+        let service = Sandbox::builder().api_key(KEY).seed(7).start_blocking().unwrap();
+        service.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+        let at = |arguments: &[&str]| {
+            crate::support::payments_at(service.base_url(), arguments.iter().copied())
+                .env("PAYMENTS_JOURNAL", journal)
+                .env("USER", "ada")
+        };
+        at(&["token-transaction", "create", "--file", "-", "--key", key])
+            .stdin(TOKEN_PAYMENT)
+            .end()
+            .failed(5, "unknown");
+        let id = service.gateway().ledger().entries().last().unwrap().transaction_id().to_string();
+        let file = folder.path().join("found.csv");
+        std::fs::write(&file, format!("Key,TransactionId,Note\n{key},{id},\n")).unwrap();
+        let resolved = if key == "one" {
+            at(&["journal", "resolve", key, "--processed", &id]).end()
+        } else {
+            at(&["journal", "resolve", "--from", file.to_str().unwrap()]).end()
+        };
+        assert_eq!(resolved.code, Some(0), "{resolved:?}");
+        let again = Sandbox::builder().api_key(KEY).seed(7).start_blocking().unwrap();
+        let charge = ["token-transaction", "create", "--file", "-", "--key", &format!("{key}-again")];
+        let charged = at(&charge).env("PAYMENTS_BASE_URL", again.base_url()).stdin(TOKEN_PAYMENT).end();
+        assert_eq!(charged.processed()["TransactionId"], *id);
+        assert_eq!(charged.json().get("same_transaction_as"), None, "{charged:?}");
+        id
+    };
+    assert_eq!(lost("one"), lost("two"));
+}
+
+#[test]
+fn every_listing_shows_the_service_d47() {
+    let (workspace, other) = (Workspace::open(), another_service());
+    workspace.charge("here").processed();
+    workspace.charging("there", TOKEN_PAYMENT).at(&other).end().processed();
+    for (key, service) in [("here", &workspace.sandbox), ("there", &other)] {
+        assert_eq!(workspace.show(key)["service"], service.base_url());
+        let text = workspace.journal_command(&["show", key, "--output", "text"]).stdout;
+        assert!(text.contains(&format!("  service          {}\n", service.base_url())), "{text}");
+    }
+    let csv = workspace.journal_command(&["export", "--format", "csv"]).stdout;
+    let mut rows = csv::Reader::from_reader(csv.as_bytes());
+    let column = rows.headers().unwrap().iter().position(|name| name == "service").unwrap();
+    let services: Vec<_> = rows.records().map(|row| row.unwrap()[column].to_owned()).collect();
+    assert_eq!(services, [workspace.sandbox.base_url(), other.base_url()]);
+    let list = workspace.journal_command(&["list", "--output", "text"]).stdout;
+    for service in [&workspace.sandbox, &other] {
+        let line = format!("at {}: 1 intent, 45.00\n", service.base_url());
+        assert!(list.contains(&line), "{list}");
+    }
+}
+
+/// The base URL can hold the API key in the wrong place.
+#[test]
+fn api_key_in_the_base_url_is_not_stored_d47() {
+    let workspace = Workspace::open();
+    let peer = Peer::responding("200 OK", responses::RECEIPT);
+    let at = |tenant: &str| {
+        let base_url = format!("{}/{tenant}", peer.base_url);
+        workspace.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_BASE_URL", &base_url).end()
+    };
+    at(KEY).processed();
+    assert_eq!(at(KEY).json()["recorded"], true);
+    assert_eq!(at("another-tenant").failed(5, "unknown")["kind"], "other_service");
+    assert_eq!(workspace.show("invoice-17")["service"], format!("{}/[redacted]", peer.base_url));
+    let listed = workspace.journal_command(&["export"]).stdout;
+    assert!(!listed.contains(KEY), "{listed}");
+}

@@ -1,0 +1,93 @@
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderValue};
+use payments_model::unversioned::{Body, Status, is_truncated_json};
+
+use super::Secrets;
+
+/// Whether a body can be read, and whose words it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BodyForm {
+    /// A JSON object with the service's `status`.
+    Service,
+    /// Anything else that was read whole, or no body: a proxy's page, for example.
+    Foreign,
+    /// The end is missing.
+    Cut,
+    /// Encoded with this coding although the request accepts only `identity`. It is not decoded, so that no decoder must be trusted.
+    Encoded(String),
+}
+
+impl BodyForm {
+    /// The form of a whole response, as the transport reports it, and its body as far as it can be read.
+    pub(crate) fn read<'a>(response: &'a http::Response<Bytes>, secrets: &Secrets) -> (Self, Body<'a>) {
+        if let Some(coding) = coding(response) {
+            return (Self::Encoded(secrets.mask(&coding, MAX_CODING_BYTES)), Body::Unreadable);
+        }
+        let body = Body::read(response.body());
+        let form = match &body {
+            Body::Object(envelope)
+                if matches!(envelope.status(), Status::Success | Status::Failure | Status::Other) =>
+            {
+                Self::Service
+            }
+            _ => Self::Foreign,
+        };
+        // A success and a failure with HTTP 2xx are whole JSON, so only a refusal is searched for a missing end.
+        let is_cut =
+            response.status().is_client_error() && (is_short(response) || is_truncated_json(response.body()));
+        (if is_cut { Self::Cut } else { form }, body)
+    }
+
+    /// Whether everything in the body was seen.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self, Self::Service | Self::Foreign)
+    }
+}
+
+/// The coding of the body, or `None` if it is not encoded.
+fn coding(response: &http::Response<Bytes>) -> Option<String> {
+    let of_content = codings(response.headers().get_all(CONTENT_ENCODING), &["identity"]);
+    let of_transfer = codings(response.headers().get_all(TRANSFER_ENCODING), &["identity", "chunked"]);
+    let declared = of_content.or(of_transfer);
+    // Some proxies encode a body and drop the header that says so.
+    declared.or_else(|| {
+        let (coding, _) = FIRST_BYTES.iter().find(|(_, first)| response.body().starts_with(first))?;
+        Some((*coding).to_owned())
+    })
+}
+
+/// The first coding in these headers that changes the bytes.
+fn codings<'a>(headers: impl IntoIterator<Item = &'a HeaderValue>, unchanged: &[&str]) -> Option<String> {
+    headers.into_iter().find_map(|value| {
+        let text = String::from_utf8_lossy(value.as_bytes());
+        let mut codings = text.split(',').map(str::trim).filter(|coding| !coding.is_empty());
+        let coding =
+            codings.find(|coding| !unchanged.iter().any(|name| coding.eq_ignore_ascii_case(name)))?;
+        Some(coding.to_ascii_lowercase())
+    })
+}
+
+/// Whether the body is shorter than its header says.
+fn is_short(response: &http::Response<Bytes>) -> bool {
+    announced_length(response.headers()).is_some_and(|length| length > response.body().len() as u64)
+}
+
+fn announced_length(headers: &HeaderMap) -> Option<u64> {
+    let text = headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim();
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    // A number that does not fit is longer than any body.
+    is_number.then(|| text.parse().unwrap_or(u64::MAX))
+}
+
+/// The first bytes of encoded bodies. No text begins with any of them.
+const FIRST_BYTES: [(&str, &[u8]); 5] = [
+    ("gzip", b"\x1f\x8b"),
+    ("zstd", b"\x28\xb5\x2f\xfd"),
+    ("deflate", b"\x78\x01"),
+    ("deflate", b"\x78\x9c"),
+    ("deflate", b"\x78\xda"),
+];
+
+/// Enough for the name of any coding.
+const MAX_CODING_BYTES: usize = 40;

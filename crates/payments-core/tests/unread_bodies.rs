@@ -1,0 +1,156 @@
+//! A 4xx body that cannot be read to its end, or that is encoded, proves nothing about a payment.
+
+#![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
+
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderName, HeaderValue};
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
+use payments_core::{ApiKey, Endpoint, Error, ErrorKind, GetTransaction, LookupError, Operation, Outcome};
+
+const REFUSAL: &[u8] = br#"{"status":"failed","status_code":400,"msg":"bad request error: invalid token"}"#;
+const KEY: &str = "sk_canary_7Qz";
+
+fn endpoint() -> Endpoint {
+    Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new(KEY).unwrap()).unwrap()
+}
+
+fn response(status: u16, headers: &[(HeaderName, &[u8])], body: &'static [u8]) -> http::Response<Bytes> {
+    let mut response = http::Response::builder().status(status).body(Bytes::from_static(body)).unwrap();
+    for (name, value) in headers {
+        response.headers_mut().append(name, HeaderValue::from_bytes(value).unwrap());
+    }
+    response
+}
+
+fn pay(status: u16, headers: &[(HeaderName, &[u8])], body: &'static [u8]) -> Error {
+    let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive);
+    payment.build().unwrap().read(&endpoint(), response(status, headers, body)).unwrap_err()
+}
+
+fn look_up(status: u16, headers: &[(HeaderName, &[u8])], body: &'static [u8]) -> LookupError {
+    let lookup = GetTransaction::new("t".parse().unwrap());
+    lookup.read(&endpoint(), response(status, headers, body)).unwrap_err()
+}
+
+#[test]
+fn encoded_4xx_is_unknown_whatever_it_says_d09_d10() {
+    let one = |coding: &'static [u8]| vec![(CONTENT_ENCODING, coding)];
+    let headers = [
+        one(b"gzip"),
+        one(b"x-gzip"),
+        one(b"deflate"),
+        one(b"compress"),
+        one(b"br"),
+        one(b"zstd"),
+        one(b"exi"),
+        one(b"GZIP"),
+        one(b" gzip "),
+        one(b"gzip, identity"),
+        one(b"identity,gzip"),
+        one(b"identity;q=1"),
+        one(b"\xff"),
+        vec![(CONTENT_ENCODING, b"identity"), (CONTENT_ENCODING, b"br")],
+        vec![(CONTENT_ENCODING, b""), (CONTENT_ENCODING, b"gzip")],
+        vec![(TRANSFER_ENCODING, b"gzip, chunked")],
+    ];
+    let gzip = b"\x1f\x8b\x08\0\0\0\0\0\0\x03";
+    for headers in headers {
+        for status in 400..=499 {
+            for body in [REFUSAL, gzip, b"<html>", b""] {
+                let error = pay(status, &headers, body);
+                assert_eq!(error.outcome(), Outcome::Unknown, "HTTP {status}, {headers:?}");
+                assert!(error.content_coding().is_some() && !error.is_intermediary(), "{error:?}");
+            }
+        }
+        let void = Void::new("txn_1".parse().unwrap());
+        let body = br#"{"status":"failed","data":{"TransactionId":"txn_1"}}"#;
+        let error = void.read(&endpoint(), response(400, &headers, body)).unwrap_err();
+        assert_eq!(error.outcome(), Outcome::Unknown, "{headers:?}");
+    }
+}
+
+#[test]
+fn encoded_body_without_a_header_is_unknown_d10() {
+    for (coding, body) in [
+        ("gzip", &b"\x1f\x8b\x08\0\0\0\0\0\0\x03"[..]),
+        ("zstd", b"\x28\xb5\x2f\xfd\x24"),
+        ("deflate", b"\x78\x9c\xab"),
+    ] {
+        let error = pay(400, &[], body);
+        assert_eq!((error.outcome(), error.content_coding()), (Outcome::Unknown, Some(coding)));
+    }
+}
+
+#[test]
+fn identity_is_not_encoded_d10() {
+    for coding in [&b""[..], b"identity", b" Identity ", b"identity, identity", b" , "] {
+        let error = pay(400, &[(CONTENT_ENCODING, coding)], REFUSAL);
+        assert_eq!((error.outcome(), error.reason()), (Outcome::Rejected, Some("invalid token")));
+        assert_eq!(error.content_coding(), None);
+        let error = pay(400, &[(CONTENT_ENCODING, coding), (TRANSFER_ENCODING, b"chunked")], b"<html>");
+        assert!(error.is_intermediary() && error.outcome() == Outcome::Rejected);
+    }
+}
+
+#[test]
+fn json_that_is_cut_without_an_error_is_unknown_d10() {
+    // Ended by closing the connection: only the JSON shows it.
+    for end in 1..REFUSAL.len() {
+        let error = pay(400, &[], &REFUSAL[..end]);
+        assert_eq!(error.outcome(), Outcome::Unknown, "{end}");
+    }
+    // A transport that does not compare the lengths.
+    for length in ["1000", "18446744073709551615", "99999999999999999999999999"] {
+        let error = pay(400, &[(CONTENT_LENGTH, length.as_bytes())], REFUSAL);
+        assert_eq!(error.outcome(), Outcome::Unknown, "{length}");
+    }
+    let error = pay(400, &[(CONTENT_LENGTH, REFUSAL.len().to_string().as_bytes())], REFUSAL);
+    assert_eq!(error.outcome(), Outcome::Rejected);
+    for page in [&b"<html><body>Bad Requ"[..], b"Bad Request", b"{'error'", b"\xe9"] {
+        assert_eq!(pay(400, &[], page).outcome(), Outcome::Rejected, "a foreign page has no known end");
+    }
+}
+
+#[test]
+fn message_names_the_coding_and_not_a_reason_d10() {
+    let advice = "it may have been processed: do not send it again, \
+                  reconcile it with the service by token, amount and time";
+    for (status, what) in
+        [(200, "HTTP 200"), (400, "HTTP 400: Bad Request"), (503, "HTTP 503: Service Unavailable")]
+    {
+        assert_eq!(
+            pay(status, &[(CONTENT_ENCODING, b"Gzip")], REFUSAL).to_string(),
+            format!(
+                "token-transaction: the response is gzip-encoded although identity was asked for, {what}; {advice}"
+            )
+        );
+    }
+    assert_eq!(
+        pay(422, &[], b"{").to_string(),
+        format!("token-transaction: the response was truncated, HTTP 422: Unprocessable Entity; {advice}")
+    );
+    for (status, advice) in [(200, "it is safe to run it again"), (404, "fix the cause, then run it again")] {
+        let message = look_up(status, &[(CONTENT_ENCODING, b"br")], REFUSAL).to_string();
+        let start = "get-transaction: the response is br-encoded although identity was asked for, HTTP ";
+        assert!(message.starts_with(start) && message.ends_with(advice), "{message}");
+    }
+}
+
+#[test]
+fn encoded_404_does_not_prove_that_a_transaction_is_unknown_d12() {
+    let error = look_up(404, &[(CONTENT_ENCODING, b"gzip")], REFUSAL);
+    assert!(error.is_intermediary() && error.kind() != ErrorKind::NotFound, "{error:?}");
+}
+
+#[test]
+fn coding_is_shown_masked_on_one_line_and_cut_d64() {
+    let long = "y".repeat(5000);
+    for coding in [KEY.as_bytes(), b"4242424242424242", b"a\tb", long.as_bytes()] {
+        let error = pay(400, &[(CONTENT_ENCODING, coding)], REFUSAL);
+        let shown = format!("{error} {error:?}");
+        assert!(!shown.contains(KEY) && !shown.contains("4242424242"), "{shown}");
+        assert!(error.content_coding().unwrap().len() <= 40, "{error}");
+        assert!(!error.to_string().contains('\t'), "{error}");
+    }
+}

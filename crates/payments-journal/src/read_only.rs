@@ -1,0 +1,100 @@
+use std::collections::HashMap;
+use std::time::{Duration, SystemTime};
+
+use crate::{
+    Applied, Change, Cursor, Intent, IntentKey, IntentState, IntentStore, OwnerId, Page, Purged, StateName,
+    StoreError,
+};
+
+/// A store through which nothing is written. A row that a dead owner left as sending is shown as unknown, as
+/// [`Journal::open`](crate::Journal::open) would mark it.
+pub(crate) struct ReadOnly<S>(pub(crate) S);
+
+/// Whether the owners of rows are alive.
+type Owners = HashMap<OwnerId, bool>;
+
+impl<S: IntentStore> ReadOnly<S> {
+    /// Asks whether the senders of these rows are alive. `false` if one is dead that was not known to be dead when the rows were
+    /// read: before it died, it may have recorded how its attempt ended.
+    async fn are_known(&self, rows: &[Intent], owners: &mut Owners) -> Result<bool, StoreError> {
+        let mut are_known = true;
+        for intent in rows.iter().filter(|intent| intent.state == IntentState::Sending) {
+            if !owners.contains_key(&intent.owner) {
+                let is_live = self.0.is_live(&intent.owner).await?;
+                are_known &= is_live;
+                owners.insert(intent.owner.clone(), is_live);
+            }
+        }
+        Ok(are_known)
+    }
+}
+
+/// The row as it would be marked.
+fn shown(intent: Intent, owners: &Owners) -> Intent {
+    if intent.state != IntentState::Sending || owners.get(&intent.owner) != Some(&false) {
+        return intent;
+    }
+    let orphan = Change::orphan(intent.key.clone(), intent.attempt.clone(), SystemTime::now());
+    match orphan.decide(Some(&intent)) {
+        Some(Intent { state, .. }) => Intent { state, ..intent },
+        None => intent,
+    }
+}
+
+fn refused() -> StoreError {
+    StoreError::refused("the journal was opened only to be read; nothing was sent and nothing was changed")
+}
+
+impl<S: IntentStore> IntentStore for ReadOnly<S> {
+    fn owner(&self) -> &OwnerId {
+        self.0.owner()
+    }
+
+    async fn apply(&self, _: Change) -> Result<Applied, StoreError> {
+        Err(refused())
+    }
+
+    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        let mut owners = Owners::new();
+        loop {
+            let Some(intent) = self.0.find(key).await? else { return Ok(None) };
+            if self.are_known(std::slice::from_ref(&intent), &mut owners).await? {
+                return Ok(Some(shown(intent, &owners)));
+            }
+        }
+    }
+
+    async fn list(
+        &self,
+        states: &[StateName],
+        after: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        // A row that is stored as sending may be shown as unknown.
+        let mut stored = states.to_vec();
+        if states.contains(&StateName::Unknown) && !states.contains(&StateName::Sending) {
+            stored.push(StateName::Sending);
+        }
+        let mut owners = Owners::new();
+        loop {
+            let Page { intents, next } = self.0.list(&stored, after, limit).await?;
+            if self.are_known(&intents, &mut owners).await? {
+                let intents = intents.into_iter().map(|intent| shown(intent, &owners));
+                let intents = intents.filter(|intent| states.contains(&intent.state.name())).collect();
+                return Ok(Page { intents, next });
+            }
+        }
+    }
+
+    async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
+        self.0.is_live(owner).await
+    }
+
+    async fn purge(&self, _: Duration) -> Result<Purged, StoreError> {
+        Err(refused())
+    }
+
+    async fn close(&self) {
+        self.0.close().await;
+    }
+}

@@ -1,0 +1,222 @@
+//! What persons may say about an intent, and what becomes of it.
+
+use std::iter;
+use std::time::SystemTime;
+
+use payments_model::TransactionId;
+
+use crate::{
+    Failure, Intent, IntentRequest, IntentState, OtherAttempt, RecordedResolution, Resolution, Verdict,
+};
+
+/// Why a resolution does not apply to an intent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    NoSuchAttempt(u32),
+    /// Only a found transaction is accepted for an earlier attempt.
+    EarlierAttempt(u32),
+    /// The attempt is being sent, or what is known about it does not give way to this.
+    Known,
+    /// Another attempt of this key was processed as the transaction.
+    SameTransaction(u32),
+    TooLong,
+    TooMany,
+}
+
+impl Intent {
+    /// Transactions that attempts of this key were found processed as, besides the one that it is
+    /// [processed as](Self::processed_as). While the outcome of the newest attempt is open, every found one is among them.
+    ///
+    /// If there is one, somebody may have been charged twice: a person has to look.
+    pub fn second_charges(&self) -> impl Iterator<Item = &TransactionId> {
+        let processed_as = self.processed_as();
+        self.findings()
+            .filter_map(|(_, found)| found.processed_as())
+            .filter(move |id| processed_as != Some(id))
+    }
+
+    /// What a person has said about the attempt with this number, if that is what the journal goes by.
+    pub fn decision_about(&self, attempt: u32) -> Option<&Resolution> {
+        let is_decided = attempt != self.attempts
+            || match &self.state {
+                IntentState::Resolved { .. } => true,
+                IntentState::Rejected(failure) => failure.kind == Failure::RESOLVED,
+                _ => false,
+            };
+        self.last_resolution(attempt).filter(|_| is_decided)
+    }
+
+    /// The request of the attempt with this number, unless it was dropped.
+    pub fn request_of(&self, attempt: u32) -> Option<&IntentRequest> {
+        let other = self.other_attempts.iter().find(|other| other.number == attempt);
+        other.map(|other| &other.request).or_else(|| (attempt == self.attempts).then_some(&self.request))
+    }
+
+    /// The transaction that no other intent may be resolved as: the one that it is [processed as](Self::processed_as), or the
+    /// last one that an earlier attempt was found processed as. An id of which a part was
+    /// [replaced](TransactionId::is_redacted) is none: two charges may have it although the service returned different ids.
+    pub fn held_transaction(&self) -> Option<&TransactionId> {
+        let held = self.processed_as().or_else(|| self.findings().last()?.1.processed_as());
+        held.filter(|id| !id.is_redacted())
+    }
+
+    /// Whether an attempt was found processed. The key is then never sent again.
+    pub(crate) fn is_found_processed(&self) -> bool {
+        self.findings().next().is_some()
+    }
+
+    /// Whether a person decided about the newest attempt before its end was known.
+    pub(crate) fn is_decided_by_a_person(&self) -> bool {
+        let is_reopened = matches!(&self.state, IntentState::NotProcessed(failure) if failure.is_reopened());
+        self.last_recorded(self.attempts).is_some()
+            && (is_reopened || self.decision_about(self.attempts).is_some())
+    }
+
+    /// Why a person may not say this about it.
+    pub(crate) fn refusal_of(&self, resolution: &Resolution) -> Option<Refusal> {
+        let number = resolution.attempt.unwrap_or(self.attempts);
+        let is_newest = number == self.attempts;
+        let texts = iter::once(&resolution.by).chain(&resolution.note);
+        if self.request_of(number).is_none() {
+            return Some(Refusal::NoSuchAttempt(number));
+        }
+        if texts.into_iter().any(|text| text.len() > Resolution::MAX_TEXT_BYTES) {
+            return Some(Refusal::TooLong);
+        }
+        if self.resolutions.len() >= MAX_RESOLUTIONS {
+            return Some(Refusal::TooMany);
+        }
+        let is_open = match (&resolution.verdict, &self.state) {
+            (Verdict::Processed(_), _) if !is_newest => true,
+            (_, _) if !is_newest => return Some(Refusal::EarlierAttempt(number)),
+            (_, IntentState::Sending | IntentState::Processed { .. }) => false,
+            (Verdict::Processed(_), _) | (_, IntentState::Unknown(_)) => true,
+            _ => self.decision_about(number).is_some(),
+        };
+        if !is_open {
+            return Some(Refusal::Known);
+        }
+        let id = resolution.processed_as()?;
+        self.attempt_processed_as(id).filter(|other| *other != number).map(Refusal::SameTransaction)
+    }
+
+    /// Records what a person says, which must not be [refused](Self::refusal_of).
+    pub(crate) fn resolve(&mut self, resolution: &Resolution, at: SystemTime) {
+        let attempt = resolution.attempt.unwrap_or(self.attempts);
+        let before = self.failure().cloned();
+        let is_of_another = self.processed_attempt().is_some_and(|processed| processed != attempt);
+        // A command that is run again says nothing new.
+        if self.decision_about(attempt) != Some(resolution) {
+            let (resolution, before) = (resolution.clone(), before.clone());
+            self.resolutions.push(RecordedResolution { at, attempt, resolution, before });
+        }
+        // The key stays processed as another attempt unless this one was processed too.
+        if attempt == self.attempts && !(is_of_another && resolution.processed_as().is_none()) {
+            self.follows = None;
+            self.state = match &resolution.verdict {
+                Verdict::Rejected(id) => {
+                    let transaction_id = id.clone();
+                    IntentState::Rejected(Failure { transaction_id, ..Failure::of_kind(Failure::RESOLVED) })
+                }
+                Verdict::Processed(_) | Verdict::NotProcessed => IntentState::Resolved {
+                    resolution: resolution.clone(),
+                    before: before.unwrap_or_else(|| Failure::of_kind(Failure::RESOLVED)),
+                },
+            };
+        }
+        self.settle();
+    }
+
+    /// If the newest attempt moved no money and others were found processed, the key is processed as the last of them.
+    pub(crate) fn settle(&mut self) {
+        let moved_nothing = match &self.state {
+            IntentState::Rejected(_) | IntentState::NotProcessed(_) => true,
+            IntentState::Resolved { .. } => self.processed_attempt() != Some(self.attempts),
+            _ => false,
+        };
+        if moved_nothing
+            && let Some((number, found)) = self.findings().last()
+            && let Some(before) = self.failure()
+        {
+            let resolution = found.clone().of_attempt(number);
+            self.state = IntentState::Resolved { resolution, before: before.clone() };
+        }
+        self.show_request_of(self.processed_attempt().unwrap_or(self.attempts));
+    }
+
+    /// The other attempts and the newest one, for the row of the next attempt.
+    pub(crate) fn with_newest_attempt(&self) -> Vec<OtherAttempt> {
+        let mut attempts = self.other_attempts.clone();
+        if attempts.iter().all(|other| other.number != self.attempts) {
+            let Self { attempts: number, attempt, request, begun_at, .. } = self.clone();
+            attempts.push(OtherAttempt { number, attempt, request, begun_at });
+        }
+        attempts.drain(..attempts.len().saturating_sub(MAX_OTHER_ATTEMPTS));
+        attempts
+    }
+
+    /// The attempt that a person has found processed, if the state is that.
+    fn processed_attempt(&self) -> Option<u32> {
+        match &self.state {
+            IntentState::Resolved { resolution, .. } => {
+                resolution.processed_as().map(|_| resolution.attempt.unwrap_or(self.attempts))
+            }
+            _ => None,
+        }
+    }
+
+    fn show_request_of(&mut self, number: u32) {
+        if number != self.attempts {
+            self.other_attempts = self.with_newest_attempt();
+        }
+        if let Some(shown) = self.other_attempts.iter().find(|other| other.number == number) {
+            (self.request, self.begun_at) = (shown.request.clone(), shown.begun_at);
+        }
+    }
+
+    /// The attempts that persons have found processed, by number.
+    fn findings(&self) -> impl Iterator<Item = (u32, &Resolution)> {
+        let numbers = self.other_attempts.iter().map(|other| other.number).filter(|it| *it != self.attempts);
+        numbers.chain(iter::once(self.attempts)).filter_map(|number| {
+            let found = self.decision_about(number)?;
+            found.processed_as().map(|_| (number, found))
+        })
+    }
+
+    fn attempt_processed_as(&self, id: &TransactionId) -> Option<u32> {
+        if matches!(&self.state, IntentState::Processed { transaction_id } if transaction_id == id) {
+            return Some(self.attempts);
+        }
+        self.findings().find(|(_, found)| found.processed_as() == Some(id)).map(|(number, _)| number)
+    }
+
+    fn last_recorded(&self, attempt: u32) -> Option<&RecordedResolution> {
+        self.resolutions.iter().rev().find(|recorded| recorded.attempt == attempt)
+    }
+
+    fn last_resolution(&self, attempt: u32) -> Option<&Resolution> {
+        self.last_recorded(attempt).map(|recorded| &recorded.resolution)
+    }
+
+    /// The failure of the newest attempt, without what persons have said about it.
+    fn failure(&self) -> Option<&Failure> {
+        match &self.state {
+            // A person said so about this attempt, or about the one that this follows.
+            IntentState::Rejected(failure) if failure.kind == Failure::RESOLVED => {
+                let said = self.last_recorded(self.attempts);
+                said.and_then(|recorded| recorded.before.as_ref()).or(Some(failure))
+            }
+            IntentState::Rejected(failure)
+            | IntentState::NotProcessed(failure)
+            | IntentState::Unknown(failure)
+            | IntentState::Resolved { before: failure, .. } => Some(failure),
+            IntentState::Sending | IntentState::Processed { .. } => None,
+        }
+    }
+}
+
+/// More than a person writes about one payment.
+const MAX_RESOLUTIONS: usize = 100;
+
+/// They bound the size of a row whose key is tried again every hour.
+const MAX_OTHER_ATTEMPTS: usize = 100;

@@ -1,0 +1,187 @@
+//! Reads a journal without writing anything: not the database, its log or the log's index, and no file beside them.
+//!
+//! | beside the database | the journal | how it is read |
+//! |---|---|---|
+//! | a log and its index | is open, or its last store has died | `readonly_shm`: with the locks of the living, or with an own index in memory if there are none |
+//! | a log alone | is a copy, or lost its log and a person accepted that: no store has it open | without locks, with an own index in memory |
+//! | no log | was closed | `immutable`, which ignores a log: never used beside one |
+//!
+//! SQLite would create a log that is missing, and the next store would take it for the one that is lost (see `open_flag.rs`). So
+//! the files are looked at, and the connection is opened, while no store can open or close the journal. In the last two cases
+//! nothing locks the files while they are read. A store that opens the journal meanwhile changes them, and then the result is
+//! dropped and read again.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::sqlite_store::place::{Mode, Place};
+use crate::sqlite_store::problem::{self, OpenError};
+use crate::sqlite_store::{Settings, address, connection, owners, schema};
+use crate::{
+    Applied, Change, Cursor, Intent, IntentKey, IntentStore, OwnerId, Page, Purged, StateName, StoreError,
+};
+
+/// A journal in a SQLite file that is only read: nothing is written, so it works on a full disk and on a read-only one.
+///
+/// ```
+/// use payments_journal::{Journal, SqliteReader, StateName};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// if let Some(reader) = SqliteReader::open("billing.db")? {
+///     let unresolved = Journal::read_only(reader).list(StateName::UNRESOLVED, None, 100).await?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Programs that send keep running meanwhile, and what they write is seen. The file is opened for each read and closed again.
+/// The same file is not opened as a [`SqliteStore`](crate::SqliteStore) by this process at the same time: read that store.
+///
+/// What a store [refuses](crate::SqliteStore#what-is-refused) is refused here too, except for the owner and mode of a file on a
+/// file system that is mounted read-only. Indexes are not compared with the table; a key that its index lacks is looked for in the
+/// table.
+pub struct SqliteReader {
+    place: Arc<Place>,
+    /// It never sends.
+    owner: OwnerId,
+}
+
+impl SqliteReader {
+    /// Opens the journal. `None` if there is none at this path: none is created. It blocks on the disk.
+    ///
+    /// # Errors
+    ///
+    /// As [`SqliteStore::open`](crate::SqliteStore::open).
+    pub fn open(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
+        address::check(path.as_ref())?;
+        let Some(place) = Place::existing(path.as_ref())? else { return Ok(None) };
+        let is_journal = read(&place, |_| Ok(()))?.is_some();
+        Ok(is_journal.then(|| Self { place: Arc::new(place), owner: OwnerId::new() }))
+    }
+
+    /// Reads on another thread, because the disk may be slow.
+    async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (place, (sender, received)) = (self.place.clone(), oneshot::channel());
+        let reading = move || {
+            let lost = || problem::poisoned(place.path(), "its tables are missing");
+            // Fails only if the caller has left.
+            let _ = sender.send(read(&place, query).and_then(|found| found.ok_or_else(lost)));
+        };
+        thread::Builder::new()
+            .name("payments-journal-read".to_owned())
+            .spawn(reading)
+            .map_err(|error| problem::unavailable(self.place.path(), error))?;
+        received.await.unwrap_or_else(|_| {
+            Err(problem::unavailable(self.place.path(), "reading it failed by an internal error"))
+        })
+    }
+}
+
+/// `None` if the database is empty.
+fn read<T>(
+    place: &Place,
+    mut query: impl FnMut(&Connection) -> rusqlite::Result<T>,
+) -> Result<Option<T>, StoreError> {
+    let since = Instant::now();
+    loop {
+        if place.is_displaced() {
+            return Err(problem::poisoned(
+                place.path(),
+                "the file was removed, moved or replaced while it was read",
+            ));
+        }
+        let held_off = owners::hold_off(place, MAX_WAIT)?;
+        let files = place.snapshot();
+        let mode = files.mode();
+        let opened = connection::to_only_read(place, mode, MAX_WAIT);
+        drop(held_off);
+        let result = opened
+            .map_err(OpenError::from)
+            .and_then(|connection| read_with(place, mode, &connection, &mut query))
+            .map_err(|error| problem::of_reader(error, place.path()));
+        let now = place.snapshot();
+        let is_certain =
+            if mode == Mode::Shared { result.is_ok() || now.mode() == mode } else { now == files };
+        if is_certain {
+            return result;
+        }
+        if since.elapsed() > MAX_WAIT {
+            return Err(problem::busy(place.path()));
+        }
+    }
+}
+
+fn read_with<T>(
+    place: &Place,
+    mode: Mode,
+    connection: &Connection,
+    query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> Result<Option<T>, OpenError> {
+    // One transaction, so that the query sees the tables that were checked.
+    let transaction = connection.unchecked_transaction()?;
+    if connection::is_new(place, &transaction)? {
+        return Ok(None);
+    }
+    if mode == Mode::Closed {
+        if transaction.query_row(schema::IS_OPEN, [], |row| row.get(0))? {
+            return Err(problem::log_missing(place.path()).into());
+        }
+        if connection::is_truncated(place, &transaction)? {
+            return Err(problem::damaged(place.path(), connection::ITS_END_IS_MISSING).into());
+        }
+    }
+    Ok(Some(query(&transaction)?))
+}
+
+/// How long to wait for stores that open or close the journal.
+const MAX_WAIT: Duration = Settings::MAX_WAIT;
+
+impl IntentStore for SqliteReader {
+    fn owner(&self) -> &OwnerId {
+        &self.owner
+    }
+
+    async fn apply(&self, _: Change) -> Result<Applied, StoreError> {
+        Err(problem::only_read(self.place.path()))
+    }
+
+    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        let key = key.clone();
+        // The indexes were not compared with the table, and nobody may take a charged key for one that was never sent.
+        self.read(move |connection| schema::find_by_all_means(connection, &key)).await
+    }
+
+    async fn list(
+        &self,
+        states: &[StateName],
+        after: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        let states = states.to_vec();
+        self.read(move |connection| schema::page(connection, &states, after, limit)).await
+    }
+
+    async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
+        owners::is_live(&self.place, owner)
+    }
+
+    async fn purge(&self, _: Duration) -> Result<Purged, StoreError> {
+        Err(problem::only_read(self.place.path()))
+    }
+}
+
+impl fmt::Debug for SqliteReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place, owner: _ } = self;
+        f.debug_struct("SqliteReader").field("path", &place.path()).finish_non_exhaustive()
+    }
+}

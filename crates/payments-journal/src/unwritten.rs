@@ -1,0 +1,217 @@
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::panic::catch_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use crate::store::ErasedStore;
+use crate::{Change, IntentKey, StoreError, events};
+
+/// Ends of attempts that could not be written yet. They are written before anything new begins, and in the background.
+#[derive(Default)]
+pub(crate) struct Unwritten {
+    ends: Mutex<Ends>,
+    /// Held while the ends are written, so that no other call considers them written too early.
+    writing: tokio::sync::Mutex<()>,
+    /// Why the last attempt to write them stopped.
+    stopped: watch::Sender<Option<StoreError>>,
+    /// Changes when an end is added. The background task has the receiver.
+    added: watch::Sender<()>,
+    is_closed: AtomicBool,
+}
+
+#[derive(Default)]
+struct Ends {
+    /// By the order in which they were added.
+    waiting: BTreeMap<u64, UnwrittenEnd>,
+    next_number: u64,
+}
+
+struct UnwrittenEnd {
+    change: Change,
+    /// Why the store does not accept it, although it accepts others.
+    refusal: Option<StoreError>,
+}
+
+impl Unwritten {
+    /// Keeps an end, and starts the background task if there is none. `error` is why it could not be written.
+    pub(crate) fn add(
+        self: &Arc<Self>,
+        store: &Arc<dyn ErasedStore>,
+        change: Change,
+        error: Option<&StoreError>,
+    ) {
+        let refusal = error.and_then(|error| refusal(error, change.key()));
+        let mut ends = self.ends();
+        let number = ends.next_number;
+        ends.next_number += 1;
+        ends.waiting.insert(number, UnwrittenEnd { change, refusal });
+        // Under the lock, so that there is one task.
+        if self.added.receiver_count() == 0 {
+            if let Ok(runtime) = Handle::try_current() {
+                let (store, this) = (Arc::downgrade(store), Arc::downgrade(self));
+                runtime.spawn(write_in_background(store, this, self.added.subscribe()));
+            }
+        } else {
+            self.added.send_replace(());
+        }
+    }
+
+    /// Writes all ends, each once.
+    pub(crate) async fn write_all(&self, store: &dyn ErasedStore) -> Result<(), StoreError> {
+        self.write(store, |_| true).await?;
+        self.refusal(|_| true)
+    }
+
+    /// Writes what must be written before this key begins. An end of another key that was refused is left alone.
+    pub(crate) async fn write_before(
+        &self,
+        key: &IntentKey,
+        store: &dyn ErasedStore,
+    ) -> Result<(), StoreError> {
+        self.write(store, |end| end.refusal.is_none() || end.change.key() == key).await?;
+        self.refusal(|refused| refused == key)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ends().waiting.is_empty()
+    }
+
+    /// Ends the background task.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
+    }
+
+    /// Writes these ends, the oldest first. An end that the store refuses is kept, and the others go on. Any other error would be
+    /// the same for all, so it stops.
+    async fn write(
+        &self,
+        store: &dyn ErasedStore,
+        is_due: impl Fn(&UnwrittenEnd) -> bool + Send,
+    ) -> Result<(), StoreError> {
+        let stopped_meanwhile = self.stopped.subscribe();
+        let _writing = self.writing.lock().await;
+        let mut from = 0;
+        loop {
+            let next = {
+                let ends = self.ends();
+                let due = ends.waiting.range(from..).find(|(_, end)| is_due(end));
+                due.map(|(number, end)| (*number, end.change.clone()))
+            };
+            let Some((number, change)) = next else { return Ok(()) };
+            // Calls that waited for a failed one fail with it: a dead database may take half a minute to fail, and each call
+            // would wait that long.
+            if stopped_meanwhile.has_changed().is_ok_and(|has_stopped| has_stopped)
+                && let Some(error) = stopped_meanwhile.borrow().clone()
+            {
+                return Err(error);
+            }
+            // Each is removed only after it is written: a call that is canceled here leaves it to the next one. A row that has
+            // changed meanwhile is not changed again.
+            match store.apply(change.clone()).await {
+                Ok(applied) => {
+                    self.ends().waiting.remove(&number);
+                    events::same_transaction(&applied);
+                }
+                Err(error) => {
+                    if let Some(refusal) = refusal(&error, change.key()) {
+                        self.refuse(number, refusal);
+                    } else {
+                        let error = error.of_outcome(change.key());
+                        self.stopped.send_replace(Some(error.clone()));
+                        return Err(error);
+                    }
+                }
+            }
+            from = number + 1;
+        }
+    }
+
+    /// Keeps why the store refused this end. The log has it once.
+    fn refuse(&self, number: u64, refusal: StoreError) {
+        let mut ends = self.ends();
+        let Some(UnwrittenEnd { change, refusal: known }) = ends.waiting.get_mut(&number) else { return };
+        if known.is_none()
+            && let Some(ending) = change.ending()
+        {
+            events::not_recorded(change.key(), ending, &refusal);
+        }
+        *known = Some(refusal);
+    }
+
+    /// The refusals of these keys as one error.
+    fn refusal(&self, of: impl Fn(&IntentKey) -> bool) -> Result<(), StoreError> {
+        let ends = self.ends();
+        let refused = ends.waiting.values().filter(|end| of(end.change.key()));
+        let mut refusals = refused.filter_map(|end| end.refusal.as_ref());
+        let Some(first) = refusals.next() else { return Ok(()) };
+        let shown = refusals.by_ref().take(MAX_SHOWN - 1);
+        let all = shown.fold(first.clone(), StoreError::and);
+        Err(match refusals.count() {
+            0 => all,
+            more => all.and(format_args!("so it is for {more} more")),
+        })
+    }
+
+    fn ends(&self) -> MutexGuard<'_, Ends> {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The error of an end that only this end has, or `None` if the store accepts nothing at the moment.
+fn refusal(error: &StoreError, key: &IntentKey) -> Option<StoreError> {
+    let is_of_the_store = error.is_unavailable() || error.is_in_doubt() || error.is_poisoned();
+    (!is_of_the_store).then(|| error.clone().of_outcome(key))
+}
+
+/// Tries again until the journal is dropped or closed, and does not keep it open between two tries.
+async fn write_in_background(
+    store: Weak<dyn ErasedStore>,
+    unwritten: Weak<Unwritten>,
+    mut added: watch::Receiver<()>,
+) {
+    let mut pause = MIN_PAUSE;
+    loop {
+        // Tokio panics in a runtime without a timer.
+        let Ok(sleeping) = catch_unwind(|| sleep(pause)) else { return };
+        sleeping.await;
+        added.mark_unchanged();
+        match try_once(&store, &unwritten).await {
+            ControlFlow::Break(()) => return,
+            ControlFlow::Continue(Ok(())) => {
+                if added.changed().await.is_err() {
+                    return;
+                }
+                pause = MIN_PAUSE;
+            }
+            ControlFlow::Continue(Err(_)) => pause = (pause * 2).min(MAX_PAUSE),
+        }
+    }
+}
+
+async fn try_once(
+    store: &Weak<dyn ErasedStore>,
+    unwritten: &Weak<Unwritten>,
+) -> ControlFlow<(), Result<(), StoreError>> {
+    let (Some(store), Some(unwritten)) = (store.upgrade(), unwritten.upgrade()) else {
+        return ControlFlow::Break(());
+    };
+    let is_due = |end: &UnwrittenEnd| end.refusal.is_none() && !unwritten.is_closed.load(Ordering::Relaxed);
+    match unwritten.write(&*store, is_due).await {
+        // It accepts nothing until it is opened again.
+        Err(error) if error.is_poisoned() => ControlFlow::Break(()),
+        written => ControlFlow::Continue(written),
+    }
+}
+
+/// Between two tries in the background.
+const MIN_PAUSE: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
+
+/// Keys that one error names.
+const MAX_SHOWN: usize = 5;

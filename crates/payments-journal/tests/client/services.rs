@@ -1,0 +1,168 @@
+//! One journal and two services: a key belongs to the service that it was first used for.
+
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome};
+use payments_fake::{FakeGateway, Fault, ManualClock};
+use payments_journal::{Error, Journal, JournaledClient, MemoryStore, Resolution};
+
+use crate::support::{TEN_FIFTY, World, key, payment_of};
+
+const OTHER: &str = "https://sandbox.example.com/api/v1/public";
+
+/// A client of another service, with the same journal.
+fn at_the_other(world: &World) -> (JournaledClient, FakeGateway) {
+    let gateway = FakeGateway::new();
+    let endpoint = Endpoint::new(OTHER, ApiKey::new(&gateway.api_key()).unwrap()).unwrap();
+    let client = Client::builder(endpoint, gateway.transport(), ManualClock::auto()).build();
+    (JournaledClient::new(client, world.client.journal().clone()), gateway)
+}
+
+fn declined() -> TokenTransaction {
+    TokenTransaction::builder("tok_declined", TEN_FIFTY, ConvenienceFee::Inactive).build().unwrap()
+}
+
+/// Checks that it says that the key belongs elsewhere, and nothing of what happened there.
+#[track_caller]
+fn is_of_another_service(error: &Error) {
+    assert!(
+        error.is_other_service() && !error.is_recorded() && !error.is_in_progress() && !error.is_journal()
+    );
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "other_service"));
+    assert_eq!((error.transaction_id(), error.intent()), (None, None));
+    assert_eq!(error.other_service(), Some(FakeGateway::BASE_URL));
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "invoice-17 belongs to another service: it was first used for {}, and this call is for {OTHER}; nothing was sent \
+             now, and it may have been processed there: check the base URL and the journal, and do not pay it under another \
+             key before a person has looked",
+            FakeGateway::BASE_URL
+        )
+    );
+    assert!(!format!("{error:?}").contains("txn_"), "{error:?}");
+}
+
+#[tokio::test]
+async fn key_in_any_state_is_unknown_at_another_service_d47() {
+    for state in [
+        "processed",
+        "rejected",
+        "reopened",
+        "reopened by name",
+        "not processed",
+        "unknown",
+        "resolved as processed",
+        "resolved as not processed",
+    ] {
+        let world = World::new().await;
+        let journal = world.client.journal();
+        let fault = Fault::on(OperationName::TokenTransaction);
+        match state {
+            "unknown" | "resolved as processed" | "resolved as not processed" => {
+                world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+            }
+            "not processed" => {
+                world.gateway.arm(fault.before_commit().refuse());
+            }
+            _ => {}
+        }
+        let is_rejected = ["rejected", "reopened", "reopened by name"].contains(&state);
+        let payment = if is_rejected { declined() } else { payment_of(TEN_FIFTY) };
+        let _ = world.client.process_token(&key(), &payment).await;
+        let id = || world.gateway.ledger().entries().last().unwrap().transaction_id().clone();
+        match state {
+            "reopened" => {
+                let status = world.client.process_token(&key(), &payment).await.unwrap_err();
+                let status = match &status.intent().unwrap().state {
+                    payments_journal::IntentState::Rejected(failure) => failure.http_status.unwrap(),
+                    other => panic!("{other:?}"),
+                };
+                assert!(journal.reopen(&key(), &[status]).await.unwrap().is_some());
+            }
+            "reopened by name" => assert!(journal.reopen_by_name(&key()).await.unwrap().is_some()),
+            "resolved as processed" => {
+                world.resolve(Resolution::processed(id(), "ada")).await.unwrap();
+            }
+            "resolved as not processed" => {
+                world.resolve(Resolution::not_processed("ada").note("n")).await.unwrap();
+            }
+            _ => {}
+        }
+        let before = world.intent().await;
+        assert_eq!(before.service, FakeGateway::BASE_URL);
+        let (other, gateway) = at_the_other(&world);
+        for payment in [payment_of(TEN_FIFTY), declined(), payment_of(Amount::from_cents(1))] {
+            is_of_another_service(&other.process_token(&key(), &payment).await.unwrap_err());
+            let explicit = other.after_rejection(&key()).process_token(&payment).await;
+            is_of_another_service(&explicit.unwrap_err());
+        }
+        assert_eq!(gateway.requests().len(), 0, "{state}");
+        assert_eq!(world.intent().await, before, "{state}");
+    }
+}
+
+#[tokio::test]
+async fn key_in_flight_is_unknown_at_another_service_d47() {
+    let world = World::new().await;
+    let gate = world.gateway.gate(OperationName::TokenTransaction);
+    let (other, gateway) = at_the_other(&world);
+    let meanwhile = async {
+        gate.arrived().await;
+        let error = other.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap_err();
+        gate.release();
+        error
+    };
+    let (paid, error) = tokio::join!(world.pay(), meanwhile);
+    paid.unwrap();
+    is_of_another_service(&error);
+    assert_eq!(gateway.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn purged_key_is_new_at_every_service_d47() {
+    let store = MemoryStore::new();
+    let aged = store.another_owner();
+    let world = World::over(store).await;
+    world.pay().await.unwrap();
+    aged.make_older(2 * Journal::YOUNGEST_TO_PURGE);
+    world.client.journal().purge_older_than(Journal::YOUNGEST_TO_PURGE).await.unwrap();
+    let (other, gateway) = at_the_other(&world);
+    other.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap();
+    assert_eq!((gateway.requests().len(), &*world.intent().await.service), (1, OTHER));
+    assert!(world.pay().await.unwrap_err().is_other_service());
+}
+
+#[tokio::test]
+async fn new_api_key_is_no_new_service_d47() {
+    let world = World::new().await;
+    let paid = world.pay().await.unwrap();
+    let endpoint = Endpoint::new(FakeGateway::BASE_URL, ApiKey::new("another_key").unwrap()).unwrap();
+    let client = Client::builder(endpoint, world.gateway.transport(), ManualClock::auto()).build();
+    let client = JournaledClient::new(client, world.client.journal().clone());
+    let again = client.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap();
+    assert!(again.is_from_the_journal());
+    assert_eq!(again.transaction_id, paid.transaction_id);
+}
+
+#[tokio::test]
+async fn transaction_is_not_looked_up_at_another_service_d47() {
+    let world = World::new().await;
+    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+    world.pay().await.unwrap_err();
+    let (other, gateway) = at_the_other(&world);
+    // The other service has a transaction of this amount.
+    let found = other.client().process_token(&payment_of(TEN_FIFTY)).await.unwrap().transaction_id.clone();
+    let sent = gateway.requests().len();
+    let error = other.resolve_processed(&key(), &found, "ada", None).await.unwrap_err();
+    assert!(error.is_other_service() && !error.is_contradicted());
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "invoice-17 belongs to another service: it was first used for {}, and a lookup at {OTHER} proves nothing about it: \
+             check the base URL; nothing was changed",
+            FakeGateway::BASE_URL
+        )
+    );
+    assert_eq!(gateway.requests().len(), sent);
+    assert!(world.intent().await.is_unresolved());
+}

@@ -1,0 +1,159 @@
+//! Outcomes that the database refuses for a moment, as during a failover.
+
+use payments_core::OperationName;
+use payments_core::model::TransactionId;
+use payments_fake::FakeGateway;
+use payments_journal::{
+    Change, Ending, IntentState, IntentStore as _, Journal, JournaledClient, PostgresStore, StateName,
+};
+use payments_postgres_for_tests::Server;
+use tokio::task::JoinSet;
+
+use super::proxy::Proxy;
+use super::{administrator, payment, sql, until};
+use crate::contract;
+
+const CHARGES: usize = 16;
+
+const USER: &str = "
+    CREATE ROLE billing LOGIN;
+    GRANT USAGE ON SCHEMA payments_journal TO billing;
+    GRANT SELECT ON payments_journal.version TO billing;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON payments_journal.intents TO billing";
+
+/// A moment in which the database refuses this user.
+struct Outage {
+    begin: &'static str,
+    /// What the server says meanwhile.
+    refusal: &'static str,
+    end: &'static str,
+}
+
+const OUTAGES: [Outage; 6] = [
+    Outage {
+        begin: "ALTER SYSTEM SET default_transaction_read_only = on; SELECT pg_reload_conf()",
+        refusal: "lets this user only read",
+        end: "ALTER SYSTEM RESET default_transaction_read_only; SELECT pg_reload_conf()",
+    },
+    Outage {
+        begin: "ALTER ROLE billing SET default_transaction_read_only = on",
+        refusal: "lets this user only read",
+        end: "ALTER ROLE billing RESET default_transaction_read_only",
+    },
+    Outage { begin: "ALTER ROLE billing NOLOGIN", refusal: "28000", end: "ALTER ROLE billing LOGIN" },
+    Outage {
+        begin: "ALTER ROLE billing CONNECTION LIMIT 0",
+        refusal: "53300",
+        end: "ALTER ROLE billing CONNECTION LIMIT -1",
+    },
+    Outage {
+        begin: "REVOKE CONNECT ON DATABASE postgres FROM PUBLIC",
+        refusal: "42501",
+        end: "GRANT CONNECT ON DATABASE postgres TO PUBLIC",
+    },
+    Outage {
+        begin: "REVOKE INSERT, UPDATE ON payments_journal.intents FROM billing",
+        refusal: "42501",
+        end: "GRANT INSERT, UPDATE ON payments_journal.intents TO billing",
+    },
+];
+
+const DISCONNECT: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'billing' AND pid <> pg_backend_pid()";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn outcomes_that_are_refused_for_a_moment_are_recorded() {
+    let Some(server) = Server::start() else { return };
+    PostgresStore::connect(&server.url()).await.unwrap();
+    sql(&server.url(), USER).await;
+    let administrator = administrator(&server.url()).await;
+    administrator.batch_execute("SET default_transaction_read_only = off").await.unwrap();
+    let run = async |statements: &str| {
+        for statement in statements.split(';') {
+            administrator.batch_execute(statement).await.unwrap();
+        }
+    };
+    for (round, Outage { begin, refusal, end }) in OUTAGES.into_iter().enumerate() {
+        let (gateway, proxy) = (FakeGateway::new(), Proxy::before(&server).await);
+        let store = PostgresStore::connect(&proxy.url().replace("postgres@", "billing@")).await.unwrap();
+        let client = JournaledClient::new(gateway.client(), Journal::open(store).await.unwrap());
+        let gate = gateway.gate_after_commit(OperationName::TokenTransaction);
+        let mut charging = JoinSet::new();
+        for number in 0..CHARGES {
+            let (client, key) = (client.clone(), contract::key(&format!("invoice-{round}-{number}")));
+            charging.spawn(async move { client.process_token(&key, &payment()).await });
+        }
+        gate.arrivals(CHARGES).await;
+
+        run(begin).await;
+        run(DISCONNECT).await;
+        let refused = proxy.until_sent(refusal);
+        gate.release();
+        refused.await.unwrap();
+        run(end).await;
+        for charged in charging.join_all().await {
+            let charged = charged.unwrap();
+            assert!(charged.not_recorded.is_none(), "{begin}: {charged:?}");
+        }
+        let listed = client.journal().list(StateName::UNRESOLVED, None, 1).await.unwrap().intents;
+        assert_eq!(listed, [], "{begin}");
+        assert_eq!(gateway.ledger().charged().count(), CHARGES);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refused_outcome_is_recorded_although_its_caller_has_left() {
+    let Some(server) = Server::start() else { return };
+    PostgresStore::connect(&server.url()).await.unwrap();
+    sql(&server.url(), USER).await;
+    let proxy = Proxy::before(&server).await;
+    let store = PostgresStore::connect(&proxy.url().replace("postgres@", "billing@")).await.unwrap();
+    let (change, attempt) = contract::begin("k", &store, 1);
+    store.apply(change).await.unwrap();
+
+    sql(&server.url(), "ALTER ROLE billing NOLOGIN").await;
+    sql(&server.url(), DISCONNECT).await;
+    let refused = proxy.until_sent("28000");
+    let transaction_id = TransactionId::from_answer("txn_1").unwrap();
+    let ending = Ending::Processed(transaction_id.clone());
+    let end = Change::end(contract::key("k"), attempt, ending, contract::at(2));
+    tokio::select! {
+        applied = store.apply(end) => panic!("{applied:?}"),
+        refused = refused => refused.unwrap(),
+    }
+    sql(&server.url(), "ALTER ROLE billing LOGIN").await;
+    let reader = PostgresStore::connect(&server.url()).await.unwrap();
+    let state = async || reader.find(&contract::key("k")).await.unwrap().unwrap().state;
+    until("it is recorded", async || {
+        state().await == IntentState::Processed { transaction_id: transaction_id.clone() }
+    })
+    .await;
+}
+
+/// Half a minute must not pass for something that stays as it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn outcome_of_a_damaged_row_is_not_retried() {
+    let Some(server) = Server::start() else { return };
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let (change, attempt) = contract::begin("k", &store, 1);
+    store.apply(change).await.unwrap();
+    sql(&server.url(), "UPDATE payments_journal.intents SET document = '{\"of\":\"a newer version\"}'").await;
+    let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
+    let end = Change::end(contract::key("k"), attempt, ending, contract::at(2));
+    let writing = tokio::time::timeout(std::time::Duration::from_secs(20), store.apply(end)).await;
+    let error = writing.expect("it does not wait").unwrap_err();
+    assert!(error.is_damaged() && !error.to_string().contains("nothing was sent"), "{error:#}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closed_store_does_not_retry_an_outcome() {
+    let Some(server) = Server::start() else { return };
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let (change, attempt) = contract::begin("k", &store, 1);
+    store.apply(change).await.unwrap();
+    store.close().await;
+    let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
+    let end = Change::end(contract::key("k"), attempt, ending, contract::at(2));
+    let writing = tokio::time::timeout(std::time::Duration::from_secs(20), store.apply(end)).await;
+    let error = writing.expect("it does not wait").unwrap_err();
+    assert!(error.is_unavailable() && error.to_string().contains("closed"), "{error:#}");
+}

@@ -1,0 +1,99 @@
+//! A connection pooler that gives each transaction another session.
+
+use payments_postgres_for_tests::Server;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+
+use super::refusal;
+
+/// What PgBouncer can do with `pool_mode = transaction`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Session {
+    /// The client gets another one for each transaction.
+    Changes,
+    /// Another client has prepared statements in it.
+    OfAnother,
+}
+
+/// Starts a pooler and returns its port.
+async fn pooler(server: &Server, session: Session) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (port, socket) = (listener.local_addr().unwrap().port(), server.socket());
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let sessions =
+                [UnixStream::connect(&socket).await.unwrap(), UnixStream::connect(&socket).await.unwrap()];
+            tokio::spawn(forward(client, sessions, session));
+        }
+    });
+    port
+}
+
+async fn forward(mut client: TcpStream, mut sessions: [UnixStream; 2], session: Session) {
+    let (mut up, mut down, mut is_starting) = ([0; 16_384], [0; 16_384], true);
+    // The client has one message before it waits for the server: this one.
+    let Ok(length @ 1..) = client.read(&mut up).await else { return };
+    for session in &mut sessions {
+        session.write_all(&up[..length]).await.unwrap();
+    }
+    until_idle(&mut sessions[1]).await;
+    if session == Session::OfAnother {
+        let [_, of_another] = &mut sessions;
+        // The library numbers the statements of a process.
+        let statements: Vec<_> = (0..2000).map(|number| format!("PREPARE s{number} AS SELECT 1")).collect();
+        let text = statements.join(";");
+        let length = u32::try_from(4 + text.len() + 1).unwrap().to_be_bytes();
+        of_another.write_all(&[b"Q", &length[..], text.as_bytes(), b"\0"].concat()).await.unwrap();
+        until_idle(of_another).await;
+    }
+    loop {
+        let [current, _] = &mut sessions;
+        tokio::select! {
+            read = client.read(&mut up) => {
+                let Ok(length @ 1..) = read else { return };
+                if current.write_all(&up[..length]).await.is_err() { return }
+            }
+            read = current.read(&mut down) => {
+                let Ok(length @ 1..) = read else { return };
+                if client.write_all(&down[..length]).await.is_err() { return }
+                if down[..length].ends_with(IDLE) && (session == Session::Changes || is_starting) {
+                    sessions.reverse();
+                    is_starting = false;
+                }
+            }
+        }
+    }
+}
+
+async fn until_idle(session: &mut UnixStream) {
+    let mut response = Vec::new();
+    while !response.ends_with(IDLE) {
+        assert!(session.read_buf(&mut response).await.unwrap() > 0);
+    }
+}
+
+/// The server is ready, and no transaction is open.
+const IDLE: &[u8] = b"Z\0\0\0\x05I";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pooler_that_changes_the_session_is_named_and_refused() {
+    let Some(server) = Server::start() else { return };
+    let url = format!("postgres://postgres@127.0.0.1:{}/postgres", pooler(&server, Session::Changes).await);
+    assert_refused(&url, "26000").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn statement_that_another_client_of_a_pooler_has_prepared_is_named_and_refused() {
+    let Some(server) = Server::start() else { return };
+    let url = format!("postgres://postgres@127.0.0.1:{}/postgres", pooler(&server, Session::OfAnother).await);
+    assert_refused(&url, "42P05").await;
+}
+
+async fn assert_refused(url: &str, code: &str) {
+    let error = refusal(url).await;
+    let text = format!("{error:#}");
+    assert!(error.is_refused(), "{text}");
+    for part in [code, "pool_mode = session", "nothing was changed"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
