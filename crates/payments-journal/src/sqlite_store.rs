@@ -250,7 +250,7 @@ impl IntentStore for SqliteStore {
     ) -> Result<Page, StoreError> {
         self.check()?;
         let states = states.to_vec();
-        self.reader.run(move |connection| schema::page(connection, &states, after, limit)).await
+        self.reader.run(move |connection| schema::page(connection, schema::list, &states, after, limit)).await
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {

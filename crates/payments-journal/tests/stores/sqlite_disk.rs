@@ -117,7 +117,7 @@ fn outcome_that_a_full_disk_refused_is_written_when_there_is_room() {
     assert_eq!(process.response(), "ended");
     assert_eq!(process.ask("charge new"), "charged new");
 
-    assert_eq!(process.ask("open"), "opened");
+    assert_eq!(process.ask("close"), "closed");
     assert_eq!(process.ask("read"), "read paid=processed in-flight=processed new=processed");
 }
 
