@@ -196,8 +196,8 @@ fn damaged_index_of_the_journal_stops_every_command_that_may_send() {
         let dry = batch(&workspace, &folder, &["--dry-run"]);
         assert_eq!(dry.json()["error"]["message"], run.json()["error"]["message"]);
         for states in [&["--unresolved"][..], &["--state", "unknown"]] {
-            let listed = workspace.journal_command(&[&["list"], states].concat()).json();
-            assert_eq!(listed[0]["key"], "lost", "{index}: {listed}");
+            let listed = workspace.journal_command(&[&["list"], states].concat()).stdout;
+            assert!(listed.contains(r#""key":"lost""#), "{index}: {listed}");
         }
         assert_eq!(workspace.requests(), sent, "{index}");
     }
