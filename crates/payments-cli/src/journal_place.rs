@@ -94,19 +94,29 @@ impl JournalPlace {
 
     /// Opens the journal to read it. It must exist. Nothing is written, so that a full or read-only disk does not matter.
     pub(crate) async fn open_to_read(&self) -> Result<Journal, Failure> {
+        self.open_reader(Ok).await?.ok_or_else(|| self.missing())
+    }
+
+    /// The same if the journal exists, and what is damaged for a run is damaged here.
+    pub(crate) async fn open_for_dry_run(&self) -> Result<Option<Journal>, Failure> {
+        self.open_reader(SqliteReader::with_checked_indexes).await
+    }
+
+    async fn open_reader(
+        &self,
+        check: fn(SqliteReader) -> Result<SqliteReader, StoreError>,
+    ) -> Result<Option<Journal>, Failure> {
         let opened = match &self.kind {
             Kind::File(path) => {
                 let path = path.clone();
-                on_a_thread(move || SqliteReader::open(path)).await.map(|found| found.map(Journal::read_only))
+                let open = move || SqliteReader::open(path)?.map(check).transpose();
+                on_a_thread(open).await.map(|found| found.map(Journal::read_only))
             }
             Kind::Database(url) => {
                 PostgresStore::connect_to_existing(url).await.map(|found| found.map(Journal::read_only))
             }
         };
-        match opened.transpose() {
-            Some(opened) => self.remember(opened),
-            None => Err(self.missing()),
-        }
+        opened.transpose().map(|opened| self.remember(opened)).transpose()
     }
 
     /// The failure for a command that must not create a journal.

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::row::milliseconds;
 use crate::{
@@ -104,9 +104,12 @@ use writer::{Commit, Writer};
 ///
 /// | what failed | this change | the store |
 /// |---|---|---|
-/// | another process has the file for 10 seconds | [unavailable](StoreError::is_unavailable): not made | continues |
-/// | a write before the commit, or the file was removed or replaced | [poisoned](StoreError::is_poisoned): not made | stops |
+/// | another process has the file for 10 seconds, or the disk is full | [unavailable](StoreError::is_unavailable): not made | continues |
+/// | another write before the commit, or the file was removed or replaced | [poisoned](StoreError::is_poisoned): not made | stops |
 /// | the commit or its sync | [in doubt](StoreError::is_in_doubt) | stops |
+///
+/// The write of an outcome, which cannot be obtained again, is retried for half a minute while another process has the file or
+/// the disk is full, also if the caller leaves. Closing the store ends the retries.
 ///
 /// A store that has stopped refuses everything as [poisoned](StoreError::is_poisoned), including reads. Fix the cause and open
 /// the file again: its content is then read again, and written and synced once more before anything relies on it.
@@ -116,6 +119,7 @@ pub struct SqliteStore {
     owner: Arc<Owner>,
     place: Arc<Place>,
     clock: Clock,
+    retry_time: Duration,
     /// The newest time in the journal when it was opened, in milliseconds since 1970.
     newest_before: i64,
     was_created: bool,
@@ -175,10 +179,10 @@ impl SqliteStore {
             open_flag::close(&place, connection, &owner, max_wait);
             return Err(damaged);
         }
-        let clock = settings.clock.clone();
+        let (clock, retry_time) = (settings.clock.clone(), settings.retry_time);
         let (reader, reading) = Reader::start(reading, place.clone())?;
         let writer = Writer::start(connection, place.clone(), settings, owner.clone(), reading)?;
-        Ok(Self { reader, writer, owner, place, clock, newest_before, was_created })
+        Ok(Self { reader, writer, owner, place, clock, retry_time, newest_before, was_created })
     }
 
     fn check(&self) -> Result<(), StoreError> {
@@ -198,6 +202,8 @@ impl Drop for SqliteStore {
 struct Settings {
     /// How long to wait for another process.
     max_wait: Duration,
+    /// How long the write of an outcome is retried.
+    retry_time: Duration,
     commit: Commit,
     clock: Clock,
 }
@@ -213,6 +219,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             max_wait: Self::MAX_WAIT,
+            retry_time: Duration::from_secs(30),
             commit: Box::new(|connection| connection.execute_batch("COMMIT")),
             clock: Arc::new(SystemTime::now),
         }
@@ -225,7 +232,8 @@ impl IntentStore for SqliteStore {
     }
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-        self.writer.run(move |session| session.apply(&change)).await
+        let retry_until = change.is_final_outcome().then(|| Instant::now() + self.retry_time);
+        self.writer.run(retry_until, move |session| session.apply(&change)).await
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
@@ -242,7 +250,7 @@ impl IntentStore for SqliteStore {
     ) -> Result<Page, StoreError> {
         self.check()?;
         let states = states.to_vec();
-        self.reader.run(move |connection| schema::page(connection, &states, after, limit)).await
+        self.reader.run(move |connection| schema::page(connection, schema::list, &states, after, limit)).await
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
@@ -264,7 +272,7 @@ impl IntentStore for SqliteStore {
         let stored_before = self.newest_before.saturating_sub(age);
         let (mut done, mut intents, mut newest) = (i64::MIN, 0, None);
         while let Some((last, removed)) =
-            self.writer.run(move |session| session.purge(done, stored_before).map(Ok)).await?
+            self.writer.run(None, move |session| session.purge(done, stored_before).map(Ok)).await?
         {
             done = last;
             intents += removed.len() as u64;

@@ -15,7 +15,7 @@ use payments_tests::UnresponsivePort;
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
-use crate::support::{Ended, KEY, Peer, Run, payments_at, responses};
+use crate::support::{Ended, KEY, Peer, Run, broken_pipe, payments_at, responses};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
@@ -477,6 +477,15 @@ fn dry_run_counts_the_rows_left() {
     assert!(text.starts_with("DRY RUN, nothing was sent"), "{text}");
     assert!(text.contains("would be sent         2   9.02"), "{text}");
     assert_eq!(billing.workspace.requests(), before);
+}
+
+#[test]
+fn dry_run_whose_reader_has_left_says_nothing_was_sent() {
+    let billing = Billing::open();
+    billing.good(3);
+    let ended = billing.command(&["--dry-run"]).stdout(broken_pipe()).end_with_given_stdout();
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.starts_with("nothing was sent, as requested, but"), "{}", ended.stderr);
 }
 
 #[test]

@@ -189,9 +189,15 @@ fn damaged_index_of_the_journal_stops_every_command_that_may_send() {
         charge.failed(5, "unknown");
         let retry = workspace.run(["journal", "retry", "--status", "401"]).end();
         retry.failed(3, "not_processed");
-        for ended in [run, charge, retry] {
+        for ended in [&run, &charge, &retry] {
             let message = ended.json()["error"]["message"].as_str().unwrap().to_owned();
             assert!(message.contains(index) && message.contains("A damaged index"), "{message}");
+        }
+        let dry = batch(&workspace, &folder, &["--dry-run"]);
+        assert_eq!(dry.json()["error"]["message"], run.json()["error"]["message"]);
+        for states in [&["--unresolved"][..], &["--state", "unknown"]] {
+            let listed = workspace.journal_command(&[&["list"], states].concat()).stdout;
+            assert!(listed.contains(r#""key":"lost""#), "{index}: {listed}");
         }
         assert_eq!(workspace.requests(), sent, "{index}");
     }

@@ -68,6 +68,11 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
+/// Whether the disk has no room for a write.
+pub(super) fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+}
+
 fn nothing_was_sent(kind: fn(String) -> StoreError, what: impl Display) -> StoreError {
     kind(format!("nothing was sent now, because {what}"))
 }
@@ -135,6 +140,13 @@ pub(super) fn busy(path: &Path) -> StoreError {
     StoreError::unavailable(format!(
         "database locked: another process has kept the journal {} locked for too long; nothing was changed: \
          end the process that holds a transaction open, then call again",
+        path.display()
+    ))
+}
+
+pub(super) fn full(path: &Path) -> StoreError {
+    StoreError::unavailable(format!(
+        "database or disk is full: the journal {} cannot grow; nothing was changed: make room on its disk, then call again",
         path.display()
     ))
 }

@@ -261,6 +261,34 @@ async fn key_that_its_index_lost_is_found() {
     assert!(journal.find(&key("never-sent")).await.unwrap().is_none());
 }
 
+#[tokio::test]
+async fn reader_with_checked_indexes_finds_keys_of_an_open_journal() {
+    let (place, mut process) = in_use();
+    let reader = SqliteReader::open(place.path()).unwrap().unwrap().with_checked_indexes().unwrap();
+    assert_eq!(process.ask("charge later"), "charged later");
+    for (name, is_found) in [("paid", true), ("later", true), ("never-sent", false)] {
+        assert_eq!(reader.find(&key(name)).await.unwrap().is_some(), is_found, "{name}");
+    }
+}
+
+/// A person who asks what is unresolved is told, whatever an index has lost.
+#[tokio::test]
+async fn row_that_an_index_lost_is_listed() {
+    for name in ["intent_unresolved", "intent_key", "intent_processed"] {
+        let (place, process) = in_use();
+        process.kill();
+        close(SqliteStore::open(place.path()).unwrap());
+        replace(&place.path(), name, "CREATE INDEX other ON intent (position) WHERE key IS NULL");
+        let journal = Journal::read_only(SqliteReader::open(place.path()).unwrap().unwrap());
+        for states in [&[StateName::Unknown][..], StateName::UNRESOLVED, StateName::ALL] {
+            let listed = journal.list(states, None, 9).await.unwrap().intents;
+            assert!(listed.iter().any(|intent| intent.key == key("in-flight")), "{name}: {states:?}");
+        }
+        let error = SqliteReader::open(place.path()).unwrap().unwrap().with_checked_indexes().unwrap_err();
+        assert!(error.is_damaged() && error.to_string().contains(name), "{error}");
+    }
+}
+
 /// Reading such a database without its log would hide its newest charges.
 #[test]
 fn missing_log_is_refused_to_a_reader_too() {

@@ -22,7 +22,7 @@ use super::rows::Row;
 use super::throttle::{PatienceExceeded, Start, Throttle, Ticket};
 use crate::batch_report::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
 use crate::call::catch_panic;
-use crate::journaled_call;
+use crate::journaled_call::{self, LAST_WRITES};
 use crate::report::{Processed, Report};
 use crate::settings::Settings;
 
@@ -57,10 +57,6 @@ pub(super) struct Run<W> {
     pub(super) progress: Progress,
     pub(super) summary: Summary,
 }
-
-/// Chosen by this command: how long a run waits at its end for a journal that could not record an outcome. Outcomes that
-/// are still not recorded are listed.
-const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// Chosen by this command: how often the journal is asked about the rows that other processes are sending, once no other rows
 /// are left.
