@@ -76,8 +76,8 @@ use writer::{Commit, Writer};
 /// These rules are chosen by this SDK. Refused are: a file that others may read or write, that belongs to another user or has
 /// a second name; a symbolic link; a directory that others may write to, unless it is sticky, as `/tmp` is, or the others are
 /// the user's own group; a network file system, and FUSE, which can be one. So is a path that is written [like the address of a
-/// database](Self::why_not_a_path). A refused file is left unchanged. Without Unix
-/// permissions, only the file type is checked.
+/// database or with a placeholder](Self::why_not_a_path). A refused file is left unchanged. Without Unix permissions, only the
+/// file type is checked.
 ///
 /// # Damaged indexes
 ///
@@ -146,9 +146,11 @@ impl SqliteStore {
     }
 
     /// Why a path is refused although a file could have that name: it is written like the address of a database, such as
-    /// `postgres://db/pay`, `postgres:pay` or `host=db dbname=pay`. A file of that name, relative to the working directory,
-    /// would be another journal in each directory, and its name could hold a password. The text says what to write instead and
-    /// does not repeat the path. A path that begins with `/`, `./` or `../` is only refused if it contains `://`.
+    /// `postgres://db/pay`, `postgres:pay` or `host=db dbname=pay`; it begins with a placeholder that was not replaced, such as
+    /// `~/billing.db` or `$HOME/billing.db`; or it has quotes or white space at its ends, or a control character. A file of that
+    /// name, relative to the working directory, would be another journal in each directory, and its name could hold a password.
+    /// The text says what to write instead and does not repeat the path. A path that begins with `/`, `./` or `../` is only
+    /// refused if it begins with `//`, contains `://`, settings after a `?` or a password, or for its characters.
     pub fn why_not_a_path(path: &Path) -> Option<&'static str> {
         address::why_not_a_path(path)
     }

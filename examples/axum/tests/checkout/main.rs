@@ -7,6 +7,7 @@ mod shop;
 mod telemetry;
 
 use std::collections::BTreeMap;
+use std::fs::{self, File};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -33,6 +34,22 @@ fn order_is_paid_once_and_a_retry_gets_the_recorded_result() {
     assert_eq!(instance.get("/orders/17").1["state"], "processed");
     assert_eq!((instance.get("/health").0, instance.get("/orders/18").0), (200, 404));
     assert_eq!(shop.sent(), BTreeMap::from([("order 17".to_owned(), 1)]));
+}
+
+/// In a wrong folder or database every order would be charged again.
+#[test]
+fn created_journal_is_announced_once() {
+    let server = Server::start();
+    let in_postgres = server.as_ref().map(|server| Shop::open_over(server.url()));
+    for shop in [Some(Shop::open()), in_postgres].into_iter().flatten() {
+        let folder = tempfile::tempdir().unwrap();
+        for is_new in [true, false] {
+            let errors = folder.path().join("errors");
+            drop(shop.start_with_stderr(&[], File::create(&errors).unwrap()));
+            let text = fs::read_to_string(&errors).unwrap();
+            assert_eq!(text.contains("created the journal that PAYMENTS_JOURNAL names"), is_new, "{text}");
+        }
+    }
 }
 
 #[test]
