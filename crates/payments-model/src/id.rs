@@ -93,7 +93,7 @@ macro_rules! path_identifier {
             /// # Errors
             ///
             /// If the text is blank, is longer than 256 characters, contains a control character, begins or ends with white
-            /// space, or is a formula or an error value of a spreadsheet. The rule is chosen by this SDK.
+            /// space or an invisible character, or is a formula or an error value of a spreadsheet. The rule is chosen by this SDK.
         }
 
         impl $name {
@@ -150,7 +150,8 @@ identifier! {
     ///
     /// # Errors
     ///
-    /// If the text is blank, begins or ends with white space, or is a formula or an error value of a spreadsheet.
+    /// If the text is blank, begins or ends with white space or an invisible character, or is a formula or an error value of a
+    /// spreadsheet.
 }
 
 identifier! {
@@ -163,7 +164,8 @@ identifier! {
     ///
     /// # Errors
     ///
-    /// If the text is blank, begins or ends with white space, or is a formula or an error value of a spreadsheet.
+    /// If the text is blank, begins or ends with white space or an invisible character, or is a formula or an error value of a
+    /// spreadsheet.
 }
 
 pub(crate) fn check_not_blank(text: &str) -> Result<(), Rule> {
@@ -197,20 +199,30 @@ fn check_length_and_controls(text: &str) -> Result<(), Rule> {
     }
 }
 
-/// Refuses white space around a text. It is invisible, and the service compares ids exactly.
+/// Refuses white space and other invisible characters around a text. The service compares ids exactly.
 ///
 /// # Errors
 ///
 /// The broken rule.
 pub fn check_ends(text: &str) -> Result<(), Rule> {
-    let is_blank = |letter: char| {
-        letter.is_whitespace() || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
-    };
+    let is_blank = |letter: char| letter.is_whitespace() || is_invisible(letter);
     if text.starts_with(is_blank) || text.ends_with(is_blank) {
         Err("must not begin or end with white space")
     } else {
         Ok(())
     }
+}
+
+/// Whether Unicode has the character in the category Cf or calls it `Default_Ignorable_Code_Point`. Windows puts some of them
+/// around copied text.
+pub(crate) fn is_invisible(letter: char) -> bool {
+    matches!(letter,
+        '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}'
+        | '\u{8e2}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
+        | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Refuses what a spreadsheet leaves where a value was expected: a formula, or an error such as `#REF!`.

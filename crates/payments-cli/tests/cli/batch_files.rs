@@ -403,6 +403,8 @@ fn white_space_around_a_text_is_refused_everywhere_d53() {
         ("g", "t", "d", "\u{3000}r"),
         (" h", "t", "d", "r"),
         ("i\u{a0}", "t", "d", "r"),
+        // An emoji ends with a character that is not shown.
+        ("j", "t", "thanks \u{2764}\u{fe0f}", "r"),
     ];
     for seen in problems_of_each(&rows) {
         assert_eq!(seen, expected);

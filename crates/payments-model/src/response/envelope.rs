@@ -4,6 +4,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use crate::id::is_invisible;
 use crate::json::{Json, Member, Members, only};
 use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
 
@@ -176,7 +177,6 @@ fn collect_texts<'a>(json: Json<'a>, levels: u32, texts: &mut Vec<Cow<'a, str>>)
 
 /// Whether the text shows nothing.
 fn is_blank(text: &str) -> bool {
-    let is_invisible = |character| matches!(character, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
     text.chars()
         .all(|character| character.is_whitespace() || character.is_control() || is_invisible(character))
 }

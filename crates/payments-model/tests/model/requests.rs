@@ -715,9 +715,37 @@ fn token(token: &str) -> TokenTransactionBuilder<'_> {
 
 #[test]
 fn white_space_around_an_id_is_refused_d53() {
-    for space in
-        [" ", "\t", "\n", "\r\n", "\u{a0}", "\u{2007}", "\u{3000}", "\u{200b}", "\u{feff}", "\u{2060}"]
-    {
+    // Also characters of the category Cf and ignorable ones, such as those that Windows adds to copied text.
+    for space in [
+        " ",
+        "\t",
+        "\n",
+        "\r\n",
+        "\u{a0}",
+        "\u{2007}",
+        "\u{3000}",
+        "\u{200b}",
+        "\u{feff}",
+        "\u{2060}",
+        "\u{ad}",
+        "\u{34f}",
+        "\u{61c}",
+        "\u{115f}",
+        "\u{180e}",
+        "\u{202a}",
+        "\u{202e}",
+        "\u{2061}",
+        "\u{2064}",
+        "\u{2066}",
+        "\u{2069}",
+        "\u{206f}",
+        "\u{3164}",
+        "\u{fe0f}",
+        "\u{ffa0}",
+        "\u{fff9}",
+        "\u{e0001}",
+        "\u{e0100}",
+    ] {
         for id in [format!("{space}x"), format!("x{space}"), format!("{space}x y{space}")] {
             let rule = "must not begin or end with white space";
             assert_eq!(violations(token(&id).build()), [format!("TokenId: {rule}")]);
@@ -735,7 +763,9 @@ fn white_space_around_an_id_is_refused_d53() {
             assert_eq!(stored.as_str(), id);
         }
     }
-    assert!(TokenId::new("a b").is_ok());
+    for visible in ["a b", "a\u{202a}b", "e\u{301}", "ü", "東京", "a\u{fffd}"] {
+        assert!(TokenId::new(visible).is_ok(), "{visible:?}");
+    }
 }
 
 #[test]

@@ -146,8 +146,11 @@ impl<'a> Draft<'a> {
     ) -> RowRead {
         let Self { key, reference, description, document, mut problems } = self;
         let key_field = if key.is_some() { KEY } else { REFERENCE };
-        for (field, text) in [(REFERENCE, &reference), (DESCRIPTION, &description)] {
-            if let Some(Err(rule)) = text.as_deref().map(check_ends) {
+        // In words, as after an emoji, these belong to the letter before them.
+        let is_selector = |letter| matches!(letter, '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}');
+        let description = description.as_deref().map(|text| text.trim_end_matches(is_selector));
+        for (field, text) in [(REFERENCE, reference.as_deref()), (DESCRIPTION, description)] {
+            if let Some(Err(rule)) = text.map(check_ends) {
                 problems.push(Problem::new(line, field, rule));
             }
         }

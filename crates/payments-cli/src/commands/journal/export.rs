@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, BufRead, Write as _};
 use std::path::Path;
 
-use payments_journal::{Intent, IntentKey, IntentState, Subject};
+use payments_journal::{Intent, IntentKey};
 use serde::Deserialize;
 
 use super::list::for_each_page;
@@ -12,7 +12,7 @@ use super::{CommandError, READ};
 use crate::args::journal::{ExportArguments, ExportFormat};
 use crate::csv_file::{self, Table};
 use crate::failure::Failure;
-use crate::intent_object::{self, IntentObject, MEMBERS};
+use crate::intent_object::{self, IntentObject, MEMBERS, exported_transaction};
 use crate::journal_place::JournalPlace;
 use crate::row_file::{Format, NOT_CARDS, Role, RowFile, is_like_a_card};
 use crate::stdout;
@@ -41,11 +41,10 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
         }
         page.intents.iter().filter(is_selected).try_for_each(|intent| match asked.format {
             ExportFormat::Csv => {
-                // `resolve --from` reads this file, and the id in a void's own request does not show that it was processed.
-                let is_own = matches!(&intent.state, IntentState::Unknown(_))
-                    && matches!(&intent.request.subject, Subject::Transaction(id) if intent.transaction_id() == Some(id));
+                let is_left_out = exported_transaction(intent).is_none();
                 let cells = MEMBERS.iter().zip(intent_object::values(intent));
-                let cells = cells.map(|(name, value)| value.filter(|_| !(is_own && *name == "transaction_id")));
+                let cells =
+                    cells.map(|(name, value)| value.filter(|_| !(is_left_out && *name == "transaction_id")));
                 out.write_all(&csv_file::record(&cells.map(Option::unwrap_or_default).collect::<Vec<_>>())?)
             }
             ExportFormat::Jsonl => {
