@@ -44,7 +44,9 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     // Longest first: if one secret contains another, the rest of the longer one must not remain.
     found.sort_by_key(|secret| Reverse(secret.len()));
     for read in READINGS {
-        found.iter().for_each(|secret| redact_one(&mut masked, secret, read));
+        for secret in &found {
+            redact_one(&mut masked, secret, read);
+        }
         let ranges = card_numbers(&read(&masked));
         replace(&mut masked, &ranges, |number| mask_digits(&read(number)).replace(FILLER, ""));
     }
@@ -58,8 +60,9 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
 pub fn redact<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut redacted = Cow::Borrowed(text);
     for read in READINGS {
-        let long = secrets.iter().filter(|secret| secret.len() >= LONG_SECRET);
-        long.for_each(|secret| redact_one(&mut redacted, secret, read));
+        for secret in secrets.iter().filter(|secret| secret.len() >= LONG_SECRET) {
+            redact_one(&mut redacted, secret, read);
+        }
     }
     redacted
 }

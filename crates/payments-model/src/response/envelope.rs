@@ -164,9 +164,13 @@ fn collect_texts<'a>(json: Json<'a>, levels: u32, texts: &mut Vec<Cow<'a, str>>)
     if let Some(text) = json.text() {
         texts.extend((!is_blank(&text)).then_some(text));
     } else if let Some(elements) = json.elements() {
-        elements.into_iter().for_each(|element| collect_texts(element, levels, texts));
+        for element in elements {
+            collect_texts(element, levels, texts);
+        }
     } else if let Some(members) = json.members() {
-        members.into_iter().for_each(|(_, value)| collect_texts(value, levels, texts));
+        for (_, value) in members {
+            collect_texts(value, levels, texts);
+        }
     }
 }
 
