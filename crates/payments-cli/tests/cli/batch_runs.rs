@@ -500,14 +500,47 @@ fn invalid_file_creates_no_journal_and_no_results() {
 }
 
 #[test]
-fn row_key_with_the_api_key_is_refused() {
+fn file_with_the_api_key_is_refused() {
     let billing = Billing::open();
-    let text = format!("Key,TokenId,Amount,ConvenienceFeeActive\nk-{KEY},tok_approved,1,false\n");
-    fs::write(billing.path("rows.csv"), text).unwrap();
-    let ended = billing.run(&[]);
-    let error = ended.failed(2, "invalid");
-    assert_eq!(error["violations"][0]["rule"], "must not hold the API key");
-    assert!(!format!("{ended:?}").contains(KEY));
+    let columns = [
+        "Key",
+        "TokenId",
+        "GatewayCustomerId",
+        "Amount",
+        "ConvenienceFeeActive",
+        "Description",
+        "ReferenceNo",
+    ];
+    let header = columns.join(",");
+    let good = ["k", "tok_approved", "gc_1", "1", "false", "tea", "r"];
+    let name = billing.path("rows.csv");
+    let refused = |name: &str, text: String, expected: &str| {
+        fs::write(billing.path(name), text).unwrap();
+        for option in [&[][..], &["--output", "text"], &["--dry-run"]] {
+            let path = billing.path(name);
+            let ended =
+                billing.workspace.run(["batch", "run", &path]).arguments(option.iter().copied()).end();
+            assert_eq!(ended.code, Some(2), "{ended:?}");
+            let shown = format!("{}{}", ended.stdout, ended.stderr);
+            let text = format!("{expected} must not hold the API key");
+            let json = format!(r#""field":"{expected}","rule":"must not hold the API key""#);
+            assert!(shown.contains(&text) || shown.contains(&json), "{expected}: {ended:?}");
+            assert!(!shown.contains(&KEY[..8]), "{ended:?}");
+        }
+    };
+    for (index, column) in columns.iter().enumerate() {
+        let mut cells = good.map(str::to_owned);
+        cells[index] = format!("x-{KEY}");
+        refused("rows.csv", format!("{header}\n{}\n{}\n", good.join(","), cells.join(",")), column);
+        let members = columns.iter().zip(&cells).map(|(name, cell)| format!(r#""{name}":"{cell}""#));
+        let json = format!("{{{}}}\n", members.collect::<Vec<_>>().join(","));
+        refused("rows.jsonl", json, column);
+    }
+    refused("rows.csv", format!("{header},{KEY}\n{}\n", good.join(",")), "header");
+    refused("rows.csv", format!("{header},\n{},{KEY}\n", good.join(",")), "row");
+    refused("rows.jsonl", format!(r#"{{"Key":"k","{KEY}":1}}"#), "row");
+    assert!(!billing.workspace.journal().exists());
+    assert_eq!((billing.workspace.requests(), fs::exists(name).unwrap()), (0, true));
 }
 
 #[test]

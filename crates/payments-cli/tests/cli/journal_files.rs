@@ -93,6 +93,9 @@ fn export_filters_by_state_time_and_run() {
     for file in [&first, &results[0]] {
         assert_eq!(workspace.exported(&["--run", file]), ["@1+1", "order-2", "lost"]);
     }
+    let with_cr = "\u{feff}{\"Key\":\"second\"}\r\r{\"Key\":\"lost\"}\r";
+    let with_cr = workspace.write("cr.jsonl", with_cr);
+    assert_eq!(workspace.exported(&["--run", &with_cr]), ["lost", "second"]);
     for file in [&second, &results[1]] {
         assert_eq!(workspace.exported(&["--run", file]), ["second"]);
     }
@@ -121,6 +124,8 @@ fn export_filters_by_state_time_and_run() {
         (workspace.write("spaced.csv", " Key,Amount\na,1\n"), "the heading \" Key\" has white space"),
         (workspace.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is not a JSON object"),
         (workspace.write("nameless.jsonl", "{\"Amount\":2}"), "line 1: must not be empty"),
+        (workspace.write("torn.jsonl", "{\"Key\":\"a\"}\r{\"line\":2,"), "line 2: it is not a JSON object"),
+        (workspace.write("long.jsonl", " ".repeat(200_000)), "line 1: must be at most 128 KiB"),
         (workspace.path("missing.csv"), "cannot be read"),
     ] {
         let error = workspace.journal_command(&["export", "--run", &file]).failed(2, "invalid");

@@ -287,7 +287,10 @@ fn proxy_password_on_the_command_line_is_warned_about() {
     let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
     let proxy = ConnectProxy::tunnelling();
     let (secret, plain) = (with_credentials(proxy.address()), format!("http://{}", proxy.address()));
+    let (user, empty) = (secret.replace(":open%20sesame", ""), secret.replace("open%20sesame", ""));
     for (address, is_option, shape, is_warned) in [
+        (&user, true, "text", false),
+        (&empty, true, "text", false),
         (&secret, true, "text", true),
         (&secret, true, "json", false),
         (&secret, false, "text", false),
@@ -303,6 +306,24 @@ fn proxy_password_on_the_command_line_is_warned_about() {
     }
     let check = payments_at(&peer.base_url, ["check", "--proxy", &secret, "--output", "text"]).end();
     assert!(format!("{check:?}").contains(WARNING), "{check:?}");
+    let journal = tempfile::tempdir().expect("a temporary folder").path().join("journal.db");
+    let journal = journal.to_str().expect("a plain path");
+    let resolve = ["journal", "--journal", journal, "resolve", "k", "--not-processed", "--note", "n"];
+    for ended in [
+        payments(lookup())
+            .env("PAYMENTS_API_KEY", "")
+            .arguments(["--proxy", &secret, "--output", "text"])
+            .end(),
+        payments(["check"]).arguments(["--proxy", &secret, "--output", "text"]).end(),
+        payments_at(&peer.base_url, lookup())
+            .arguments(["--proxy", &format!("{secret}x"), "--output", "text"])
+            .end(),
+        payments_at(&peer.base_url, resolve).arguments(["--proxy", &secret, "--output", "text"]).end(),
+    ] {
+        assert_ne!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(ended.stderr.matches(WARNING).count(), 1, "{ended:?}");
+        assert_no_credentials(&ended);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `payments journal export`.
 
 use std::collections::HashSet;
-use std::io::{self, BufRead, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use payments_journal::{Intent, IntentKey};
@@ -14,7 +14,7 @@ use crate::csv_file::{self, Table};
 use crate::failure::Failure;
 use crate::intent_object::{self, IntentObject, MEMBERS, exported_transaction};
 use crate::journal_place::JournalPlace;
-use crate::row_file::{Format, NOT_CARDS, Role, RowFile, is_like_a_card};
+use crate::row_file::{Format, JsonLines, NOT_CARDS, Role, RowFile, is_like_a_card};
 use crate::stdout;
 
 /// Writes every selected intent as it is read.
@@ -81,13 +81,12 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
     let source = file.rewound().map_err(cannot_be_read)?;
     match file.format() {
         Format::JsonLines => {
-            for (number, line) in (1..).zip(source.split(b'\n')) {
-                let line = line.map_err(cannot_be_read)?;
-                if line.trim_ascii().is_empty() {
-                    continue;
-                }
-                let row: Keyed = serde_json::from_slice(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line))
-                    .map_err(|_| refused(number, "it is not a JSON object with a Key or ReferenceNo"))?;
+            let mut lines = JsonLines::new(source);
+            while let Some((number, line)) = lines.next().map_err(cannot_be_read)? {
+                let line = line.map_err(|rule| refused(number, &rule))?;
+                let row: Keyed =
+                    serde_json::from_slice(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line))
+                        .map_err(|_| refused(number, "it is not a JSON object with a Key or ReferenceNo"))?;
                 keep(number, row.key.as_deref(), row.reference.as_deref())?;
             }
         }

@@ -67,7 +67,7 @@ pub(super) async fn run(
         look_up_and_resolve(options, place, output, &key, said).await?
     } else {
         // The other settings are not needed, and any of them may be missing.
-        let (_, keys) = Settings::resolve_with_keys(&options);
+        let keys = Settings::known_keys(&options);
         let said = said.without(&keys)?;
         let (journal, read) = read(place, &key).await.map_err(|error| error.without(&keys))?;
         let resolved = journal.resolve(&read, said.about(&read)?).await;

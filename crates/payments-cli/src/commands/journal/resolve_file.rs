@@ -92,7 +92,7 @@ pub(super) async fn run(
         (Some(prepared.client.build()), Some(prepared.settings), keys, prepared.interrupt)
     } else {
         // The other settings are not needed, and any of them may be missing.
-        let (_, keys) = Settings::resolve_with_keys(&options);
+        let keys = Settings::known_keys(&options);
         (None, None, keys, Interrupt::install().map_err(|error| call::cannot_start(&error))?)
     };
     let is_secret = |text: &str| keys.is_in(text);
