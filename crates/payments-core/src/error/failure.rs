@@ -65,7 +65,9 @@ impl Failure {
     pub(crate) fn reason(&self) -> Option<&str> {
         let metadata = self.metadata()?;
         let message = metadata.message().map(|it| it.strip_prefix(BAD_REQUEST_PREFIX).unwrap_or(it));
-        message.filter(|message| !message.trim().is_empty()).or(metadata.http_status.canonical_reason())
+        message
+            .filter(|message| !message.trim().is_empty())
+            .or_else(|| metadata.http_status.canonical_reason())
     }
 
     pub(crate) fn transport_error(&self) -> Option<&TransportError> {
