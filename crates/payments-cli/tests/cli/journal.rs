@@ -429,7 +429,7 @@ fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
     let file = |name: &str, content: &str| file_of_mode(name, content, 0o600);
     let (with_key, with_another) = (file("key", KEY), file("another", "sk_of_somebody_else"));
     file("payments/config.toml", &format!("[profiles.keyed]\napi_key = '{KEY}'\n"));
-    let writable = file_of_mode("writable", &format!("{KEY}\n"), 0o666);
+    let writable = file_of_mode("writable.key", &format!("{KEY}\n"), 0o666);
     let in_profile = format!("[profiles.keyed]\napi_key = '{KEY}'\n");
     for (place, content, mode) in [
         ("open", in_profile.clone(), 0o644),
