@@ -15,7 +15,7 @@ use payments_tests::UnresponsivePort;
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
-use crate::support::{Ended, KEY, Peer, Run, broken_pipe, payments_at, responses};
+use crate::support::{Ended, KEY, Peer, Run, Then, broken_pipe, payments_at, responses};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
@@ -217,8 +217,7 @@ fn http_403_stops_the_run() {
 fn ambiguous_403_stops_the_run_with_advice_d10() {
     let billing = Billing::open();
     billing.good(20);
-    // The status and the body contradict each other, as a proxy's response after the service acted may.
-    let peer = Peer::responding("403 Forbidden", responses::RECEIPT);
+    let peer = Peer::responding("403 Forbidden", "<html>blocked</html>");
     let ended = billing.command_at(&peer.base_url, &["--concurrency", "1"]).end();
     ends(&ended, 5, "unknown", Some("forbidden"));
     assert_eq!(counts(&ended), json!({"unknown": 1, "not_started": 19, "total": 20}));
@@ -238,6 +237,36 @@ fn ambiguous_403_stops_the_run_with_advice_d10() {
     assert_eq!(counts(&ended), json!({"rejected": 1, "not_started": 19, "total": 20}));
     let message = ended.json()["stopped"]["message"].as_str().unwrap().to_owned();
     assert!(message.contains("`payments journal retry --status 403`"), "{message}");
+}
+
+#[test]
+fn stop_of_an_unknown_row_speaks_of_no_rejected_rows_d10() {
+    let cut = |status: &str| format!("HTTP/1.1 {status}\r\n\r\n{{\"status\":\"failed\",\"msg\":");
+    let encoded = |status: &str| format!("HTTP/1.1 {status}\r\ncontent-encoding: gzip\r\n\r\nxyz");
+    for (status, stop, advice) in [
+        ("401 Unauthorized", "unauthorized", "resolve the unknown rows"),
+        ("403 Forbidden", "forbidden", "look for the payment"),
+        ("429 Too Many Requests", "throttled", "resolve the unknown rows"),
+    ] {
+        for response in [cut(status), encoded(status)] {
+            let billing = Billing::open();
+            billing.good(3);
+            let peer = Peer::new(Then::RespondAndClose(response.into_bytes()));
+            let options = ["--concurrency", "1", "--patience", "0"];
+            let ended = billing.command_at(&peer.base_url, &options).end();
+            ends(&ended, 5, "unknown", Some(stop));
+            assert_eq!(counts(&ended), json!({"unknown": 1, "not_started": 2, "total": 3}));
+            let message = ended.json()["stopped"]["message"].as_str().unwrap().to_owned();
+            let what = format!("HTTP {}", &status[..3]);
+            let unclear = "in a response that does not show whether a charge was made";
+            for part in [&*what, unclear, advice] {
+                assert!(message.contains(part), "{part}: {message}");
+            }
+            for wrong in ["rejected", "something between", "retry"] {
+                assert!(!message.contains(wrong), "{wrong}: {message}");
+            }
+        }
+    }
 }
 
 #[test]
