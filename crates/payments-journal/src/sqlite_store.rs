@@ -100,6 +100,12 @@ use writer::{Commit, Writer};
 /// the clock is behind that time, nothing is purged at all. A clock that ran ahead while an earlier process wrote rows is not
 /// noticed.
 ///
+/// # Forked processes
+///
+/// SQLite must not cross a `fork`. In a process that was forked while a store was open, that store refuses everything as
+/// [poisoned](StoreError::is_poisoned), and no store can be opened. Open the journal after the fork, or start the process as a
+/// program of its own, as [`Command`](std::process::Command) does.
+///
 /// # When it fails
 ///
 /// | what failed | this change | the store |
@@ -157,6 +163,7 @@ impl SqliteStore {
 
     fn open_with(path: &Path, settings: Settings) -> Result<Self, StoreError> {
         address::check(path)?;
+        owners::check_process(path)?;
         let place = Place::prepare(path)?;
         let path = place.path().to_owned();
         Self::open_at(place, settings).map_err(|error| error.at(&path))
@@ -188,6 +195,7 @@ impl SqliteStore {
     }
 
     fn check(&self) -> Result<(), StoreError> {
+        self.owner.check_process(&self.place)?;
         self.writer.poison.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 }
@@ -196,7 +204,9 @@ impl SqliteStore {
 /// once, because the next process that opens the journal may check it.
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        self.owner.stop_sending();
+        if self.owner.check_process(&self.place).is_ok() {
+            self.owner.stop_sending();
+        }
     }
 }
 
@@ -234,6 +244,7 @@ impl IntentStore for SqliteStore {
     }
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+        self.owner.check_process(&self.place)?;
         let retry_until = change.is_final_outcome().then(|| Instant::now() + self.retry_time);
         self.writer.run(retry_until, move |session| session.apply(&change)).await
     }
@@ -284,6 +295,9 @@ impl IntentStore for SqliteStore {
     }
 
     async fn close(&self) {
+        if self.owner.check_process(&self.place).is_err() {
+            return;
+        }
         self.reader.end();
         self.writer.end().await;
     }

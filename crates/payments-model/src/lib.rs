@@ -144,6 +144,7 @@ pub mod unversioned {
     pub use crate::request::{FieldName, RequestMembers};
     pub use crate::response::{
         BAD_REQUEST_PREFIX, Body, Code, Data, Envelope, ErrorEnvelope, Status, SuccessEnvelope,
-        is_truncated_json, salvage_transaction_id, salvaged_transaction_ids,
+        begins_with_json_object, claims_success, is_truncated_json, salvage_transaction_id,
+        salvaged_transaction_ids,
     };
 }

@@ -214,7 +214,7 @@ impl Failure {
                 );
             }
             BodyForm::Cut => return write!(f, "the response was truncated, HTTP {status}{phrase}"),
-            BodyForm::Service | BodyForm::Foreign => {}
+            BodyForm::Service | BodyForm::Foreign | BodyForm::Ambiguous => {}
         }
         f.write_str(match meaning {
             Meaning::RefusedByService => "the service returned ",
@@ -318,8 +318,8 @@ macro_rules! failure_accessors {
             self.failure().metadata()?.pause
         }
 
-        /// The coding of the response, such as `gzip`, if it is encoded although the request accepts only `identity`. Its body was
-        /// not read, so nothing is known of what it says.
+        /// The coding of the response, such as `gzip`, if it is encoded although the request accepts only `identity`; `unknown`
+        /// if no header names it and the body is not text. The body was not read, so nothing is known of what it says.
         pub fn content_coding(&self) -> Option<&str> {
             self.failure().content_coding()
         }

@@ -182,6 +182,16 @@ pub(super) fn only_read(path: &Path) -> StoreError {
     refused(path, "was opened only to be read")
 }
 
+/// This process was forked while the journal, or another one, was open.
+pub(super) fn forked(kind: fn(String) -> StoreError, path: &Path) -> StoreError {
+    let what = format_args!(
+        "the journal {} cannot be used in a process that was forked while a journal was open: open it after the fork only, \
+         or start the process as a program of its own",
+        path.display()
+    );
+    nothing_was_sent(kind, what)
+}
+
 /// The store has stopped.
 pub(super) fn poisoned(path: &Path, reason: impl Display) -> StoreError {
     StoreError::poisoned(format!(

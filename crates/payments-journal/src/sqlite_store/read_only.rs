@@ -63,6 +63,7 @@ impl SqliteReader {
     /// As [`SqliteStore::open`](crate::SqliteStore::open).
     pub fn open(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
         address::check(path.as_ref())?;
+        owners::check_process(path.as_ref())?;
         let Some(place) = Place::existing(path.as_ref())? else { return Ok(None) };
         let is_journal = read(&place, |_| Ok(()))?.is_some();
         let place = Arc::new(place);
