@@ -181,13 +181,16 @@ pub(crate) struct JsonLines<R> {
     text: Vec<u8>,
 }
 
+/// The number of a line, and its text or the rule that it breaks.
+type NumberedLine<'a> = (u64, Result<&'a [u8], String>);
+
 impl<R: BufRead> JsonLines<R> {
     pub(crate) fn new(source: R) -> Self {
         Self { source, lines: LineCounter::new(), text: Vec::new() }
     }
 
-    /// The next line that is not blank with its number, or the rule that it breaks; `None` at the end.
-    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, Result<&[u8], String>)>> {
+    /// The next line that is not blank; `None` at the end.
+    pub(crate) fn next(&mut self) -> io::Result<Option<NumberedLine<'_>>> {
         loop {
             let Some((line, is_whole)) = self.next_line()? else { return Ok(None) };
             if !is_whole {

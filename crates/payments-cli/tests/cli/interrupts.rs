@@ -114,7 +114,7 @@ fn ends_nothing(signal: &str, starter: &[&str]) {
         let create = ["token-transaction", "create", "--file", "-"];
         let mut run = payments_at(workspace.sandbox.base_url(), create).stdin(TOKEN_PAYMENT);
         if !arguments.is_empty() {
-            run = run.env("PAYMENTS_JOURNAL", workspace.journal().to_str().unwrap());
+            run = run.env("PAYMENTS_JOURNAL", workspace.journal().to_str().expect("a plain path"));
         }
         let run = run.arguments(arguments.iter().copied()).started_by(starter());
         let running = run.stdout(Stdio::piped()).spawn();
@@ -181,8 +181,13 @@ fn closed_terminal_leaves_results_and_journal_complete() {
     assert_eq!(running.wait_without_reading(), Some(3));
     let lines = fs::read_to_string(&results).unwrap();
     assert_eq!(lines.matches(r#""outcome":"processed""#).count(), 3, "{lines}");
-    let list =
-        payments(["journal", "list", "--journal", billing.workspace.journal().to_str().unwrap()]).end();
+    let list = payments([
+        "journal",
+        "list",
+        "--journal",
+        billing.workspace.journal().to_str().expect("a plain path"),
+    ])
+    .end();
     assert_eq!(list.stdout.matches(r#""state":"processed""#).count(), 3, "{list:?}");
     ends(&billing.run(&[]), 0, "processed", None);
     assert_eq!(billing.charged().len(), 20);

@@ -411,6 +411,7 @@ fn note_keeps_no_card_number_and_no_api_key() {
 /// A setting that is missing or wrong must not keep the key from being masked.
 #[cfg(unix)]
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
     type Change<'a> = Box<dyn Fn(Run) -> Run + 'a>;
 

@@ -56,7 +56,7 @@ impl Session {
         // Statements that are polled together are sent together and executed in this order.
         let reading =
             async { try_join!(biased; client.batch_execute("BEGIN"), self.lock(key, KEYS), self.row(key)) };
-        let (_, locked, row) = execute(reading).await?;
+        let ((), locked, row) = execute(reading).await?;
         self.connection.check_session(locked.get(1))?;
         let found = row.as_ref().map(read).transpose()?;
         if let Some(earlier) = unconfirmed.as_ref().filter(|earlier| earlier.written == found) {

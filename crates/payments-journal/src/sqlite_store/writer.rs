@@ -202,12 +202,11 @@ impl<'a> Session<'a> {
                 received.try_recv().ok()
             };
             while let Some(message) = next {
-                match message {
-                    Some(job) => jobs.push(job),
-                    None => {
-                        received.close();
-                        is_closing = true;
-                    }
+                if let Some(job) = message {
+                    jobs.push(job);
+                } else {
+                    received.close();
+                    is_closing = true;
                 }
                 if jobs.len() >= MAX_JOBS_PER_COMMIT {
                     break;

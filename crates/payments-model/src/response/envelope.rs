@@ -183,31 +183,6 @@ fn is_blank(text: &str) -> bool {
         .all(|character| character.is_whitespace() || character.is_control() || is_invisible(character))
 }
 
-/// Unicode's `Default_Ignorable_Code_Point`, and the blank pattern of Braille.
-fn is_invisible(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{2800}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fff8}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
-}
-
 /// Enough for a list of objects with lists of texts, and few enough to read quickly.
 const MAX_LEVELS: u32 = 6;
 

@@ -35,7 +35,7 @@ async fn pooler(server: &Server, session: Session) -> u16 {
 }
 
 async fn forward(mut client: TcpStream, mut sessions: [UnixStream; 2], session: Session) {
-    let (mut up, mut down, mut is_starting) = ([0; 65_536], [0; 16_384], true);
+    let (mut up, mut down, mut is_starting) = (vec![0; 65_536], vec![0; 16_384], true);
     let mut has_begun = false;
     // The client has one message before it waits for the server: this one.
     let Ok(length @ 1..) = client.read(&mut up).await else { return };
