@@ -15,7 +15,7 @@ use payments_tests::UnresponsivePort;
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
-use crate::support::{Ended, KEY, Peer, Run, Then, payments_at, responses};
+use crate::support::{Ended, KEY, Peer, Run, Then, payments_at};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 

@@ -1026,7 +1026,7 @@ mod tests {
             None => never().await,
         };
         let summary = setup.run(200).complete(signal).await;
-        assert!(matches!(summary.stop, Some(Stop::Unauthorized)), "{:?}", summary.stop);
+        assert!(matches!(summary.stop, Some(Stop::Unauthorized(_))), "{:?}", summary.stop);
         assert_eq!(summary.exit_code(), ExitCode::Unauthorized);
         assert_eq!((summary.tallies.rejected.count, summary.tallies.not_started().count), (8, 192));
     }
@@ -1039,7 +1039,7 @@ mod tests {
         let mut run = setup.run(50);
         run.throttle = Throttle::new(1, None, Duration::from_mins(5));
         let summary = run.complete(never).await;
-        assert!(matches!(summary.stop, Some(Stop::Unauthorized)), "{:?}", summary.stop);
+        assert!(matches!(summary.stop, Some(Stop::Unauthorized(_))), "{:?}", summary.stop);
         assert_eq!((summary.tallies.unknown.count, summary.tallies.rejected.count), (1, 1));
         assert_eq!(summary.exit_code(), ExitCode::Unknown);
         let text = summary.lines(Style::Plain);
