@@ -68,7 +68,7 @@ fn encoded_response_is_named_and_the_base_url_is_not_blamed_d65() {
 #[test]
 fn cut_response_is_named_and_the_base_url_is_not_blamed_d10() {
     let cut = r#"{"status":"failed","msg":"Transaction not found""#;
-    for status in ["404 Not Found", "401 Unauthorized", "200 OK"] {
+    for status in ["404 Not Found", "401 Unauthorized"] {
         let ended_by_close = format!("HTTP/1.1 {status}\r\n\r\n{cut}");
         let shorter_than_announced = format!("HTTP/1.1 {status}\r\ncontent-length: 100\r\n\r\n{cut}");
         for response in [ended_by_close, shorter_than_announced] {
@@ -194,7 +194,12 @@ fn each_inconclusive_response_has_its_own_message_and_code() {
             "not_processed",
             "HTTP 502 (Bad Gateway): the service, or something",
         ),
-        (half.to_vec(), 7, "rejected", "HTTP 404 without the service's error body"),
+        (
+            half.to_vec(),
+            7,
+            "rejected",
+            "HTTP 404, but the response was truncated, so the key was not checked",
+        ),
     ];
     let mut sentences = Vec::new();
     for (bytes, code, outcome, start) in cases {
