@@ -174,10 +174,15 @@ impl Snapshot {
         match self.0 {
             [_, None, _] => Mode::Closed,
             [_, Some(_), None] => Mode::LogAlone,
+            // If the writer died before the first change after the header, SQLite waits for it in vain.
+            [_, Some(Stamp(_, 0..=LOG_HEADER, _)), _] => Mode::LogAlone,
             [_, Some(_), Some(_)] => Mode::Shared,
         }
     }
 }
+
+/// The length of a log without a change (SQLite, "Database File Format", The WAL File).
+const LOG_HEADER: u64 = 32;
 
 /// See `read_only.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ use payments_journal::{
     IntentState, IntentStore, Journal, MemoryStore, Resolution, SqliteReader, SqliteStore, StateName,
 };
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 use crate::contract::{begin, key};
 use crate::sqlite::{InAFile, beside, close};
@@ -65,7 +66,19 @@ fn in_every_state() -> Vec<(&'static str, InAFile, &'static str, Option<Process>
     assert_eq!(ended.ask("close"), "closed");
     let log = beside(&accepted.path(), "-wal");
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(log).unwrap();
+    // Killed between the header of the log and its first change.
+    let (begun, killed) = in_use();
+    killed.kill();
+    let log = beside(&begun.path(), "-wal");
+    let header = fs::read(&log).unwrap()[..32].to_vec();
+    let connection = Connection::open(begun.path()).unwrap();
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    drop(connection);
+    assert_eq!(fs::metadata(&log).unwrap().len(), 0);
+    fs::write(&log, header).unwrap();
     vec![
+        ("a log without a change", begun, CRASHED, None),
         ("open", live, "read paid=processed in-flight=sending", Some(process)),
         ("crashed", crashed, CRASHED, None),
         ("a log without its index", copied, CRASHED, None),
