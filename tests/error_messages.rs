@@ -82,6 +82,10 @@ fn payments_and_voids() {
         payment("DNS failed", unsent(Kind::Resolve)),
         payment("TCP failed", unsent(Kind::Connect)),
         payment("TLS failed", unsent(Kind::Tls)),
+        payment(
+            "a proxy refused the address",
+            sale(10_50).not_answered(&endpoint, TransportError::not_processed(Kind::Connect).permanent()),
+        ),
         payment("the connect deadline passed", unsent(Kind::Timeout)),
         payment("a pooled connection was already closed", unsent(Kind::Closed)),
         payment("the transport shut down before sending", unsent(Kind::Cancelled)),
@@ -143,6 +147,10 @@ fn lookups() {
         "Lookups",
         &[
             lookup("TCP failed", failed(TransportError::not_processed(Kind::Connect))),
+            lookup(
+                "a proxy refused the address",
+                failed(TransportError::not_processed(Kind::Connect).permanent()),
+            ),
             lookup("the total deadline passed", failed(TransportError::unknown(Kind::Timeout))),
             lookup("HTTP 200 without the record", read(200, "<html>")),
             lookup("HTTP 503", read(503, "")),

@@ -23,11 +23,15 @@ use crate::failure::{Failure, Purpose};
 use crate::help::help;
 use crate::output::Output;
 use crate::report::Report;
+use crate::settings::warning_of_proxy;
 use crate::{call, files, journaled_call, stdout};
 
 /// Runs the command to its end.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     let Arguments { global, command } = arguments;
+    if let Some(warning) = warning_of_proxy(&global.client) {
+        Output::choose(global.output).warn(&[warning]);
+    }
     match command {
         Command::Demo => demo::run(&global),
         Command::Sandbox(sandbox) => sandbox::run(&global, sandbox),

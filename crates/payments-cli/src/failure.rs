@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
+use std::io;
 use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
@@ -46,6 +47,8 @@ pub(crate) struct Advice {
     pub(crate) note: Option<IntentNote>,
     /// Whether a part of the command was completed.
     pub(crate) is_partly_done: bool,
+    /// Whether the call fails again until the cause is fixed.
+    pub(crate) needs_a_fix: bool,
 }
 
 /// The kept parts of a response that was not a success.
@@ -210,6 +213,7 @@ impl Failure {
                 to_look_up: to_look_up(error),
                 search_by: error.search_by(),
                 hints: hints.into_iter().map(str::to_owned).collect(),
+                needs_a_fix: error.transport_error().is_some_and(needs_a_fix),
                 ..Advice::default()
             }),
             cause,
@@ -264,6 +268,8 @@ impl From<ValidationError> for Failure {
 pub(crate) const SERVICE_UNREACHABLE: &str =
     "check --base-url or PAYMENTS_BASE_URL: is the service running there?";
 
+const PROXY: &str = "check the proxy: is it running, does it accept the credentials, and does it allow the base URL's address?";
+
 const UNKNOWN_ISSUER: &str = "the certificate is not signed by a trusted authority: \
      if the authority is your own, give its certificate with --ca-cert or ca_cert";
 
@@ -272,20 +278,22 @@ fn hint(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
     use TransportErrorKind as Kind;
 
     // With TLS 1.3, the server says this after the handshake, when the request may have been sent.
-    if let (Kind::Tls, Some(cause)) = (error.kind(), cause)
-        && cause.contains("client certificate")
-    {
+    if requires_client_certificate(error) {
         return Some(CLIENT_CERTIFICATE);
     }
     if error.delivery() != Delivery::NotProcessed {
         return None;
     }
-    let Kind::Tls = error.kind() else {
-        // The hint after a deadline depends on the settings.
-        return matches!(error.kind(), Kind::Resolve | Kind::Connect).then_some(SERVICE_UNREACHABLE);
-    };
-    // The TLS library's wording. If it changes, another hint is shown, which is still correct.
+    // The libraries' wording. If it changes, another hint is shown, which is still correct.
     let cause = cause.unwrap_or_default().to_ascii_lowercase();
+    let Kind::Tls = error.kind() else {
+        let hint = if cause.contains("through the proxy") { PROXY } else { SERVICE_UNREACHABLE };
+        // The hint after a deadline depends on the settings.
+        return matches!(error.kind(), Kind::Resolve | Kind::Connect).then_some(hint);
+    };
+    if let Some(why) = tls_error(error).and_then(no_common_tls) {
+        return Some(why);
+    }
     Some(if !cause.contains("certificate") {
         "does the server speak TLS there? check --base-url or PAYMENTS_BASE_URL"
     } else if cause.contains("unknownissuer") {
@@ -304,6 +312,49 @@ fn hint(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
 /// What to do if the server requires a client certificate.
 pub(crate) const CLIENT_CERTIFICATE: &str = "the server wants a client certificate, which this command cannot present: ask the \
      server's owner for an address without one, or use the Rust library, whose hyper transport can present one";
+
+/// Whether the server asked for a client certificate, as the transport explains its alert.
+pub(crate) fn requires_client_certificate(error: &TransportError) -> bool {
+    let is_request = |text: &str| text.contains("requires a client") || text.contains("refused the client");
+    error.kind() == TransportErrorKind::Tls && causes(error).any(|cause| is_request(&cause.to_string()))
+}
+
+/// The error of the TLS library. An `io::Error` contains it, perhaps in another one, and does not return it as its source.
+pub(crate) fn tls_error(error: &TransportError) -> Option<&rustls::Error> {
+    fn find<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
+        match cause.downcast_ref::<io::Error>() {
+            Some(error) => error.get_ref().and_then(|inner| find(inner)),
+            None => cause.downcast_ref(),
+        }
+    }
+    causes(error).find_map(find)
+}
+
+/// The cause if the two sides have nothing in common, which is also how a server may ask for a client certificate in TLS 1.2.
+pub(crate) fn no_common_tls(error: &rustls::Error) -> Option<&'static str> {
+    use rustls::AlertDescription::{HandshakeFailure, InsufficientSecurity, ProtocolVersion};
+    use rustls::Error::{AlertReceived, PeerIncompatible};
+
+    match error {
+        AlertReceived(HandshakeFailure) => Some(
+            "the server has no TLS version or cipher in common with this command, or it requires a client certificate",
+        ),
+        AlertReceived(ProtocolVersion | InsufficientSecurity) | PeerIncompatible(_) => {
+            Some("the server has no TLS version or cipher in common with this command")
+        }
+        _ => None,
+    }
+}
+
+fn causes(error: &TransportError) -> impl Iterator<Item = &(dyn StdError + 'static)> {
+    std::iter::successors(error.source(), |&cause| cause.source())
+}
+
+/// Whether nothing was sent, for a reason that waiting does not remove.
+fn needs_a_fix(error: &TransportError) -> bool {
+    error.delivery() == Delivery::NotProcessed
+        && (error.is_permanent() || error.kind() == TransportErrorKind::Tls)
+}
 
 /// The texts of an error and of its sources.
 fn chain(error: Option<&dyn StdError>) -> Option<String> {

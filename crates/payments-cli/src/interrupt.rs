@@ -1,51 +1,63 @@
 //! Signals that end a command, caught so that it can still report whether the money can have moved.
 
-use std::future::Future;
+#[cfg(unix)]
+use std::future::poll_fn;
 use std::io;
+#[cfg(unix)]
+use std::task::Poll;
 
 use crate::call;
 use crate::failure::Failure;
 
-/// Catches SIGINT, SIGTERM and SIGHUP from the moment it is created.
+/// Catches signals that would end the process, from the moment it is created.
+///
+/// One that was ignored when the command started stays ignored, as SIGHUP is under `nohup` and SIGINT in the background of a
+/// script, except for SIGTERM: who sends it would next send SIGKILL.
 #[cfg(unix)]
-pub(crate) struct Interrupt {
-    sigint: tokio::signal::unix::Signal,
-    sigterm: tokio::signal::unix::Signal,
-    /// `None` if it was ignored when the command started, as under `nohup`, or has arrived. It counts once, because one closed
-    /// terminal can send it twice: from the shell, and from the system when the shell has ended.
-    sighup: Option<tokio::signal::unix::Signal>,
+pub(crate) struct Interrupt(Vec<Caught>);
+
+#[cfg(unix)]
+struct Caught {
+    name: &'static str,
+    arrivals: tokio::signal::unix::Signal,
+    /// The system repeats it. One closed terminal can send SIGHUP twice, from the shell and from the system when the shell has
+    /// ended, and a limit of CPU time sends SIGXCPU each second.
+    counts_once: bool,
 }
 
 #[cfg(unix)]
 impl Interrupt {
     /// Must be called within a tokio runtime.
     pub(crate) fn install() -> io::Result<Self> {
+        use rustix::process::Signal;
         use tokio::signal::unix::{SignalKind, signal};
 
-        let hang_up = SignalKind::hangup();
-        Ok(Self {
-            sigint: signal(SignalKind::interrupt())?,
-            sigterm: signal(SignalKind::terminate())?,
-            sighup: if is_ignored(hang_up.as_raw_value()) { None } else { Some(signal(hang_up)?) },
-        })
+        let mut caught = Vec::new();
+        for (name, number, counts_once) in [
+            ("SIGINT", Signal::INT, false),
+            ("SIGTERM", Signal::TERM, false),
+            ("SIGHUP", Signal::HUP, true),
+            ("SIGXCPU", Signal::XCPU, true),
+            ("SIGALRM", Signal::ALARM, false),
+            ("SIGUSR1", Signal::USR1, false),
+            ("SIGUSR2", Signal::USR2, false),
+        ] {
+            if number == Signal::TERM || !is_ignored(number.as_raw()) {
+                let arrivals = signal(SignalKind::from_raw(number.as_raw()))?;
+                caught.push(Caught { name, arrivals, counts_once });
+            }
+        }
+        Ok(Self(caught))
     }
 
     /// Waits for one of the signals and returns its name.
     pub(crate) async fn arrived(&mut self) -> &'static str {
-        let hung_up = async {
-            match &mut self.sighup {
-                Some(signal) => signal.recv().await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            _ = self.sigint.recv() => "SIGINT",
-            _ = self.sigterm.recv() => "SIGTERM",
-            _ = hung_up => {
-                self.sighup = None;
-                "SIGHUP"
-            }
-        }
+        let arrived = poll_fn(|context| {
+            let arrived = self.0.iter_mut().position(|caught| caught.arrivals.poll_recv(context).is_ready());
+            arrived.map_or(Poll::Pending, Poll::Ready)
+        });
+        let index = arrived.await;
+        if self.0[index].counts_once { self.0.remove(index).name } else { self.0[index].name }
     }
 }
 

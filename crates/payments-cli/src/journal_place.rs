@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{env, fmt, mem};
 
-use payments_journal::{Journal, PostgresStore, SqliteReader, SqliteStore, StoreError};
+use payments_journal::{Journal, PostgresReader, PostgresStore, SqliteReader, SqliteStore, StoreError};
 use payments_model::mask;
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -82,7 +82,15 @@ impl JournalPlace {
     pub(crate) async fn open_if_exists(&self) -> Result<Option<Journal>, Failure> {
         let opened = match &self.kind {
             Kind::File(path) if is_missing(path) => return Ok(None),
-            Kind::File(path) => self.open_file(path).await,
+            Kind::File(path) => {
+                // A file without tables, for example an empty one, is no journal.
+                let to_read = path.clone();
+                match on_a_thread(move || SqliteReader::open(to_read)).await {
+                    Ok(Some(_)) => self.open_file(path).await,
+                    Ok(None) => return Ok(None),
+                    Err(error) => Err(error),
+                }
+            }
             Kind::Database(url) => match PostgresStore::connect_to_existing(url).await {
                 Ok(Some(store)) => Journal::open(store).await,
                 Ok(None) => return Ok(None),
@@ -92,21 +100,32 @@ impl JournalPlace {
         self.remember(opened).map(Some)
     }
 
-    /// Opens the journal to read it. It must exist. Nothing is written, so that a full or read-only disk does not matter.
+    /// Opens the journal to read it. It must exist. Nothing is written, so that a full or read-only disk does not matter, nor that
+    /// a database is a standby or lets this user only read.
     pub(crate) async fn open_to_read(&self) -> Result<Journal, Failure> {
+        self.open_reader(Ok).await?.ok_or_else(|| self.missing())
+    }
+
+    /// The same if the journal exists, and what is damaged for a run is damaged here.
+    pub(crate) async fn open_for_dry_run(&self) -> Result<Option<Journal>, Failure> {
+        self.open_reader(SqliteReader::with_checked_indexes).await
+    }
+
+    async fn open_reader(
+        &self,
+        check: fn(SqliteReader) -> Result<SqliteReader, StoreError>,
+    ) -> Result<Option<Journal>, Failure> {
         let opened = match &self.kind {
             Kind::File(path) => {
                 let path = path.clone();
-                on_a_thread(move || SqliteReader::open(path)).await.map(|found| found.map(Journal::read_only))
+                let open = move || SqliteReader::open(path)?.map(check).transpose();
+                on_a_thread(open).await.map(|found| found.map(Journal::read_only))
             }
             Kind::Database(url) => {
-                PostgresStore::connect_to_existing(url).await.map(|found| found.map(Journal::read_only))
+                PostgresReader::connect(url).await.map(|found| found.map(Journal::read_only))
             }
         };
-        match opened.transpose() {
-            Some(opened) => self.remember(opened),
-            None => Err(self.missing()),
-        }
+        opened.transpose().map(|opened| self.remember(opened)).transpose()
     }
 
     /// The failure for a command that must not create a journal.
@@ -231,7 +250,7 @@ impl JournalPlace {
         } else if let Some(why) = SqliteStore::why_not_a_path(Path::new(&text)) {
             return Err(refused(why));
         } else {
-            // Absolute, so that SQLite does not treat a name such as `:memory:` specially.
+            // Absolute, so that it is shown whole.
             let path = path::absolute(&text).map_err(|_| refused("is empty, or not a path"))?;
             Kind::File(path)
         };
@@ -259,7 +278,8 @@ fn is_missing(path: &Path) -> bool {
 
 /// The failure of a journal operation, because of which nothing was sent.
 pub(crate) fn store_failure(error: &StoreError) -> Failure {
-    let failure = if error.is_refused() {
+    // A retry cannot help.
+    let failure = if error.is_refused() || error.is_damaged() || error.is_newer() {
         Failure::invalid("journal", error.to_string())
     } else {
         Failure::not_processed("journal", error.to_string())
@@ -346,7 +366,7 @@ mod tests {
 
     #[test]
     fn path_is_made_absolute() {
-        for name in [":memory:", "journal.db", "postgres.db"] {
+        for name in ["journal.db", "postgres.db"] {
             let shown = found(Some(name), None).unwrap().unwrap().to_string();
             assert!(shown.ends_with(&format!("/{name}")), "{shown}");
         }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::pin::pin;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use payments_core::Outcome;
 use payments_journal::{Error, IntentKey, IntentState, Journal, JournaledClient};
@@ -124,7 +124,7 @@ async fn end<C: Charge>(
         Trace::to_stderr().journal(place);
     }
     let opened = if !ids_are_not_cards && is_like_a_card(key.as_str()) {
-        Some(refuse_unless_recorded(key, place, &mut interrupt).await?)
+        Some(refuse_unless_recorded(key, place, dry_run, &mut interrupt).await?)
     } else {
         None
     };
@@ -144,32 +144,60 @@ async fn end<C: Charge>(
         let failure = unresolved(call::after_sending(&call, kind, what), key);
         Err(call::with_sent(failure, &call, &settings, at))
     };
-    let report = |ended: Option<Result<Processed, Error>>| match ended {
-        Some(ended) => ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at)),
-        None => abandoned("internal", "internal error"),
-    };
     let signal = tokio::select! {
         biased;
-        ended = &mut sending => return report(ended),
-        signal = interrupt.arrived() => signal,
+        ended = &mut sending => Err(ended),
+        signal = interrupt.arrived() => Ok(signal),
     };
-    stderr::write(format!(
-        "{signal}: waiting for the response so that it can be recorded in the journal; a second signal ends at once\n"
-    ));
-    tokio::select! {
-        biased;
-        ended = sending => report(ended),
-        signal = interrupt.arrived() => abandoned(INTERRUPTED, &format!("interrupted by {signal}")),
+    let ended = match signal {
+        Err(ended) => ended,
+        Ok(signal) => {
+            stderr::write(format!(
+                "{signal}: waiting for the response so that it can be recorded in the journal; a second signal ends at \
+                 once\n"
+            ));
+            tokio::select! {
+                biased;
+                ended = sending => ended,
+                signal = interrupt.arrived() => {
+                    return abandoned(INTERRUPTED, &format!("interrupted by {signal}"));
+                }
+            }
+        }
+    };
+    let Some(mut ended) = ended else { return abandoned("internal", "internal error") };
+    let is_unrecorded = match &ended {
+        Ok(processed) => processed.note.as_ref().is_some_and(|note| note.not_recorded.is_some()),
+        Err(error) => error.not_recorded().is_some(),
+    };
+    if is_unrecorded {
+        let settling = timeout(LAST_WRITES, call::catch_panic(client.journal().settle()));
+        let settled = tokio::select! {
+            biased;
+            _ = interrupt.arrived() => None,
+            settled = settling => settled.ok().flatten(),
+        };
+        if let Some(Ok(())) = settled {
+            ended = ended.map(Processed::settled).map_err(Error::settled);
+        }
     }
+    ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at))
 }
+
+/// Chosen by this command: how long it waits at its end for a journal that could not record an outcome. Outcomes that are still
+/// not recorded are reported.
+pub(crate) const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// Opens the journal if it has this key, which looks like a card number. Refuses a new one, without creating a journal.
 async fn refuse_unless_recorded(
     key: &IntentKey,
     place: &JournalPlace,
+    is_dry_run: bool,
     interrupt: &mut Interrupt,
 ) -> Result<Journal, Failure> {
-    let journal = interrupt.unless_arrived(place.open_if_exists()).await.map_err(journal_not_opened)?;
+    let opening =
+        async { if is_dry_run { place.open_for_dry_run().await } else { place.open_if_exists().await } };
+    let journal = interrupt.unless_arrived(opening).await.map_err(journal_not_opened)?;
     if let Some(journal) = journal {
         let found = journal.find(key).await.map_err(|error| journal_not_opened(store_failure(&error)))?;
         if found.is_some() {

@@ -137,6 +137,7 @@ fn not_written(report: &Report, error: &io::Error) -> Option<String> {
             ..
         }) => "found",
         Report::DryRun(_) => "nothing was sent, as requested",
+        Report::Batch(summary) if summary.is_dry_run => "nothing was sent, as requested",
         // It has only looked, so a reader that has seen enough, such as `head`, is not told anything.
         Report::Check(checked) if checked.failure.is_none() && stdout::is_closed(error) => {
             return Some(String::new());

@@ -210,6 +210,14 @@ impl Processed {
         Self { note: Some(note), ..processed }
     }
 
+    /// The same after the journal has recorded the outcome.
+    pub(crate) fn settled(mut self) -> Self {
+        if let Some(note) = &mut self.note {
+            note.not_recorded = None;
+        }
+        self
+    }
+
     pub(crate) fn found_transaction(success: &Success<TransactionRecord>, asked: &TransactionId) -> Self {
         let effect = Effect::FoundTransaction { asked: asked.clone(), found: success.transaction_id.clone() };
         Self::of(success, effect, raw(success.to_json()))

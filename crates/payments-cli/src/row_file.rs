@@ -1,12 +1,13 @@
 //! A file with a row for each payment. The file of a billing run is read twice through one handle, and checked for changes.
 
 use std::fs::{File, Metadata};
-use std::io::{self, BufReader, Read as _, Seek as _};
+use std::io::{self, BufRead, BufReader, Read as _, Seek as _};
 use std::path::Path;
 use std::time::SystemTime;
 
 use payments_model::mask;
 
+use crate::csv_file::{LONGEST_ROW, LineCounter};
 use crate::failure::{Failure, Purpose};
 use crate::files;
 
@@ -168,6 +169,60 @@ impl Format {
             _ => {
                 let text = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning);
                 if text.starts_with(b"{") { Self::JsonLines } else { Self::Csv }
+            }
+        }
+    }
+}
+
+/// The lines of a JSON Lines file, one at a time in memory. A line ends with CR, LF or CRLF.
+pub(crate) struct JsonLines<R> {
+    source: R,
+    lines: LineCounter,
+    text: Vec<u8>,
+}
+
+/// The number of a line, and its text or the rule that it breaks.
+type NumberedLine<'a> = (u64, Result<&'a [u8], String>);
+
+impl<R: BufRead> JsonLines<R> {
+    pub(crate) fn new(source: R) -> Self {
+        Self { source, lines: LineCounter::new(), text: Vec::new() }
+    }
+
+    /// The next line that is not blank; `None` at the end.
+    pub(crate) fn next(&mut self) -> io::Result<Option<NumberedLine<'_>>> {
+        loop {
+            let Some((line, is_whole)) = self.next_line()? else { return Ok(None) };
+            if !is_whole {
+                return Ok(Some((line, Err(format!("must be at most {} KiB", LONGEST_ROW / 1024)))));
+            }
+            if !self.text.trim_ascii().is_empty() {
+                return Ok(Some((line, Ok(self.text.trim_ascii()))));
+            }
+        }
+    }
+
+    /// Reads a line, and returns its number and whether it was short enough to keep; `None` at the end of the file.
+    fn next_line(&mut self) -> io::Result<Option<(u64, bool)>> {
+        self.text.clear();
+        let (mut is_whole, mut has_begun, line) = (true, false, self.lines.line);
+        loop {
+            let piece = self.source.fill_buf()?;
+            if piece.is_empty() {
+                return Ok(has_begun.then_some((line, is_whole)));
+            }
+            has_begun = true;
+            let end = piece.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+            let part = &piece[..end.unwrap_or(piece.len())];
+            is_whole &= self.text.len() + part.len() <= LONGEST_ROW;
+            if is_whole {
+                self.text.extend_from_slice(part);
+            }
+            let used = part.len() + usize::from(end.is_some());
+            self.lines.count(&piece[..used]);
+            self.source.consume(used);
+            if end.is_some() {
+                return Ok(Some((line, is_whole)));
             }
         }
     }

@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 pub(crate) use self::known_keys::KnownKeys;
 use self::profile::Profile;
 use self::proxy::Proxy;
+pub(crate) use self::proxy::warning_of_proxy;
 use self::source::{API_KEY, API_KEY_FILE, BASE_URL, text_variable, variable};
 pub(crate) use self::source::{KeySource, Source, seen_in_arguments};
 use crate::args::ClientOptions;
@@ -55,32 +56,12 @@ struct Authority {
 impl Settings {
     /// Reads the environment and the files that the settings name. Reports all problems together.
     pub(crate) fn resolve(options: &ClientOptions) -> Result<Self, Failure> {
-        Self::resolve_with_keys(options).0
-    }
-
-    /// Also returns every API key that was found, whatever else is missing or wrong: a person's text may contain one.
-    pub(crate) fn resolve_with_keys(options: &ClientOptions) -> (Result<Self, Failure>, KnownKeys) {
-        let (profile, missing) = match profile::chosen(options) {
-            Ok(profile) => (profile, None),
-            Err(failure) => (None, Some(failure)),
-        };
+        // A failure of the profile is reported alone, because everything that it sets would also seem to be missing.
+        let profile = profile::chosen(options)?;
         let profile = profile.as_ref();
         let key = api_key(options, profile);
-        let keys = KnownKeys::new(key.as_ref().ok().map(|key| &key.text), profile);
-        let settings = match missing {
-            // It is reported alone, because everything that it sets would also seem to be missing.
-            Some(failure) => Err(failure),
-            None => Self::with_key(options, profile, key.and_then(Key::checked), keys.clone()),
-        };
-        (settings, keys)
-    }
-
-    fn with_key(
-        options: &ClientOptions,
-        profile: Option<&Profile>,
-        key: Result<Key, Failure>,
-        keys: KnownKeys,
-    ) -> Result<Self, Failure> {
+        let keys = KnownKeys::new(options, key.as_ref().ok());
+        let key = key.and_then(Key::checked);
         let extra_ca = authority(options, profile);
         let proxy = Proxy::chosen(options, profile);
         match (base_url(options, profile), key, extra_ca, proxy) {
@@ -98,7 +79,6 @@ impl Settings {
                 let (timeout, timeout_source) = timeout(options, profile);
                 let mut warnings = warnings(profile, &base_url_source, &key_source);
                 warnings.extend(warning);
-                warnings.extend(proxy.as_ref().and_then(Proxy::warning));
                 Ok(Self {
                     warnings,
                     shown_base_url: keys.mask(endpoint.base_url()),
@@ -117,6 +97,12 @@ impl Settings {
                 Err(problems.reduce(Failure::and).expect("at least one of the four failed"))
             }
         }
+    }
+
+    /// Every API key in the settings, whatever else is missing or wrong: a person's text may contain one.
+    pub(crate) fn known_keys(options: &ClientOptions) -> KnownKeys {
+        let profile = profile::chosen(options).ok().flatten();
+        KnownKeys::new(options, api_key(options, profile.as_ref()).ok().as_ref())
     }
 
     /// A client with these settings over a real network. Nothing is sent yet.

@@ -104,6 +104,7 @@ fn heading(failure: &Failure) -> (Tone, String) {
     use FailedOutcome::{Invalid, NotProcessed, Rejected, Unknown};
     use Purpose::{FindCustomer, FindTransaction, KeepJournal, MoveMoney};
 
+    let needs_a_fix = failure.advice.needs_a_fix;
     let is_recorded = failure.advice.note.as_ref().is_some_and(|note| note.is_recorded);
     let tone = match (failure.outcome, failure.advice.purpose) {
         (Unknown, _) | (NotProcessed | Rejected, FindTransaction) | (NotProcessed, FindCustomer) => {
@@ -116,7 +117,9 @@ fn heading(failure: &Failure) -> (Tone, String) {
         (NotProcessed, KeepJournal, _) if failure.advice.is_partly_done => {
             "PARTLY DONE, it is safe to run it again"
         }
-        (NotProcessed, KeepJournal, "tls") => "NOT DONE, and it will fail again until the cause is fixed",
+        (NotProcessed, KeepJournal, _) if needs_a_fix => {
+            "NOT DONE, and it will fail again until the cause is fixed"
+        }
         (NotProcessed, KeepJournal, _) => "NOT DONE, it is safe to run it again",
         // Without the journal it is not known whether an earlier call has sent the key.
         (Invalid, _, "journal") => "JOURNAL REFUSED, nothing was sent now",
@@ -132,13 +135,13 @@ fn heading(failure: &Failure) -> (Tone, String) {
         (Unknown, _, "key_reused") => {
             "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way"
         }
-        (NotProcessed, MoveMoney, "tls") => {
+        (NotProcessed, MoveMoney, _) if needs_a_fix => {
             "NOT PROCESSED, it is safe to run it again, but it will fail again until the cause is fixed"
         }
-        (NotProcessed, FindTransaction, "tls") => {
+        (NotProcessed, FindTransaction, _) if needs_a_fix => {
             "NOT LOOKED UP, which says nothing about the payment; it will fail again until the cause is fixed"
         }
-        (NotProcessed, FindCustomer, "tls") => {
+        (NotProcessed, FindCustomer, _) if needs_a_fix => {
             "NOT LOOKED UP, and it will fail again until the cause is fixed"
         }
         (Unknown, _, "other_service") => {

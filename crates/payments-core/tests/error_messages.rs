@@ -819,6 +819,27 @@ fn half_a_secret_at_the_end_of_joined_messages_is_removed_d63_d64() {
 }
 
 #[test]
+fn half_a_card_number_between_separators_is_removed_d52_d64() {
+    for between in ["", " ", "\u{a0}", "\u{2009}", " – ", ", ", r#"",""#, r"\u00a0", r"\n", "&nbsp;", "%20"]
+    {
+        let card = ["4242"; 4].join(between);
+        for before in (440..501).step_by(3) {
+            let text = "x".repeat(before);
+            let body = format!(r#"{{"status":"failed","errors":["{text}","{card}","and more"]}}"#);
+            let error = error_for(400, Box::leak(body.into_boxed_str()));
+            let reason = error.reason().unwrap();
+            assert!(!reason.contains("42"), "{between:?} {before}: {reason}");
+        }
+        for before in (1950..2049).step_by(5) {
+            let body = format!("<p>{}</p>{card}<p>{}", "x".repeat(before), "x".repeat(100));
+            let error = error_for(502, Box::leak(body.into_boxed_str()));
+            let snippet = error.body_snippet().unwrap();
+            assert!(snippet.len() > 1900 && !snippet.contains("42"), "{between:?} {before}: {snippet}");
+        }
+    }
+}
+
+#[test]
 fn kind_says_who_answered_and_outcome_where_the_money_is_d56() {
     let html = "<html><body>Blocked</body></html>";
     let two_ids = r#"{"message":"m","data":{"TransactionId":"t"}}"#;

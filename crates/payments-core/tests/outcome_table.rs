@@ -192,7 +192,7 @@ const PAYMENT: &[Row] = &[
     },
     Row {
         number: 9,
-        evidence: "4xx whose body claims success (`status` `success` or `status_code` 100), or whose `status` is any other text (such as `pending`), or whose `status_code` row 6 does not accept",
+        evidence: "4xx whose body claims success (`status` `success` or `status_code` 100), or whose `status` is any other text (such as `pending`), or whose `status_code` row 6 does not accept; a JSON object that is not UTF-8, repeats a member of the envelope or is followed by more; a body in any other form with a claim of success in it",
         means: UNKNOWN,
         cases: &[
             Response(400, r#"{"status":"success","status_code":400}"#),
@@ -205,6 +205,11 @@ const PAYMENT: &[Row] = &[
             Response(400, r#"{"status":"failed","status_code":500,"msg":"m"}"#),
             Response(400, r#"{"status":"failed","status_code":"no number","msg":"m"}"#),
             Response(400, r#"{"status_code":504,"message":"upstream timed out"}"#),
+            Response(400, r#"{"status":"success","status":"failed","status_code":100}"#),
+            Response(400, r#"{"status":"failed","status_code":400} and then some"#),
+            Response(422, r#"{"status":"success",}"#),
+            Response(404, r#"<pre>{"status":"success"}</pre>"#),
+            Response(403, r#"[{"status_code":100}]"#),
         ],
     },
     Row {
@@ -248,7 +253,7 @@ const PAYMENT: &[Row] = &[
     },
     Row {
         number: 10,
-        evidence: "any 4xx whose body was cut, is over the limit, or is encoded although `identity` was asked for, with any words",
+        evidence: "any 4xx whose body was cut, is over the limit, or is encoded although `identity` was asked for, with any words; a body with control characters that no text needs counts as encoded",
         means: UNKNOWN,
         cases: &[
             Response(400, r#"{"status":"failed","status_code":400,"msg":"bad request error: inv"#),
@@ -258,6 +263,8 @@ const PAYMENT: &[Row] = &[
             Encoded(400, "gzip", r#"{"status":"failed","status_code":400,"msg":"m"}"#),
             Encoded(402, "br", r#"{"status":"failed","status_code":402,"msg":"m"}"#),
             Encoded(404, "zstd", ""),
+            Response(400, r#"{"status":"success","status_code":100,"data":{"BaseAmount":10."#),
+            Response(400, "\u{1}\0"),
             Cut(400, r#"{"status":"failed","status_code":400,"msg":"m"}"#),
             Cut(413, ""),
             Cut(429, "<html>"),

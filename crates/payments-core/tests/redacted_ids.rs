@@ -95,3 +95,34 @@ fn id_of_an_error_that_is_a_secret_is_still_hidden_d55() {
     let error = read(&sale(), 101, "TransactionId", KEY).unwrap_err();
     assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Unknown, None));
 }
+
+#[test]
+fn card_number_in_an_id_is_found_with_separators_d52_d55() {
+    let [a, b, c, d] = ["4929", "9073", "9031", "8794"];
+    for between in ["", "-", " ", " - ", ".", "/", "\u{a0}", "%20", "&nbsp;"] {
+        let written = [a, b, c, d].join(between);
+        let id = format!("txn-{written}");
+        let success = read(&sale(), 100, "TransactionId", &id).unwrap();
+        assert_eq!(success.transaction_id.as_str(), "txn-[redacted]");
+
+        for status in [400, 500] {
+            let body = format!(
+                r#"{{"status":"failed","status_code":400,"data":{{"TransactionId":"{id}","Status":"{written}"}}}}"#
+            );
+            let response = http::Response::builder().status(status);
+            let response = if between.is_ascii() && !between.contains(' ') {
+                response.header("x-request-id", &id)
+            } else {
+                response
+            };
+            let error = sale().read(&endpoint(), response.body(Bytes::from(body)).unwrap()).unwrap_err();
+            assert_eq!((error.transaction_id(), error.request_id()), (None, None));
+            let everything = format!(
+                "{error} {error:#} {error:?} {:?} {}",
+                error.record_status(),
+                error.body_snippet().unwrap()
+            );
+            assert!(!everything.contains(d) && !everything.contains(a), "{everything}");
+        }
+    }
+}

@@ -12,16 +12,17 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::{GaiAddrs, GaiResolver, Name};
 use hyper_util::rt::TokioIo;
 use payments_core::TransportErrorKind;
-use rustls::ClientConfig;
+use rustls::{AlertDescription, ClientConfig};
 use thiserror::Error;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
 use tower_service::Service;
 
+use crate::evidence::tls_error;
 use crate::proxy::Proxy;
 use crate::socket::Socket;
 use crate::tls::NoTls;
-use crate::tunnel;
+use crate::tunnel::{self, TunnelError};
 
 tokio::task_local! {
     /// The deadline for the connection that the current call waits for.
@@ -52,6 +53,21 @@ pub(crate) struct ConnectError {
     message: String,
     #[source]
     error: BoxError,
+}
+
+impl ConnectError {
+    /// Whether connections fail until the certificate, the address or the proxy's settings are changed.
+    pub(crate) fn is_permanent(&self) -> bool {
+        match (self.kind, self.error.downcast_ref::<TcpError>()) {
+            (_, Some(tcp)) => tcp.is_refusal(),
+            (TransportErrorKind::Tls, None) => match tls_error(&*self.error) {
+                Some(error) => *error != rustls::Error::AlertReceived(AlertDescription::InternalError),
+                // A connection that was closed during the handshake; without one, no handshake is possible.
+                None => !self.error.is::<io::Error>(),
+            },
+            _ => false,
+        }
+    }
 }
 
 type BoxError = Box<dyn StdError + Send + Sync>;
@@ -167,6 +183,12 @@ fn target(server: &Uri) -> Result<Authority, BoxError> {
 struct TcpError(BoxError);
 
 impl TcpError {
+    /// Whether the proxy refused the address or the credentials, and not because of an overload or a timeout.
+    fn is_refusal(&self) -> bool {
+        matches!(self.0.downcast_ref(), Some(TunnelError::Refused(400..=499)))
+            && !matches!(self.0.downcast_ref(), Some(TunnelError::Refused(408 | 425 | 429)))
+    }
+
     fn kind(&self) -> TransportErrorKind {
         let mut cause: Option<&(dyn StdError + 'static)> = Some(&*self.0);
         while let Some(this) = cause {

@@ -22,11 +22,14 @@ pub(crate) fn transport_error(error: legacy::Error) -> TransportError {
         });
     let evidence =
         if not_processed { TransportError::not_processed(kind) } else { TransportError::unknown(kind) };
+    let explanation = causes(&error).find_map(alert).and_then(client_certificate);
+    let is_permanent = explanation.is_some()
+        || causes(&error).filter_map(|cause| cause.downcast_ref()).any(ConnectError::is_permanent);
+    let evidence = if is_permanent { evidence.permanent() } else { evidence };
     if let Some(code) = goaway_code(&error) {
         // The error's own text quotes the peer's debug data.
         return evidence.with_source(format!("the server ended the HTTP/2 connection with GOAWAY: {code}"));
     }
-    let explanation = causes(&error).find_map(alert).and_then(client_certificate);
     match explanation {
         Some(explanation) => evidence.with_source(Explained { explanation, error }),
         None => evidence.with_source(error),
@@ -51,7 +54,7 @@ fn alert(cause: &(dyn StdError + 'static)) -> Option<AlertDescription> {
 }
 
 /// An `io::Error` contains the rustls error, but does not return it as its source. hyper-rustls wraps it twice.
-fn tls_error<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
+pub(crate) fn tls_error<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
     match cause.downcast_ref::<io::Error>() {
         Some(error) => error.get_ref().and_then(|inner| tls_error(inner)),
         None => cause.downcast_ref(),

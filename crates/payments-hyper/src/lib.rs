@@ -97,7 +97,8 @@
 //! # Proxy
 //!
 //! [`proxy`](HyperTransportBuilder::proxy) sets an egress proxy. Connections are `CONNECT` tunnels, and TLS is end to end with
-//! the service. If the proxy refuses a tunnel, the error's source names its status: `the proxy returned 403`.
+//! the service. If the proxy refuses a tunnel, the error's source names its status: `the proxy returned 403`. A refusal is
+//! [permanent](payments_core::TransportError::is_permanent) if its status is 4xx, except 408, 425 and 429.
 //!
 //! # Deadlines and limits
 //!

@@ -106,7 +106,7 @@ async fn a_proxy_that_opens_no_tunnel_is_not_processed_d02() {
 
 /// Whatever the head and the page say.
 #[tokio::test]
-async fn a_refused_tunnel_names_the_proxys_status_d02() {
+async fn a_refused_tunnel_names_the_proxys_status_d02_d56() {
     for status in [204, 301, 400, 403, 404, 407, 429, 500, 502, 503, 504, 999] {
         for rest in [
             " Blocked by policy 451\r\nContent-Length: 4\r\n\r\nPAGE".to_owned(),
@@ -114,9 +114,11 @@ async fn a_refused_tunnel_names_the_proxys_status_d02() {
             " Cut\r\nContent-Le".to_owned(),
         ] {
             let proxy = ConnectProxy::responding(format!("HTTP/1.1 {status}{rest}"));
-            let (kind, text) =
-                send_not_processed(&through(proxy.address()), post("https://localhost:1/")).await;
+            let transport = through(proxy.address());
+            let (kind, text) = send_not_processed(&transport, post("https://localhost:1/")).await;
             assert_eq!(kind, TransportErrorKind::Connect, "{text}");
+            let (.., error) = send_failing(&transport, post("https://localhost:1/")).await;
+            assert_eq!(error.is_permanent(), [400, 403, 404, 407].contains(&status), "{status}");
             assert!(text.contains(&format!("the proxy returned {status} ")), "{rest:.30}: {text}");
             assert!(!text.contains("PAGE") && !text.contains("policy"), "{text}");
         }

@@ -8,7 +8,7 @@ mod support;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use payments_core::{Delivery, TransportErrorKind};
+use payments_core::{Delivery, TransportError, TransportErrorKind};
 use payments_hyper::HyperTransport;
 use rustls::ServerConfig;
 use rustls::version::{TLS12, TLS13};
@@ -22,11 +22,18 @@ fn trusting(authority: &Authority) -> HyperTransport {
     HyperTransport::builder().root_certificates_pem(authority.pem()).build().unwrap()
 }
 
+/// Not processed, and permanent.
 async fn assert_not_processed(transport: &HyperTransport, server: &Server, url: String) {
+    let error = not_processed(transport, server, url).await;
+    assert!(error.is_permanent(), "{error:?}");
+}
+
+async fn not_processed(transport: &HyperTransport, server: &Server, url: String) -> TransportError {
     let (delivery, kind, error) = send_failing(transport, post(url)).await;
     assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Tls));
     assert!(std::error::Error::source(&error).is_some(), "the error names a cause");
     assert_eq!(server.received().len(), 0);
+    error
 }
 
 #[tokio::test]
@@ -122,14 +129,15 @@ async fn a_server_that_closes_during_the_handshake_is_not_processed_d02() {
         connection.peer().read_some();
         connection.close();
     });
-    assert_not_processed(&trusting(&Authority::new()), &server, server.https_url()).await;
+    let error = not_processed(&trusting(&Authority::new()), &server, server.https_url()).await;
+    assert!(!error.is_permanent(), "the next connection may succeed: {error:?}");
 }
 
 #[tokio::test]
 async fn an_invalid_host_name_is_not_processed_d02() {
     let url = "https://not_a..name/".to_owned();
-    let (delivery, ..) = send_failing(&trusting(&Authority::new()), post(url)).await;
-    assert_eq!(delivery, Delivery::NotProcessed);
+    let (delivery, _, error) = send_failing(&trusting(&Authority::new()), post(url)).await;
+    assert_eq!((delivery, error.is_permanent()), (Delivery::NotProcessed, true));
 }
 
 #[tokio::test]

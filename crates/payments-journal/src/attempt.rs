@@ -173,7 +173,7 @@ impl Drop for PendingEnd<'_> {
 }
 
 /// `None` if the future panics. Even then the journal must record that the request may have been sent.
-async fn catch_panic<T>(future: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn catch_panic<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
         Ok(poll) => poll.map(Some),

@@ -179,7 +179,7 @@ impl Change {
 
     /// Whether it records the end of an attempt that may have been sent. The outcome cannot be obtained again, so the write is
     /// worth retrying. A withdrawal is not, because the journal repeats it.
-    #[cfg(feature = "postgres")]
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn is_final_outcome(&self) -> bool {
         self.ending().is_some_and(
             |ending| !matches!(ending, Ending::NotProcessed(failure) if failure.kind == Failure::WITHDRAWN),

@@ -160,6 +160,14 @@ impl Error {
         self.0.not_recorded.as_ref()
     }
 
+    /// The same error after [`Journal::settle`](crate::Journal::settle) has written the outcome: nothing is
+    /// [not recorded](Self::not_recorded) any more.
+    #[must_use]
+    pub fn settled(mut self) -> Self {
+        self.0.not_recorded = None;
+        self
+    }
+
     /// The transaction to look up, if one is known.
     pub fn transaction_id(&self) -> Option<&TransactionId> {
         match &self.0.cause {

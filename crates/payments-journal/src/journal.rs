@@ -1,12 +1,15 @@
 use std::collections::HashMap;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, mpsc};
+use std::task::Poll;
+use std::thread;
 use std::time::{Duration, SystemTime};
 
-use tokio::runtime::Handle;
-use tokio::time::timeout;
+use tokio::sync::oneshot;
 
+use crate::attempt::catch_panic;
 use crate::error::Cause;
 use crate::events;
 use crate::read_only::ReadOnly;
@@ -221,14 +224,22 @@ impl Journal {
     /// [`settle`](Self::settle) first to find out whether every outcome is written.
     pub async fn close(&self) {
         if !self.unwritten.is_empty() {
-            // Tokio panics without a timer. Then there is no limit.
-            let limited = Handle::try_current()
-                .ok()
-                .and_then(|_| catch_unwind(AssertUnwindSafe(|| timeout(LAST_WRITES, self.settle()))).ok());
-            match limited {
-                Some(settling) => drop(settling.await),
-                None => drop(self.settle().await),
-            }
+            // A thread, because a timer of tokio panics in a runtime without timers and in one that is shutting down.
+            let (running, mut time_is_up) = oneshot::channel::<()>();
+            let (settled, is_settled) = mpsc::channel::<()>();
+            let wait = move || {
+                let _ = is_settled.recv_timeout(LAST_WRITES);
+                drop(running);
+            };
+            // Without a thread, the time is up at once.
+            let _ = thread::Builder::new().name("payments-journal-close".to_owned()).spawn(wait);
+            let mut settling = pin!(catch_panic(self.settle()));
+            poll_fn(|context| match settling.as_mut().poll(context) {
+                Poll::Pending => Pin::new(&mut time_is_up).poll(context).map(drop),
+                Poll::Ready(_) => Poll::Ready(()),
+            })
+            .await;
+            drop(settled);
         }
         self.unwritten.close();
         self.store.close().await;

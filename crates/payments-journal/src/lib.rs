@@ -64,6 +64,7 @@
 //! |---|---|---|
 //! | `SqliteStore` | `sqlite`, on by default | one machine: a file shared by any number of processes |
 //! | `PostgresStore` | `postgres` | several machines |
+//! | `PostgresReader` | `postgres` | to read the tables, also as a user who may only read, or of a standby |
 //! | `SqliteReader` | `sqlite` | to read the file, also on a full or read-only disk |
 //! | [`MemoryStore`] | | tests |
 //!
@@ -147,7 +148,7 @@ pub use intent_request::{IntentRequest, Subject};
 pub use journal::Journal;
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
-pub use postgres_store::PostgresStore;
+pub use postgres_store::{PostgresReader, PostgresStore};
 pub use resolve_error::ResolveError;
 #[cfg(feature = "sqlite")]
 pub use sqlite_store::{SqliteReader, SqliteStore};

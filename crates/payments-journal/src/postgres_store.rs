@@ -6,6 +6,7 @@
 mod address;
 mod connection;
 mod owner;
+mod reader;
 mod session;
 mod tables;
 
@@ -21,8 +22,9 @@ use crate::{
     StoreError,
 };
 use address::Address;
-use connection::{Connection, MAX_WAIT, execute};
+use connection::{Access, Connection, MAX_WAIT, execute};
 use owner::OwnerLock;
+pub use reader::PostgresReader;
 use session::{Session, read};
 
 /// A journal in a PostgreSQL database that several machines share: version 12 or newer.
@@ -62,8 +64,8 @@ use session::{Session, read};
 /// a lost key may be sent again.** Let a journal fail over only to a synchronous standby.
 ///
 /// A connection pooler must give each connection its own session and reset it afterwards, as PgBouncer does in session mode. A
-/// pooler that changes the session, as in transaction mode, is refused once a prepared statement is missing or taken. A
-/// store opens up to nine connections.
+/// pooler that changes the session, as in transaction mode, is refused before anything is written: each transaction checks that it
+/// is in the session whose settings were set. A store opens up to nine connections.
 ///
 /// # Tables
 ///
@@ -72,8 +74,8 @@ use session::{Session, read};
 ///
 /// # Errors and timeouts
 ///
-/// All addresses of all hosts share 10 seconds to connect, so that one that does not respond leaves time for the next. With
-/// `connect_timeout`, an address gets at most that time.
+/// All addresses of all hosts share 10 seconds to connect, so that one that does not respond leaves time for the next. The
+/// next connection first tries the address that responded, if the name still has it. With `connect_timeout`, an address gets at most that time.
 ///
 /// If a connection breaks during COMMIT, or does not respond for 10 seconds, the change [may have been
 /// made](StoreError::is_in_doubt). So it may if the server confirms the COMMIT with a warning, as it does when the wait for a
@@ -107,7 +109,8 @@ struct Shared {
     /// Connections are opened when needed. The server makes commits of several connections durable together.
     idle: Mutex<Vec<Session>>,
     permits: Semaphore,
-    lock: OwnerLock,
+    /// `None` if the journal is only read.
+    lock: Option<OwnerLock>,
     was_created: bool,
 }
 
@@ -116,26 +119,25 @@ impl PostgresStore {
     ///
     /// # Errors
     ///
-    /// [Refused](StoreError::is_refused) if the URL cannot be read or has an unsupported parameter, if the server rejects this
-    /// user, wants a password that the URL lacks, cannot be used over TLS or its commits are not durable, if there is a pooler
+    /// [Refused](StoreError::is_refused) if the URL cannot be read or has an unsupported parameter, if the server has no such
+    /// database, rejects this user, wants a password that the URL lacks, cannot be used over TLS or its commits are not durable, if there is a pooler
     /// that changes the session, or if an older version of this crate has created the tables;
     /// [newer](StoreError::is_newer) if a newer version has created them;
     /// [unavailable](StoreError::is_unavailable) if the server cannot be reached within 10 seconds.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         let address = Address::parse(url)?;
-        let connection = Connection::open(&address).await?;
+        let connection = Connection::open(&address, Access::Write).await?;
         Self::over(address, connection).await
     }
 
-    /// Connects to an existing journal. Returns `None` if there are no tables, and does not create them: a program that only
-    /// reads must not mistake an empty database for a journal without charges.
+    /// Connects to an existing journal. Returns `None` if there are no tables, and does not create them.
     ///
     /// # Errors
     ///
     /// As [`connect`](Self::connect).
     pub async fn connect_to_existing(url: &str) -> Result<Option<Self>, StoreError> {
         let address = Address::parse(url)?;
-        let connection = Connection::open(&address).await?;
+        let connection = Connection::open(&address, Access::Write).await?;
         if tables::is_missing(&connection).await? {
             return Ok(None);
         }
@@ -147,8 +149,18 @@ impl PostgresStore {
         let session = Session::new(connection).await?;
         let owner = OwnerId::new();
         let lock = OwnerLock::take(address.clone(), &owner).await?;
+        Ok(Self::new(owner, address, session, Some(lock), was_created))
+    }
+
+    fn new(
+        owner: OwnerId,
+        address: Address,
+        session: Session,
+        lock: Option<OwnerLock>,
+        was_created: bool,
+    ) -> Self {
         let (idle, permits) = (Mutex::new(vec![session]), Semaphore::new(CONNECTIONS as usize));
-        Ok(Self(Arc::new(Shared { owner, address, idle, permits, lock, was_created })))
+        Self(Arc::new(Shared { owner, address, idle, permits, lock, was_created }))
     }
 
     /// Whether this store created the journal. Tell a person in which database: a run that was expected to continue with an
@@ -180,7 +192,8 @@ impl Shared {
         let session = if let Some(session) = idle {
             session
         } else {
-            let connection = Connection::open(&self.address).await?;
+            let access = if self.lock.is_some() { Access::Write } else { Access::Read };
+            let connection = Connection::open(&self.address, access).await?;
             tables::check(&connection).await?;
             Session::new(connection).await?
         };
@@ -296,7 +309,9 @@ impl IntentStore for PostgresStore {
         self.0.permits.close();
         drop(all);
         self.0.idle().clear();
-        self.0.lock.release().await;
+        if let Some(lock) = &self.0.lock {
+            lock.release().await;
+        }
     }
 }
 

@@ -41,7 +41,7 @@ fn shown(intent: Intent, owners: &Owners) -> Intent {
     }
 }
 
-fn refused() -> StoreError {
+pub(crate) fn refused() -> StoreError {
     StoreError::refused("the journal was opened only to be read; nothing was sent and nothing was changed")
 }
 

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::row::milliseconds;
 use crate::{
@@ -76,8 +76,8 @@ use writer::{Commit, Writer};
 /// These rules are chosen by this SDK. Refused are: a file that others may read or write, that belongs to another user or has
 /// a second name; a symbolic link; a directory that others may write to, unless it is sticky, as `/tmp` is, or the others are
 /// the user's own group; a network file system, and FUSE, which can be one. So is a path that is written [like the address of a
-/// database](Self::why_not_a_path). A refused file is left unchanged. Without Unix
-/// permissions, only the file type is checked.
+/// database or with a placeholder](Self::why_not_a_path). A refused file is left unchanged. Without Unix permissions, only the
+/// file type is checked.
 ///
 /// # Damaged indexes
 ///
@@ -100,13 +100,22 @@ use writer::{Commit, Writer};
 /// the clock is behind that time, nothing is purged at all. A clock that ran ahead while an earlier process wrote rows is not
 /// noticed.
 ///
+/// # Forked processes
+///
+/// SQLite must not cross a `fork`. In a process that was forked while a store was open, that store refuses everything as
+/// [poisoned](StoreError::is_poisoned), and no store can be opened. Open the journal after the fork, or start the process as a
+/// program of its own, as [`Command`](std::process::Command) does.
+///
 /// # When it fails
 ///
 /// | what failed | this change | the store |
 /// |---|---|---|
-/// | another process has the file for 10 seconds | [unavailable](StoreError::is_unavailable): not made | continues |
-/// | a write before the commit, or the file was removed or replaced | [poisoned](StoreError::is_poisoned): not made | stops |
+/// | another process has the file for 10 seconds, or the disk is full | [unavailable](StoreError::is_unavailable): not made | continues |
+/// | another write before the commit, or the file was removed or replaced | [poisoned](StoreError::is_poisoned): not made | stops |
 /// | the commit or its sync | [in doubt](StoreError::is_in_doubt) | stops |
+///
+/// The write of an outcome, which cannot be obtained again, is retried for half a minute while another process has the file or
+/// the disk is full, also if the caller leaves. Closing the store ends the retries.
 ///
 /// A store that has stopped refuses everything as [poisoned](StoreError::is_poisoned), including reads. Fix the cause and open
 /// the file again: its content is then read again, and written and synced once more before anything relies on it.
@@ -116,6 +125,7 @@ pub struct SqliteStore {
     owner: Arc<Owner>,
     place: Arc<Place>,
     clock: Clock,
+    retry_time: Duration,
     /// The newest time in the journal when it was opened, in milliseconds since 1970.
     newest_before: i64,
     was_created: bool,
@@ -142,15 +152,18 @@ impl SqliteStore {
     }
 
     /// Why a path is refused although a file could have that name: it is written like the address of a database, such as
-    /// `postgres://db/pay`, `postgres:pay` or `host=db dbname=pay`. A file of that name, relative to the working directory,
-    /// would be another journal in each directory, and its name could hold a password. The text says what to write instead and
-    /// does not repeat the path. A path that begins with `/`, `./` or `../` is only refused if it contains `://`.
+    /// `postgres://db/pay`, `postgres:pay` or `host=db dbname=pay`; it begins with a placeholder that was not replaced, such as
+    /// `~/billing.db` or `$HOME/billing.db`; or it has quotes or white space at its ends, or a control character. A file of that
+    /// name, relative to the working directory, would be another journal in each directory, and its name could hold a password.
+    /// The text says what to write instead and does not repeat the path. A path that begins with `/`, `./` or `../` is only
+    /// refused if it begins with `//`, contains `://`, settings after a `?` or a password, or for its characters.
     pub fn why_not_a_path(path: &Path) -> Option<&'static str> {
         address::why_not_a_path(path)
     }
 
     fn open_with(path: &Path, settings: Settings) -> Result<Self, StoreError> {
         address::check(path)?;
+        owners::check_process(path)?;
         let place = Place::prepare(path)?;
         let path = place.path().to_owned();
         Self::open_at(place, settings).map_err(|error| error.at(&path))
@@ -175,13 +188,14 @@ impl SqliteStore {
             open_flag::close(&place, connection, &owner, max_wait);
             return Err(damaged);
         }
-        let clock = settings.clock.clone();
+        let (clock, retry_time) = (settings.clock.clone(), settings.retry_time);
         let (reader, reading) = Reader::start(reading, place.clone())?;
         let writer = Writer::start(connection, place.clone(), settings, owner.clone(), reading)?;
-        Ok(Self { reader, writer, owner, place, clock, newest_before, was_created })
+        Ok(Self { reader, writer, owner, place, clock, retry_time, newest_before, was_created })
     }
 
     fn check(&self) -> Result<(), StoreError> {
+        self.owner.check_process(&self.place)?;
         self.writer.poison.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 }
@@ -190,7 +204,9 @@ impl SqliteStore {
 /// once, because the next process that opens the journal may check it.
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        self.owner.stop_sending();
+        if self.owner.check_process(&self.place).is_ok() {
+            self.owner.stop_sending();
+        }
     }
 }
 
@@ -198,6 +214,8 @@ impl Drop for SqliteStore {
 struct Settings {
     /// How long to wait for another process.
     max_wait: Duration,
+    /// How long the write of an outcome is retried.
+    retry_time: Duration,
     commit: Commit,
     clock: Clock,
 }
@@ -213,6 +231,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             max_wait: Self::MAX_WAIT,
+            retry_time: Duration::from_secs(30),
             commit: Box::new(|connection| connection.execute_batch("COMMIT")),
             clock: Arc::new(SystemTime::now),
         }
@@ -225,7 +244,9 @@ impl IntentStore for SqliteStore {
     }
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-        self.writer.run(move |session| session.apply(&change)).await
+        self.owner.check_process(&self.place)?;
+        let retry_until = change.is_final_outcome().then(|| Instant::now() + self.retry_time);
+        self.writer.run(retry_until, move |session| session.apply(&change)).await
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
@@ -242,7 +263,7 @@ impl IntentStore for SqliteStore {
     ) -> Result<Page, StoreError> {
         self.check()?;
         let states = states.to_vec();
-        self.reader.run(move |connection| schema::page(connection, &states, after, limit)).await
+        self.reader.run(move |connection| schema::page(connection, schema::list, &states, after, limit)).await
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
@@ -264,7 +285,7 @@ impl IntentStore for SqliteStore {
         let stored_before = self.newest_before.saturating_sub(age);
         let (mut done, mut intents, mut newest) = (i64::MIN, 0, None);
         while let Some((last, removed)) =
-            self.writer.run(move |session| session.purge(done, stored_before).map(Ok)).await?
+            self.writer.run(None, move |session| session.purge(done, stored_before).map(Ok)).await?
         {
             done = last;
             intents += removed.len() as u64;
@@ -274,6 +295,9 @@ impl IntentStore for SqliteStore {
     }
 
     async fn close(&self) {
+        if self.owner.check_process(&self.place).is_err() {
+            return;
+        }
         self.reader.end();
         self.writer.end().await;
     }

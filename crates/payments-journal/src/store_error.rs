@@ -40,7 +40,8 @@ impl StoreError {
         Self::new(Kind::InDoubt, message)
     }
 
-    /// An earlier write or sync failed, so the store cannot be trusted until it is opened again. The change was not made.
+    /// An earlier write or sync failed, or the process was forked, so the store cannot be trusted until it is opened again. The
+    /// change was not made.
     pub fn poisoned(message: impl Into<String>) -> Self {
         Self::new(Kind::Poisoned, message)
     }
@@ -66,7 +67,8 @@ impl StoreError {
         self.kind == Kind::InDoubt
     }
 
-    /// Nothing more is charged through this journal until it is opened again: a write or a sync failed.
+    /// Nothing more is charged through this journal until it is opened again: a write or a sync failed, or the process was
+    /// forked while it was open.
     pub fn is_poisoned(&self) -> bool {
         self.kind == Kind::Poisoned
     }

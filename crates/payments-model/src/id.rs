@@ -93,7 +93,7 @@ macro_rules! path_identifier {
             /// # Errors
             ///
             /// If the text is blank, is longer than 256 characters, contains a control character, begins or ends with white
-            /// space, or is a formula or an error value of a spreadsheet. The rule is chosen by this SDK.
+            /// space or an invisible character, or is a formula or an error value of a spreadsheet. The rule is chosen by this SDK.
         }
 
         impl $name {
@@ -150,7 +150,8 @@ identifier! {
     ///
     /// # Errors
     ///
-    /// If the text is blank, begins or ends with white space, or is a formula or an error value of a spreadsheet.
+    /// If the text is blank, begins or ends with white space or an invisible character, or is a formula or an error value of a
+    /// spreadsheet.
 }
 
 identifier! {
@@ -163,7 +164,8 @@ identifier! {
     ///
     /// # Errors
     ///
-    /// If the text is blank, begins or ends with white space, or is a formula or an error value of a spreadsheet.
+    /// If the text is blank, begins or ends with white space or an invisible character, or is a formula or an error value of a
+    /// spreadsheet.
 }
 
 pub(crate) fn check_not_blank(text: &str) -> Result<(), Rule> {
@@ -197,20 +199,30 @@ fn check_length_and_controls(text: &str) -> Result<(), Rule> {
     }
 }
 
-/// Refuses white space around a text. It is invisible, and the service compares ids exactly.
+/// Refuses white space and other invisible characters around a text. The service compares ids exactly.
 ///
 /// # Errors
 ///
 /// The broken rule.
 pub fn check_ends(text: &str) -> Result<(), Rule> {
-    let is_blank = |letter: char| {
-        letter.is_whitespace() || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
-    };
+    let is_blank = |letter: char| letter.is_whitespace() || is_invisible(letter);
     if text.starts_with(is_blank) || text.ends_with(is_blank) {
         Err("must not begin or end with white space")
     } else {
         Ok(())
     }
+}
+
+/// Whether Unicode has the character in the category Cf or calls it `Default_Ignorable_Code_Point`, or it is the blank
+/// pattern of Braille. Windows puts some of them around copied text.
+pub(crate) fn is_invisible(letter: char) -> bool {
+    matches!(letter,
+        '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}'
+        | '\u{8e2}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
+        | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Refuses what a spreadsheet leaves where a value was expected: a formula, or an error such as `#REF!`.
@@ -219,16 +231,32 @@ pub fn check_ends(text: &str) -> Result<(), Rule> {
 ///
 /// The broken rule.
 pub fn check_no_spreadsheet_value(text: &str) -> Result<(), Rule> {
-    if text.starts_with(['=', '＝']) {
+    if text.starts_with(['=', '＝']) || text.starts_with("{=") {
         return Err("must not be a formula of a spreadsheet");
+    }
+    if is_rounded(text) {
+        return Err("must not be a number that a spreadsheet has shortened: format the column as text");
     }
     if is_spreadsheet_error(text) { Err("must not be an error value of a spreadsheet") } else { Ok(()) }
 }
 
-/// Whether the text is an error value, in any language: `#REF!`, `#DIV/0!`, `#NAME?`, `#¡VALOR!`, or one of those without a
-/// mark at the end. A column that is too narrow is shown, and copied, as `####`. Some programs write `Err:502`.
+/// Whether the text is a long number as spreadsheets write it, such as `1.23457E+11`. Most of its digits are lost.
+fn is_rounded(text: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let Some((number, exponent)) = text.split_once(['E', 'e']) else { return false };
+    let (whole, decimals) = number.split_once(['.', ',']).unwrap_or((number, "0"));
+    whole.len() == 1
+        && is_number(whole)
+        && is_number(decimals)
+        && exponent.strip_prefix('+').is_some_and(is_number)
+}
+
+/// Whether the text is an error value, in any language: `#REF!`, `#DIV/0!`, `#NAME?`, `#¡VALOR!`, or a known one in any case. A
+/// column that is too narrow is shown, and copied, as `####`. Some programs write `Err:502`.
 fn is_spreadsheet_error(text: &str) -> bool {
-    if let Some(code) = text.strip_prefix("Err:") {
+    let is_start = |start: &str| start.eq_ignore_ascii_case("Err:");
+    if text.get(..4).is_some_and(is_start) {
+        let code = &text[4..];
         return code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit());
     }
     let Some(word) = text.strip_prefix('#') else { return false };
@@ -239,7 +267,8 @@ fn is_spreadsheet_error(text: &str) -> bool {
         word.starts_with(|letter: char| letter.is_alphabetic() || matches!(letter, '¡' | '¿'))
             && word.chars().all(is_of_error)
     });
-    is_marked || UNMARKED_ERRORS.contains(&word) || (word.len() >= 2 && word.bytes().all(|byte| byte == b'#'))
+    let is_known = || KNOWN_ERRORS.contains(&&*word.to_uppercase());
+    is_marked || is_known() || (word.len() >= 2 && word.bytes().all(|byte| byte == b'#'))
 }
 
 /// The identifier for a URL path.
@@ -271,6 +300,10 @@ fn hex_digit(value: u8) -> char {
 /// The longest identifier that is sent, chosen by this SDK.
 const MAX_CHARACTERS: usize = 256;
 
-/// "Not available" in the languages of spreadsheets, and the value of a cell that is still loading.
-const UNMARKED_ERRORS: [&str; 10] =
-    ["N/A", "NV", "N/D", "N/B", "I/T", "YOK", "Н/Д", "HIÁNYZIK", "NENÍ_K_DISPOZICI", "GETTING_DATA"];
+/// Those without a mark at the end, such as "not available" in the languages of spreadsheets, and the common ones with a mark.
+#[rustfmt::skip]
+const KNOWN_ERRORS: [&str; 33] = [
+    "N/A", "N/C", "NV", "N/D", "N/B", "I/T", "YOK", "Н/Д", "HIÁNYZIK", "NENÍ_K_DISPOZICI", "GETTING_DATA", "LOADING...",
+    "LOADING…", "REF!", "DIV/0!", "NAME?", "NULL!", "NUM!", "VALUE!", "SPILL!", "CALC!", "ERROR!", "BUSY!", "CONNECT!", "FIELD!",
+    "BLOCKED!", "UNKNOWN!", "WERT!", "BEZUG!", "ZAHL!", "VALEUR!", "NOMBRE!", "NOM?",
+];

@@ -140,10 +140,11 @@ pub use violation::{ValidationError, Violation, printable_field_name};
 pub mod unversioned {
     pub use crate::amount::as_number;
     pub use crate::id::{check_ends, check_no_spreadsheet_value};
-    pub use crate::mask::redact;
+    pub use crate::mask::{redact, without_half_a_number};
     pub use crate::request::{FieldName, RequestMembers};
     pub use crate::response::{
         BAD_REQUEST_PREFIX, Body, Code, Data, Envelope, ErrorEnvelope, Status, SuccessEnvelope,
-        is_truncated_json, salvage_transaction_id, salvaged_transaction_ids,
+        begins_with_json_object, claims_success, is_truncated_json, salvage_transaction_id,
+        salvaged_transaction_ids,
     };
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::iter::repeat_n;
 use std::ops::{Range, RangeInclusive};
 
 use crate::card::passes_luhn;
@@ -13,15 +14,16 @@ use crate::secret::REDACTED;
 ///   replaced only where no letter or digit is next to it, because `917` is part of many harmless numbers. A secret of fewer
 ///   than three characters is ignored.
 /// - A secret of 12 to 19 digits is a card or account number. It is also replaced where separators stand between its digits:
-///   any characters except letters and asterisks.
+///   any characters except letters and asterisks, also as escapes of JSON, HTML or a URL (`\u00a0`, `&nbsp;`, `%20`).
 /// - Other card-like numbers keep only their last four digits. A card-like number has 13 to 19 digits, passes the Luhn check,
 ///   begins like the number of an issuer (22 to 27, 3, 4, 5, 6, 81 or 82), and is in one piece or in groups of at least
 ///   three digits with one or two other characters between them. These rules are chosen by this SDK.
 ///
 /// This is a safety net for texts, and **does not catch everything**. It does not find:
 ///
-/// - a secret in another encoding, such as base64, JSON escapes or percent-encoding (`%20` before a number is enough);
+/// - a secret in another encoding, such as base64, or digits or letters as escapes;
 /// - a secret with letters that has separators, or is in another case;
+/// - a number with words between its digits, such as `"first": "4242", "second": "4242"`;
 /// - the card number of another request, if it fails the Luhn check or has other separators;
 /// - an expiry date or a security code that is not one of `secrets`.
 ///
@@ -41,12 +43,13 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut found: Vec<&str> = secrets.iter().copied().filter(may_occur).filter(is_replaced).collect();
     // Longest first: if one secret contains another, the rest of the longer one must not remain.
     found.sort_by_key(|secret| Reverse(secret.len()));
-    for secret in found {
-        let ranges = occurrences(&masked, secret);
-        replace(&mut masked, &ranges, |_| REDACTED.to_owned());
+    for read in READINGS {
+        for secret in &found {
+            redact_one(&mut masked, secret, read);
+        }
+        let ranges = card_numbers(&read(&masked));
+        replace(&mut masked, &ranges, |number| mask_digits(&read(number)).replace(FILLER, ""));
     }
-    let ranges = card_numbers(&masked);
-    replace(&mut masked, &ranges, mask_digits);
     masked
 }
 
@@ -56,11 +59,105 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
 /// For an identifier, which [`mask`] could change although it contains no secret.
 pub fn redact<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut redacted = Cow::Borrowed(text);
-    for secret in secrets.iter().filter(|secret| secret.len() >= LONG_SECRET) {
-        let ranges = occurrences(&redacted, secret);
-        replace(&mut redacted, &ranges, |_| REDACTED.to_owned());
+    for read in READINGS {
+        for secret in secrets.iter().filter(|secret| secret.len() >= LONG_SECRET) {
+            redact_one(&mut redacted, secret, read);
+        }
     }
     redacted
+}
+
+/// The start of a text, without the digits at its end that may begin a number, and without half an escape.
+///
+/// For a text that was cut: [`mask`] does not recognize the beginning of a number.
+pub fn without_half_a_number(start: &[u8]) -> &[u8] {
+    let tail = start.len().saturating_sub(LONGEST_ESCAPE);
+    let end =
+        start[tail..].iter().rposition(|byte| b"\\&%".contains(byte)).map_or(start.len(), |at| tail + at);
+    let mut text = String::with_capacity(end);
+    for chunk in start[..end].utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| FILLER));
+    }
+    let text = with_escapes_read(&text);
+    let is_letter = |character: char| character.is_alphanumeric() && !character.is_ascii_digit();
+    let last_letter = text.rfind(is_letter).unwrap_or(0);
+    let digits = text[last_letter..].find(|character: char| character.is_ascii_digit());
+    &start[..digits.map_or(end, |digits| last_letter + digits)]
+}
+
+/// How a text is searched: as written, then with its escapes read. A place is the same in both.
+const READINGS: [fn(&str) -> Cow<'_, str>; 2] = [as_written, with_escapes_read];
+
+fn as_written(text: &str) -> Cow<'_, str> {
+    Cow::Borrowed(text)
+}
+
+/// The text with a space and [`FILLER`]s for each escape that can stand for a separator.
+fn with_escapes_read(text: &str) -> Cow<'_, str> {
+    let (mut read, mut copied_to, mut from) = (String::new(), 0, 0);
+    while let Some(at) = text[from..].find(['\\', '&', '%']) {
+        let start = from + at;
+        let length = escape_length(&text[start..]);
+        if length > 0 {
+            read.push_str(&text[copied_to..start]);
+            read.push(' ');
+            read.extend(repeat_n(FILLER, length - 1));
+            copied_to = start + length;
+        }
+        from = start + length.max(1);
+    }
+    if copied_to == 0 {
+        return Cow::Borrowed(text);
+    }
+    read.push_str(&text[copied_to..]);
+    Cow::Owned(read)
+}
+
+/// The length of the escape that begins with this backslash, `&` or `%`: as JSON, HTML, URLs and Rust's `Debug` write it. One
+/// that stands for a letter or digit does not count.
+fn escape_length(text: &str) -> usize {
+    let hex = |text: &str| text.bytes().take_while(u8::is_ascii_hexdigit).count();
+    let is_separator = |code: &str, radix| {
+        let code = u32::from_str_radix(code, radix).map(char::from_u32);
+        code.is_ok_and(|character| !character.is_some_and(char::is_alphanumeric))
+    };
+    match text.as_bytes()[0] {
+        b'%' => {
+            let is_byte = |part: &&[u8]| {
+                part.len() == 3 && part[0] == b'%' && part[1..].iter().all(u8::is_ascii_hexdigit)
+            };
+            3 * text.as_bytes().chunks(3).take_while(is_byte).count()
+        }
+        b'&' => {
+            let is_of_name = |byte: &u8| *byte == b'#' || byte.is_ascii_alphanumeric();
+            let (name, rest) = text[1..].split_at(text.bytes().skip(1).take_while(is_of_name).count());
+            let is_read = match (name.strip_prefix("#x"), name.strip_prefix('#')) {
+                (Some(code), _) => is_separator(code, 16),
+                (None, Some(code)) => is_separator(code, 10),
+                (None, None) => !name.is_empty(),
+            };
+            if is_read && rest.starts_with(';') { name.len() + 2 } else { 0 }
+        }
+        _ => {
+            let escaped = text.trim_start_matches('\\');
+            let braced = escaped.strip_prefix("u{").and_then(|text| {
+                let (code, rest) = text.split_at(hex(text));
+                rest.starts_with('}').then_some((code, 3))
+            });
+            let code = braced.or_else(|| Some((escaped.strip_prefix('u')?.get(..4)?, 1)));
+            let length = match code {
+                Some((code, marks)) if is_separator(code, 16) => code.len() + marks,
+                _ => usize::from(escaped.starts_with(['n', 'r', 't', 'b', 'f'])),
+            };
+            text.len() - escaped.len() + length
+        }
+    }
+}
+
+fn redact_one(text: &mut Cow<'_, str>, secret: &str, read: fn(&str) -> Cow<'_, str>) {
+    let ranges = occurrences(&read(text), secret);
+    replace(text, &ranges, |_| REDACTED.to_owned());
 }
 
 /// Replaces ranges that are sorted and do not overlap.
@@ -122,7 +219,7 @@ fn occurrences_of_number(text: &str, number: &[u8]) -> Vec<Range<usize>> {
 
 /// Whether the text contains a card-like number.
 pub(crate) fn contains_card_number(text: &str) -> bool {
-    !card_numbers(text).is_empty()
+    READINGS.into_iter().any(|read| !card_numbers(&read(text)).is_empty())
 }
 
 /// The card-like numbers in the text, from left to right.
@@ -173,7 +270,7 @@ fn card_number_at(text: &str, groups: &[Range<usize>]) -> Option<usize> {
     let mut longest = None;
     for (index, group) in groups.iter().enumerate() {
         let gap = if index > 0 { &text[groups[index - 1].end..group.start] } else { "" };
-        if gap.chars().count() > LONGEST_GAP
+        if gap.chars().filter(|character| *character != FILLER).count() > LONGEST_GAP
             || gap.contains(char::is_alphanumeric)
             || group.len() < SMALLEST_GROUP
             || digits.len() + group.len() > *CARD_DIGITS.end()
@@ -231,6 +328,12 @@ const CARD_DIGITS: RangeInclusive<usize> = 13..=19;
 const SMALLEST_GROUP: usize = 3;
 
 const LONGEST_GAP: usize = 2;
+
+/// Keeps the places in a text whose escapes are [read](with_escapes_read). One byte, and no separator that people write.
+const FILLER: char = '\0';
+
+/// `\u{10ffff}`.
+const LONGEST_ESCAPE: usize = 10;
 
 /// The names in the interface, and the names that other services use for the same fields.
 #[rustfmt::skip]
@@ -381,6 +484,115 @@ mod tests {
     }
 
     #[test]
+    fn number_is_found_between_escaped_separators_d52() {
+        let escapes = [
+            r"\u00a0",
+            r"\u202F",
+            r"\n",
+            r"\r",
+            r"\t",
+            r"\f",
+            r"\b",
+            r"\u0020",
+            r" \u2013 ",
+            r"\\n",
+            r"\\u00a0",
+            r"\/",
+            r#"\",\""#,
+            r"\u{a0}",
+            "&nbsp;",
+            "&#160;",
+            "&#xA0;",
+            "&ndash;",
+            "%20",
+            "%C2%A0",
+            "%e2%80%af",
+            "%2D",
+        ];
+        for escape in escapes {
+            for (number, shown) in [("6200000000000006", "[redacted]"), ("20140000000000", "[redacted]")] {
+                let groups = number.as_bytes().chunks(4).map(|group| str::from_utf8(group).unwrap());
+                let written = groups.collect::<Vec<_>>().join(escape);
+                for (before, after) in
+                    [("", ""), ("card ", " please"), (r"x\n", "%20"), ("&nbsp;", r"\u00a0é")]
+                {
+                    let text = format!("{before}{written}{after}");
+                    let masked = mask(&text, &[number]).into_owned();
+                    assert_eq!(masked, format!("{before}{shown}{after}"));
+                    assert_eq!(mask(&masked, &[number]), masked);
+                    assert_eq!(redact(&text, &[number]), masked);
+                }
+            }
+            // Longer gaps make no card-like number.
+            if !escape.contains([' ', '"']) {
+                let written = ["4242", "4242", "4242", "4242"].join(escape);
+                let masked = mask(&written, &[]).into_owned();
+                assert!(masked.starts_with("****") && masked.ends_with("4242"), "{masked}");
+                assert!(masked.bytes().filter(u8::is_ascii_digit).count() == 4, "{masked}");
+                assert_eq!(mask(&masked, &[]), masked);
+                assert!(contains_card_number(&written));
+            }
+            assert_ne!(mask(&format!("{escape}4242424242424242"), &[]), format!("{escape}4242424242424242"));
+            assert_eq!(
+                mask(&format!("{escape}917{escape}"), &["917"]),
+                format!("{escape}[redacted]{escape}")
+            );
+        }
+        assert_eq!(mask("3%6200000000000006", &["6200000000000006"]), "3%[redacted]");
+    }
+
+    #[test]
+    fn escapes_of_letters_and_half_escapes_are_read_as_written() {
+        for text in [
+            r"4242\u04344242\u04344242\u04344242",
+            r"\u00",
+            r"\u{a0",
+            r"\u{110000}",
+            r"\u{",
+            r"\uéé",
+            "&#1076;",
+            "&#x434;",
+            "&;",
+            "&#;",
+            "&",
+            "%",
+            "%2",
+            "%2é",
+            "%%20",
+            "&nbsp",
+            "&é;",
+            "\\",
+            "&&amp;",
+        ] {
+            assert_eq!(with_escapes_read(text).len(), text.len());
+            assert_eq!(mask(text, &["6200000000000006"]), text);
+        }
+        assert_eq!(with_escapes_read("&#1076;&#x434;&nbsp"), "&#1076;&#x434;&nbsp");
+        assert_eq!(with_escapes_read(r"a%20%20b\nc"), "a \0\0\0\0\0b \0c");
+    }
+
+    #[test]
+    fn digits_and_escapes_at_the_end_may_be_half_a_number_d64() {
+        for (text, kept) in [
+            (&b"card 6212, 9473"[..], &b"card "[..]),
+            (b"a\":\"6212\",\"9473", b"a\":\""),
+            (br"card 6212\u00a09473\u00", b"card "),
+            (br"card 6212\u00a09473\u00a0", b"card "),
+            (b"card 6212&nbsp;9473&nbs", b"card "),
+            (b"card 6212\xa09473\xa00184", b"card "),
+            ("card 6212\u{2009}9473\u{2009}".as_bytes(), b"card "),
+            (b"\x80\x93 9473 ", b"\x80\x93 "),
+            ("6 письмо".as_bytes(), "6 письмо".as_bytes()),
+            (br"6 \u043f\u0438\u0441\u044c\u043c\u043e 7 12", br"6 \u043f\u0438\u0441\u044c\u043c\u043e "),
+            (b"no digits, [[[", b"no digits, [[["),
+            (b"", b""),
+            (b"6212", b""),
+        ] {
+            assert_eq!(without_half_a_number(text), kept, "{}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
     fn only_digits_that_begin_like_an_issuer_are_a_card_number_d52() {
         let with_check_digit = |prefix: &str, length: usize| {
             let body = format!("{prefix:7<width$}", width = length - 1);
@@ -413,10 +625,12 @@ mod tests {
     fn hostile_texts_and_many_secrets_end_in_time() {
         let secrets: Vec<String> = (8..350).map(|length| "1".repeat(length) + "2").collect();
         let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
-        for unit in ["4242-", "1", "1 ", "4242424242424242 ", "\u{1}", "917 "] {
-            assert!(!mask(&unit.repeat(300_000), &secrets).is_empty());
+        for unit in
+            ["4242-", "1", "1 ", "4242424242424242 ", "\u{1}", "917 ", "\\", "\\u{", "&a", "%20", "4242\\n"]
+        {
+            assert!(!mask(&unit.repeat(150_000), &secrets).is_empty());
             assert!(
-                !mask(&unit.repeat(300_000), &["917", "1111111111111111112", "424242424242424243"])
+                !mask(&unit.repeat(150_000), &["917", "1111111111111111112", "424242424242424243"])
                     .is_empty()
             );
         }

@@ -30,6 +30,7 @@ pub(crate) fn before_a_status(error: reqwest::Error) -> TransportError {
         })
     };
     let error = error.without_url();
+    let evidence = if has_source(&error, needs_credentials) { evidence.permanent() } else { evidence };
     match explanation(&error) {
         Some(explanation) => evidence.with_source(Explained { explanation, error }),
         None => evidence.with_source(error),
@@ -49,15 +50,11 @@ struct Explained {
 fn explanation(error: &reqwest::Error) -> Option<&'static str> {
     let mut source = error.source();
     while let Some(this) = source {
-        // hyper-util does not export the type of this error.
-        match this.to_string().as_str() {
-            "tunnel error: proxy authorization required" => return Some("the proxy returned 407"),
-            "tunnel error: unsuccessful" => {
-                return Some(
-                    "the proxy refused to open a connection, with a status that reqwest does not show",
-                );
-            }
-            _ => {}
+        if needs_credentials(this) {
+            return Some("the proxy returned 407");
+        }
+        if this.to_string() == "tunnel error: unsuccessful" {
+            return Some("the proxy refused to open a connection, with a status that reqwest does not show");
         }
         if let Some(rustls::Error::AlertReceived(alert)) = tls_error(this) {
             return client_certificate(*alert);
@@ -65,6 +62,11 @@ fn explanation(error: &reqwest::Error) -> Option<&'static str> {
         source = this.source();
     }
     None
+}
+
+/// Whether the proxy returned 407. hyper-util does not export the type of this error.
+fn needs_credentials(error: &(dyn StdError + 'static)) -> bool {
+    error.to_string() == "tunnel error: proxy authorization required"
 }
 
 /// Whether this alert of the server is about the client's certificate.

@@ -103,6 +103,7 @@ async fn a_proxy_of_the_builder_is_used_for_https_only() {
     assert_eq!(error.delivery(), Delivery::NotProcessed, "{error:?}");
     assert!(heads.recv().unwrap().starts_with("CONNECT pay.example.com:443 "));
     assert_eq!(error.source().unwrap().to_string(), "the proxy returned 407");
+    assert!(error.is_permanent(), "{error:?}");
 
     // Through the proxy, this would return its 407.
     let error = transport.send(request("http://127.0.0.1:1/")).await.unwrap_err();

@@ -146,7 +146,11 @@ fn client_certificate(error: &ureq::Error) -> Option<&'static str> {
         }
         AlertDescription::NoCertificate
         | AlertDescription::BadCertificate
+        | AlertDescription::UnsupportedCertificate
+        | AlertDescription::CertificateRevoked
+        | AlertDescription::CertificateExpired
         | AlertDescription::CertificateUnknown
+        | AlertDescription::UnknownCA
         | AlertDescription::AccessDenied
         | AlertDescription::HandshakeFailure => {
             "the server refused the TLS handshake; it may require a client certificate, which payments-ureq does not support"

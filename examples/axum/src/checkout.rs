@@ -186,11 +186,11 @@ fn rejection(error: &Error) -> Option<Failure> {
     }
 }
 
-/// Whether the service rejected this card. HTTP 401, 403 and 429 are about the shop, and so is what something in front of the
-/// service says: another card does not help.
+/// Whether the service rejected this card, as it said itself or as a person has found out. HTTP 401, 403 and 429 are about the
+/// shop, and so is what something in front of the service says: another card does not help.
 fn is_decline(error: &Error) -> bool {
     rejection(error).is_some_and(|failure| {
-        ["rejected", "not_found"].contains(&&*failure.kind)
+        ["rejected", "not_found", Failure::RESOLVED].contains(&&*failure.kind)
             && !failure.http_status.is_some_and(|status| [401, 403, 429].contains(&status))
     })
 }

@@ -10,7 +10,7 @@
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "it prints its address, and what it could not record"
+    reason = "it prints its address, a journal that it created, and what it could not record"
 )]
 
 mod checkout;
@@ -35,11 +35,21 @@ async fn main() -> anyhow::Result<()> {
     let transport = HyperTransport::builder().build()?;
     let client = Client::builder(endpoint, transport, TokioTimer::new()).observer(observer).build();
     let place = variable("PAYMENTS_JOURNAL")?;
-    let journal = if place.contains("://") {
-        Journal::open(PostgresStore::connect(&place).await?).await?
+    let (journal, was_created) = if place.contains("://") {
+        let store = PostgresStore::connect(&place).await?;
+        let was_created = store.was_created();
+        (Journal::open(store).await?, was_created)
     } else {
-        Journal::open(SqliteStore::open(place)?).await?
+        let store = SqliteStore::open(place)?;
+        let was_created = store.was_created();
+        (Journal::open(store).await?, was_created)
     };
+    if was_created {
+        eprintln!(
+            "created the journal that PAYMENTS_JOURNAL names: if there was one before, stop now and find it, because a new \
+             journal charges every order again"
+        );
+    }
     let payments = JournaledClient::new(client, journal);
 
     let address = env::var("LISTEN").unwrap_or_else(|_| "127.0.0.1:8080".to_owned());

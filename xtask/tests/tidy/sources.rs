@@ -76,6 +76,10 @@ const MAY_HAVE_GLOBAL_STATE: &[(&str, &str)] = &[
         "all threads share the process's memory, so a contract that measures it runs alone",
     ),
     (
+        "crates/payments-journal/src/sqlite_store/owners.rs",
+        "SQLite's table of locks belongs to the process, so a forked one must know that its parent had a store open",
+    ),
+    (
         "crates/payments-ureq/src/attempt.rs",
         "ureq passes no data from a call to its connection, so a connection finds its call through the thread",
     ),

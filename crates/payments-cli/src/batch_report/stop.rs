@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use payments_core::Outcome;
+use payments_core::{ErrorKind, Outcome};
 
 /// Why a run ended before every row was sent.
 #[derive(Clone, Debug)]
@@ -12,16 +12,18 @@ pub(crate) enum Stop {
     Interrupted(&'static str),
     /// A signal after another reason. The charges in flight were abandoned.
     GivenUp { signal: &'static str, after: Box<Self> },
-    /// HTTP 401.
-    Unauthorized,
-    /// HTTP 403, with the outcome of the row that received it.
-    Forbidden(Outcome),
+    /// HTTP 401, with the outcome of the row that received it.
+    Unauthorized(Outcome),
+    /// HTTP 403, with the same and the kind of the failure.
+    Forbidden(Outcome, ErrorKind),
     /// `--max-rejected`.
     TooManyRejected(u64),
     /// An outage lasted longer than `--patience`; with the message of the last failure.
     Outage(String),
-    /// HTTP 429 with a pause longer than `--patience`, or repeatedly.
-    Throttled(Option<Duration>),
+    /// The service cannot be reached, and waiting does not help; with the cause.
+    Unreachable(String),
+    /// HTTP 429, with the requested pause, and what was left of `--patience`.
+    Throttled { outcome: Outcome, asked: Option<Duration>, left: Duration },
     /// The journal failed; with its message.
     Journal(String),
     /// The file of `--results` could not be written.
@@ -41,7 +43,12 @@ impl Stop {
     }
 
     pub(crate) fn is_unauthorized(&self) -> bool {
-        matches!(self.first(), Self::Unauthorized)
+        matches!(self.first(), Self::Unauthorized(_))
+    }
+
+    /// Whether the next run stops for the same reason until somebody fixes the cause.
+    pub(crate) fn needs_a_fix(&self) -> bool {
+        matches!(self.first(), Self::Unreachable(_))
     }
 
     pub(crate) fn is_internal(&self) -> bool {
@@ -71,11 +78,11 @@ impl Stop {
         match self {
             Self::GivenUp { after, .. } => after.reason(),
             Self::Interrupted(_) => "interrupted",
-            Self::Unauthorized => "unauthorized",
-            Self::Forbidden(_) => "forbidden",
+            Self::Unauthorized(_) => "unauthorized",
+            Self::Forbidden(..) => "forbidden",
             Self::TooManyRejected(_) => "max_rejected",
-            Self::Outage(_) => "outage",
-            Self::Throttled(_) => "throttled",
+            Self::Outage(_) | Self::Unreachable(_) => "outage",
+            Self::Throttled { .. } => "throttled",
             Self::Journal(_) => "journal",
             Self::Results(_) => "results",
             Self::Changed(_) => "file_changed",
@@ -84,6 +91,8 @@ impl Stop {
         }
     }
 }
+
+const UNCLEAR: &str = "in a response that does not show whether a charge was made";
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,15 +110,26 @@ impl fmt::Display for Stop {
                      the journal will list them as unknown, and they are not sent again"
                 )
             }
-            Self::Unauthorized => {
+            Self::Unauthorized(Outcome::Unknown) => write!(
+                f,
+                "the API key was refused (HTTP 401) {UNCLEAR}: fix the key, then resolve the unknown rows"
+            ),
+            Self::Unauthorized(_) => {
                 f.write_str("the API key was refused (HTTP 401): fix it, then reopen the rejected rows")
             }
-            Self::Forbidden(Outcome::Unknown) => f.write_str(
-                "something between here and the service returned HTTP 403, before or after the service acted: find the \
-                 cause with `payments check`, and look for the payment in the service's records before you send anything \
-                 again; `payments journal resolve --from FILE` resolves many at once",
-            ),
-            Self::Forbidden(_) => f.write_str(
+            Self::Forbidden(Outcome::Unknown, kind) => {
+                match kind {
+                    ErrorKind::RefusedByIntermediary => f.write_str(
+                        "something between here and the service returned HTTP 403, before or after the service acted",
+                    )?,
+                    _ => write!(f, "HTTP 403 {UNCLEAR}")?,
+                }
+                f.write_str(
+                    ": find the cause with `payments check`, and look for the payment in the service's records before you \
+                     send anything again; `payments journal resolve --from FILE` resolves many at once",
+                )
+            }
+            Self::Forbidden(..) => f.write_str(
                 "the service forbids the charge (HTTP 403): find out why, then run `payments journal retry --status 403`",
             ),
             Self::TooManyRejected(limit) => {
@@ -118,16 +138,29 @@ impl fmt::Display for Stop {
             Self::Outage(why) => {
                 write!(f, "the service is unreachable or does not respond as it should: {why}")
             }
-            Self::Throttled(Some(pause)) => write!(
-                f,
-                "too many requests (HTTP 429): the service asks for a pause of {} s, which is longer than --patience; \
-                 after that, reopen the rejected rows and run the same command with a lower --rate",
-                pause.as_secs()
-            ),
-            Self::Throttled(None) => f.write_str(
-                "too many requests (HTTP 429), repeatedly: later, reopen the rejected rows and run the same command \
-                 with a lower --rate",
-            ),
+            Self::Unreachable(why) => {
+                write!(f, "the service cannot be reached, and waiting does not help: {why}")
+            }
+            Self::Throttled { outcome, asked, left } => {
+                f.write_str("too many requests (HTTP 429)")?;
+                if *outcome == Outcome::Unknown {
+                    write!(f, " {UNCLEAR}")?;
+                }
+                match asked {
+                    Some(asked) => write!(
+                        f,
+                        ": the service asks for a pause of {} s, and the {:.1} s left of --patience are not enough",
+                        asked.as_secs(),
+                        left.as_secs_f64()
+                    )?,
+                    None => f.write_str(", repeatedly")?,
+                }
+                let rows = match outcome {
+                    Outcome::Unknown => "resolve the unknown rows",
+                    _ => "reopen the rejected rows",
+                };
+                write!(f, "; later, {rows} and run the same command with a lower --rate")
+            }
             Self::Journal(why) => write!(
                 f,
                 "the journal failed, and nothing is sent without it: {why}; a row that could not be recorded is not started: \

@@ -119,6 +119,10 @@ impl Summary {
         self.has_begun && self.stop.as_ref().is_some_and(Stop::is_internal)
     }
 
+    fn needs_a_fix(&self) -> bool {
+        self.stop.as_ref().is_some_and(Stop::needs_a_fix)
+    }
+
     /// The first code that applies.
     pub(crate) fn exit_code(&self) -> ExitCode {
         let tallies = &self.tallies;
@@ -193,7 +197,13 @@ impl Summary {
     fn write_what_is_left(&self, text: &mut String) {
         let Tallies { in_progress, not_processed, .. } = self.tallies;
         if not_processed.plus(self.tallies.not_started()).count > 0 {
-            line(text, "run the same command again to send the rows that are not processed or not started");
+            let when = if self.needs_a_fix() { "once the cause is fixed, " } else { "" };
+            line(
+                text,
+                &format!(
+                    "{when}run the same command again to send the rows that are not processed or not started"
+                ),
+            );
         }
         if in_progress.count > 0 {
             line(
@@ -210,6 +220,9 @@ impl Summary {
         match self.exit_code() {
             ExitCode::Unauthorized => (Tone::Error, "STOPPED, the API key was refused".to_owned()),
             ExitCode::Unknown => (Tone::Warning, self.unknown_heading()),
+            ExitCode::NotProcessed if self.needs_a_fix() => {
+                (Tone::Error, "UNFINISHED, fix the cause, then run the same command again".to_owned())
+            }
             ExitCode::NotProcessed => {
                 (Tone::Error, "UNFINISHED, it is safe to run the same command again".to_owned())
             }
@@ -512,6 +525,7 @@ impl fmt::Display for DuplicateTransaction {
 
 #[cfg(test)]
 mod tests {
+    use payments_core::Outcome;
     use payments_model::Amount;
 
     use super::*;
@@ -538,7 +552,7 @@ mod tests {
         expects(1, "processed", &|it| it.incomplete_results = Some("full".to_owned()));
         expects(4, "rejected", &|it| (it.tallies.total, it.tallies.rejected) = (one(), one()));
         let rejected = expects(3, "unfinished", &|it| it.tallies.total.add(Amount::from_cents(1)));
-        let unfinished = expects(6, "rejected", &|it| it.stop = Some(Stop::Unauthorized));
+        let unfinished = expects(6, "rejected", &|it| it.stop = Some(Stop::Unauthorized(Outcome::Rejected)));
         for change in [
             (|it| it.tallies.unknown.add(Amount::from_cents(1))) as fn(&mut Summary),
             |it| it.tallies.earlier.unknown.add(Amount::from_cents(1)),
@@ -561,9 +575,9 @@ mod tests {
         assert!(summary.stop(Stop::Interrupted("SIGINT")));
         for (stop, reason) in [
             (Stop::TooManyRejected(1), "interrupted"),
-            (Stop::Unauthorized, "unauthorized"),
+            (Stop::Unauthorized(Outcome::Rejected), "unauthorized"),
             (Stop::Internal, "internal"),
-            (Stop::Unauthorized, "internal"),
+            (Stop::Unauthorized(Outcome::Rejected), "internal"),
         ] {
             assert!(!summary.stop(stop));
             assert_eq!(summary.stop.as_ref().map(Stop::reason), Some(reason));

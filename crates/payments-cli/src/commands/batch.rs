@@ -90,7 +90,9 @@ async fn end(
         return Err(Failure::invalid("batch_file", message.to_owned()));
     }
     // A file with an error must leave nothing behind, so a missing journal is created only for a valid file.
-    let journal = interrupt.unless_arrived(place.open_if_exists()).await.map_err(with_earlier_runs)?;
+    let opening =
+        async { if is_dry_run { place.open_for_dry_run().await } else { place.open_if_exists().await } };
+    let journal = interrupt.unless_arrived(opening).await.map_err(with_earlier_runs)?;
     let known = match &journal {
         Some(journal) => interrupt.unless_arrived(not_empty(journal)).await?,
         None => None,

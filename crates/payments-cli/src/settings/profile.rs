@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 use zeroize::Zeroizing;
 
 use super::access;
+use super::proxy::has_password;
 use super::source::{PROFILE, ProfileName, Source, text_variable, variable};
 use crate::args::{self, ClientOptions};
 use crate::failure::Failure;
@@ -83,10 +84,9 @@ impl Entries {
 
     /// The secret in it, which nobody else may read.
     pub(super) fn secret(&self) -> Option<&'static str> {
-        let has_credentials = |proxy: &Zeroizing<String>| proxy.contains('@');
         if self.api_key.is_some() {
             Some("key")
-        } else if self.proxy.as_ref().is_some_and(has_credentials) {
+        } else if self.proxy.as_ref().is_some_and(|proxy| has_password(proxy)) {
             Some("password")
         } else {
             None
@@ -149,6 +149,32 @@ pub(super) fn chosen(options: &ClientOptions) -> Result<Option<Profile>, Failure
         .ok_or_else(|| refused("is larger than 64 KiB"))?;
     let text = std::str::from_utf8(&bytes).map_err(|_| refused("is not UTF-8"))?;
     profile(text, &metadata, &name, &path).map(Some).map_err(|why| refused(&why))
+}
+
+/// The keys and the key files in the whole file, if a profile is chosen, even if the file is refused.
+pub(super) fn keys(options: &ClientOptions) -> (Vec<Zeroizing<String>>, Vec<PathBuf>) {
+    let (mut keys, mut key_files) = (Vec::new(), Vec::new());
+    let is_chosen = options.profile.is_some() || variable(PROFILE).is_some();
+    if let Some(path) = location().ok().filter(|path| is_chosen && path.is_file())
+        && let Ok(Some(bytes)) = files::read(&path, LARGEST_FILE)
+        && let Ok(text) = str::from_utf8(&bytes)
+    {
+        let (root, _) = DeTable::parse_recoverable(text);
+        let mut tables = vec![root.get_ref()];
+        while let Some(table) = tables.pop() {
+            for (name, value) in table {
+                match (&**name.get_ref(), value.get_ref()) {
+                    (_, DeValue::Table(table)) => tables.push(table),
+                    ("api_key", DeValue::String(key)) => keys.push(Zeroizing::new(key.to_string())),
+                    ("api_key_file", DeValue::String(name)) => {
+                        key_files.push(path.parent().unwrap_or(&path).join(&**name));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    (keys, key_files)
 }
 
 /// `$XDG_CONFIG_HOME/payments/config.toml`, with `$HOME/.config` if the variable is not set or, as its standard says, not an

@@ -56,12 +56,6 @@ impl Proxy {
         Ok(Some(Self { address, host_and_port, source }))
     }
 
-    /// A warning if other users of this machine can see its password.
-    pub(super) fn warning(&self) -> Option<String> {
-        let is_seen = self.source == Source::Flag("--proxy") && self.address.contains('@');
-        is_seen.then(|| seen_in_arguments("--proxy", PROXY))
-    }
-
     /// Refuses a base URL that the transport would not use with this proxy: card data and key would cross the network
     /// unencrypted.
     pub(super) fn check(&self, base_url: &str) -> Result<(), Failure> {
@@ -80,6 +74,18 @@ impl Proxy {
         }
         Ok(())
     }
+}
+
+/// A warning if other users of this machine can see the proxy's password, whatever else is missing or wrong.
+pub(crate) fn warning_of_proxy(options: &ClientOptions) -> Option<String> {
+    let is_seen = options.proxy.as_deref().is_some_and(has_password);
+    is_seen.then(|| seen_in_arguments("--proxy", PROXY))
+}
+
+pub(super) fn has_password(address: &str) -> bool {
+    let (_, rest) = address.split_once("://").unwrap_or(("", address));
+    let password = rest.rsplit_once('@').and_then(|(user, _)| user.split_once(':'));
+    password.is_some_and(|(_, password)| !password.is_empty())
 }
 
 impl fmt::Debug for Proxy {

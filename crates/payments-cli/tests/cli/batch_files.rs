@@ -403,6 +403,8 @@ fn white_space_around_a_text_is_refused_everywhere_d53() {
         ("g", "t", "d", "\u{3000}r"),
         (" h", "t", "d", "r"),
         ("i\u{a0}", "t", "d", "r"),
+        // An emoji ends with a character that is not shown.
+        ("j", "t", "thanks \u{2764}\u{fe0f}", "r"),
     ];
     for seen in problems_of_each(&rows) {
         assert_eq!(seen, expected);
@@ -423,6 +425,7 @@ fn white_space_around_a_text_is_refused_everywhere_d53() {
 fn spreadsheet_errors_and_formulas_are_no_key_id_or_reference_d53() {
     let error = "must not be an error value of a spreadsheet";
     let formula = "must not be a formula of a spreadsheet";
+    let rounded = "must not be a number that a spreadsheet has shortened: format the column as text";
     let expected = [
         format!("2 Key {error}"),
         format!("3 TokenId {error}"),
@@ -430,6 +433,12 @@ fn spreadsheet_errors_and_formulas_are_no_key_id_or_reference_d53() {
         format!("5 Key {formula}"),
         format!("6 TokenId {formula}"),
         format!("7 ReferenceNo {formula}"),
+        format!("8 Key {rounded}"),
+        format!("9 TokenId {rounded}"),
+        format!("10 ReferenceNo {rounded}"),
+        format!("11 Key {error}"),
+        format!("12 TokenId {formula}"),
+        format!("13 ReferenceNo {error}"),
     ];
     let rows = [
         ("#REF!", "t", "#N/A", "r"),
@@ -438,6 +447,12 @@ fn spreadsheet_errors_and_formulas_are_no_key_id_or_reference_d53() {
         ("=\"00123\"", "t", "d", "r"),
         ("e", "=A1", "d", "r"),
         ("f", "t", "d", "=A1"),
+        ("1.23457E+11", "t", "d", "r"),
+        ("g", "1,23457E+11", "d", "r"),
+        ("h", "t", "1.2E+11", "1E+15"),
+        ("#n/a", "t", "d", "r"),
+        ("i", "{=A1}", "#n/a", "r"),
+        ("j", "t", "d", "#Loading..."),
     ];
     for seen in problems_of_each(&rows) {
         assert_eq!(seen, expected);

@@ -15,7 +15,7 @@ use payments_tests::UnresponsivePort;
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
-use crate::support::{Ended, KEY, Peer, Run, payments_at, responses};
+use crate::support::{Ended, KEY, Peer, Run, Then, broken_pipe, payments_at};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
@@ -217,8 +217,7 @@ fn http_403_stops_the_run() {
 fn ambiguous_403_stops_the_run_with_advice_d10() {
     let billing = Billing::open();
     billing.good(20);
-    // The status and the body contradict each other, as a proxy's response after the service acted may.
-    let peer = Peer::responding("403 Forbidden", responses::RECEIPT);
+    let peer = Peer::responding("403 Forbidden", "<html>blocked</html>");
     let ended = billing.command_at(&peer.base_url, &["--concurrency", "1"]).end();
     ends(&ended, 5, "unknown", Some("forbidden"));
     assert_eq!(counts(&ended), json!({"unknown": 1, "not_started": 19, "total": 20}));
@@ -238,6 +237,36 @@ fn ambiguous_403_stops_the_run_with_advice_d10() {
     assert_eq!(counts(&ended), json!({"rejected": 1, "not_started": 19, "total": 20}));
     let message = ended.json()["stopped"]["message"].as_str().unwrap().to_owned();
     assert!(message.contains("`payments journal retry --status 403`"), "{message}");
+}
+
+#[test]
+fn stop_of_an_unknown_row_speaks_of_no_rejected_rows_d10() {
+    let cut = |status: &str| format!("HTTP/1.1 {status}\r\n\r\n{{\"status\":\"failed\",\"msg\":");
+    let encoded = |status: &str| format!("HTTP/1.1 {status}\r\ncontent-encoding: gzip\r\n\r\nxyz");
+    for (status, stop, advice) in [
+        ("401 Unauthorized", "unauthorized", "resolve the unknown rows"),
+        ("403 Forbidden", "forbidden", "look for the payment"),
+        ("429 Too Many Requests", "throttled", "resolve the unknown rows"),
+    ] {
+        for response in [cut(status), encoded(status)] {
+            let billing = Billing::open();
+            billing.good(3);
+            let peer = Peer::new(Then::RespondAndClose(response.into_bytes()));
+            let options = ["--concurrency", "1", "--patience", "0"];
+            let ended = billing.command_at(&peer.base_url, &options).end();
+            ends(&ended, 5, "unknown", Some(stop));
+            assert_eq!(counts(&ended), json!({"unknown": 1, "not_started": 2, "total": 3}));
+            let message = ended.json()["stopped"]["message"].as_str().unwrap().to_owned();
+            let what = format!("HTTP {}", &status[..3]);
+            let unclear = "in a response that does not show whether a charge was made";
+            for part in [&*what, unclear, advice] {
+                assert!(message.contains(part), "{part}: {message}");
+            }
+            for wrong in ["rejected", "something between", "retry"] {
+                assert!(!message.contains(wrong), "{wrong}: {message}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -480,6 +509,15 @@ fn dry_run_counts_the_rows_left() {
 }
 
 #[test]
+fn dry_run_whose_reader_has_left_says_nothing_was_sent() {
+    let billing = Billing::open();
+    billing.good(3);
+    let ended = billing.command(&["--dry-run"]).stdout(broken_pipe()).end_with_given_stdout();
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.starts_with("nothing was sent, as requested, but"), "{}", ended.stderr);
+}
+
+#[test]
 fn invalid_file_creates_no_journal_and_no_results() {
     let billing = Billing::open();
     billing.write(&["tok_approved", ""]);
@@ -491,14 +529,47 @@ fn invalid_file_creates_no_journal_and_no_results() {
 }
 
 #[test]
-fn row_key_with_the_api_key_is_refused() {
+fn file_with_the_api_key_is_refused() {
     let billing = Billing::open();
-    let text = format!("Key,TokenId,Amount,ConvenienceFeeActive\nk-{KEY},tok_approved,1,false\n");
-    fs::write(billing.path("rows.csv"), text).unwrap();
-    let ended = billing.run(&[]);
-    let error = ended.failed(2, "invalid");
-    assert_eq!(error["violations"][0]["rule"], "must not hold the API key");
-    assert!(!format!("{ended:?}").contains(KEY));
+    let columns = [
+        "Key",
+        "TokenId",
+        "GatewayCustomerId",
+        "Amount",
+        "ConvenienceFeeActive",
+        "Description",
+        "ReferenceNo",
+    ];
+    let header = columns.join(",");
+    let good = ["k", "tok_approved", "gc_1", "1", "false", "tea", "r"];
+    let name = billing.path("rows.csv");
+    let refused = |name: &str, text: String, expected: &str| {
+        fs::write(billing.path(name), text).unwrap();
+        for option in [&[][..], &["--output", "text"], &["--dry-run"]] {
+            let path = billing.path(name);
+            let ended =
+                billing.workspace.run(["batch", "run", &path]).arguments(option.iter().copied()).end();
+            assert_eq!(ended.code, Some(2), "{ended:?}");
+            let shown = format!("{}{}", ended.stdout, ended.stderr);
+            let text = format!("{expected} must not hold the API key");
+            let json = format!(r#""field":"{expected}","rule":"must not hold the API key""#);
+            assert!(shown.contains(&text) || shown.contains(&json), "{expected}: {ended:?}");
+            assert!(!shown.contains(&KEY[..8]), "{ended:?}");
+        }
+    };
+    for (index, column) in columns.iter().enumerate() {
+        let mut cells = good.map(str::to_owned);
+        cells[index] = format!("x-{KEY}");
+        refused("rows.csv", format!("{header}\n{}\n{}\n", good.join(","), cells.join(",")), column);
+        let members = columns.iter().zip(&cells).map(|(name, cell)| format!(r#""{name}":"{cell}""#));
+        let json = format!("{{{}}}\n", members.collect::<Vec<_>>().join(","));
+        refused("rows.jsonl", json, column);
+    }
+    refused("rows.csv", format!("{header},{KEY}\n{}\n", good.join(",")), "header");
+    refused("rows.csv", format!("{header},\n{},{KEY}\n", good.join(",")), "row");
+    refused("rows.jsonl", format!(r#"{{"Key":"k","{KEY}":1}}"#), "row");
+    assert!(!billing.workspace.journal().exists());
+    assert_eq!((billing.workspace.requests(), fs::exists(name).unwrap()), (0, true));
 }
 
 #[test]

@@ -66,6 +66,23 @@ fn encoded_response_is_named_and_the_base_url_is_not_blamed_d65() {
 }
 
 #[test]
+fn cut_response_is_named_and_the_base_url_is_not_blamed_d10() {
+    let cut = r#"{"status":"failed","msg":"Transaction not found""#;
+    for status in ["404 Not Found", "401 Unauthorized"] {
+        let ended_by_close = format!("HTTP/1.1 {status}\r\n\r\n{cut}");
+        let shorter_than_announced = format!("HTTP/1.1 {status}\r\ncontent-length: 100\r\n\r\n{cut}");
+        for response in [ended_by_close, shorter_than_announced] {
+            let peer = Peer::new(Then::RespondAndClose(response.into_bytes()));
+            let ended = payments_at(&peer.base_url, ["check"]).end();
+            let (states, message) = step_states(&ended);
+            assert_eq!(states, NO_KEY, "{ended:?}");
+            let what = format!("HTTP {}, but the response was truncated, so the key was not", &status[..3]);
+            assert!(message.starts_with(&what) && !message.contains("base URL"), "{message}");
+        }
+    }
+}
+
+#[test]
 fn service_404_proves_the_key_with_one_lookup() {
     let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
     let ended = payments_at(&peer.base_url, ["check"]).end();
@@ -177,7 +194,12 @@ fn each_inconclusive_response_has_its_own_message_and_code() {
             "not_processed",
             "HTTP 502 (Bad Gateway): the service, or something",
         ),
-        (half.to_vec(), 7, "rejected", "HTTP 404 without the service's error body"),
+        (
+            half.to_vec(),
+            7,
+            "rejected",
+            "HTTP 404, but the response was truncated, so the key was not checked",
+        ),
     ];
     let mut sentences = Vec::new();
     for (bytes, code, outcome, start) in cases {

@@ -42,6 +42,23 @@ fn help_explains_the_exit_codes() {
     has_exit_codes(&help(&["journal", "resolve"]), &["0  ", "1  ", "2  ", "3  ", "4  "]);
 }
 
+/// What it says about a file and about a correction is what the command does.
+#[test]
+fn help_of_resolve_explains_every_verdict_and_option_d48() {
+    let text = help(&["journal", "resolve"]);
+    let (prose, _) = text.split_once("\nUsage:").expect("the options follow");
+    for option in
+        ["--processed", "--rejected", "--not-processed", "--unverified", "--attempt N", "--replace ID"]
+    {
+        assert!(prose.contains(option), "{option}: {prose}");
+    }
+    for verdict in ["processed", "rejected", "not processed", "empty"] {
+        assert!(prose.contains(&format!("\n  {verdict} ")), "{verdict}: {prose}");
+    }
+    assert!(prose.contains("A row with neither Verdict nor TransactionId resolves nothing"), "{prose}");
+    has_exit_codes(&text, &["8  "]);
+}
+
 /// The journal's subcommands that never call the service.
 const JOURNAL_COMMANDS: [&str; 5] = ["list", "show", "export", "retry", "purge"];
 

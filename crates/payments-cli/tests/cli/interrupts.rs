@@ -1,4 +1,4 @@
-//! Signals during a call: SIGINT, SIGTERM, SIGHUP, and SIGXFSZ, which a limit of `ulimit -f` sends.
+//! Signals during a call: SIGINT, SIGTERM, SIGHUP, others that would end it, and SIGXFSZ, which a limit of `ulimit -f` sends.
 #![cfg(unix)]
 
 use std::fs::{self, OpenOptions};
@@ -26,6 +26,10 @@ fn signal_during_a_charge_or_void_is_unknown_d22() {
         ("INT", &create_by_token, TOKEN_PAYMENT),
         ("INT", &["void", "txn_1"], ""),
         ("HUP", &["void", "txn_1"], ""),
+        ("XCPU", &create, CARD_PAYMENT),
+        ("ALRM", &create, CARD_PAYMENT),
+        ("USR1", &create, CARD_PAYMENT),
+        ("USR2", &create, CARD_PAYMENT),
     ];
     for (signal, arguments, stdin) in cases {
         let peer = Peer::new(Then::Wait);
@@ -89,22 +93,33 @@ fn signal_while_reading_the_request_is_not_processed() {
 
 const FILE_LIMIT: &str = "payments: a file has reached the limit of `ulimit -f`, so a write failed\n";
 
-/// `nohup` starts the command with SIGHUP ignored. Other systems do not show that.
+/// `nohup` starts the command with SIGHUP ignored, and a script its jobs in the background with SIGINT ignored. Other systems do
+/// not show that.
 #[cfg(target_os = "linux")]
 #[test]
-fn ignored_hang_up_ends_neither_a_charge_nor_a_run() {
+fn ignored_signal_ends_neither_a_charge_nor_a_run() {
+    for (signal, starter) in
+        [("HUP", &["nohup"][..]), ("INT", &["sh", "-c", "trap '' INT; exec \"$0\" \"$@\""])]
+    {
+        ends_nothing(signal, starter);
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn ends_nothing(signal: &str, starter: &[&str]) {
+    let starter = || starter.iter().copied();
     let workspace = Workspace::open();
     for arguments in [&[][..], &["--key", "invoice-17"]] {
         let gate = workspace.sandbox.gateway().gate_after_commit(TOKENS);
         let create = ["token-transaction", "create", "--file", "-"];
         let mut run = payments_at(workspace.sandbox.base_url(), create).stdin(TOKEN_PAYMENT);
         if !arguments.is_empty() {
-            run = run.env("PAYMENTS_JOURNAL", workspace.journal().to_str().unwrap());
+            run = run.env("PAYMENTS_JOURNAL", workspace.journal().to_str().expect("a plain path"));
         }
-        let run = run.arguments(arguments.iter().copied()).started_by(["nohup"]);
+        let run = run.arguments(arguments.iter().copied()).started_by(starter());
         let running = run.stdout(Stdio::piped()).spawn();
         block_on(gate.arrived());
-        running.signal("HUP");
+        running.signal(signal);
         gate.release();
         let ended = running.end();
         assert_eq!((ended.code, &ended.json()["outcome"]), (Some(0), &"processed".into()), "{ended:?}");
@@ -113,28 +128,32 @@ fn ignored_hang_up_ends_neither_a_charge_nor_a_run() {
     let billing = Billing::open();
     billing.good(20);
     let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
-    let run = billing.command(&["--concurrency", "3"]).started_by(["nohup"]);
+    let run = billing.command(&["--concurrency", "3"]).started_by(starter());
     let running = run.stdout(Stdio::piped()).spawn();
     block_on(gate.arrivals(3));
-    running.signal("HUP");
+    running.signal(signal);
     gate.release();
     ends(&running.end(), 0, "processed", None);
     assert_eq!(billing.charged().len(), 20);
 }
 
-/// One closed terminal can send SIGHUP twice: from the shell, and from the system when the shell has ended.
+/// One closed terminal can send SIGHUP twice: from the shell, and from the system when the shell has ended. A limit of CPU time
+/// sends SIGXCPU each second.
 #[test]
-fn second_hang_up_does_not_abandon_a_run_and_another_signal_does() {
-    for (signal, code, outcome) in [(None, 3, "unfinished"), (Some("TERM"), 5, "unknown")] {
+fn second_signal_of_the_system_does_not_abandon_a_run_and_another_signal_does() {
+    for (repeated, signal, code, outcome) in
+        [("HUP", None, 3, "unfinished"), ("HUP", Some("TERM"), 5, "unknown"), ("XCPU", None, 3, "unfinished")]
+    {
         let billing = Billing::open();
         billing.good(20);
         let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
         let mut running = billing.command(&["--concurrency", "3"]).stdout(Stdio::piped()).spawn();
         block_on(gate.arrivals(3));
-        running.signal("HUP");
+        running.signal(repeated);
         let line = running.error_line();
-        assert!(line.starts_with("SIGHUP: no new charge is started; waiting for 3 "), "{line}");
-        running.signal("HUP");
+        let expected = format!("SIG{repeated}: no new charge is started; waiting for 3 ");
+        assert!(line.starts_with(&expected), "{line}");
+        running.signal(repeated);
         if let Some(signal) = signal {
             running.signal(signal);
         } else {
@@ -162,8 +181,13 @@ fn closed_terminal_leaves_results_and_journal_complete() {
     assert_eq!(running.wait_without_reading(), Some(3));
     let lines = fs::read_to_string(&results).unwrap();
     assert_eq!(lines.matches(r#""outcome":"processed""#).count(), 3, "{lines}");
-    let list =
-        payments(["journal", "list", "--journal", billing.workspace.journal().to_str().unwrap()]).end();
+    let list = payments([
+        "journal",
+        "list",
+        "--journal",
+        billing.workspace.journal().to_str().expect("a plain path"),
+    ])
+    .end();
     assert_eq!(list.stdout.matches(r#""state":"processed""#).count(), 3, "{list:?}");
     ends(&billing.run(&[]), 0, "processed", None);
     assert_eq!(billing.charged().len(), 20);

@@ -411,24 +411,45 @@ fn note_keeps_no_card_number_and_no_api_key() {
 /// A setting that is missing or wrong must not keep the key from being masked.
 #[cfg(unix)]
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
     type Change<'a> = Box<dyn Fn(Run) -> Run + 'a>;
 
     let workspace = Workspace::open();
     let folder = workspace.journal().parent().expect("a folder").to_owned();
     let other = tempfile::tempdir().expect("a temporary folder");
-    let file = |name: &str, content: &str| {
+    let file_of_mode = |name: &str, content: &str, mode: u32| {
         use std::os::unix::fs::PermissionsExt;
 
         let path = other.path().join(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("it is writable");
         std::fs::write(&path, content).expect("it is writable");
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("the test owns it");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("the test owns it");
         path.to_str().expect("a plain path").to_owned()
     };
+    let file = |name: &str, content: &str| file_of_mode(name, content, 0o600);
     let (with_key, with_another) = (file("key", KEY), file("another", "sk_of_somebody_else"));
     file("payments/config.toml", &format!("[profiles.keyed]\napi_key = '{KEY}'\n"));
-    let changes: [(&str, Change<'_>); 11] = [
+    let writable = file_of_mode("writable.key", &format!("{KEY}\n"), 0o666);
+    let in_profile = format!("[profiles.keyed]\napi_key = '{KEY}'\n");
+    for (place, content, mode) in [
+        ("open", in_profile.clone(), 0o644),
+        ("writable", in_profile.clone(), 0o666),
+        ("mistaken", format!("{in_profile}timeout = 'x'\n"), 0o600),
+        ("doubled", format!("{in_profile}api_key_file = 'x'\n"), 0o600),
+        ("misplaced", format!("api_key = '{KEY}'\n"), 0o600),
+        ("torn", format!("[profiles.other]\napi_key = '{KEY}'\nbase_url = 'x\n"), 0o600),
+        ("of_file", format!("[profiles.keyed]\napi_key_file = '{writable}'\ntimeout = 'x'\n"), 0o600),
+    ] {
+        file_of_mode(&format!("{place}/payments/config.toml"), &content, mode);
+    }
+    let profile_in = |place: &str| -> Change<'_> {
+        let home = format!("{}/{place}", other.path().display());
+        Box::new(move |run| {
+            run.env("PAYMENTS_API_KEY", "").env("XDG_CONFIG_HOME", &home).env("PAYMENTS_PROFILE", "keyed")
+        })
+    };
+    let changes: [(&str, Change<'_>); 20] = [
         ("without a base URL", Box::new(|run| run)),
         ("invalid base URL", Box::new(|run| run.env("PAYMENTS_BASE_URL", "ftp://x"))),
         ("missing profile", Box::new(|run| run.env("PAYMENTS_PROFILE", "nowhere"))),
@@ -449,6 +470,23 @@ fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
             "key in a profile",
             Box::new(|run| run.env("PAYMENTS_API_KEY", "").env("PAYMENTS_PROFILE", "keyed")),
         ),
+        (
+            "key in a file that others can write to",
+            Box::new(|run| run.env("PAYMENTS_API_KEY", "").env("PAYMENTS_API_KEY_FILE", &writable)),
+        ),
+        (
+            "overridden file",
+            Box::new(|run| {
+                run.env("PAYMENTS_API_KEY", "sk_of_somebody_else").env("PAYMENTS_API_KEY_FILE", &with_key)
+            }),
+        ),
+        ("profile that others can read", profile_in("open")),
+        ("profile that others can write to", profile_in("writable")),
+        ("mistake in the profile", profile_in("mistaken")),
+        ("key twice in the profile", profile_in("doubled")),
+        ("key outside of a profile", profile_in("misplaced")),
+        ("file of profiles that is torn", profile_in("torn")),
+        ("refused key file of a refused profile", profile_in("of_file")),
     ];
     for (number, (state, change)) in changes.iter().enumerate() {
         let run = |arguments: &[&str]| {

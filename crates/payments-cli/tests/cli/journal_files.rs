@@ -93,6 +93,9 @@ fn export_filters_by_state_time_and_run() {
     for file in [&first, &results[0]] {
         assert_eq!(workspace.exported(&["--run", file]), ["@1+1", "order-2", "lost"]);
     }
+    let with_cr = "\u{feff}{\"Key\":\"second\"}\r\r{\"Key\":\"lost\"}\r";
+    let with_cr = workspace.write("cr.jsonl", with_cr);
+    assert_eq!(workspace.exported(&["--run", &with_cr]), ["lost", "second"]);
     for file in [&second, &results[1]] {
         assert_eq!(workspace.exported(&["--run", file]), ["second"]);
     }
@@ -121,6 +124,8 @@ fn export_filters_by_state_time_and_run() {
         (workspace.write("spaced.csv", " Key,Amount\na,1\n"), "the heading \" Key\" has white space"),
         (workspace.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is not a JSON object"),
         (workspace.write("nameless.jsonl", "{\"Amount\":2}"), "line 1: must not be empty"),
+        (workspace.write("torn.jsonl", "{\"Key\":\"a\"}\r{\"line\":2,"), "line 2: it is not a JSON object"),
+        (workspace.write("long.jsonl", " ".repeat(200_000)), "line 1: must be at most 128 KiB"),
         (workspace.path("missing.csv"), "cannot be read"),
     ] {
         let error = workspace.journal_command(&["export", "--run", &file]).failed(2, "invalid");
@@ -223,6 +228,15 @@ fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
         (Some(0), Some(1)),
         "{unchanged:?}"
     );
+    // Nor is another id that an unclear response named.
+    let peer = Peer::responding("200 OK", &unclear_response("txn_2"));
+    let at = |run: Run| run.env("PAYMENTS_BASE_URL", &peer.base_url).end();
+    at(workspace.run(["void", &id, "--key", "named"])).failed(5, "unknown");
+    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    assert!(export.contains(",txn_2,"), "{export}");
+    let noted = at(workspace.resolving("Key,TransactionId,Note\nnamed,txn_2,asked support\n"));
+    assert_eq!((noted.code, noted.json()["left_alone"].as_u64()), (Some(0), Some(1)), "{noted:?}");
+    assert_eq!(workspace.show("named")["state"], "unknown");
     let found = format!("Key,TransactionId,Note\nvoid,{id},\n");
     let expected =
         "2 void: Note is required for a void: the record of its transaction does not show that it was voided";
@@ -555,7 +569,7 @@ fn row_with_neither_id_nor_verdict_is_left_alone_and_counted_d48() {
     let text = workspace.resolving(&content).arguments(["--output", "text"]).end();
     assert_eq!(text.code, Some(0), "{text:?}");
     assert!(
-        text.stdout.contains("\nleft alone, with neither TransactionId nor Verdict: 2 rows\n"),
+        text.stdout.contains("\nleft alone, without a Verdict or a new TransactionId: 2 rows\n"),
         "{text:?}"
     );
     assert_eq!(workspace.show("one")["state"], "resolved");
@@ -652,4 +666,117 @@ fn export_of_an_attempt_that_is_not_the_newest_is_refused_d48() {
     let new = fill(reader.records().map(Result::unwrap).collect(), &[&second, &two]);
     assert_eq!(workspace.resolving(new).end().code, Some(0));
     assert_eq!(workspace.show("one")["transaction_id"], *second);
+}
+
+/// A response that proves nothing, and the same record for a lookup.
+fn unclear_response(id: &str) -> String {
+    responses::TRANSACTION_FOUND.replace("10.50", "45.00").replace("\"txn_1\"", &json!(id).to_string())
+}
+
+/// The response named the transaction: the file repeats what the journal knows.
+#[test]
+fn exported_id_without_a_verdict_resolves_nothing_d48() {
+    let workspace = Workspace::open();
+    for (key, id) in [("one", "txn_1"), ("two", " lead"), ("three", "txn/.."), ("four", "\u{202e}abc")] {
+        let peer = Peer::responding("200 OK", &unclear_response(id));
+        let at = |run: Run| run.env("PAYMENTS_BASE_URL", &peer.base_url).end();
+        at(workspace.charging(key, TOKEN_PAYMENT)).failed(5, "unknown");
+        let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+        let mut reader = csv::Reader::from_reader(export.as_bytes());
+        let headings = reader.headers().unwrap().clone();
+        let row = reader.records().map(Result::unwrap).find(|row| row[0] == *key).unwrap();
+        let saved = |note: &str, verdict: &str| {
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            writer.write_record(&headings).unwrap();
+            writer
+                .write_record(headings.iter().zip(&row).map(|(name, cell)| match name {
+                    "note" => note,
+                    "verdict" => verdict,
+                    _ => cell,
+                }))
+                .unwrap();
+            writer.into_inner().unwrap()
+        };
+        for note in ["", "asked support, no answer yet"] {
+            let unchanged = at(workspace.resolving(saved(note, "")));
+            assert_eq!(
+                (unchanged.code, &unchanged.json()["left_alone"]),
+                (Some(0), &json!(1)),
+                "{unchanged:?}"
+            );
+            assert_eq!(
+                (&workspace.show(key)["state"], &workspace.show(key)["paid"]),
+                (&json!("unknown"), &json!("unknown"))
+            );
+        }
+        let is_looked_up = key != "three";
+        let verdict = if is_looked_up { "processed" } else { "rejected" };
+        let resolved = at(workspace.resolving(saved("the portal", verdict)));
+        assert_eq!(resolved.code, Some(0), "{id:?}: {resolved:?}");
+        assert_eq!(workspace.show(key)["transaction_id"], id);
+        assert_eq!(workspace.show(key)["paid"], if is_looked_up { "yes" } else { "no" });
+    }
+}
+
+/// A declined payment would be booked as paid.
+#[test]
+fn misspelt_heading_is_refused_d48() {
+    let workspace = Workspace::open();
+    let [one] = workspace.lose_responses(["one"]);
+    for (headings, more, expected) in [
+        (
+            "Key,TransactionId,Note,Verdit",
+            ",rejected",
+            "1 ?: Verdit is not a column of resolutions: fix the name or remove the column",
+        ),
+        (
+            "key,transaction_id,note,verdict,Ver dict",
+            ",,rejected",
+            "1 ?: \"Ver dict\" is not a column of resolutions: fix the name or remove the column",
+        ),
+        (
+            "key,transaction_id,note,verdict,",
+            ",,rejected",
+            "2 one: row has a value in column 5, which has no name",
+        ),
+    ] {
+        let file = format!("{headings}\none,{one},the portal{more}\n");
+        assert_eq!(wrong_rows(&workspace.resolving(file).end()), [expected]);
+        assert_eq!(workspace.show("one")["state"], "unknown");
+    }
+    // Of an export's other columns none is needed, and a spreadsheet may leave one without a name.
+    let file = format!("key,transaction_id,note,card_ending,Paid,\none,{one},,,unknown,\n");
+    assert_eq!(workspace.resolving(file).end().code, Some(0));
+}
+
+/// Typed ids are refused in these forms, but this is what the service returned.
+#[test]
+fn id_that_the_journal_holds_is_resolved_in_any_form_d41() {
+    let workspace = Workspace::open();
+    for (number, id) in [" lead", "trail ", "=A1", "#REF!", "Err:502", "\u{202e}abc"].into_iter().enumerate()
+    {
+        let peer = Peer::responding("200 OK", &unclear_response(id));
+        let at = |run: Run| run.env("PAYMENTS_BASE_URL", &peer.base_url).end();
+        let resolve = |key: &str, arguments: &[&str]| {
+            at(workspace.run(["journal", "resolve", key]).arguments(arguments.iter().copied()))
+        };
+        let keys =
+            [format!("looked-up-{number}"), format!("unverified-{number}"), format!("rejected-{number}")];
+        for key in &keys {
+            at(workspace.charging(key, TOKEN_PAYMENT)).failed(5, "unknown");
+        }
+        let typed = id.replace('\u{202e}', "\\u{202e}");
+        let rejected = format!("--rejected={typed}");
+        assert_eq!(resolve(&keys[2], &[&rejected, "--note", "n"]).code, Some(0), "{id:?}");
+        assert_eq!(resolve(&keys[0], &["--processed", &typed]).code, Some(0), "{id:?}");
+        assert_eq!(workspace.show(&keys[0])["transaction_id"], id);
+        let back = ["--not-processed", "--note", "n", "--replace", &typed];
+        assert_eq!(resolve(&keys[0], &back).code, Some(0), "{id:?}");
+        assert_eq!(resolve(&keys[1], &["--processed", &typed, "--unverified"]).code, Some(0), "{id:?}");
+        // Another key does not hold it.
+        workspace.add_unknown(&format!("other-{number}"), &peer.base_url);
+        if id != "\u{202e}abc" {
+            resolve(&format!("other-{number}"), &["--processed", id, "--unverified"]).failed(2, "invalid");
+        }
+    }
 }

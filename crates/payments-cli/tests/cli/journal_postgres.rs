@@ -51,6 +51,20 @@ fn postgresql_journal_behaves_like_a_file() {
 }
 
 #[test]
+fn journal_is_read_by_a_user_who_may_only_read() {
+    let Some(server) = Server::start() else { return };
+    let workspace = Workspace::open();
+    run(&workspace, &server, &["token-transaction", "create", "--file", "-", "--key", "invoice-17"])
+        .processed();
+    let read_only = format!("{}?options=-c%20default_transaction_read_only%3Don", server.url());
+    for arguments in [&["journal", "list"][..], &["journal", "show", "invoice-17"], &["journal", "export"]] {
+        let ended = workspace.run(arguments.iter().copied()).env("PAYMENTS_JOURNAL", &read_only).end();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(ended.stdout.contains("invoice-17"), "{ended:?}");
+    }
+}
+
+#[test]
 fn journal_url_that_can_never_work_is_invalid_and_not_called_safe_to_repeat() {
     let Some(mut server) = Server::start() else { return };
     server.stop(Shutdown::Fast);

@@ -3,14 +3,16 @@
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 #![allow(clippy::print_stderr, reason = "a test that covers nothing says so")]
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::SystemTime;
 
 use payments_fake::block_on;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::batch_runs::counts;
 use crate::journaled_charges::Workspace;
 use crate::support::TOKEN_PAYMENT;
 
@@ -115,25 +117,43 @@ fn journal_on_a_full_disk_is_shown() {
     }
 }
 
+/// The name, the time of the last change and the length of each file.
+fn files(folder: &Path) -> Vec<(OsString, SystemTime, u64)> {
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let mut files: Vec<_> = entries
+        .map(|entry| (entry.file_name(), entry.metadata().unwrap()))
+        .map(|(name, metadata)| (name, metadata.modified().unwrap(), metadata.len()))
+        .collect();
+    files.sort();
+    files
+}
+
+/// The key of a dead sender counts as unknown, as in the run, and is not marked.
+#[test]
+fn dry_run_changes_no_file_of_the_journal() {
+    let workspace = crashed();
+    let folder = tempfile::tempdir().unwrap();
+    let rows = folder.path().join("rows.csv");
+    fs::write(
+        &rows,
+        "Key,TokenId,Amount,ConvenienceFeeActive\nin-flight,tok_approved,45.00,false\nnew,tok_approved,1,false\n",
+    )
+    .unwrap();
+    let files = || files(workspace.journal().parent().unwrap());
+    let before = files();
+    let ended = workspace.run(["batch", "run", rows.to_str().unwrap(), "--dry-run"]).end();
+    assert_eq!(counts(&ended), json!({"unknown_earlier": 1, "not_started": 1, "total": 2}));
+    assert_eq!(files(), before);
+    // A key that looks like a card number is looked up.
+    let ended = workspace.charging("378282246310005", TOKEN_PAYMENT).arguments(["--dry-run"]).end();
+    ended.failed(2, "invalid");
+    assert_eq!(files(), before);
+}
+
 #[test]
 fn reading_a_journal_changes_no_file() {
     let workspace = crashed();
-    let folder = workspace.journal().parent().unwrap().to_owned();
-    let files = || {
-        let mut files: Vec<(_, SystemTime, u64)> = fs::read_dir(&folder)
-            .unwrap()
-            .map(|entry| entry.unwrap())
-            .map(|entry| {
-                (
-                    entry.file_name(),
-                    entry.metadata().unwrap().modified().unwrap(),
-                    entry.metadata().unwrap().len(),
-                )
-            })
-            .collect();
-        files.sort();
-        files
-    };
+    let files = || files(workspace.journal().parent().unwrap());
     let before = files();
     for _ in 0..2 {
         for arguments in [&["list"][..], &["show", "in-flight"], &["export"]] {

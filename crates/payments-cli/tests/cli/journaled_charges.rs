@@ -2,6 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 use http::StatusCode;
 use payments_core::OperationName;
@@ -258,6 +261,24 @@ fn secret_key_is_refused_and_not_repeated() {
     assert_eq!(workspace.requests(), 0);
 }
 
+/// Longer than the store retries the write.
+#[test]
+fn outcome_is_recorded_after_a_long_lock_of_the_journal() {
+    let workspace = Workspace::open();
+    let gate = workspace.hold_responses();
+    let running = workspace.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
+    block_on(gate.arrived());
+    let other = rusqlite::Connection::open(workspace.journal()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    gate.release();
+    thread::sleep(Duration::from_secs(32));
+    other.execute_batch("ROLLBACK").unwrap();
+    let ended = running.end();
+    ended.processed();
+    assert_eq!(ended.json().get("journal"), None, "{ended:?}");
+    assert_eq!(workspace.show("invoice-17")["state"], "processed");
+}
+
 #[test]
 fn dry_run_creates_no_journal() {
     let workspace = Workspace::open();
@@ -443,7 +464,7 @@ fn verbose_names_the_journal() {
 fn key_in_flight_is_in_progress_for_another_process() {
     let workspace = Workspace::open();
     let gate = workspace.hold_responses();
-    let first = workspace.charging("invoice-17", TOKEN_PAYMENT).stdout(std::process::Stdio::piped()).spawn();
+    let first = workspace.charging("invoice-17", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
     block_on(gate.arrived());
     let second = workspace.charge("invoice-17");
     let error = second.failed(5, "unknown");
@@ -467,7 +488,7 @@ fn outcome_that_cannot_be_recorded_is_reported_with_a_warning() {
             let workspace = Workspace::open();
             let gate = workspace.hold_responses();
             let run = workspace.charging("invoice-17", request).arguments(["--output", shape]);
-            let running = run.stdout(std::process::Stdio::piped()).spawn();
+            let running = run.stdout(Stdio::piped()).spawn();
             block_on(gate.arrived());
             fs::remove_file(workspace.journal()).unwrap();
             gate.release();
@@ -488,7 +509,6 @@ fn outcome_that_cannot_be_recorded_is_reported_with_a_warning() {
 #[cfg(unix)]
 mod interrupted {
     use std::net::TcpListener;
-    use std::process::Stdio;
 
     use super::*;
 

@@ -112,7 +112,7 @@ fn billing_run_and_resolution_use_the_proxy() {
 }
 
 #[test]
-fn refusing_proxy_is_not_processed_d02() {
+fn refusing_proxy_is_not_processed_d02_d56() {
     const PAGE: &str = "<html>your account txn_proxy was blocked";
     let (sandbox, authority) = https_sandbox();
     let page = |status: &str| {
@@ -137,6 +137,11 @@ fn refusing_proxy_is_not_processed_d02() {
         let in_text = run(&[&charge[..], &["--output", "text"]].concat());
         let hint = format!("the connection goes through the proxy {address}, which came from PAYMENTS_PROXY");
         assert!(in_text.stderr.contains(&hint), "{}", in_text.stderr);
+        assert!(!in_text.stderr.contains("is the service running there?"), "{}", in_text.stderr);
+        let is_permanent = matches!(status, Some("403" | "407"));
+        for text in [&*in_text.stderr, error["message"].as_str().expect("a text")] {
+            assert_eq!(text.contains("it will fail again until the cause is fixed"), is_permanent, "{text}");
+        }
         let checked = run(&["check"]);
         let error = checked.failed(3, "not_processed");
         let message = error["message"].as_str().expect("a text");
@@ -160,6 +165,34 @@ fn refusing_proxy_is_not_processed_d02() {
         }
     }
     assert_eq!(sandbox.gateway().requests().len(), 0);
+}
+
+#[test]
+fn run_stops_at_once_if_the_proxy_refuses_the_address_or_the_credentials_d56() {
+    for (status, is_permanent) in [("403 Forbidden", true), ("407 No", true), ("503 Unavailable", false)] {
+        let proxy = ConnectProxy::responding(format!("HTTP/1.1 {status}\r\n\r\n"));
+        let billing = Billing::open();
+        billing.good(20);
+        let run = |options: &[&str]| {
+            let run = billing.command(&[&["--concurrency", "1"][..], options].concat());
+            run.env("PAYMENTS_PROXY", &with_credentials(proxy.address())).end()
+        };
+        let ended = run(if is_permanent { &[] } else { &["--patience", "0"] });
+        ends(&ended, 3, "unfinished", Some("outage"));
+        assert_eq!(proxy.heads().len(), 1);
+        let message = ended.json()["stopped"]["message"].as_str().expect("a text").to_owned();
+        for part in [&*format!("the proxy returned {}", &status[..3]), "does it allow"] {
+            assert!(message.contains(part), "{message}");
+        }
+        assert_eq!(message.contains("waiting does not help"), is_permanent, "{message}");
+        let text = run(&["--patience", "0", "--output", "text"]);
+        assert_eq!(
+            text.stdout.contains("it is safe to run the same command again"),
+            !is_permanent,
+            "{text:?}"
+        );
+        assert_no_credentials(&ended);
+    }
 }
 
 #[test]
@@ -287,7 +320,10 @@ fn proxy_password_on_the_command_line_is_warned_about() {
     let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
     let proxy = ConnectProxy::tunnelling();
     let (secret, plain) = (with_credentials(proxy.address()), format!("http://{}", proxy.address()));
+    let (user, empty) = (secret.replace(":open%20sesame", ""), secret.replace("open%20sesame", ""));
     for (address, is_option, shape, is_warned) in [
+        (&user, true, "text", false),
+        (&empty, true, "text", false),
         (&secret, true, "text", true),
         (&secret, true, "json", false),
         (&secret, false, "text", false),
@@ -303,6 +339,24 @@ fn proxy_password_on_the_command_line_is_warned_about() {
     }
     let check = payments_at(&peer.base_url, ["check", "--proxy", &secret, "--output", "text"]).end();
     assert!(format!("{check:?}").contains(WARNING), "{check:?}");
+    let journal = tempfile::tempdir().expect("a temporary folder").path().join("journal.db");
+    let journal = journal.to_str().expect("a plain path");
+    let resolve = ["journal", "--journal", journal, "resolve", "k", "--not-processed", "--note", "n"];
+    for ended in [
+        payments(lookup())
+            .env("PAYMENTS_API_KEY", "")
+            .arguments(["--proxy", &secret, "--output", "text"])
+            .end(),
+        payments(["check"]).arguments(["--proxy", &secret, "--output", "text"]).end(),
+        payments_at(&peer.base_url, lookup())
+            .arguments(["--proxy", &format!("{secret}x"), "--output", "text"])
+            .end(),
+        payments_at(&peer.base_url, resolve).arguments(["--proxy", &secret, "--output", "text"]).end(),
+    ] {
+        assert_ne!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(ended.stderr.matches(WARNING).count(), 1, "{ended:?}");
+        assert_no_credentials(&ended);
+    }
 }
 
 #[test]

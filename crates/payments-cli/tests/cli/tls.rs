@@ -1,9 +1,10 @@
 //! HTTPS with a private certificate authority.
 
 use std::io::{Read as _, Write as _};
-use std::net::{Shutdown, TcpListener};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use payments_sandbox::Sandbox;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
@@ -11,6 +12,7 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
+use crate::batch_runs::{Billing, counts, ends};
 use crate::cases::every_command;
 use crate::support::{CARD_PAYMENT, TemporaryFile, payments_at, read_request, response, responses};
 
@@ -158,4 +160,99 @@ fn server_that_requires_a_client_certificate_is_named_as_that_d56() {
         );
         assert!(!text.contains("check the host name"), "{text}");
     }
+}
+
+/// A server that responds to the first bytes of each connection with these, and closes it.
+fn responding_to_hello(then: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
+    let port = listener.local_addr().expect("it is bound").port();
+    let serve = move |mut stream: TcpStream| {
+        let _ = stream.read(&mut [0; 4096]);
+        let _ = stream.write_all(then);
+        let _ = stream.shutdown(Shutdown::Write);
+        let _ = stream.read_to_end(&mut Vec::new());
+    };
+    thread::spawn(move || listener.incoming().for_each(|stream| serve(stream.expect("a connection"))));
+    format!("https://localhost:{port}/api/v1/public")
+}
+
+#[test]
+fn failed_negotiation_is_not_called_a_client_certificate_d56() {
+    const NOTHING_IN_COMMON: &str = "the server has no TLS version or cipher in common with this command";
+    for (alert, why) in [
+        (&[21, 3, 3, 0, 2, 2, 40], format!("{NOTHING_IN_COMMON}, or it requires a client certificate")),
+        (&[21, 3, 3, 0, 2, 2, 70], NOTHING_IN_COMMON.to_owned()),
+        (&[21, 3, 3, 0, 2, 2, 71], NOTHING_IN_COMMON.to_owned()),
+    ] {
+        let (charged, checked) = texts(&(responding_to_hello(alert), authority()));
+        for text in [charged, checked] {
+            assert!(text.lines().any(|line| line.ends_with(&why)), "{text}");
+            assert!(!text.contains("the server wants"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn run_does_not_wait_for_a_failure_that_waiting_does_not_help_d56() {
+    let answer = || response("200 OK", responses::RECEIPT);
+    let dates = |params: &mut CertificateParams| {
+        (params.not_before, params.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(2021, 1, 1));
+    };
+    let plain = responding_to_hello(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    for ((base_url, pem), cause, hint) in [
+        (
+            https_with(answer(), dates, false),
+            "certificate",
+            "the certificate has expired: check this machine's",
+        ),
+        ((plain, authority()), "corrupt message", "does the server speak TLS there?"),
+        (https_with(answer(), |_| {}, true), "requires a client certificate", "the server wants a client"),
+    ] {
+        let billing = Billing::open();
+        billing.good(20);
+        let authority = TemporaryFile::new(pem);
+        let options = ["--concurrency", "1", "--ca-cert", authority.path()];
+        let begun = Instant::now();
+        let ended = billing.command_at(&base_url, &options).end();
+        assert!(begun.elapsed() < Duration::from_mins(1), "it waited: {ended:?}");
+        // Whether the request was sent before a server with TLS 1.3 asks for a certificate is a race.
+        if ended.code == Some(5) {
+            ends(&ended, 5, "unknown", Some("outage"));
+            assert_eq!(
+                (counts(&ended)["unknown"].as_u64(), cause),
+                (Some(1), "requires a client certificate")
+            );
+        } else {
+            ends(&ended, 3, "unfinished", Some("outage"));
+            let text = billing.command_at(&base_url, &[&options[..], &["--output", "text"]].concat()).end();
+            if text.code == Some(3) {
+                assert!(text.stdout.starts_with("UNFINISHED, fix the cause, then run"), "{text:?}");
+                assert!(
+                    text.stdout.contains("once the cause is fixed, run the same command again"),
+                    "{text:?}"
+                );
+                assert!(!text.stdout.contains("safe"), "{text:?}");
+            }
+        }
+        let message = ended.json()["stopped"]["message"].as_str().unwrap_or_default().to_owned();
+        assert!(
+            message.starts_with("the service cannot be reached, and waiting does not help: "),
+            "{message}"
+        );
+        assert!(message.contains(cause) && message.contains(hint), "{message}");
+    }
+}
+
+#[test]
+fn run_waits_for_a_server_that_closes_during_the_handshake() {
+    let billing = Billing::open();
+    billing.good(1);
+    let ended = billing.command_at(&responding_to_hello(b""), &["--patience", "1"]).end();
+    ends(&ended, 3, "unfinished", Some("outage"));
+    let message = ended.json()["stopped"]["message"].as_str().unwrap_or_default().to_owned();
+    assert!(
+        message.starts_with("the service is unreachable or does not respond as it should: "),
+        "{message}"
+    );
+    assert!(message.contains("tls handshake eof"), "{message}");
 }

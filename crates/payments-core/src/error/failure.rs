@@ -116,6 +116,12 @@ impl Failure {
         }
     }
 
+    pub(crate) fn is_truncated(&self) -> bool {
+        let is_cut = self.response.as_ref().is_some_and(|response| response.form == BodyForm::Cut);
+        let kind = self.transport_error().map(TransportError::kind);
+        is_cut || kind == Some(TransportErrorKind::BodyTruncated)
+    }
+
     /// Whether the service or something in front of it refused, with words that can be read.
     pub(crate) fn is_readable_refusal(&self) -> bool {
         let is_client_error = self.http_status().is_some_and(|status| status.is_client_error());
@@ -124,11 +130,12 @@ impl Failure {
         (is_client_error || is_refusal) && self.content_coding().is_none()
     }
 
-    /// Whether the TLS handshake failed before anything was sent. Waiting does not help: the certificate, its authority or the address
-    /// is wrong.
-    pub(crate) fn is_tls(&self) -> bool {
+    /// Whether nothing was sent, for a reason that waiting does not remove. After a failed TLS handshake the certificate, its
+    /// authority or the address is wrong.
+    pub(crate) fn needs_a_fix(&self) -> bool {
         self.transport_error().is_some_and(|error| {
-            error.kind() == TransportErrorKind::Tls && error.delivery() == Delivery::NotProcessed
+            error.delivery() == Delivery::NotProcessed
+                && (error.is_permanent() || error.kind() == TransportErrorKind::Tls)
         })
     }
 
@@ -207,7 +214,7 @@ impl Failure {
                 );
             }
             BodyForm::Cut => return write!(f, "the response was truncated, HTTP {status}{phrase}"),
-            BodyForm::Service | BodyForm::Foreign => {}
+            BodyForm::Service | BodyForm::Foreign | BodyForm::Ambiguous => {}
         }
         f.write_str(match meaning {
             Meaning::RefusedByService => "the service returned ",
@@ -311,10 +318,15 @@ macro_rules! failure_accessors {
             self.failure().metadata()?.pause
         }
 
-        /// The coding of the response, such as `gzip`, if it is encoded although the request accepts only `identity`. Its body was
-        /// not read, so nothing is known of what it says.
+        /// The coding of the response, such as `gzip`, if it is encoded although the request accepts only `identity`; `unknown`
+        /// if no header names it and the body is not text. The body was not read, so nothing is known of what it says.
         pub fn content_coding(&self) -> Option<&str> {
             self.failure().content_coding()
+        }
+
+        /// Whether the response's body ended too early, so that nothing is known of what the rest would have said.
+        pub fn is_truncated(&self) -> bool {
+            self.failure().is_truncated()
         }
 
         /// The response's request id header, if it has one. Quote it to the service's support.

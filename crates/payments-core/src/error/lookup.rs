@@ -133,7 +133,7 @@ impl fmt::Display for LookupError {
         } else if self.is_unknown_transaction() {
             // A payment that is still in flight has no record yet.
             "; a lookup moves no money: check the id; a payment of unknown outcome may still be made"
-        } else if self.is_rejected() || self.0.is_tls() {
+        } else if self.is_rejected() || self.0.needs_a_fix() {
             "; a lookup moves no money: fix the cause, then run it again"
         } else {
             "; a lookup moves no money: it is safe to run it again"

@@ -212,7 +212,7 @@ impl fmt::Display for Error {
             Outcome::NotProcessed if failure.kind() == ErrorKind::Configuration => {
                 f.write_str("nothing was sent: fix the settings")
             }
-            Outcome::NotProcessed if failure.is_tls() => f.write_str(
+            Outcome::NotProcessed if failure.needs_a_fix() => f.write_str(
                 "nothing was processed: it is safe to send it again, but it will fail again until the cause is fixed",
             ),
             Outcome::NotProcessed => f.write_str("nothing was processed: it is safe to send it again"),

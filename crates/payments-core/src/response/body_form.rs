@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue};
-use payments_model::unversioned::{Body, Status, is_truncated_json};
+use payments_model::unversioned::{Body, Status, begins_with_json_object, claims_success, is_truncated_json};
 
 use super::Secrets;
 
@@ -12,6 +12,8 @@ pub(crate) enum BodyForm {
     Service,
     /// Anything else that was read whole, or no body: a proxy's page, for example.
     Foreign,
+    /// A JSON object that readers may read differently, or foreign words that claim success.
+    Ambiguous,
     /// The end is missing.
     Cut,
     /// Encoded with this coding although the request accepts only `identity`. It is not decoded, so that no decoder must be trusted.
@@ -33,10 +35,18 @@ impl BodyForm {
             }
             _ => Self::Foreign,
         };
-        // A success and a failure with HTTP 2xx are whole JSON, so only a refusal is searched for a missing end.
-        let is_cut =
-            response.status().is_client_error() && (is_short(response) || is_truncated_json(response.body()));
-        (if is_cut { Self::Cut } else { form }, body)
+        // A success and a failure with HTTP 2xx are whole JSON, so only a refusal is searched further.
+        let bytes = response.body();
+        let form = match form {
+            _ if !response.status().is_client_error() => form,
+            _ if is_short(response) || is_truncated_json(bytes) => Self::Cut,
+            Self::Foreign if claims_success(bytes) => Self::Ambiguous,
+            Self::Foreign if matches!(body, Body::Unreadable) && begins_with_json_object(bytes) => {
+                Self::Ambiguous
+            }
+            form => form,
+        };
+        (form, body)
     }
 
     /// Whether everything in the body was seen.
@@ -50,11 +60,10 @@ fn coding(response: &http::Response<Bytes>) -> Option<String> {
     let of_content = codings(response.headers().get_all(CONTENT_ENCODING), &["identity"]);
     let of_transfer = codings(response.headers().get_all(TRANSFER_ENCODING), &["identity", "chunked"]);
     let declared = of_content.or(of_transfer);
-    // Some proxies encode a body and drop the header that says so.
-    declared.or_else(|| {
-        let (coding, _) = FIRST_BYTES.iter().find(|(_, first)| response.body().starts_with(first))?;
-        Some((*coding).to_owned())
-    })
+    // Some proxies encode a body and drop the header that says so. No text needs these bytes, and of codings only one that writes
+    // text, such as base64, does without them.
+    let is_binary = |byte: &u8| byte.is_ascii_control() && !b"\t\n\x0c\r\x7f".contains(byte);
+    declared.or_else(|| response.body().iter().any(is_binary).then(|| "unknown".to_owned()))
 }
 
 /// The first coding in these headers that changes the bytes.
@@ -79,15 +88,6 @@ fn announced_length(headers: &HeaderMap) -> Option<u64> {
     // A number that does not fit is longer than any body.
     is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
-
-/// The first bytes of encoded bodies. No text begins with any of them.
-const FIRST_BYTES: [(&str, &[u8]); 5] = [
-    ("gzip", b"\x1f\x8b"),
-    ("zstd", b"\x28\xb5\x2f\xfd"),
-    ("deflate", b"\x78\x01"),
-    ("deflate", b"\x78\x9c"),
-    ("deflate", b"\x78\xda"),
-];
 
 /// Enough for the name of any coding.
 const MAX_CODING_BYTES: usize = 40;

@@ -20,8 +20,9 @@ pub enum RetryAfter {
 impl RetryAfter {
     pub(crate) fn read(headers: &HeaderMap) -> Option<Self> {
         let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-        if text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return text.parse().ok().map(|seconds| Self::Delay(Duration::from_secs(seconds)));
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            // A number that does not fit is longer than any patience.
+            return Some(Self::Delay(Duration::from_secs(text.parse().unwrap_or(u64::MAX))));
         }
         httpdate::parse_http_date(text).ok().map(Self::Date)
     }
@@ -63,8 +64,15 @@ mod tests {
 
     #[test]
     fn an_unreadable_retry_after_is_none_d20() {
-        for text in ["", "soon", "-1", "1.5", "99999999999999999999999"] {
+        for text in ["", "soon", "-1", "1.5"] {
             assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_retry_after_that_does_not_fit_is_the_longest_d54() {
+        for text in ["18446744073709551615", "18446744073709551616", "99999999999999999999999"] {
+            assert_eq!(read(text), Some(RetryAfter::Delay(Duration::from_secs(u64::MAX))), "{text}");
         }
     }
 

@@ -1,7 +1,8 @@
+use std::borrow::Cow;
 use std::fmt;
 
 use payments_model::mask;
-use payments_model::unversioned::Envelope;
+use payments_model::unversioned::{Envelope, redact, without_half_a_number};
 use zeroize::Zeroizing;
 
 use crate::Endpoint;
@@ -28,7 +29,7 @@ impl Secrets {
     /// Whether a secret occurs in a text that cannot be masked, such as an id. Secrets that are short enough to occur by chance do not
     /// count.
     pub(crate) fn are_in(&self, text: &str) -> bool {
-        self.iter().any(|secret| secret.len() >= MIN_DISTINCTIVE_BYTES && text.contains(secret))
+        self.iter().any(|secret| matches!(redact(text, &[secret]), Cow::Owned(_)))
     }
 
     /// Returns the text [masked](mask), on one line and cut to this length.
@@ -63,10 +64,7 @@ impl Secrets {
             let secret = secret.as_bytes();
             (1..secret.len()).rev().find(|&length| start.ends_with(&secret[..length]))
         });
-        let start = &start[..start.len() - halves.max().unwrap_or(0)];
-        let is_of_number = |byte: &u8| byte.is_ascii_digit() || b" -./_".contains(byte);
-        let end = start.iter().rposition(|byte| !is_of_number(byte)).map_or(0, |last| last + 1);
-        &start[..end]
+        without_half_a_number(&start[..start.len() - halves.max().unwrap_or(0)])
     }
 
     /// Returns a `status_code` masked. A short number is kept even if it equals a secret: a security code of 400 must not hide the

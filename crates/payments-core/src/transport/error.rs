@@ -97,6 +97,7 @@ impl TransportErrorKind {
 pub struct TransportError {
     kind: TransportErrorKind,
     delivery: Delivery,
+    is_permanent: bool,
     partial: Option<Box<TransportResponse>>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
@@ -105,25 +106,33 @@ impl TransportError {
     /// The request may have been read: the caller must not send it again blindly.
     #[must_use]
     pub fn unknown(kind: TransportErrorKind) -> Self {
-        Self { kind, delivery: Delivery::Unknown, partial: None, source: None }
+        Self::new(kind, Delivery::Unknown)
     }
 
     /// Not one byte of the request reached a connection, and the transport can prove it: the caller may send again.
     #[must_use]
     pub fn not_processed(kind: TransportErrorKind) -> Self {
-        Self { kind, delivery: Delivery::NotProcessed, partial: None, source: None }
+        Self::new(kind, Delivery::NotProcessed)
     }
 
     /// A status was received, but not the complete body. `partial` is the status, the headers, and the body so far.
     #[must_use]
     pub fn answered(kind: TransportErrorKind, partial: impl Into<TransportResponse>) -> Self {
         let partial = partial.into();
-        Self {
-            kind,
-            delivery: Delivery::Answered(partial.status()),
-            partial: Some(Box::new(partial)),
-            source: None,
-        }
+        let error = Self::new(kind, Delivery::Answered(partial.status()));
+        Self { partial: Some(Box::new(partial)), ..error }
+    }
+
+    fn new(kind: TransportErrorKind, delivery: Delivery) -> Self {
+        Self { kind, delivery, is_permanent: false, partial: None, source: None }
+    }
+
+    /// Marks a failure that recurs until somebody fixes its cause: an expired certificate, for example, or a proxy that refuses
+    /// the address. It changes the advice, and says nothing about the money.
+    #[must_use]
+    pub fn permanent(mut self) -> Self {
+        self.is_permanent = true;
+        self
     }
 
     /// Adds the underlying error. Its text must hold no secret: it is shown in logs.
@@ -141,6 +150,11 @@ impl TransportError {
     /// How far the request provably got.
     pub fn delivery(&self) -> Delivery {
         self.delivery
+    }
+
+    /// Whether the transport reports that waiting does not help.
+    pub fn is_permanent(&self) -> bool {
+        self.is_permanent
     }
 
     /// Nothing was sent, and nothing will be until the program is fixed.

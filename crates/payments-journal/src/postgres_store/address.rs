@@ -3,7 +3,7 @@ use std::error::Error as _;
 use std::hash::BuildHasher as _;
 use std::io;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use percent_encoding::percent_decode_str;
 use rustls::pki_types::CertificateDer;
@@ -21,6 +21,8 @@ use crate::StoreError;
 pub(super) struct Address {
     pub(super) config: Config,
     pub(super) tls: MakeRustlsConnect,
+    /// Shared by the connections of a store.
+    last_to_respond: Arc<Mutex<[Config; 2]>>,
 }
 
 impl Address {
@@ -95,7 +97,7 @@ impl Address {
         if hosts > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
-        Ok(Self { config, tls: tls(root_file.as_deref())? })
+        Ok(Self { config, tls: tls(root_file.as_deref())?, last_to_respond: Arc::default() })
     }
 
     /// The settings for each host alone, in the order in which they are tried.
@@ -129,12 +131,28 @@ impl Address {
             alone.hostaddr(address.ip());
             alone
         });
+        // A name that has moved to another server is never connected to the old one.
         Ok(self.ordered(addresses.collect()))
+    }
+
+    /// Remembers the host, and the address of it, that are tried first from now on if the URL and the name still have them.
+    pub(super) fn has_responded(&self, host: &Config, address: &Config) {
+        *self.last_to_respond.lock().unwrap_or_else(PoisonError::into_inner) =
+            [host.clone(), address.clone()];
+    }
+
+    /// Also a host that cannot be written.
+    pub(super) fn of_any_server(mut self) -> Self {
+        self.config.target_session_attrs(TargetSessionAttrs::Any);
+        self
     }
 
     fn ordered(&self, mut alternatives: Vec<Config>) -> Vec<Config> {
         if self.config.get_load_balance_hosts() == LoadBalanceHosts::Random {
             alternatives.sort_by_cached_key(|_| RandomState::new().hash_one(()));
+        } else {
+            let last = self.last_to_respond.lock().unwrap_or_else(PoisonError::into_inner);
+            alternatives.sort_by_key(|alternative| !last.contains(alternative));
         }
         alternatives
     }

@@ -6,19 +6,29 @@ use std::{io, iter};
 
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
-use tokio_postgres::error::{DbError, Severity};
+use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_postgres::tls::TlsStream;
 use tokio_postgres::{AsyncMessage, Client, Config, Error, Socket};
 
 use super::address::Address;
-use crate::StoreError;
+use crate::{OwnerId, StoreError};
 
-/// A connection to a server whose commits are durable. Dropping it closes it at once.
+/// A connection to a server whose commits are durable, or that is only read. Dropping it closes it at once.
 pub(super) struct Connection {
     pub(super) client: Client,
+    /// The id that its session at the server has.
+    session: OwnerId,
     /// The task that drives the connection. A pending response would keep it open, so it is aborted when this is dropped.
     driver: JoinSet<()>,
     warning: Warning,
+}
+
+/// What a connection is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Write,
+    /// The server may be a standby, let this user only read, or lose commits.
+    Read,
 }
 
 /// The newest warning of the server.
@@ -26,8 +36,8 @@ type Warning = Arc<Mutex<Option<String>>>;
 
 impl Connection {
     /// Connects, applies the settings of the session, and checks those of the server. Every address of every host gets its share
-    /// of the time, so that one that does not respond leaves time for the next.
-    pub(super) async fn open(address: &Address) -> Result<Self, StoreError> {
+    /// of the time, so that one that does not respond leaves time for the next. The one that responded last is tried first.
+    pub(super) async fn open(address: &Address, access: Access) -> Result<Self, StoreError> {
         let unreachable = |why: String| {
             StoreError::unavailable(format!("the journal's database {} cannot be reached", address.place()))
                 .because(why)
@@ -53,9 +63,12 @@ impl Connection {
                 let end = share(end, addresses.len() - index);
                 let end =
                     server.get_connect_timeout().map_or(end, |&at_most| end.min(Instant::now() + at_most));
-                let opened = timeout_at(end, Self::open_at(server, address)).await;
+                let opened = timeout_at(end, Self::open_at(server, address, access)).await;
                 match opened.map_err(|_| out_of_time()).flatten() {
-                    Ok(connection) => return Ok(connection),
+                    Ok(connection) => {
+                        address.has_responded(host, server);
+                        return Ok(connection);
+                    }
                     Err(error) => failures.push(error),
                 }
             }
@@ -68,13 +81,18 @@ impl Connection {
         })
     }
 
-    async fn open_at(server: &Config, address: &Address) -> Result<Self, StoreError> {
+    async fn open_at(server: &Config, address: &Address, access: Access) -> Result<Self, StoreError> {
         let connected = server.connect(address.tls.clone()).await;
         let (client, connection) = connected.map_err(|error| connect_failure(&address.place(), &error))?;
         let (mut driver, warning) = (JoinSet::new(), Warning::default());
         driver.spawn(drive(connection, warning.clone()));
-        let this = Self { client, driver, warning };
-        execute(this.client.batch_execute(SETTINGS)).await?;
+        let this = Self { client, session: OwnerId::new(), driver, warning };
+        let settings =
+            format!("{SETTINGS}; SELECT set_config('payments_journal.session', '{}', false)", this.session);
+        execute(this.client.batch_execute(&settings)).await?;
+        if access == Access::Read {
+            return Ok(this);
+        }
         match execute(this.client.query_one_scalar::<Option<String>, _>(REFUSAL, &[])).await? {
             None => Ok(this),
             Some(why) => Err(StoreError::refused(format!("the journal's database {why}"))),
@@ -99,6 +117,12 @@ impl Connection {
                 Err(StoreError::in_doubt(what).because(warning))
             }
         }
+    }
+
+    /// Checks the id of the session that a transaction has. A pooler that gives it another one may prepare the statements there
+    /// too, and then only this shows that the settings are missing.
+    pub(super) fn check_session(&self, found: Option<&str>) -> Result<(), StoreError> {
+        if found == Some(self.session.as_str()) { Ok(()) } else { Err(behind_a_pooler()) }
     }
 
     /// Waits until the connection is closed, by either side.
@@ -141,6 +165,9 @@ fn connect_failure(place: &str, error: &Error) -> StoreError {
     let reason = cause.map(ToString::to_string).unwrap_or_default();
     let refused = |what: &str| StoreError::refused(format!("the journal's database {place} {what}"));
     let failure = match (error.code(), error.to_string().as_str()) {
+        (Some(&SqlState::INVALID_CATALOG_NAME), _) => {
+            refused("does not exist: create it, or name another one in the URL")
+        }
         (Some(code), _) if is_permanent(code.code()) => refused("rejects this user"),
         (_, CONFIGURATION) if reason == "password missing" => refused(
             "requires a password, and the URL has none: write postgres://user:password@host/database, with special \
@@ -191,11 +218,7 @@ async fn run<T>(
     // response.
     let ended = error.as_db_error().filter(|reported| reported.parsed_severity() == Some(Severity::Error));
     let failure = match ended {
-        Some(reported) if POOLER.contains(&reported.code().code()) => StoreError::refused(
-            "the journal's database is behind a connection pooler that gives each transaction another session, as PgBouncer \
-             does with pool_mode = transaction; nothing was changed: name the server itself in the URL, or set \
-             pool_mode = session for this database",
-        ),
+        Some(reported) if POOLER.contains(&reported.code().code()) => behind_a_pooler(),
         Some(reported) if is_permanent(reported.code().code()) => {
             StoreError::refused("the journal's database refused the statement; nothing was changed")
         }
@@ -205,6 +228,14 @@ async fn run<T>(
         None => lost,
     };
     Err(failure.because(in_one_line(&error)))
+}
+
+fn behind_a_pooler() -> StoreError {
+    StoreError::refused(
+        "the journal's database is behind a connection pooler that gives each transaction another session, as PgBouncer does \
+         with pool_mode = transaction; nothing was changed: name the server itself in the URL, or set pool_mode = session for \
+         this database",
+    )
 }
 
 /// Whether a retry cannot help: data, credentials, names and permissions, by the class of the SQLSTATE.

@@ -4,7 +4,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::address::Address;
-use super::connection::{Connection, execute};
+use super::connection::{Access, Connection, execute};
 use super::session::Session;
 use crate::{OwnerId, StoreError};
 
@@ -33,12 +33,13 @@ impl OwnerLock {
     }
 }
 
-/// Whether a session holds the lock of this owner. The lock is tried in shared mode and only for this statement, so that
+/// Whether a session holds the lock of this owner, or may hold it, as far as a standby can tell. The lock is tried in shared mode and only for this statement, so that
 /// concurrent checks do not mistake each other for the owner.
 pub(super) async fn is_live(session: &Session, owner: &OwnerId) -> Result<bool, StoreError> {
     // An owner of another store has no lock here.
     let Some(number) = number(owner) else { return Ok(false) };
-    let is_locked = "SELECT NOT pg_try_advisory_xact_lock_shared($1)";
+    // A standby does not have the locks of its primary.
+    let is_locked = "SELECT pg_is_in_recovery() OR NOT pg_try_advisory_xact_lock_shared($1)";
     execute(session.connection.client.query_one_scalar(is_locked, &[&number])).await
 }
 
@@ -67,8 +68,10 @@ async fn hold(mut connection: Connection, address: Address, number: i64, mut rel
 /// Fails while the server has not noticed that an earlier connection of this owner is broken. Until then that connection shows
 /// that the owner is alive.
 async fn lock(address: &Address, number: i64) -> Result<Connection, StoreError> {
-    let connection = Connection::open(address).await?;
-    execute(connection.client.execute("SELECT pg_advisory_lock($1)", &[&number])).await?;
+    let connection = Connection::open(address, Access::Write).await?;
+    let lock = "SELECT pg_advisory_lock($1), current_setting('payments_journal.session', true)";
+    let row = execute(connection.client.query_one(lock, &[&number])).await?;
+    connection.check_session(row.get(1))?;
     Ok(connection)
 }
 

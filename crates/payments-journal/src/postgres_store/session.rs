@@ -56,7 +56,8 @@ impl Session {
         // Statements that are polled together are sent together and executed in this order.
         let reading =
             async { try_join!(biased; client.batch_execute("BEGIN"), self.lock(key, KEYS), self.row(key)) };
-        let (.., row) = execute(reading).await?;
+        let ((), locked, row) = execute(reading).await?;
+        self.connection.check_session(locked.get(1))?;
         let found = row.as_ref().map(read).transpose()?;
         if let Some(earlier) = unconfirmed.as_ref().filter(|earlier| earlier.written == found) {
             self.commit_again(key).await?;
@@ -123,8 +124,8 @@ impl Session {
         self.connection.commit(committing).await
     }
 
-    async fn lock(&self, text: &str, of: i64) -> Result<u64, Error> {
-        self.connection.client.execute(&self.lock, &[&text, &of]).await
+    async fn lock(&self, text: &str, of: i64) -> Result<Row, Error> {
+        self.connection.client.query_one(&self.lock, &[&text, &of]).await
     }
 
     async fn row(&self, key: &str) -> Result<Option<Row>, Error> {

@@ -105,9 +105,10 @@ const CREATE: &str = r#"
     CREATE INDEX intents_unresolved ON payments_journal.intents (position) WHERE state IN ('sending', 'unknown');
     CREATE INDEX intents_processed ON payments_journal.intents USING hash (processed_as)"#;
 
-/// Locks a text of a kind until the transaction ends. The server computes the number, so that programs of every version
+/// Locks a text of a kind until the transaction ends, and returns the id of the session. The server computes the number, so that programs of every version
 /// lock the same one. Two texts with the same number only wait for each other.
-pub(super) const LOCK_TEXT: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, $2))";
+pub(super) const LOCK_TEXT: &str = "
+    SELECT pg_advisory_xact_lock(hashtextextended($1, $2)), current_setting('payments_journal.session', true)";
 
 pub(super) const FIND: &str = "SELECT key, state, document FROM payments_journal.intents WHERE key = $1";
 

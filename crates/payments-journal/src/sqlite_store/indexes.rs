@@ -14,24 +14,24 @@ use crate::sqlite_store::problem::{self, OpenError};
 
 /// Refuses a journal with an index that differs from its table.
 pub(super) fn check(place: &Place, connection: &Connection) -> Result<(), OpenError> {
-    match first_damaged(connection)? {
+    // One transaction, because other processes may be writing.
+    match first_damaged(&*connection.unchecked_transaction()?)? {
         None => Ok(()),
         Some(index) => Err(problem::damaged_index(place.path(), index).into()),
     }
 }
 
-/// The first index that differs from the table, or whose entries are not in order.
-fn first_damaged(connection: &Connection) -> rusqlite::Result<Option<&'static str>> {
-    // One transaction, because other processes may be writing.
-    let transaction = connection.unchecked_transaction()?;
-    let Some(rows) = rows(&transaction)? else { return Ok(Some("intent_unresolved")) };
-    if entries(&transaction, BY_KEY, Order::Unique)?.as_ref() != Some(&rows.keys) {
+/// The first index that differs from the table, or whose entries are not in order. It reads within one transaction of the
+/// caller.
+pub(super) fn first_damaged(connection: &Connection) -> rusqlite::Result<Option<&'static str>> {
+    let Some(rows) = rows(connection)? else { return Ok(Some("intent_unresolved")) };
+    if entries(connection, BY_KEY, Order::Unique)?.as_ref() != Some(&rows.keys) {
         return Ok(Some("intent_key"));
     }
-    if entries(&transaction, BY_TRANSACTION, Order::Sorted)?.as_ref() != Some(&rows.transactions) {
+    if entries(connection, BY_TRANSACTION, Order::Sorted)?.as_ref() != Some(&rows.transactions) {
         return Ok(Some("intent_processed"));
     }
-    let unresolved: i64 = transaction.query_row(UNRESOLVED_ENTRIES, [], |row| row.get(0))?;
+    let unresolved: i64 = connection.query_row(UNRESOLVED_ENTRIES, [], |row| row.get(0))?;
     Ok((unresolved != rows.unresolved).then_some("intent_unresolved"))
 }
 

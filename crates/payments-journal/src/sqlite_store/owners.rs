@@ -6,6 +6,8 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::sqlite_store::connection::until;
@@ -19,6 +21,10 @@ pub(super) struct Owner {
     path: PathBuf,
     /// Locked.
     file: File,
+    /// The process that opened the store.
+    process: u32,
+    /// In [`OPEN`].
+    is_counted: AtomicBool,
 }
 
 impl Owner {
@@ -29,6 +35,15 @@ impl Owner {
             let what = format_args!("cannot lock a file in {}: {error}", directory.display());
             problem::refused(place.path(), what)
         })
+    }
+
+    /// Fails in a process that was forked from the store's: its threads are not here, and SQLite's locks are not held.
+    pub(super) fn check_process(&self, place: &Place) -> Result<(), StoreError> {
+        if self.process == process::id() {
+            Ok(())
+        } else {
+            Err(problem::forked(StoreError::poisoned, place.path()))
+        }
     }
 
     /// From now on its rows belong to a dead owner. Its file stays locked, because its writer may still commit.
@@ -42,6 +57,9 @@ impl Owner {
         // If the file remains, the next store that opens the journal removes it.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
+        if self.is_counted.swap(false, Ordering::SeqCst) {
+            OPEN.fetch_sub(1, Ordering::SeqCst);
+        }
     }
 
     pub(super) const fn id(&self) -> &OwnerId {
@@ -61,7 +79,10 @@ impl Owner {
         let file = tempfile::Builder::new().prefix(UNNAMED).tempfile_in(directory)?;
         file.as_file().lock()?;
         let file = file.persist(&path)?;
-        Ok(Self { id, path, file })
+        let process = process::id();
+        PROCESS.store(process, Ordering::SeqCst);
+        OPEN.fetch_add(1, Ordering::SeqCst);
+        Ok(Self { id, path, file, process, is_counted: AtomicBool::new(true) })
     }
 }
 
@@ -70,6 +91,18 @@ impl Drop for Owner {
         self.release();
     }
 }
+
+/// Fails in a process that was forked from one that had a store open. SQLite would take the locks of the parent for its own.
+pub(super) fn check_process(path: &Path) -> Result<(), StoreError> {
+    let is_inherited = OPEN.load(Ordering::SeqCst) > 0 && PROCESS.load(Ordering::SeqCst) != process::id();
+    if is_inherited { Err(problem::forked(StoreError::refused, path)) } else { Ok(()) }
+}
+
+/// The process that last opened a store.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// How many stores are open. A forked process never closes those of its parent, because it has not their threads.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OwnerState {

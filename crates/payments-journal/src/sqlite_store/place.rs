@@ -173,11 +173,15 @@ impl Snapshot {
     pub(super) fn mode(&self) -> Mode {
         match self.0 {
             [_, None, _] => Mode::Closed,
-            [_, Some(_), None] => Mode::LogAlone,
+            // If the writer died between the header of the log and its first change, SQLite waits for it in vain.
+            [_, Some(_), None] | [_, Some(Stamp(_, 0..=LOG_HEADER, _)), _] => Mode::LogAlone,
             [_, Some(_), Some(_)] => Mode::Shared,
         }
     }
 }
+
+/// The length of a log without a change (SQLite, "Database File Format", The WAL File).
+const LOG_HEADER: u64 = 32;
 
 /// See `read_only.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

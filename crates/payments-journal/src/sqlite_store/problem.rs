@@ -68,6 +68,11 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
+/// Whether the disk has no room for a write.
+pub(super) fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+}
+
 fn nothing_was_sent(kind: fn(String) -> StoreError, what: impl Display) -> StoreError {
     kind(format!("nothing was sent now, because {what}"))
 }
@@ -139,6 +144,13 @@ pub(super) fn busy(path: &Path) -> StoreError {
     ))
 }
 
+pub(super) fn full(path: &Path) -> StoreError {
+    StoreError::unavailable(format!(
+        "database or disk is full: the journal {} cannot grow; nothing was changed: make room on its disk, then call again",
+        path.display()
+    ))
+}
+
 /// The disk or the system has failed, and nothing was changed.
 pub(super) fn unavailable(path: &Path, reason: impl Display) -> StoreError {
     let what = format_args!(
@@ -168,6 +180,16 @@ pub(super) fn unreadable(path: &Path, error: &rusqlite::Error) -> StoreError {
 /// A change of a journal that is only read.
 pub(super) fn only_read(path: &Path) -> StoreError {
     refused(path, "was opened only to be read")
+}
+
+/// This process was forked while the journal, or another one, was open.
+pub(super) fn forked(kind: fn(String) -> StoreError, path: &Path) -> StoreError {
+    let what = format_args!(
+        "the journal {} cannot be used in a process that was forked while a journal was open: open it after the fork only, \
+         or start the process as a program of its own",
+        path.display()
+    );
+    nothing_was_sent(kind, what)
 }
 
 /// The store has stopped.

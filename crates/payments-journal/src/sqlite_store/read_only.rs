@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 
 use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
-use crate::sqlite_store::{Settings, address, connection, owners, schema};
+use crate::sqlite_store::{Settings, address, connection, indexes, owners, schema};
 use crate::{
     Applied, Change, Cursor, Intent, IntentKey, IntentStore, OwnerId, Page, Purged, StateName, StoreError,
 };
@@ -44,10 +44,13 @@ use crate::{
 /// The same file is not opened as a [`SqliteStore`](crate::SqliteStore) by this process at the same time: read that store.
 ///
 /// What a store [refuses](crate::SqliteStore#what-is-refused) is refused here too, except for the owner and mode of a file on a
-/// file system that is mounted read-only. Indexes are not compared with the table; a key that its index lacks is looked for in the
-/// table.
+/// file system that is mounted read-only. No index is believed: lists are read from the table, and so is a key that its index
+/// lacks. With a million rows that takes about a second each. To look up many keys, [check the
+/// indexes](Self::with_checked_indexes) first.
 pub struct SqliteReader {
     place: Arc<Place>,
+    /// Whether a key that its index lacks is new.
+    has_checked_indexes: bool,
     /// It never sends.
     owner: OwnerId,
 }
@@ -60,9 +63,24 @@ impl SqliteReader {
     /// As [`SqliteStore::open`](crate::SqliteStore::open).
     pub fn open(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
         address::check(path.as_ref())?;
+        owners::check_process(path.as_ref())?;
         let Some(place) = Place::existing(path.as_ref())? else { return Ok(None) };
         let is_journal = read(&place, |_| Ok(()))?.is_some();
-        Ok(is_journal.then(|| Self { place: Arc::new(place), owner: OwnerId::new() }))
+        let place = Arc::new(place);
+        Ok(is_journal.then(|| Self { place, has_checked_indexes: false, owner: OwnerId::new() }))
+    }
+
+    /// Compares the table with each index, as [`SqliteStore::open`](crate::SqliteStore::open) does, and believes the index of keys
+    /// from then on. It blocks on the disk.
+    ///
+    /// # Errors
+    ///
+    /// [Damaged](StoreError::is_damaged) if they differ, and if the journal cannot be read.
+    pub fn with_checked_indexes(self) -> Result<Self, StoreError> {
+        match read(&self.place, indexes::first_damaged)?.flatten() {
+            None => Ok(Self { has_checked_indexes: true, ..self }),
+            Some(index) => Err(problem::damaged_index(self.place.path(), index)),
+        }
     }
 
     /// Reads on another thread, because the disk may be slow.
@@ -156,8 +174,9 @@ impl IntentStore for SqliteReader {
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
         let key = key.clone();
-        // The indexes were not compared with the table, and nobody may take a charged key for one that was never sent.
-        self.read(move |connection| schema::find_by_all_means(connection, &key)).await
+        // Nobody may take a charged key for one that was never sent.
+        let find = if self.has_checked_indexes { schema::find } else { schema::find_by_all_means };
+        self.read(move |connection| find(connection, &key)).await
     }
 
     async fn list(
@@ -167,7 +186,8 @@ impl IntentStore for SqliteReader {
         limit: usize,
     ) -> Result<Page, StoreError> {
         let states = states.to_vec();
-        self.read(move |connection| schema::page(connection, &states, after, limit)).await
+        self.read(move |connection| schema::page(connection, schema::list_in_table, &states, after, limit))
+            .await
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
@@ -181,7 +201,7 @@ impl IntentStore for SqliteReader {
 
 impl fmt::Debug for SqliteReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, owner: _ } = self;
+        let Self { place, has_checked_indexes: _, owner: _ } = self;
         f.debug_struct("SqliteReader").field("path", &place.path()).finish_non_exhaustive()
     }
 }

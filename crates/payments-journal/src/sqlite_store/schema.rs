@@ -111,9 +111,10 @@ pub(super) fn find_by_all_means(
     Ok(found.map(|(_, intent)| intent))
 }
 
-/// At most `limit` intents in these states from after this position.
+/// At most `limit` intents in these states from after this position, by this [`list`] or [`list_in_table`].
 pub(super) fn page(
     connection: &Connection,
+    list: fn(&[StateName]) -> String,
     states: &[StateName],
     after: Option<Cursor>,
     limit: usize,
@@ -157,6 +158,15 @@ pub(super) fn list(states: &[StateName]) -> String {
     format!(
         "SELECT position, key, state, document FROM intent{index} \
          WHERE position > ?1{condition} AND state IN ({}) ORDER BY position LIMIT ?2",
+        names(states)
+    )
+}
+
+/// The same without the index.
+pub(super) fn list_in_table(states: &[StateName]) -> String {
+    format!(
+        "SELECT position, key, state, document FROM intent NOT INDEXED \
+         WHERE position > ?1 AND state IN ({}) ORDER BY position LIMIT ?2",
         names(states)
     )
 }
@@ -217,7 +227,9 @@ mod tests {
         for states in [StateName::UNRESOLVED, &[StateName::Sending]] {
             assert_eq!(plan(list(states)), ["SEARCH intent USING INDEX intent_unresolved (position>?)"]);
         }
-        assert_eq!(plan(list(StateName::ALL)), ["SEARCH intent USING INTEGER PRIMARY KEY (rowid>?)"]);
+        for table in [list(StateName::ALL), list_in_table(StateName::UNRESOLVED)] {
+            assert_eq!(plan(table), ["SEARCH intent USING INTEGER PRIMARY KEY (rowid>?)"]);
+        }
     }
 
     #[test]

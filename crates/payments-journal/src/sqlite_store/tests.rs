@@ -25,6 +25,8 @@ const WORKS: u8 = 0;
 const LOSES: u8 = 1;
 /// The sync fails, and everything was written.
 const KEEPS: u8 = 2;
+/// There is no room for a write.
+const FULL: u8 = 3;
 
 impl Disk {
     fn new() -> Self {
@@ -37,19 +39,19 @@ impl Disk {
 
     fn settings(&self) -> Settings {
         let Self(state) = self.clone();
-        let failed = || {
-            rusqlite::Error::SqliteFailure(
-                ffi::Error::new(ffi::SQLITE_IOERR_FSYNC),
-                Some("disk I/O error".to_owned()),
-            )
-        };
+        let failed = || sqlite_error(ffi::SQLITE_IOERR_FSYNC, "disk I/O error");
         let commit: Commit = Box::new(move |connection| match state.load(Ordering::SeqCst) {
             WORKS => connection.execute_batch("COMMIT"),
             KEEPS => connection.execute_batch("COMMIT").and_then(|()| Err(failed())),
+            FULL => Err(sqlite_error(ffi::SQLITE_FULL, "database or disk is full")),
             _ => Err(failed()),
         });
         Settings { commit, ..Settings::default() }
     }
+}
+
+fn sqlite_error(code: i32, text: &str) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some(text.to_owned()))
 }
 
 struct World {
@@ -442,7 +444,8 @@ async fn locked_journal_is_unavailable_and_works_again_later() {
 #[tokio::test]
 async fn outcome_of_a_charge_during_a_lock_is_written_in_the_background() {
     let (world, gateway) = (World::new(), FakeGateway::new());
-    let settings = Settings { max_wait: Duration::from_millis(50), ..Settings::default() };
+    let settings =
+        Settings { max_wait: Duration::from_millis(50), retry_time: Duration::ZERO, ..Settings::default() };
     let store = SqliteStore::open_with(&world.path, settings).unwrap();
     let client = JournaledClient::new(gateway.client(), Journal::open(store).await.unwrap());
     let gate = gateway.gate_after_commit(OperationName::TokenTransaction);
@@ -462,6 +465,97 @@ async fn outcome_of_a_charge_during_a_lock_is_written_in_the_background() {
         assert!(began.elapsed() < Duration::from_mins(1), "it is never written");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// Applies this outcome while nothing can be written, and waits until it was tried.
+async fn write_that_is_retried(
+    store: &Arc<SqliteStore>,
+    outcome: Change,
+) -> tokio::task::JoinHandle<Result<Applied, StoreError>> {
+    let writing = tokio::spawn({
+        let store = store.clone();
+        async move { store.apply(outcome).await }
+    });
+    tokio::task::yield_now().await;
+    // What is refused together with it, or after it.
+    let error = store.apply(begin("another", store).0).await.unwrap_err();
+    assert!(error.is_unavailable(), "{error:?}");
+    assert!(!writing.is_finished());
+    writing
+}
+
+#[tokio::test]
+async fn outcome_is_retried_while_another_process_has_the_file() {
+    let world = World::new();
+    let settings = Settings { max_wait: Duration::from_millis(20), ..Settings::default() };
+    let store = Arc::new(SqliteStore::open_with(&world.path, settings).unwrap());
+    let (change, attempt) = begin("invoice-17", &store);
+    store.apply(change).await.unwrap();
+    let other = Connection::open(&world.path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let writing = write_that_is_retried(&store, processed("invoice-17", attempt)).await;
+    other.execute_batch("ROLLBACK").unwrap();
+    assert!(writing.await.unwrap().unwrap().written.is_some());
+    assert!(store.find(&key("another")).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn outcome_is_retried_while_the_disk_is_full() {
+    let world = World::new();
+    let store = Arc::new(world.open());
+    let (change, attempt) = begin("invoice-17", &store);
+    store.apply(change).await.unwrap();
+    world.disk.set(FULL);
+    let writing = write_that_is_retried(&store, processed("invoice-17", attempt)).await;
+    world.disk.set(WORKS);
+    assert!(writing.await.unwrap().unwrap().written.is_some());
+    assert!(store.find(&key("another")).await.unwrap().is_none(), "it was rolled back");
+    charged("another", &store).await;
+}
+
+/// A statement of the change finds no room, and not its commit.
+#[tokio::test]
+async fn change_that_finds_no_room_is_unavailable_and_the_store_continues() {
+    let world = World::new();
+    let store = world.open_with(Box::new(|connection| {
+        connection.execute_batch("COMMIT")?;
+        // SQLite raises it to the size of the database.
+        connection.pragma_update(None, "max_page_count", 1)
+    }));
+    charged("before", &store).await;
+    let error = loop {
+        let (change, _) = begin(&AttemptId::new().to_string(), &store);
+        if let Err(error) = store.apply(change).await {
+            break error;
+        }
+    };
+    assert!(error.is_unavailable() && error.to_string().contains("disk is full"), "{error:?}");
+    assert_eq!(store.list(&[StateName::Processed], None, 9).await.unwrap().intents.len(), 1);
+}
+
+#[tokio::test]
+async fn closing_ends_the_retries_of_an_outcome() {
+    let world = World::new();
+    let store = Arc::new(world.open());
+    let (change, attempt) = begin("invoice-17", &store);
+    store.apply(change).await.unwrap();
+    world.disk.set(FULL);
+    let writing = write_that_is_retried(&store, processed("invoice-17", attempt)).await;
+    let began = Instant::now();
+    store.close().await;
+    assert!(began.elapsed() < Settings::default().retry_time / 2, "{:?}", began.elapsed());
+    assert!(writing.await.unwrap().unwrap_err().is_unavailable());
+}
+
+#[tokio::test]
+async fn retries_of_an_outcome_end() {
+    let world = World::new();
+    let settings = Settings { retry_time: Duration::from_millis(150), ..world.disk.settings() };
+    let store = SqliteStore::open_with(&world.path, settings).unwrap();
+    let (change, attempt) = begin("invoice-17", &store);
+    store.apply(change).await.unwrap();
+    world.disk.set(FULL);
+    assert!(store.apply(processed("invoice-17", attempt)).await.unwrap_err().is_unavailable());
 }
 
 #[tokio::test]

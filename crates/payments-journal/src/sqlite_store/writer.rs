@@ -1,8 +1,9 @@
 use std::error::Error;
 use std::fmt::Display;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, mpsc as std_mpsc};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use payments_model::TransactionId;
 use rusqlite::{Connection, OptionalExtension, Statement};
@@ -34,10 +35,12 @@ pub(super) type Commit = Box<dyn FnMut(&Connection) -> rusqlite::Result<()> + Se
 struct Job {
     work: Work,
     caller: Caller,
+    /// Until when a transaction that changed nothing is repeated for it; `None` if it is not.
+    retry_until: Option<Instant>,
 }
 
-/// What a job does in the transaction.
-type Work = Box<dyn FnOnce(&mut Session<'_>) -> rusqlite::Result<()> + Send>;
+/// What a job does in the transaction. It is done again if the transaction is repeated.
+type Work = Box<dyn FnMut(&mut Session<'_>) -> rusqlite::Result<()> + Send>;
 
 /// Gets the result of the transaction when it has ended.
 type Caller = oneshot::Sender<Result<(), StoreError>>;
@@ -57,10 +60,10 @@ impl Writer {
         let poison = Poison::default();
         let this = Self { jobs, running, place: place.clone(), poison: poison.clone() };
         let work = move || {
-            let (max_wait, mut callers) = (settings.max_wait, Vec::new());
+            let (max_wait, mut jobs) = (settings.max_wait, Vec::new());
             let result = Session::new(&connection, &place, settings)
                 .map_err(|error| Failure::poisoned(place.path(), error))
-                .and_then(|mut session| session.serve(&mut received, &mut callers));
+                .and_then(|mut session| session.serve(&mut received, &mut jobs));
             match result {
                 Ok(()) => {
                     // The reader ends first, because the last connection to close removes the log, and only the writer may.
@@ -76,9 +79,9 @@ impl Writer {
                     // error only after the file is closed.
                     drop(connection);
                     let of_later = poison.get_or_init(|| of_later);
-                    for caller in callers {
+                    for job in jobs {
                         // Fails only if the caller has left.
-                        let _ = caller.send(Err(error.clone()));
+                        let _ = job.caller.send(Err(error.clone()));
                     }
                     // Jobs received from now on were not started.
                     while let Some(message) = received.blocking_recv() {
@@ -106,25 +109,27 @@ impl Writer {
         let _ = self.running.clone().changed().await;
     }
 
-    /// Returns once the work is durable. The inner error concerns only one row, which was then not changed.
+    /// Returns once the work is durable. The inner error concerns only one row, which was then not changed. If another process
+    /// has the file or the disk is full, the work is repeated until this time.
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Session<'_>) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
+        retry_until: Option<Instant>,
+        mut work: impl FnMut(&mut Session<'_>) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
         const GONE: &str = "it was closed, or its writer thread has panicked";
         let path = self.place.path();
         let (caller, committed) = oneshot::channel();
-        let (sender, mut result) = oneshot::channel();
+        let (sender, results) = std_mpsc::channel();
         let work = Box::new(move |session: &mut Session<'_>| {
             // Fails only if the caller has left.
             let _ = sender.send(work(session)?);
             Ok(())
         });
         self.jobs
-            .send(Some(Job { work, caller }))
+            .send(Some(Job { work, caller, retry_until }))
             .map_err(|_| self.poison.get().cloned().unwrap_or_else(|| problem::poisoned(path, GONE)))?;
         committed.await.unwrap_or_else(|_| Err(problem::in_doubt(path, GONE)))?;
-        result.try_recv().expect("the work ran before the commit")
+        results.try_iter().last().expect("the work ran before the commit")
     }
 }
 
@@ -141,6 +146,11 @@ impl Failure {
     fn poisoned(path: &Path, reason: impl Display) -> Self {
         let error = problem::poisoned(path, reason);
         Self { of_later: error.clone(), error }
+    }
+
+    /// Nothing shows whether the jobs of the transaction were done.
+    fn in_doubt(path: &Path, reason: impl Display) -> Self {
+        Self { error: problem::in_doubt(path, &reason), of_later: problem::poisoned(path, &reason) }
     }
 }
 
@@ -177,23 +187,28 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Runs jobs until the channel is closed or something fails.
+    /// Runs jobs until the channel is closed or something fails. Then `jobs` has those of the failed transaction.
     fn serve(
         &mut self,
         received: &mut mpsc::UnboundedReceiver<Option<Job>>,
-        callers: &mut Vec<Caller>,
+        jobs: &mut Vec<Job>,
     ) -> Result<(), Failure> {
-        while let Some(first) = received.blocking_recv() {
-            let (mut next, mut work) = (Some(first), Vec::new());
+        let mut is_closing = false;
+        loop {
+            let mut next = if jobs.is_empty() {
+                let Some(first) = received.blocking_recv() else { return Ok(()) };
+                Some(first)
+            } else {
+                received.try_recv().ok()
+            };
             while let Some(message) = next {
-                match message {
-                    Some(job) => {
-                        work.push(job.work);
-                        callers.push(job.caller);
-                    }
-                    None => received.close(),
+                if let Some(job) = message {
+                    jobs.push(job);
+                } else {
+                    received.close();
+                    is_closing = true;
                 }
-                if work.len() == MAX_JOBS_PER_COMMIT {
+                if jobs.len() >= MAX_JOBS_PER_COMMIT {
                     break;
                 }
                 next = received.try_recv().ok();
@@ -203,32 +218,48 @@ impl<'a> Session<'a> {
                     next = received.try_recv().ok();
                 }
             }
-            if !work.is_empty() {
-                let committed = self.transact(work)?;
-                for caller in callers.drain(..) {
-                    let _ = caller.send(committed.clone());
-                }
-                // After every caller has got its result.
-                self.checkpoint().map_err(|error| Failure::poisoned(self.place.path(), error))?;
+            if jobs.is_empty() {
+                continue;
             }
+            if let Err(refusal) = self.transact(jobs)? {
+                let now = Instant::now();
+                let is_over = |job: &mut Job| is_closing || job.retry_until.is_none_or(|until| until <= now);
+                for job in jobs.extract_if(.., is_over) {
+                    let _ = job.caller.send(Err(refusal.clone()));
+                }
+                if !jobs.is_empty() {
+                    thread::sleep(RETRY_PAUSE);
+                }
+                continue;
+            }
+            for job in jobs.drain(..) {
+                let _ = job.caller.send(Ok(()));
+            }
+            // After every caller has got its result.
+            self.checkpoint().map_err(|error| Failure::poisoned(self.place.path(), error))?;
         }
-        Ok(())
     }
 
-    /// Runs all jobs in one transaction, which is durable when this returns. The inner error means that another process has the
-    /// file.
-    fn transact(&mut self, jobs: Vec<Work>) -> Result<Result<(), StoreError>, Failure> {
+    /// Runs all jobs in one transaction, which is durable when this returns. The inner error means that nothing was changed,
+    /// and that the same transaction may succeed later.
+    fn transact(&mut self, jobs: &mut [Job]) -> Result<Result<(), StoreError>, Failure> {
         let path = self.place.path();
         if !self.begin(jobs.len()).map_err(|error| Failure::poisoned(path, error))? {
             return Ok(Err(problem::busy(path)));
         }
-        for work in jobs {
-            work(self).map_err(|error| Failure::poisoned(path, error))?;
+        let worked = jobs.iter_mut().try_for_each(|job| (job.work)(self));
+        let is_committing = worked.is_ok();
+        match worked.and_then(|()| (self.settings.commit)(self.connection)) {
+            // Checked again, because a commit to a removed file is lost.
+            Ok(()) if self.place.is_displaced() => Err(Failure::in_doubt(path, problem::DISPLACED)),
+            Ok(()) => Ok(Ok(())),
+            // The write that failed was one to the log, before the sync. Without its last page the transaction does not count.
+            Err(error) if problem::is_full(&error) && self.roll_back().is_ok() => {
+                Ok(Err(problem::full(path)))
+            }
+            Err(error) if is_committing => Err(Failure::in_doubt(path, error)),
+            Err(error) => Err(Failure::poisoned(path, error)),
         }
-        self.commit().map(Ok).map_err(|reason| Failure {
-            error: problem::in_doubt(path, &reason),
-            of_later: problem::poisoned(path, &reason),
-        })
     }
 
     /// `false` if another process has the file.
@@ -247,19 +278,19 @@ impl<'a> Session<'a> {
         Ok(true)
     }
 
-    fn commit(&mut self) -> Result<(), Box<dyn Error>> {
-        (self.settings.commit)(self.connection)?;
-        // Checked again, because a commit to a removed file is lost.
-        if self.place.is_displaced() {
-            return Err(problem::DISPLACED.into());
-        }
-        Ok(())
+    /// SQLite may already have done it.
+    fn roll_back(&self) -> rusqlite::Result<()> {
+        if self.connection.is_autocommit() { Ok(()) } else { self.connection.execute_batch("ROLLBACK") }
     }
 
-    /// Moves the log into the database when it has grown. Pages that others still read stay until the next time.
+    /// Moves the log into the database when it has grown. Pages that others still read stay until the next time, and all pages
+    /// if the disk is full.
     fn checkpoint(&self) -> rusqlite::Result<()> {
         if connection::checkpoint(self.connection, "NOOP")? >= MAX_LOG_PAGES {
-            connection::checkpoint(self.connection, "PASSIVE")?;
+            match connection::checkpoint(self.connection, "PASSIVE") {
+                Err(error) if !problem::is_full(&error) => return Err(error),
+                _ => {}
+            }
         }
         Ok(())
     }
@@ -331,6 +362,9 @@ impl<'a> Session<'a> {
 
 /// Limits the memory of a commit, and the time for which others wait for it.
 const MAX_JOBS_PER_COMMIT: usize = 1024;
+
+/// Between two tries of a transaction.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Positions that a purge reads in one transaction.
 const PURGE_BATCH: i64 = 2048;

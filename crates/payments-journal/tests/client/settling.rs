@@ -5,6 +5,7 @@ use std::future::Future as _;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::thread;
 use std::time::Duration;
 
 use payments_core::{OperationName, Outcome};
@@ -12,6 +13,7 @@ use payments_journal::{
     Applied, Change, Cursor, Intent, IntentKey, IntentStore, MemoryStore, OwnerId, Page, Purged, StateName,
     StoreError,
 };
+use tokio::runtime;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -397,7 +399,7 @@ async fn closing_does_not_wait_for_a_store_that_does_not_respond() {
 
 #[test]
 fn closing_in_a_runtime_without_a_timer_writes_outcomes() {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = runtime::Builder::new_current_thread().build().unwrap();
     let (world, store) = runtime.block_on(charged_and_unwritten_then([]));
     runtime.block_on(world.client.journal().close());
     assert_eq!(runtime.block_on(world.intent()).state.name(), StateName::Processed);
@@ -406,9 +408,28 @@ fn closing_in_a_runtime_without_a_timer_writes_outcomes() {
 
 #[test]
 fn closing_outside_a_runtime_writes_outcomes() {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = runtime::Builder::new_current_thread().build().unwrap();
     let (world, _) = runtime.block_on(charged_and_unwritten_then([]));
     drop(runtime);
     payments_fake::block_on(world.client.journal().close());
     assert_eq!(payments_fake::block_on(world.intent()).state.name(), StateName::Processed);
+}
+
+/// As at the end of a program that has stopped waiting for the journal.
+#[test]
+fn runtime_that_ends_during_close_panics_nowhere() {
+    let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let (world, store) = runtime.block_on(charged_and_unwritten());
+    let closing = thread::spawn({
+        let (runtime, journal) = (runtime.handle().clone(), world.client.journal().clone());
+        move || runtime.block_on(journal.close())
+    });
+    runtime.block_on(store.until_held());
+    runtime.shutdown_background();
+    // Time to notice it.
+    thread::sleep(Duration::from_millis(100));
+    store.gate.add_permits(1);
+    closing.join().expect("it does not panic");
+    assert_eq!(*store.made.lock().unwrap(), ["invoice-17", "invoice-17"]);
+    assert_eq!(*store.closed.lock().unwrap(), 1);
 }

@@ -13,6 +13,8 @@ mod sqlite_damage;
 #[cfg(all(unix, feature = "sqlite"))]
 mod sqlite_disk;
 #[cfg(all(unix, feature = "sqlite"))]
+mod sqlite_fork;
+#[cfg(all(unix, feature = "sqlite"))]
 mod sqlite_missing_log;
 #[cfg(all(unix, feature = "sqlite"))]
 mod sqlite_place;

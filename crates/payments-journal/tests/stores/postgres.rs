@@ -11,6 +11,7 @@ mod privileges;
 mod processes;
 mod proxy;
 mod purges;
+mod reading;
 mod refusals;
 mod resolving;
 mod speed;

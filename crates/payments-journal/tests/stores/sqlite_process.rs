@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io::{BufRead, BufReader, Write, stdin, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use payments_core::model::TransactionId;
@@ -11,7 +11,7 @@ use payments_journal::{
 };
 use tokio::runtime;
 
-use crate::contract::{at, begin};
+use crate::contract::{at, begin, key};
 
 /// The journal's path, in a process that runs commands.
 const JOURNAL: &str = "PAYMENTS_TEST_JOURNAL";
@@ -79,6 +79,11 @@ impl Process {
         }
     }
 
+    /// A path as this process sees it, in its own file systems.
+    pub(crate) fn path(&self, path: &Path) -> PathBuf {
+        Path::new(&format!("/proc/{}/root", self.child.id())).join(path.strip_prefix("/").unwrap())
+    }
+
     /// Like `kill -9`.
     pub(crate) fn kill(mut self) {
         self.end();
@@ -127,8 +132,8 @@ fn child_process() {
                 "closed".to_owned()
             }
             (["read"], _) => runtime.block_on(read(Path::new(&journal))),
-            (["remove", path], _) => format!("{:?}", std::fs::remove_file(path)),
             (["begin", key], Some(store)) => runtime.block_on(begun(store, key)),
+            (["end", key], Some(store)) => runtime.block_on(ended(store, key)),
             (["charge", key], Some(store)) => runtime.block_on(charged(store, key)),
             (["charge", keys, from, to], Some(store)) => {
                 let (from, to): (u32, u32) = (from.parse().unwrap(), to.parse().unwrap());
@@ -186,6 +191,16 @@ async fn read(path: &Path) -> String {
 async fn begun(store: &SqliteStore, key: &str) -> String {
     match store.apply(begin(key, store, 0).0).await {
         Ok(applied) => if applied.written.is_some() { "begun" } else { "kept" }.to_owned(),
+        Err(error) => failed(&error),
+    }
+}
+
+/// Returns `ended` once the outcome of this key is written, or the failure.
+async fn ended(store: &SqliteStore, name: &str) -> String {
+    let intent = store.find(&key(name)).await.unwrap().unwrap();
+    let transaction = TransactionId::from_answer(format!("txn_{name}")).unwrap();
+    match store.apply(Change::end(intent.key, intent.attempt, Ending::Processed(transaction), at(1))).await {
+        Ok(applied) => if applied.written.is_some() { "ended" } else { "kept" }.to_owned(),
         Err(error) => failed(&error),
     }
 }

@@ -13,6 +13,7 @@ use payments_journal::{
     IntentState, IntentStore, Journal, MemoryStore, Resolution, SqliteReader, SqliteStore, StateName,
 };
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 use crate::contract::{begin, key};
 use crate::sqlite::{InAFile, beside, close};
@@ -65,7 +66,19 @@ fn in_every_state() -> Vec<(&'static str, InAFile, &'static str, Option<Process>
     assert_eq!(ended.ask("close"), "closed");
     let log = beside(&accepted.path(), "-wal");
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(log).unwrap();
+    // Killed between the header of the log and its first change.
+    let (begun, killed) = in_use();
+    killed.kill();
+    let log = beside(&begun.path(), "-wal");
+    let header = fs::read(&log).unwrap()[..32].to_vec();
+    let connection = Connection::open(begun.path()).unwrap();
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    drop(connection);
+    assert_eq!(fs::metadata(&log).unwrap().len(), 0);
+    fs::write(&log, header).unwrap();
     vec![
+        ("a log without a change", begun, CRASHED, None),
         ("open", live, "read paid=processed in-flight=sending", Some(process)),
         ("crashed", crashed, CRASHED, None),
         ("a log without its index", copied, CRASHED, None),
@@ -259,6 +272,34 @@ async fn key_that_its_index_lost_is_found() {
     let journal = Journal::read_only(SqliteReader::open(place.path()).unwrap().unwrap());
     assert_eq!(journal.find(&key("paid")).await.unwrap().unwrap().state.name(), StateName::Processed);
     assert!(journal.find(&key("never-sent")).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn reader_with_checked_indexes_finds_keys_of_an_open_journal() {
+    let (place, mut process) = in_use();
+    let reader = SqliteReader::open(place.path()).unwrap().unwrap().with_checked_indexes().unwrap();
+    assert_eq!(process.ask("charge later"), "charged later");
+    for (name, is_found) in [("paid", true), ("later", true), ("never-sent", false)] {
+        assert_eq!(reader.find(&key(name)).await.unwrap().is_some(), is_found, "{name}");
+    }
+}
+
+/// A person who asks what is unresolved is told, whatever an index has lost.
+#[tokio::test]
+async fn row_that_an_index_lost_is_listed() {
+    for name in ["intent_unresolved", "intent_key", "intent_processed"] {
+        let (place, process) = in_use();
+        process.kill();
+        close(SqliteStore::open(place.path()).unwrap());
+        replace(&place.path(), name, "CREATE INDEX other ON intent (position) WHERE key IS NULL");
+        let journal = Journal::read_only(SqliteReader::open(place.path()).unwrap().unwrap());
+        for states in [&[StateName::Unknown][..], StateName::UNRESOLVED, StateName::ALL] {
+            let listed = journal.list(states, None, 9).await.unwrap().intents;
+            assert!(listed.iter().any(|intent| intent.key == key("in-flight")), "{name}: {states:?}");
+        }
+        let error = SqliteReader::open(place.path()).unwrap().unwrap().with_checked_indexes().unwrap_err();
+        assert!(error.is_damaged() && error.to_string().contains(name), "{error}");
+    }
 }
 
 /// Reading such a database without its log would hide its newest charges.

@@ -150,4 +150,4 @@ impl fmt::Debug for Expiry {
     }
 }
 
-const EXPIRY_RULE: Rule = "must be MMYY or MM/YY, with a month from 01 to 12";
+const EXPIRY_RULE: Rule = "must be MMYY, M/YY, MM/YY or MM/YYYY, with a month from 01 to 12";

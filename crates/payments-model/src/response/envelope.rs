@@ -4,6 +4,8 @@ use std::fmt;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use super::BAD_REQUEST_PREFIX;
+use crate::id::is_invisible;
 use crate::json::{Json, Member, Members, only};
 use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
 
@@ -98,9 +100,9 @@ impl<'a> Envelope<'a> {
     /// The length to which [`message`](Self::message) cuts joined texts.
     pub const MAX_JOINED_CHARACTERS: usize = 500;
 
-    /// The service's message: the first that is not blank of `msg`, `message`, `error`, `error.message`, `error.description`
-    /// and `errors`. If none is a text, the texts of the list or object `errors` or `msg`, joined by `; ` and cut after
-    /// [`MAX_JOINED_CHARACTERS`](Self::MAX_JOINED_CHARACTERS).
+    /// The service's message: the first of `msg`, `message`, `error`, `error.message`, `error.description` and `errors` that shows
+    /// something, the prefix of an HTTP 400 aside. If none is a text, the texts of the list or object `errors` or `msg`, joined by
+    /// `; ` and cut after [`MAX_JOINED_CHARACTERS`](Self::MAX_JOINED_CHARACTERS).
     pub fn message(&self) -> Option<Cow<'a, str>> {
         let EnvelopeMembers { message, msg, error, .. } = self.members;
         let [msg, message, error] = [msg, message, error].map(non_null);
@@ -174,9 +176,9 @@ fn collect_texts<'a>(json: Json<'a>, levels: u32, texts: &mut Vec<Cow<'a, str>>)
     }
 }
 
-/// Whether the text shows nothing.
+/// Whether the text shows nothing but the prefix of every HTTP 400.
 fn is_blank(text: &str) -> bool {
-    let is_invisible = |character| matches!(character, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
+    let text = text.strip_prefix(BAD_REQUEST_PREFIX.trim_end()).unwrap_or(text);
     text.chars()
         .all(|character| character.is_whitespace() || character.is_control() || is_invisible(character))
 }

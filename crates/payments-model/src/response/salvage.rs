@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::iter;
 
 use serde_json::value::RawValue;
@@ -18,8 +19,19 @@ pub fn salvage_transaction_id(bytes: &[u8]) -> Option<TransactionId> {
 /// Every complete transaction identifier that follows the name `"TransactionId"`, in any bytes, including repeated ones.
 /// Quotes may be escaped as in a JSON string (`\"`) or in HTML (`&quot;`, `&#34;`).
 pub fn salvaged_transaction_ids(bytes: &[u8]) -> impl Iterator<Item = TransactionId> {
+    salvaged_values(bytes, "TransactionId").filter_map(TransactionId::from_answer)
+}
+
+/// Whether `"status": "success"` or `"status_code": 100` is anywhere in the bytes.
+pub fn claims_success(bytes: &[u8]) -> bool {
+    salvaged_values(bytes, "status").any(|status| status.eq_ignore_ascii_case("success"))
+        || salvaged_values(bytes, "status_code").any(|code| code == "100")
+}
+
+/// Every complete text and whole number that follows this name.
+fn salvaged_values<'a>(bytes: &'a [u8], name: &'static str) -> impl Iterator<Item = Cow<'a, str>> {
     QUOTES.into_iter().flat_map(move |quote| {
-        let name = [quote, "TransactionId", quote].concat();
+        let name = [quote, name, quote].concat();
         let mut rest = bytes;
         iter::from_fn(move || {
             let at = find(rest, name.as_bytes())?;
@@ -30,18 +42,18 @@ pub fn salvaged_transaction_ids(bytes: &[u8]) -> impl Iterator<Item = Transactio
     })
 }
 
-const QUOTES: [&str; 5] = ["\"", "\\\"", "&quot;", "&#34;", "&#x22;"];
+const QUOTES: [&str; 6] = ["\"", "'", "\\\"", "&quot;", "&#34;", "&#x22;"];
 
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|window| window == needle)
 }
 
-/// The identifier in `: "…"` or `: 123`, if the next byte shows that it is complete.
-fn complete_value(after_name: &[u8], quote: &str) -> Option<TransactionId> {
+/// The value in `: "…"` or `: 123`, if the next byte shows that it is complete.
+fn complete_value<'a>(after_name: &'a [u8], quote: &str) -> Option<Cow<'a, str>> {
     let value = after_name.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
     if let Some(text) = value.strip_prefix(quote.as_bytes()).filter(|_| quote != "\"") {
         let text = &text[..find(text, quote.as_bytes())?];
-        return TransactionId::from_answer(str::from_utf8(text).ok()?);
+        return str::from_utf8(text).ok().map(Cow::Borrowed);
     }
     let length = if value.starts_with(b"\"") {
         let mut escaped = false;
@@ -57,5 +69,5 @@ fn complete_value(after_name: &[u8], quote: &str) -> Option<TransactionId> {
         value.get(length).filter(|next| b",} \t\r\n".contains(next)).map(|_| length)?
     };
     let value: &RawValue = serde_json::from_slice(&value[..length]).ok()?;
-    TransactionId::from_answer(Json::from(value).text_or_integer()?)
+    Json::from(value).text_or_integer()
 }

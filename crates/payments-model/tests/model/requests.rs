@@ -255,7 +255,7 @@ fn rule_texts_are_exact_d30() {
             "must be a valid card number: at least one digit is wrong (Luhn check)",
         ),
         ("Cvv", json!("12"), "must be 3 or 4 digits"),
-        ("ExpiryDate", json!("0030"), "must be MMYY or MM/YY, with a month from 01 to 12"),
+        ("ExpiryDate", json!("0030"), "must be MMYY, M/YY, MM/YY or MM/YYYY, with a month from 01 to 12"),
         ("SuggestedMode", json!("ACH"), "must not be ACH for a card transaction"),
         ("TransactionType", json!("0"), "must be 1 for a sale or 2 for an authorization"),
         ("IpAddress", json!("1.2.3"), "must be an IPv4 or IPv6 address"),
@@ -715,9 +715,37 @@ fn token(token: &str) -> TokenTransactionBuilder<'_> {
 
 #[test]
 fn white_space_around_an_id_is_refused_d53() {
-    for space in
-        [" ", "\t", "\n", "\r\n", "\u{a0}", "\u{2007}", "\u{3000}", "\u{200b}", "\u{feff}", "\u{2060}"]
-    {
+    // Also characters of the category Cf and ignorable ones, such as those that Windows adds to copied text.
+    for space in [
+        " ",
+        "\t",
+        "\n",
+        "\r\n",
+        "\u{a0}",
+        "\u{2007}",
+        "\u{3000}",
+        "\u{200b}",
+        "\u{feff}",
+        "\u{2060}",
+        "\u{ad}",
+        "\u{34f}",
+        "\u{61c}",
+        "\u{115f}",
+        "\u{180e}",
+        "\u{202a}",
+        "\u{202e}",
+        "\u{2061}",
+        "\u{2064}",
+        "\u{2066}",
+        "\u{2069}",
+        "\u{206f}",
+        "\u{3164}",
+        "\u{fe0f}",
+        "\u{ffa0}",
+        "\u{fff9}",
+        "\u{e0001}",
+        "\u{e0100}",
+    ] {
         for id in [format!("{space}x"), format!("x{space}"), format!("{space}x y{space}")] {
             let rule = "must not begin or end with white space";
             assert_eq!(violations(token(&id).build()), [format!("TokenId: {rule}")]);
@@ -735,7 +763,9 @@ fn white_space_around_an_id_is_refused_d53() {
             assert_eq!(stored.as_str(), id);
         }
     }
-    assert!(TokenId::new("a b").is_ok());
+    for visible in ["a b", "a\u{202a}b", "e\u{301}", "ü", "東京", "a\u{fffd}"] {
+        assert!(TokenId::new(visible).is_ok(), "{visible:?}");
+    }
 }
 
 #[test]
@@ -768,6 +798,16 @@ fn spreadsheet_errors_and_formulas_are_no_id_and_no_reference_d53() {
         "###",
         "########",
         "Err:502",
+        "err:502",
+        "#n/a",
+        "#N/C",
+        "#Ref!",
+        "#Loading...",
+        "1.23457E+11",
+        "1,23457E+11",
+        "1.23457e+011",
+        "1E+15",
+        "{=A1}",
         "=A1",
         "=\"00123\"",
         "=1+1",
@@ -791,6 +831,14 @@ fn spreadsheet_errors_and_formulas_are_no_id_and_no_reference_d53() {
         "#invoice!",
         "##",
         "Err:5",
+        "Err:5021",
+        "1E15",
+        "E+15",
+        "1.2.3E+4",
+        "12.5E+4",
+        "x1.23457E+11",
+        "1.23457E+11x",
+        "{A1}",
         "N/A",
         "a=1",
         "REF!",

@@ -7,6 +7,7 @@ mod shop;
 mod telemetry;
 
 use std::collections::BTreeMap;
+use std::fs::{self, File};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use payments_core::OperationName;
 use payments_fake::Fault;
-use payments_journal::{IntentKey, Journal, SqliteStore};
+use payments_journal::{IntentKey, Journal, Resolution, SqliteStore};
 use payments_postgres_for_tests::Server;
 use serde_json::json;
 use shop::{Instance, Shop};
@@ -33,6 +34,22 @@ fn order_is_paid_once_and_a_retry_gets_the_recorded_result() {
     assert_eq!(instance.get("/orders/17").1["state"], "processed");
     assert_eq!((instance.get("/health").0, instance.get("/orders/18").0), (200, 404));
     assert_eq!(shop.sent(), BTreeMap::from([("order 17".to_owned(), 1)]));
+}
+
+/// In a wrong folder or database every order would be charged again.
+#[test]
+fn created_journal_is_announced_once() {
+    let server = Server::start();
+    let in_postgres = server.as_ref().map(|server| Shop::open_over(server.url()));
+    for shop in [Some(Shop::open()), in_postgres].into_iter().flatten() {
+        let folder = tempfile::tempdir().unwrap();
+        for is_new in [true, false] {
+            let errors = folder.path().join("errors");
+            drop(shop.start_with_stderr(&[], File::create(&errors).unwrap()));
+            let text = fs::read_to_string(&errors).unwrap();
+            assert_eq!(text.contains("created the journal that PAYMENTS_JOURNAL names"), is_new, "{text}");
+        }
+    }
 }
 
 #[test]
@@ -119,13 +136,39 @@ fn refusal_of_the_shop_is_no_decline() {
     }
 }
 
+/// The response to the first card was lost, and a person found the decline at the service.
+#[test]
+fn decline_that_a_person_found_is_told_to_pay_with_another_card_d48() {
+    let shop = Shop::open();
+    let instance = shop.start();
+    shop.gateway().arm(Fault::response_lost(TOKENS));
+    assert_eq!(instance.pay("17", "tok_declined").0, 202);
+    with_journal(&shop, async |journal| {
+        let read = journal.find(&IntentKey::new("order-17").unwrap()).await.unwrap().unwrap();
+        journal.resolve(&read, Resolution::rejected(None, "ada").note("the portal")).await.unwrap();
+    });
+    for token in ["tok_declined", "tok_approved"] {
+        let declined = instance.pay("17", token);
+        assert_eq!((declined.0, &declined.1["order"]), (402, &json!("declined")), "{token}: {declined:?}");
+        assert!(declined.1["next"].as_str().unwrap().contains("pay-with-another-card"), "{declined:?}");
+    }
+    assert_eq!(instance.pay_with_another_card("17", "tok_approved").0, 200);
+    assert_eq!(shop.charged(), BTreeMap::from([("order 17".to_owned(), 1)]));
+}
+
 /// As `payments journal retry --status STATUS --key KEY`.
 fn reopen(shop: &Shop, key: &str, status: u16) {
+    with_journal(shop, async |journal| {
+        let reopened = journal.reopen(&IntentKey::new(key).unwrap(), &[status]).await.unwrap();
+        assert!(reopened.is_some(), "{key} was rejected with {status}");
+    });
+}
+
+fn with_journal(shop: &Shop, change: impl AsyncFnOnce(&Journal)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let journal = Journal::open(SqliteStore::open(shop.journal()).unwrap()).await.unwrap();
-        let reopened = journal.reopen(&IntentKey::new(key).unwrap(), &[status]).await.unwrap();
-        assert!(reopened.is_some(), "{key} was rejected with {status}");
+        change(&journal).await;
         journal.close().await;
     });
 }

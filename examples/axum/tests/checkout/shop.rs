@@ -60,6 +60,14 @@ impl Shop {
     }
 
     pub(crate) fn start_with(&self, environment: &[(&str, &str)]) -> Instance {
+        self.start_with_stderr(environment, Stdio::inherit())
+    }
+
+    pub(crate) fn start_with_stderr(
+        &self,
+        environment: &[(&str, &str)],
+        stderr: impl Into<Stdio>,
+    ) -> Instance {
         let mut process = Command::new(env!("CARGO_BIN_EXE_payments-axum-example"))
             .env("PAYMENTS_BASE_URL", self.sandbox.base_url())
             .env("PAYMENTS_API_KEY", self.sandbox.api_key())
@@ -69,7 +77,7 @@ impl Shop {
             .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
+            .stderr(stderr)
             .spawn()
             .unwrap();
         let mut stdout = BufReader::new(process.stdout.take().unwrap());

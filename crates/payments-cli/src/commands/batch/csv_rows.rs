@@ -6,7 +6,7 @@ use std::io::{self, BufRead};
 use payments_model::unversioned::check_ends;
 use payments_model::{Amount, TokenTransaction, ValidationError, printable_field_name};
 
-use super::rows::{Draft, KEY, REFERENCE, RowRead};
+use super::rows::{Draft, IsSecret, KEY, NO_API_KEY, REFERENCE, RowRead};
 use crate::batch_report::Problem;
 use crate::csv_file::Table;
 
@@ -44,7 +44,7 @@ const COLUMNS: [(&str, Column); 7] = [
 
 impl<R: BufRead> CsvRows<R> {
     /// Reads the header. Returns its problems, and no rows if a required column is missing.
-    pub(super) fn begin(source: R) -> io::Result<(Option<Self>, Vec<Problem>)> {
+    pub(super) fn begin(source: R, is_secret: IsSecret<'_>) -> io::Result<(Option<Self>, Vec<Problem>)> {
         let table = match Table::begin(source)? {
             Ok(table) => table,
             Err(problem) => return Ok((None, vec![problem])),
@@ -67,6 +67,10 @@ impl<R: BufRead> CsvRows<R> {
                     *column
                 }
                 None if name.is_empty() => Column::Unnamed,
+                None if is_secret(name) => {
+                    problems.push(Problem::new(line, "header", NO_API_KEY));
+                    Column::Invalid
+                }
                 None => {
                     problems.push(Problem::new(line, shown(), "is not a column of a token transaction"));
                     Column::Invalid
@@ -81,16 +85,16 @@ impl<R: BufRead> CsvRows<R> {
     }
 
     /// The next row; `None` at the end.
-    pub(super) fn next(&mut self) -> io::Result<Option<RowRead>> {
+    pub(super) fn next(&mut self, is_secret: IsSecret<'_>) -> io::Result<Option<RowRead>> {
         let Some(read) = self.table.next()? else { return Ok(None) };
         let (line, digest) = (self.table.line(), self.table.digest());
         Ok(Some(match read {
-            Ok(()) => self.row(line, digest),
+            Ok(()) => self.row(line, digest, is_secret),
             Err(problem) => RowRead::unreadable(line, digest, vec![problem]),
         }))
     }
 
-    fn row(&self, line: u64, digest: u64) -> RowRead {
+    fn row(&self, line: u64, digest: u64, is_secret: IsSecret<'_>) -> RowRead {
         let mut draft = Draft::default();
         // Better rules than those of the model, which does not see the cell.
         let mut rules = Vec::new();
@@ -107,6 +111,9 @@ impl<R: BufRead> CsvRows<R> {
                     continue;
                 }
             };
+            if is_secret(cell) {
+                report(column.name(), NO_API_KEY.to_owned());
+            }
             match *column {
                 Column::Invalid => {}
                 Column::Unnamed => {
@@ -201,15 +208,20 @@ mod tests {
         let expected = [(6, "a", Some("x\r\n\"y\"\n.")), (11, "b", None), (12, "c", Some("z"))];
         for size in 3..=text.len() {
             let source = io::BufReader::with_capacity(size, text.as_bytes());
-            let (rows, problems) = CsvRows::begin(source).expect("it can be read");
+            let (rows, problems) = CsvRows::begin(source, &|_| false).expect("it can be read");
             assert_eq!(problems, [], "{size}");
             let mut rows = rows.expect("a good header");
             for (line, key, description) in expected {
-                let row = rows.next().expect("it can be read").expect("a row").content.expect("a good row");
+                let row = rows
+                    .next(&|_| false)
+                    .expect("it can be read")
+                    .expect("a row")
+                    .content
+                    .expect("a good row");
                 let seen = (row.line, row.key.as_str(), row.payment.description());
                 assert_eq!(seen, (line, key, description), "{size}");
             }
-            assert!(rows.next().expect("it can be read").is_none());
+            assert!(rows.next(&|_| false).expect("it can be read").is_none());
         }
     }
 }

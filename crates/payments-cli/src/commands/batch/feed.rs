@@ -53,7 +53,7 @@ fn read(
     to: &mpsc::Sender<FeedItem>,
 ) -> Result<(), Stop> {
     let unreadable = |error: io::Error| Stop::Unreadable(error.to_string());
-    let (rows, problems) = Rows::begin(file).map_err(unreadable)?;
+    let (rows, problems) = Rows::begin(file, &|_| false).map_err(unreadable)?;
     let Some(mut rows) = rows.filter(|_| problems.is_empty()) else { return Err(Stop::Changed(Some(1))) };
     let (mut number, mut ready) = (0, Vec::new());
     let send = |ready: &mut Vec<Row>| {

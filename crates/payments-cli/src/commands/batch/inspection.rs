@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use payments_journal::{Change, Intent, IntentKey, IntentRequest, IntentState, Verdict};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::rows::{LikeCards, Row, RowRead, Rows, like_a_card};
+use super::rows::{IsSecret, LikeCards, Row, RowRead, Rows, like_a_card};
 use crate::batch_report::{Problem, Problems, RecordedIntent, Tallies, UnresolvedRow};
 use crate::failure::{Failure, shell_word};
 use crate::row_file::{Role, RowFile};
@@ -27,20 +27,19 @@ pub(super) struct Inspected {
 /// Looks up these rows in the journal.
 pub(super) type JournalLookup<'a> = &'a mut dyn FnMut(&[Row]) -> Result<Vec<Option<Intent>>, Failure>;
 
-/// Reads the whole file, with only a few rows in memory. With a journal, looks up each row in it. A key that contains the
-/// API key, according to `is_secret`, is refused, and so is one that the journal has for another service than `service`. So are
+/// Reads the whole file, with only a few rows in memory. With a journal, looks up each row in it. A text that contains the
+/// API key, according to `is_secret`, is refused, and so is a key that the journal has for another service than `service`. So are
 /// ids that look like card numbers, unless `ids_are_not_cards`. The inner error has the problems of a file of which no row is
 /// sent.
 pub(super) fn inspect<'a>(
     file: &mut RowFile,
-    is_secret: &'a dyn Fn(&str) -> bool,
+    is_secret: IsSecret<'_>,
     ids_are_not_cards: bool,
     service: &'a str,
     look_up: Option<JournalLookup<'a>>,
 ) -> Result<Result<Inspected, Problems>, Failure> {
-    let (rows, problems) = Rows::begin(file).map_err(|error| unreadable(&error))?;
+    let (rows, problems) = Rows::begin(file, is_secret).map_err(|error| unreadable(&error))?;
     let mut inspection = Inspection {
-        is_secret,
         ids_are_not_cards,
         service,
         look_up,
@@ -84,8 +83,6 @@ pub(super) fn inspect<'a>(
 }
 
 struct Inspection<'a> {
-    /// Whether a text contains the API key.
-    is_secret: &'a dyn Fn(&str) -> bool,
     ids_are_not_cards: bool,
     /// Where the rows would be sent.
     service: &'a str,
@@ -129,10 +126,6 @@ impl Inspection<'_> {
                 self.problems.extend(problems);
             }
             Ok(row) => {
-                if (self.is_secret)(row.key.as_str()) {
-                    self.problems.push(Problem::new(line, "Key", "must not hold the API key"));
-                    return self.keep(number, line, None, digest, false);
-                }
                 let total = &mut self.inspected.tallies.total;
                 if let Some(more) = total.checked_with(row.payment.amount()) {
                     *total = more;

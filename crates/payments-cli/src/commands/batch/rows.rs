@@ -11,12 +11,18 @@ use payments_model::{TokenTransaction, printable_field_name};
 
 use super::csv_rows::CsvRows;
 use crate::batch_report::Problem;
-use crate::csv_file::{LONGEST_ROW, LineCounter};
-use crate::row_file::{Format, NOT_CARDS, RowFile, is_like_a_card};
+use crate::row_file::{Format, JsonLines, NOT_CARDS, RowFile, is_like_a_card};
+
+/// Whether a text contains the API key.
+pub(super) type IsSecret<'a> = &'a dyn Fn(&str) -> bool;
+
+/// The rule for every text of a file.
+pub(super) const NO_API_KEY: &str = "must not hold the API key";
 
 /// Reads the rows and counts them.
-pub(super) struct Rows {
+pub(super) struct Rows<'a> {
     source: Source,
+    is_secret: IsSecret<'a>,
     count: u64,
 }
 
@@ -25,24 +31,27 @@ enum Source {
     JsonLines(JsonRows<BufReader<File>>),
 }
 
-impl Rows {
+impl<'a> Rows<'a> {
     /// Starts at the first row. Returns the problems of the header, and no rows if they make the rows unreadable.
-    pub(super) fn begin(file: &mut RowFile) -> io::Result<(Option<Self>, Vec<Problem>)> {
+    pub(super) fn begin(
+        file: &mut RowFile,
+        is_secret: IsSecret<'a>,
+    ) -> io::Result<(Option<Self>, Vec<Problem>)> {
         let source = file.rewound()?;
         let (source, problems) = match file.format() {
             Format::Csv => {
-                let (rows, problems) = CsvRows::begin(source)?;
+                let (rows, problems) = CsvRows::begin(source, is_secret)?;
                 (rows.map(|rows| Source::Csv(Box::new(rows))), problems)
             }
             Format::JsonLines => (Some(Source::JsonLines(JsonRows::new(source))), Vec::new()),
         };
-        Ok((source.map(|source| Self { source, count: 0 }), problems))
+        Ok((source.map(|source| Self { source, is_secret, count: 0 }), problems))
     }
 
     pub(super) fn next(&mut self) -> io::Result<Option<RowRead>> {
         let read = match &mut self.source {
-            Source::Csv(rows) => rows.next(),
-            Source::JsonLines(rows) => rows.next(),
+            Source::Csv(rows) => rows.next(self.is_secret),
+            Source::JsonLines(rows) => rows.next(self.is_secret),
         }?;
         Ok(read.map(|mut read| {
             self.count += 1;
@@ -146,8 +155,11 @@ impl<'a> Draft<'a> {
     ) -> RowRead {
         let Self { key, reference, description, document, mut problems } = self;
         let key_field = if key.is_some() { KEY } else { REFERENCE };
-        for (field, text) in [(REFERENCE, &reference), (DESCRIPTION, &description)] {
-            if let Some(Err(rule)) = text.as_deref().map(check_ends) {
+        // In words, as after an emoji, these belong to the letter before them.
+        let is_selector = |letter| matches!(letter, '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}');
+        let description = description.as_deref().map(|text| text.trim_end_matches(is_selector));
+        for (field, text) in [(REFERENCE, reference.as_deref()), (DESCRIPTION, description)] {
+            if let Some(Err(rule)) = text.map(check_ends) {
                 problems.push(Problem::new(line, field, rule));
             }
         }
@@ -211,56 +223,20 @@ fn key_of(
 }
 
 /// Reads one row at a time into memory.
-pub(super) struct JsonRows<R> {
-    source: R,
-    lines: LineCounter,
-    text: Vec<u8>,
-}
+pub(super) struct JsonRows<R>(JsonLines<R>);
 
 impl<R: BufRead> JsonRows<R> {
     pub(super) fn new(source: R) -> Self {
-        Self { source, lines: LineCounter::new(), text: Vec::new() }
+        Self(JsonLines::new(source))
     }
 
     /// The next row; `None` at the end. Skips blank lines.
-    pub(super) fn next(&mut self) -> io::Result<Option<RowRead>> {
-        loop {
-            let Some((line, is_whole)) = self.next_line()? else { return Ok(None) };
-            let digest = digest(&self.text);
-            if !is_whole {
-                let rule = format!("must be at most {} KiB", LONGEST_ROW / 1024);
-                return Ok(Some(RowRead::unreadable(line, digest, vec![Problem::new(line, "row", rule)])));
-            }
-            let text = self.text.trim_ascii();
-            if !text.is_empty() {
-                return Ok(Some(read(text, line, digest)));
-            }
-        }
-    }
-
-    /// Reads a line, and returns its number and whether it was short enough to keep; `None` at the end of the file.
-    fn next_line(&mut self) -> io::Result<Option<(u64, bool)>> {
-        self.text.clear();
-        let (mut is_whole, mut has_begun, line) = (true, false, self.lines.line);
-        loop {
-            let piece = self.source.fill_buf()?;
-            if piece.is_empty() {
-                return Ok(has_begun.then_some((line, is_whole)));
-            }
-            has_begun = true;
-            let end = piece.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
-            let part = &piece[..end.unwrap_or(piece.len())];
-            is_whole &= self.text.len() + part.len() <= LONGEST_ROW;
-            if is_whole {
-                self.text.extend_from_slice(part);
-            }
-            let used = part.len() + usize::from(end.is_some());
-            self.lines.count(&piece[..used]);
-            self.source.consume(used);
-            if end.is_some() {
-                return Ok(Some((line, is_whole)));
-            }
-        }
+    pub(super) fn next(&mut self, is_secret: IsSecret<'_>) -> io::Result<Option<RowRead>> {
+        let Some((line, text)) = self.0.next()? else { return Ok(None) };
+        Ok(Some(match text {
+            Ok(text) => read(text, line, digest(text), is_secret),
+            Err(rule) => RowRead::unreadable(line, 0, vec![Problem::new(line, "row", rule)]),
+        }))
     }
 }
 
@@ -270,7 +246,7 @@ fn digest(text: &[u8]) -> u64 {
     hasher.finish()
 }
 
-fn read(text: &[u8], line: u64, digest: u64) -> RowRead {
+fn read(text: &[u8], line: u64, digest: u64, is_secret: IsSecret<'_>) -> RowRead {
     let members = match RequestMembers::read(text) {
         Ok(members) => members,
         Err(error) => {
@@ -285,9 +261,17 @@ fn read(text: &[u8], line: u64, digest: u64) -> RowRead {
     let mut draft = Draft::default();
     let mut written = Vec::new();
     for (name, value) in members.iter() {
+        if is_secret(name) {
+            draft.problems.push(Problem::new(line, "row", NO_API_KEY));
+            continue;
+        }
+        let text: Option<String> = serde_json::from_str(value).ok();
+        if text.as_deref().is_some_and(is_secret) {
+            draft.problems.push(Problem::new(line, printable_field_name(name).into_owned(), NO_API_KEY));
+        }
         if name == KEY {
             let is_first = draft.key.is_none();
-            let key = serde_json::from_str(value).map(Cow::Owned).map_err(|_| "must be a string");
+            let key = text.map(Cow::Owned).ok_or("must be a string");
             draft.key = Some(if is_first { key } else { Err("appears more than once") });
             continue;
         }
@@ -297,7 +281,7 @@ fn read(text: &[u8], line: u64, digest: u64) -> RowRead {
             continue;
         }
         // The model refuses a value that is not a string.
-        if let Ok(text) = serde_json::from_str(value) {
+        if let Some(text) = text {
             draft.keep(name, Cow::Owned(text));
         }
         let name = serde_json::to_string(name).expect("a string is valid JSON");

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use payments_core::Outcome;
+use payments_core::{Outcome, TransportError};
 use payments_journal::{Error, Intent, IntentKey, IntentState, Journaled, JournaledClient, StoreError};
 use payments_model::{Amount, TransactionReceipt};
 use tokio::sync::mpsc;
@@ -22,7 +22,8 @@ use super::rows::Row;
 use super::throttle::{PatienceExceeded, Start, Throttle, Ticket};
 use crate::batch_report::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
 use crate::call::catch_panic;
-use crate::journaled_call;
+use crate::failure::Failure;
+use crate::journaled_call::{self, LAST_WRITES};
 use crate::report::{Processed, Report};
 use crate::settings::Settings;
 
@@ -57,10 +58,6 @@ pub(super) struct Run<W> {
     pub(super) progress: Progress,
     pub(super) summary: Summary,
 }
-
-/// Chosen by this command: how long a run waits at its end for a journal that could not record an outcome. Outcomes that
-/// are still not recorded are listed.
-const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// Chosen by this command: how often the journal is asked about the rows that other processes are sending, once no other rows
 /// are left.
@@ -347,16 +344,18 @@ impl<W: ChargeService> State<W> {
         };
         let Some(call) = error.call_error() else { return false };
         let status = call.http_status().map(|status| status.as_u16());
+        let is_permanent = call.transport_error().is_some_and(TransportError::is_permanent);
         match (call.outcome(), status) {
-            (_, Some(401)) => self.stop(Stop::Unauthorized),
-            (outcome, Some(403)) => self.stop(Stop::Forbidden(outcome)),
-            (_, Some(429)) => {
+            (outcome, Some(401)) => self.stop(Stop::Unauthorized(outcome)),
+            (outcome, Some(403)) => self.stop(Stop::Forbidden(outcome, call.kind())),
+            (outcome, Some(429)) => {
                 self.last_problem = "HTTP 429";
                 let asked = call.retry_after_delay();
-                if let Err(PatienceExceeded { .. }) = throttle.throttled(ticket, now, asked) {
-                    self.stop(Stop::Throttled(asked));
+                if let Err(PatienceExceeded { left }) = throttle.throttled(ticket, now, asked) {
+                    self.stop(Stop::Throttled { outcome, asked, left });
                 }
             }
+            (Outcome::Unknown, _) if is_permanent => self.stop(Stop::Unreachable(explained(call))),
             (Outcome::Rejected, _) => throttle.responded(ticket),
             (Outcome::Unknown, _) => {
                 self.last_problem = call.code();
@@ -370,8 +369,10 @@ impl<W: ChargeService> State<W> {
             (Outcome::NotProcessed, _) if call.is_validation() || call.is_configuration() => {}
             (Outcome::NotProcessed, _) => {
                 self.last_problem = call.code();
-                if throttle.not_reached(ticket, now).is_err() {
-                    self.stop(Stop::Outage(call.to_string()));
+                if is_permanent {
+                    self.stop(Stop::Unreachable(explained(call)));
+                } else if throttle.not_reached(ticket, now).is_err() {
+                    self.stop(Stop::Outage(explained(call)));
                 }
                 return error.not_recorded().is_none();
             }
@@ -598,6 +599,14 @@ impl<W: ChargeService> State<W> {
     }
 }
 
+/// What happened, why, and what to check.
+fn explained(call: &payments_core::Error) -> String {
+    let Failure { cause, advice, .. } = Failure::of(call);
+    let cause = cause.map(|cause| format!(": {cause}")).unwrap_or_default();
+    let hints = advice.hints.into_iter().map(|hint| format!("; {hint}"));
+    format!("{}{cause}{}", call.what_happened(), hints.collect::<String>())
+}
+
 /// Charges through a client with a journal.
 #[derive(Clone, Debug)]
 pub(super) struct LiveService {
@@ -637,8 +646,7 @@ mod tests {
 
     use http::StatusCode;
     use payments_core::{
-        Client, OperationName, Transport, TransportError, TransportErrorKind, TransportRequest,
-        TransportResponse,
+        Client, OperationName, Transport, TransportErrorKind, TransportRequest, TransportResponse,
     };
     use payments_fake::{FakeGateway, FakeTransport, Fault, ScriptedTransport};
     use payments_hyper::TokioTimer;
@@ -652,7 +660,6 @@ mod tests {
     use super::*;
     use crate::batch_report::Tallies;
     use crate::exit_code::ExitCode;
-    use crate::failure::Failure;
     use crate::style::Style;
 
     const TOKENS: OperationName = OperationName::TokenTransaction;
@@ -933,10 +940,25 @@ mod tests {
             setup.gateway.arm(busy.retry_after(&seconds.to_string()));
             let summary = setup.run(50).complete(never).await;
             let asked = Duration::from_secs(seconds);
-            assert!(matches!(summary.stop, Some(Stop::Throttled(Some(pause))) if pause == asked));
+            assert!(
+                matches!(summary.stop, Some(Stop::Throttled { asked: Some(pause), .. }) if pause == asked)
+            );
             assert_eq!((summary.exit_code(), summary.tallies.rejected.count), (ExitCode::NotProcessed, 1));
             assert!(summary.lines(Style::Plain).contains(&format!("a pause of {seconds} s")));
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn stop_names_the_requested_pause_and_what_is_left_of_patience_d20() {
+        let setup = TestRun::reliable().await;
+        let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
+        setup.gateway.arm(busy.retry_after("2").times(1000));
+        let mut run = setup.run(50);
+        run.throttle = Throttle::new(1, None, Duration::from_secs(5));
+        let summary = run.complete(never).await;
+        let text = summary.lines(Style::Plain);
+        let expected = "the service asks for a pause of 2 s, and the 1.0 s left of --patience are not enough";
+        assert!(text.contains(expected), "{text}");
     }
 
     #[tokio::test(start_paused = true)]
@@ -945,7 +967,7 @@ mod tests {
         let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
         setup.gateway.arm(busy.times(1000));
         let summary = setup.run(200).complete(never).await;
-        assert!(matches!(summary.stop, Some(Stop::Throttled(None))), "{:?}", summary.stop);
+        assert!(matches!(summary.stop, Some(Stop::Throttled { asked: None, .. })), "{:?}", summary.stop);
         assert_eq!(summary.exit_code(), ExitCode::NotProcessed);
         assert!(summary.tallies.rejected.count <= FEW, "{:?}", summary.tallies);
     }
@@ -1000,7 +1022,7 @@ mod tests {
             None => never().await,
         };
         let summary = setup.run(200).complete(signal).await;
-        assert!(matches!(summary.stop, Some(Stop::Unauthorized)), "{:?}", summary.stop);
+        assert!(matches!(summary.stop, Some(Stop::Unauthorized(_))), "{:?}", summary.stop);
         assert_eq!(summary.exit_code(), ExitCode::Unauthorized);
         assert_eq!((summary.tallies.rejected.count, summary.tallies.not_started().count), (8, 192));
     }
@@ -1013,7 +1035,7 @@ mod tests {
         let mut run = setup.run(50);
         run.throttle = Throttle::new(1, None, Duration::from_mins(5));
         let summary = run.complete(never).await;
-        assert!(matches!(summary.stop, Some(Stop::Unauthorized)), "{:?}", summary.stop);
+        assert!(matches!(summary.stop, Some(Stop::Unauthorized(_))), "{:?}", summary.stop);
         assert_eq!((summary.tallies.unknown.count, summary.tallies.rejected.count), (1, 1));
         assert_eq!(summary.exit_code(), ExitCode::Unknown);
         let text = summary.lines(Style::Plain);

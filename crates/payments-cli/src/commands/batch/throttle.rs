@@ -45,10 +45,10 @@ pub(super) struct Ticket {
     epoch: u64,
 }
 
-/// The pauses would last longer than `--patience`; with the length of the next one.
+/// The next pause would be longer than what is left of `--patience`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PatienceExceeded {
-    pub(super) pause: Duration,
+    pub(super) left: Duration,
 }
 
 /// Chosen by this command: a restart of the service takes a few short pauses, and during an outage one charge a minute is
@@ -149,18 +149,19 @@ impl Throttle {
         asked: Option<Duration>,
     ) -> Result<(), PatienceExceeded> {
         let asked = asked.unwrap_or_default();
+        let (since, pauses) = self.backoff.map_or((now, 1), |backoff| (backoff.since, backoff.pauses + 1));
+        // A pause is compared before it is added: the service may ask for any number of seconds.
+        let left = self.patience.saturating_sub(now.saturating_duration_since(since));
         if let Some(backoff) = &mut self.backoff
             && ticket.epoch != self.epoch
         {
             // Another charge in flight had the same problem; it may ask for a longer pause.
-            backoff.until = backoff.until.max(now + asked.min(self.patience));
-            return if asked > self.patience { Err(PatienceExceeded { pause: asked }) } else { Ok(()) };
+            backoff.until = backoff.until.max(now + asked.min(left));
+            return if asked > left { Err(PatienceExceeded { left }) } else { Ok(()) };
         }
-        let (since, pauses) = self.backoff.map_or((now, 1), |backoff| (backoff.since, backoff.pauses + 1));
         let pause = asked.max(backoff_delay(pauses));
-        // Compared before it is added: the service may ask for any number of seconds.
-        if pause > self.patience.saturating_sub(now.saturating_duration_since(since)) {
-            return Err(PatienceExceeded { pause });
+        if pause > left {
+            return Err(PatienceExceeded { left });
         }
         self.epoch += 1;
         self.in_flight_limit = 1;
@@ -275,7 +276,11 @@ mod tests {
         throttle.throttled(second, now, Some(Duration::from_secs(9))).expect("patience");
         assert_eq!(at(&throttle, now) - now, Duration::from_secs(9), "the longer of them");
         let hour = Duration::from_hours(1);
-        assert_eq!(throttle.throttled(second, now, Some(hour)), Err(PatienceExceeded { pause: hour }));
+        let late = now + Duration::from_secs(299);
+        let asked = Some(Duration::from_secs(2));
+        let left = Duration::from_secs(1);
+        assert_eq!(throttle.throttled(second, late, asked), Err(PatienceExceeded { left }), "299 s are over");
+        assert_eq!(throttle.throttled(second, now, Some(hour)), Err(PatienceExceeded { left: LONG }));
     }
 
     #[test]
@@ -286,10 +291,16 @@ mod tests {
                 let mut throttle = Throttle::new(4, None, patience);
                 let now = Instant::now();
                 let (first, second) = (throttle.start(now), throttle.start(now));
-                assert_eq!(throttle.throttled(first, now, Some(pause)), Err(PatienceExceeded { pause }));
+                assert_eq!(
+                    throttle.throttled(first, now, Some(pause)),
+                    Err(PatienceExceeded { left: patience })
+                );
                 // The same for a charge that started before another pause.
                 let _ = throttle.throttled(first, now, Some(Duration::ZERO));
-                assert_eq!(throttle.throttled(second, now, Some(pause)), Err(PatienceExceeded { pause }));
+                assert_eq!(
+                    throttle.throttled(second, now, Some(pause)),
+                    Err(PatienceExceeded { left: patience })
+                );
                 assert!(at(&throttle, now) <= now + patience);
             }
         }

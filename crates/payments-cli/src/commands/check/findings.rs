@@ -11,7 +11,7 @@ use rustls::CertificateError;
 
 use super::{FailedStep, Probe, State, StepName};
 use crate::call::ignored_proxy;
-use crate::failure::{CLIENT_CERTIFICATE, Failure};
+use crate::failure::{CLIENT_CERTIFICATE, Failure, no_common_tls, requires_client_certificate, tls_error};
 use crate::settings::Settings;
 
 /// The context of the messages.
@@ -65,7 +65,7 @@ impl Findings<'_> {
         let unsent = error.transport_error().filter(|error| error.delivery() == Delivery::NotProcessed);
         let (at, message) = match (unsent, error.transport_error()) {
             // With TLS 1.3, the server says this after the handshake.
-            (_, Some(evidence)) if wants_client_certificate(evidence) => {
+            (_, Some(evidence)) if requires_client_certificate(evidence) => {
                 let message = format!(
                     "{} refused the TLS handshake{}: {CLIENT_CERTIFICATE}",
                     self.authority(),
@@ -137,7 +137,7 @@ impl Findings<'_> {
                 StepName::Tls,
                 handshake_error(evidence).map_or_else(
                     || format!("{host} cannot be the name in a certificate: check the base URL ({at})"),
-                    |error| self.bad_tls(error),
+                    |error| self.bad_tls(error, tls_error(evidence)),
                 ),
             ),
             (Kind::Closed, _) => (
@@ -158,9 +158,11 @@ impl Findings<'_> {
     }
 
     /// The message for a failed TLS handshake.
-    fn bad_tls(&self, error: &io::Error) -> String {
+    fn bad_tls(&self, error: &io::Error, refused: Option<&rustls::Error>) -> String {
         let (host, at) = (self.host(), &self.settings.base_url_source);
-        let refused = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        if let Some(why) = refused.and_then(no_common_tls) {
+            return format!("the TLS handshake with {} failed ({error}): {why}", self.authority());
+        }
         let Some(rustls::Error::InvalidCertificate(refused)) = refused else {
             return format!(
                 "the TLS handshake with {} failed ({error}): does the server speak TLS on that port? \
@@ -202,10 +204,18 @@ impl Findings<'_> {
                  of what is between here and the server, to send responses to this client unencoded"
             );
         }
+        let unread = error.is_truncated().then_some(TransportErrorKind::BodyTruncated);
+        if let Some(kind) = unread.or_else(|| error.transport_error().map(TransportError::kind)) {
+            return format!(
+                "HTTP {status}, but {}, so the key was not checked; a payment with such a response would be unknown: try \
+                 again; if it recurs, ask the owner of the server, or of what is between here and the server",
+                kind.description()
+            );
+        }
         let address = format!("check the base URL ({})", self.settings.base_url_source);
         let reason = error.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
         let key = &self.settings.key_source;
-        let mut message = match status {
+        match status {
             401 if error.is_intermediary() => format!(
                 "HTTP 401 without the service's error body: something in front of it, or another server, \
                  wants other credentials; {address}, and the key, which came from {key}"
@@ -244,11 +254,7 @@ impl Findings<'_> {
             200..=299 => format!("HTTP {status}, but not the service's response to a lookup; {address}"),
             400..=499 => format!("refused: HTTP {status}{reason}; {address}"),
             _ => format!("HTTP {status}, which is not a valid response to a lookup; {address}"),
-        };
-        if let Some(evidence) = error.transport_error() {
-            message = format!("{message} ({})", evidence.kind().description());
         }
-        message
     }
 
     /// The message for a request that was sent and got no readable response.
@@ -304,13 +310,6 @@ fn handshake_error(evidence: &TransportError) -> Option<&io::Error> {
     let error: &io::Error = causes.find_map(|error| error.downcast_ref())?;
     // hyper-rustls wraps the handshake's error in another `io::Error`, whose `source` does not return it.
     error.get_ref().and_then(|inner| inner.downcast_ref())
-}
-
-/// Whether the transport explained the failure so.
-fn wants_client_certificate(evidence: &TransportError) -> bool {
-    evidence.kind() == TransportErrorKind::Tls
-        && std::iter::successors(evidence.source(), |&error| error.source())
-            .any(|error| error.to_string().contains("client certificate"))
 }
 
 /// The last cause in brackets, such as the operating system's message.

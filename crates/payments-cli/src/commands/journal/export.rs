@@ -1,10 +1,10 @@
 //! `payments journal export`.
 
 use std::collections::HashSet;
-use std::io::{self, BufRead, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
 
-use payments_journal::{Intent, IntentKey, IntentState, Subject};
+use payments_journal::{Intent, IntentKey};
 use serde::Deserialize;
 
 use super::list::for_each_page;
@@ -12,9 +12,9 @@ use super::{CommandError, READ};
 use crate::args::journal::{ExportArguments, ExportFormat};
 use crate::csv_file::{self, Table};
 use crate::failure::Failure;
-use crate::intent_object::{self, IntentObject, MEMBERS};
+use crate::intent_object::{self, IntentObject, MEMBERS, exported_transaction};
 use crate::journal_place::JournalPlace;
-use crate::row_file::{Format, NOT_CARDS, Role, RowFile, is_like_a_card};
+use crate::row_file::{Format, JsonLines, NOT_CARDS, Role, RowFile, is_like_a_card};
 use crate::stdout;
 
 /// Writes every selected intent as it is read.
@@ -41,11 +41,10 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
         }
         page.intents.iter().filter(is_selected).try_for_each(|intent| match asked.format {
             ExportFormat::Csv => {
-                // `resolve --from` reads this file, and the id in a void's own request does not show that it was processed.
-                let is_own = matches!(&intent.state, IntentState::Unknown(_))
-                    && matches!(&intent.request.subject, Subject::Transaction(id) if intent.transaction_id() == Some(id));
+                let is_left_out = exported_transaction(intent).is_none();
                 let cells = MEMBERS.iter().zip(intent_object::values(intent));
-                let cells = cells.map(|(name, value)| value.filter(|_| !(is_own && *name == "transaction_id")));
+                let cells =
+                    cells.map(|(name, value)| value.filter(|_| !(is_left_out && *name == "transaction_id")));
                 out.write_all(&csv_file::record(&cells.map(Option::unwrap_or_default).collect::<Vec<_>>())?)
             }
             ExportFormat::Jsonl => {
@@ -82,13 +81,12 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
     let source = file.rewound().map_err(cannot_be_read)?;
     match file.format() {
         Format::JsonLines => {
-            for (number, line) in (1..).zip(source.split(b'\n')) {
-                let line = line.map_err(cannot_be_read)?;
-                if line.trim_ascii().is_empty() {
-                    continue;
-                }
-                let row: Keyed = serde_json::from_slice(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line))
-                    .map_err(|_| refused(number, "it is not a JSON object with a Key or ReferenceNo"))?;
+            let mut lines = JsonLines::new(source);
+            while let Some((number, line)) = lines.next().map_err(cannot_be_read)? {
+                let line = line.map_err(|rule| refused(number, &rule))?;
+                let row: Keyed =
+                    serde_json::from_slice(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line))
+                        .map_err(|_| refused(number, "it is not a JSON object with a Key or ReferenceNo"))?;
                 keep(number, row.key.as_deref(), row.reference.as_deref())?;
             }
         }

@@ -4,9 +4,9 @@ use std::env;
 use std::time::Duration;
 
 use payments_journal::{
-    Intent, IntentKey, IntentState, Journal, JournaledClient, Resolution, ResolveError, Verdict,
+    Intent, IntentKey, IntentState, Journal, JournaledClient, Resolution, ResolveError, Subject, Verdict,
 };
-use payments_model::TransactionId;
+use payments_model::{TransactionId, ValidationError};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -22,7 +22,7 @@ use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::Processed;
 use crate::settings::{KnownKeys, Settings};
-use crate::style::Style;
+use crate::style::{Style, for_terminal};
 use crate::text;
 
 /// Records what a person found out. A transaction is looked up first.
@@ -57,21 +57,18 @@ pub(super) async fn run(
         return Err(Failure::invalid("usage", message).into());
     }
     let is_looked_up = processed.is_some() && !unverified;
-    let verdict = move || {
-        let id = processed.or_else(|| rejected.clone().flatten()).map(TransactionId::new).transpose()?;
-        Ok(match (id, rejected) {
-            (id, Some(_)) => Verdict::Rejected(id),
-            (Some(id), None) => Verdict::Processed(id),
-            (None, None) => Verdict::NotProcessed,
-        })
+    let verdict = match (processed, rejected) {
+        (Some(id), _) => TypedVerdict::Processed(id),
+        (None, Some(id)) => TypedVerdict::Rejected(id),
+        (None, None) => TypedVerdict::NotProcessed,
     };
-    let said = Said { verdict: Verdict::NotProcessed, attempt, replace, is_unverified: unverified, note, by };
+    let said = Said { verdict, attempt, replace, is_unverified: unverified, note, by };
     let resolved = if is_looked_up {
-        look_up_and_resolve(options, place, output, &key, verdict, said).await?
+        look_up_and_resolve(options, place, output, &key, said).await?
     } else {
         // The other settings are not needed, and any of them may be missing.
-        let (_, keys) = Settings::resolve_with_keys(&options);
-        let said = Said { verdict: verdict()?, ..said }.without(&keys)?;
+        let keys = Settings::known_keys(&options);
+        let said = said.without(&keys)?;
         let (journal, read) = read(place, &key).await.map_err(|error| error.without(&keys))?;
         let resolved = journal.resolve(&read, said.about(&read)?).await;
         ResolvedIntent { intent: resolved.map_err(|error| failure(&error).without(&keys))?, record: None }
@@ -90,9 +87,53 @@ pub(super) async fn run(
     }
 }
 
+/// A verdict of which the id is still the text that a person wrote.
+pub(super) enum TypedVerdict {
+    Processed(String),
+    Rejected(Option<String>),
+    NotProcessed,
+}
+
+impl TypedVerdict {
+    pub(super) fn id(&self) -> Option<&str> {
+        match self {
+            Self::Processed(id) | Self::Rejected(Some(id)) => Some(id),
+            Self::Rejected(None) | Self::NotProcessed => None,
+        }
+    }
+
+    /// The verdict about this intent. An id that the intent holds is accepted as the service returned it.
+    pub(super) fn about(&self, intent: Option<&Intent>) -> Result<Verdict, ValidationError> {
+        let held = |text: &str| {
+            let intent = intent?;
+            let voided = match &intent.request.subject {
+                Subject::Transaction(id) => Some(id),
+                _ => None,
+            };
+            let said = intent.resolutions.iter().filter_map(|said| match &said.resolution.verdict {
+                Verdict::Processed(id) | Verdict::Rejected(Some(id)) => Some(id),
+                Verdict::Rejected(None) | Verdict::NotProcessed => None,
+            });
+            let mut ids = intent.transaction_id().into_iter().chain(voided).chain(said);
+            ids.find(|id| is_written_as(id, text)).cloned()
+        };
+        let id = self.id().map(|text| held(text).map_or_else(|| TransactionId::new(text), Ok)).transpose()?;
+        Ok(match (self, id) {
+            (Self::Processed(_), Some(id)) => Verdict::Processed(id),
+            (Self::Rejected(_), id) => Verdict::Rejected(id),
+            _ => Verdict::NotProcessed,
+        })
+    }
+}
+
+/// Whether a text is this id, as the service returned it or as this command shows it.
+pub(super) fn is_written_as(id: &TransactionId, text: &str) -> bool {
+    id.as_str() == text || for_terminal(id.as_str()) == text
+}
+
 /// What a person said on the command line.
 struct Said {
-    verdict: Verdict,
+    verdict: TypedVerdict,
     attempt: Option<u32>,
     replace: Option<String>,
     is_unverified: bool,
@@ -103,9 +144,7 @@ struct Said {
 impl Said {
     /// With texts in which these API keys are masked. An id cannot be masked.
     fn without(self, keys: &KnownKeys) -> Result<Self, Failure> {
-        if let Verdict::Processed(id) | Verdict::Rejected(Some(id)) = &self.verdict
-            && keys.is_in(id.as_str())
-        {
+        if self.verdict.id().is_some_and(|id| keys.is_in(id)) {
             return Err(Failure::invalid("usage", "the id holds the API key; nothing was changed"));
         }
         let by = keys.mask(&self.by);
@@ -116,6 +155,7 @@ impl Said {
     /// The resolution of this intent, if the command line shows that the person has seen what the journal knows.
     fn about(self, intent: &Intent) -> Result<Resolution, Failure> {
         let Intent { key, attempts, .. } = intent;
+        let verdict = self.verdict.about(Some(intent))?;
         let number = self.attempt.unwrap_or(*attempts);
         let refused = |kind: &str, why: String, what_to_do: String| {
             Err(Failure::invalid(kind, format!("{why}; nothing was changed: {what_to_do}")))
@@ -141,7 +181,7 @@ impl Said {
         // An earlier attempt was resolved before the next one began, and gives way to a found id. Who says the same again
         // replaces nothing.
         let is_replaced = |decided: &Resolution| {
-            decided.verdict != self.verdict
+            decided.verdict != verdict
                 && (number == *attempts || matches!(decided.verdict, Verdict::Processed(_)))
         };
         match (&self.replace, known, decided) {
@@ -156,7 +196,7 @@ impl Said {
                     format!("if you know better, give --replace {known}"),
                 );
             }
-            (Some(named), Some(known), decided) if named != known => {
+            (Some(named), Some(known), decided) if named != known && *named != for_terminal(known) => {
                 let by = decided.map(|decided| format!(", by {}", decided.by)).unwrap_or_default();
                 return refused(
                     "changed_meanwhile",
@@ -173,7 +213,7 @@ impl Said {
             }
             _ => {}
         }
-        let Self { verdict, is_unverified, note, by, .. } = self;
+        let Self { is_unverified, note, by, .. } = self;
         let resolution = match verdict {
             Verdict::Processed(id) => Resolution::processed(id, by),
             Verdict::Rejected(id) => Resolution::rejected(id, by),
@@ -241,12 +281,11 @@ async fn look_up_and_resolve(
     place: &JournalPlace,
     output: Output,
     key: &IntentKey,
-    verdict: impl FnOnce() -> Result<Verdict, Failure> + Send + 'static,
     said: Said,
 ) -> Result<ResolvedIntent, CommandError> {
-    let prepared = Prepared::new(options, output, verdict).await?;
-    let Prepared { settings, client, call: verdict, mut interrupt } = prepared;
-    let said = Said { verdict, ..said }.without(settings.keys())?;
+    let prepared = Prepared::new(options, output, || Ok(())).await?;
+    let Prepared { settings, client, call: (), mut interrupt } = prepared;
+    let said = said.without(settings.keys())?;
     let resolving = async {
         let (journal, read) = read(place, key).await.map_err(|error| error.without(settings.keys()))?;
         let resolution = said.about(&read)?;

@@ -8,19 +8,19 @@ use std::path::Path;
 
 use payments_core::{Client, LookupError};
 use payments_journal::{Intent, IntentKey, IntentState, Journal, Resolution, StateName, Verdict};
-use payments_model::{Amount, TransactionId, TransactionRecord};
+use payments_model::{Amount, TransactionId, TransactionRecord, printable_field_name};
 use serde::{Serialize, Serializer};
 use tokio::task::JoinSet;
 
 use super::CommandError;
 use super::list::{Tally, for_each_page};
-use super::resolve::{self, RESOLVED, ResolvedIntent, TOO_EARLY};
+use super::resolve::{self, RESOLVED, ResolvedIntent, TOO_EARLY, TypedVerdict};
 use crate::args::ClientOptions;
 use crate::batch_report::{Problem, Problems};
 use crate::call::{self, Prepared};
 use crate::csv_file::{self, Table};
 use crate::failure::{FailedOutcome, Failure, Purpose};
-use crate::intent_object;
+use crate::intent_object::{self, MEMBERS, exported_transaction};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
@@ -33,7 +33,9 @@ use crate::text::counted;
 struct Row {
     line: u64,
     key: IntentKey,
-    verdict: Verdict,
+    verdict: TypedVerdict,
+    /// Whether the column Verdict says so. Otherwise the id alone does, and it may come from an exported file.
+    has_verdict: bool,
     note: Option<String>,
     /// What the person saw, if the columns are there.
     attempt: Option<u32>,
@@ -43,20 +45,15 @@ struct Row {
 }
 
 impl Row {
-    /// The transaction that is looked up.
-    fn processed_as(&self) -> Option<&TransactionId> {
-        match &self.verdict {
-            Verdict::Processed(id) => Some(id),
-            Verdict::Rejected(_) | Verdict::NotProcessed => None,
-        }
+    /// Whether its transaction is looked up.
+    fn is_looked_up(&self) -> bool {
+        matches!(self.verdict, TypedVerdict::Processed(_))
     }
 
-    /// The transaction that the person names.
-    fn id(&self) -> Option<&TransactionId> {
-        match &self.verdict {
-            Verdict::Processed(id) | Verdict::Rejected(Some(id)) => Some(id),
-            Verdict::Rejected(None) | Verdict::NotProcessed => None,
-        }
+    /// Whether it only repeats what the journal exports about this intent.
+    fn says_nothing(&self, intent: &Intent) -> bool {
+        let named = exported_transaction(intent).filter(|_| !self.has_verdict);
+        named.is_some_and(|named| self.verdict.id().is_some_and(|id| resolve::is_written_as(named, id)))
     }
 }
 
@@ -70,6 +67,7 @@ struct Rows {
 /// A row and its intent, whose outcome is unknown.
 struct CheckedRow {
     row: Row,
+    verdict: Verdict,
     intent: Intent,
     record: Option<TransactionRecord>,
 }
@@ -87,14 +85,14 @@ pub(super) async fn run(
     }
     let file = RowFile::open(path, Role::Resolutions)?;
     let mut problems = Problems::of(file.name.clone(), Role::Resolutions);
-    let Rows { mut rows, left_alone } = read(file, &mut problems)?;
-    let (client, settings, keys, mut interrupt) = if rows.iter().any(|row| row.processed_as().is_some()) {
+    let Rows { mut rows, mut left_alone } = read(file, &mut problems)?;
+    let (client, settings, keys, mut interrupt) = if rows.iter().any(Row::is_looked_up) {
         let prepared = Prepared::new(options, output, || Ok(())).await?;
         let keys = prepared.settings.keys().clone();
         (Some(prepared.client.build()), Some(prepared.settings), keys, prepared.interrupt)
     } else {
         // The other settings are not needed, and any of them may be missing.
-        let (_, keys) = Settings::resolve_with_keys(&options);
+        let keys = Settings::known_keys(&options);
         (None, None, keys, Interrupt::install().map_err(|error| call::cannot_start(&error))?)
     };
     let is_secret = |text: &str| keys.is_in(text);
@@ -107,7 +105,13 @@ pub(super) async fn run(
     let journal = place.open_existing().await?;
     let checking = async {
         let service = client.as_ref().map(Client::service);
-        let mut rows = check(&journal, rows, is_secret, is_like_a_card, service, &mut problems).await?;
+        let is_new = |row: &Row, intent: &Intent| {
+            let says_nothing = row.says_nothing(intent);
+            left_alone += u64::from(says_nothing);
+            !says_nothing
+        };
+        let mut rows =
+            check(&journal, rows, is_new, is_secret, is_like_a_card, service, &mut problems).await?;
         check_transactions(&journal, &rows, &mut problems).await?;
         if let (Some(client), Some(settings)) = (&client, &settings) {
             look_up(client, settings, &mut rows, &mut problems).await?;
@@ -184,7 +188,8 @@ fn read_rows(file: &mut RowFile, problems: &mut Problems) -> io::Result<Rows> {
     Ok(found)
 }
 
-/// Where the columns are. A heading may be in any case and have underscores. Other columns are ignored.
+/// Where the columns are. A heading may be in any case and have underscores. Of an export's other columns only the amount is
+/// read.
 struct Columns {
     key: usize,
     id: usize,
@@ -202,8 +207,9 @@ struct Columns {
 impl Columns {
     fn of(table: &Table<impl BufRead>, problems: &mut Problems) -> Option<Self> {
         let headings = table.headings();
+        let plain = |heading: &str| heading.trim().replace('_', "").to_ascii_lowercase();
         let columns = |name: &str| {
-            let is_it = |heading: &String| heading.trim().replace('_', "").eq_ignore_ascii_case(name);
+            let is_it = |heading: &String| plain(heading) == plain(name);
             let found = headings.iter().enumerate().filter(|(_, heading)| is_it(heading));
             found.map(|(index, _)| index).collect::<Vec<_>>()
         };
@@ -227,7 +233,15 @@ impl Columns {
         let amount = headings.iter().position(|heading| is_exported && heading == "amount");
         let verdicts = columns("Verdict");
         let (key, id, note) = (key?, id?, note?);
-        Some(Self { key, id, note, attempt, revision, verdicts, amount, is_exported })
+        // Under a misspelt heading could be the verdict that a payment was declined.
+        let is_strange =
+            |name: &&String| !name.is_empty() && MEMBERS.iter().all(|member| plain(member) != plain(name));
+        let strange: Vec<_> = headings.iter().filter(is_strange).collect();
+        for name in &strange {
+            let rule = "is not a column of resolutions: fix the name or remove the column";
+            problems.push(Problem::new(table.line(), printable_field_name(name).into_owned(), rule));
+        }
+        strange.is_empty().then_some(Self { key, id, note, attempt, revision, verdicts, amount, is_exported })
     }
 
     fn cell(&self, table: &Table<impl BufRead>, index: usize) -> Result<String, &'static str> {
@@ -242,22 +256,21 @@ impl Columns {
         key: &IntentKey,
     ) -> Result<Option<Row>, (&'static str, String)> {
         let cell = |field, index| self.cell(table, index).map_err(|rule| (field, rule.to_owned()));
-        let id = cell("TransactionId", self.id)?;
-        let id = Some(id).filter(|id| !id.is_empty()).map(transaction_id).transpose();
-        let id = id.map_err(|rule| ("TransactionId", rule))?;
+        for (index, _) in table.headings().iter().enumerate().filter(|(_, heading)| heading.is_empty()) {
+            if !cell("row", index)?.is_empty() {
+                return Err(("row", format!("has a value in column {}, which has no name", index + 1)));
+            }
+        }
+        let id = Some(cell("TransactionId", self.id)?).filter(|id| !id.is_empty());
         let note = Some(cell("Note", self.note)?).filter(|text| !text.trim().is_empty());
         let verdicts =
             self.verdicts.iter().map(|index| cell("Verdict", *index)).collect::<Result<Vec<_>, _>>()?;
-        let verdict = match (word_of(&verdicts).map_err(|rule| ("Verdict", rule.to_owned()))?, id) {
+        let word = word_of(&verdicts).map_err(|rule| ("Verdict", rule.to_owned()))?;
+        let verdict = match (word, id) {
             (None, None) => return Ok(None),
-            (None | Some(Word::Processed), Some(id)) if id.path_segment().is_err() => {
-                let rule = "cannot be looked up: remove this row from the file, and resolve the key alone with `payments journal \
-                            resolve KEY --processed ID --unverified`";
-                return Err(("TransactionId", rule.to_owned()));
-            }
-            (None | Some(Word::Processed), Some(id)) => Verdict::Processed(id),
-            (Some(Word::Rejected), id) => Verdict::Rejected(id),
-            (Some(Word::NotProcessed), None) => Verdict::NotProcessed,
+            (None | Some(Word::Processed), Some(id)) => TypedVerdict::Processed(id),
+            (Some(Word::Rejected), id) => TypedVerdict::Rejected(id),
+            (Some(Word::NotProcessed), None) => TypedVerdict::NotProcessed,
             (Some(Word::Processed), None) => {
                 return Err(("TransactionId", "is required where the verdict is processed".to_owned()));
             }
@@ -265,8 +278,8 @@ impl Columns {
                 return Err(("TransactionId", "must be empty where the verdict is not processed".to_owned()));
             }
         };
-        if note.is_none() && !matches!(verdict, Verdict::Processed(_)) {
-            let what = intent_object::word(&verdict).replace('_', " ");
+        if note.is_none() && !matches!(verdict, TypedVerdict::Processed(_)) {
+            let what = if word == Some(Word::Rejected) { "rejected" } else { "not processed" };
             return Err(("Note", format!("is required where the verdict is {what}: say how you know")));
         }
         let number = |field, index: Option<usize>| {
@@ -281,13 +294,8 @@ impl Columns {
         let revision = number("Revision", self.revision)?;
         let amount = self.amount.and_then(|index| self.cell(table, index).ok()?.trim().parse().ok());
         let (line, key) = (table.line(), key.clone());
-        Ok(Some(Row { line, key, verdict, note, attempt, revision, amount }))
+        Ok(Some(Row { line, key, verdict, has_verdict: word.is_some(), note, attempt, revision, amount }))
     }
-}
-
-fn transaction_id(text: String) -> Result<TransactionId, String> {
-    TransactionId::new(text)
-        .map_err(|error| error.violations().first().map_or("is invalid", |it| it.rule()).to_owned())
 }
 
 /// The words of the column Verdict.
@@ -316,10 +324,12 @@ fn word_of(cells: &[String]) -> Result<Option<Word>, &'static str> {
     Ok(said)
 }
 
-/// Checks that each row's key is unknown now and that the row can resolve it. `service` is where transactions are looked up.
+/// Checks that each row's key is unknown now and that the row can resolve it. Of the rows about unknown keys only those that are
+/// `is_new` are kept. `service` is where transactions are looked up.
 async fn check(
     journal: &Journal,
     rows: Vec<Row>,
+    mut is_new: impl FnMut(&Row, &Intent) -> bool,
     is_secret: impl Fn(&str) -> bool,
     is_like_a_card: impl Fn(&str) -> bool,
     service: Option<&str>,
@@ -331,12 +341,31 @@ async fn check(
             problems.push(Problem::new(row.line, "Key", "must not hold the API key"));
             continue;
         }
-        if row.id().is_some_and(|id| is_secret(id.as_str())) {
+        if row.verdict.id().is_some_and(&is_secret) {
             problems.push(Problem::new(row.line, "TransactionId", "must not hold the API key").of(&row.key));
             continue;
         }
         let found = journal.find(&row.key).await.map_err(|error| store_failure(&error))?;
-        let called = service.filter(|_| row.processed_as().is_some());
+        if let Some(intent) = found.as_ref().filter(|intent| intent.state.name() == StateName::Unknown)
+            && !is_new(&row, intent)
+        {
+            continue;
+        }
+        let verdict = match row.verdict.about(found.as_ref()) {
+            Ok(Verdict::Processed(id)) if id.path_segment().is_err() => {
+                let rule = "cannot be looked up: remove this row from the file, and resolve the key alone with `payments journal \
+                            resolve KEY --processed ID --unverified`";
+                problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
+                continue;
+            }
+            Ok(verdict) => verdict,
+            Err(error) => {
+                let rule = error.violations().first().map_or("is invalid", |it| it.rule());
+                problems.push(Problem::new(row.line, "TransactionId", rule.to_owned()).of(&row.key));
+                continue;
+            }
+        };
+        let called = service.filter(|_| row.is_looked_up());
         let rule = match found {
             Some(Intent { service, .. }) if called.is_some_and(|called| called != service) => format!(
                 "belongs to another service: it was first used for {service}, and a lookup at {} proves nothing about it: \
@@ -355,7 +384,7 @@ async fn check(
                     let rule = "is not the amount of the key's payment: compare the row with `payments journal show KEY`";
                     problems.push(Problem::new(row.line, "amount", rule).of(&row.key));
                 }
-                checked.push(CheckedRow { row, intent, record: None });
+                checked.push(CheckedRow { row, verdict, intent, record: None });
                 continue;
             }
             Some(Intent { state: IntentState::Sending, .. }) => {
@@ -363,7 +392,7 @@ async fn check(
             }
             Some(intent) => {
                 if let Some(decided) = intent.decision_about(intent.attempts) {
-                    let is_the_same = match (&decided.verdict, &row.verdict) {
+                    let is_the_same = match (&decided.verdict, &verdict) {
                         (Verdict::Rejected(_), Verdict::Rejected(_)) => true,
                         (one, other) => one == other,
                     };
@@ -428,8 +457,8 @@ async fn check_transactions(
     problems: &mut Problems,
 ) -> Result<(), CommandError> {
     let mut named: HashMap<(&str, bool, &TransactionId), &Row> = HashMap::new();
-    for CheckedRow { row, intent, .. } in rows {
-        let Some(id) = row.id() else { continue };
+    for CheckedRow { row, verdict, intent, .. } in rows {
+        let (Verdict::Processed(id) | Verdict::Rejected(Some(id))) = verdict else { continue };
         match named.entry((&intent.service, intent.is_void(), id)) {
             Entry::Vacant(entry) => {
                 entry.insert(row);
@@ -471,25 +500,29 @@ async fn look_up(
     rows: &mut [CheckedRow],
     problems: &mut Problems,
 ) -> Result<(), Failure> {
-    let ids: Vec<_> = rows.iter().map(|checked| checked.row.processed_as().cloned()).collect();
+    let processed_as = |checked: &CheckedRow| match &checked.verdict {
+        Verdict::Processed(id) => Some(id.clone()),
+        Verdict::Rejected(_) | Verdict::NotProcessed => None,
+    };
+    let ids: Vec<_> = rows.iter().map(processed_as).collect();
     let mut waiting = ids.into_iter().enumerate().filter_map(|(index, id)| Some((index, id?)));
     let mut lookups = JoinSet::new();
     loop {
         for (index, id) in waiting.by_ref().take(LOOKED_UP_AT_ONCE - lookups.len()) {
             let client = client.clone();
-            lookups.spawn(async move { (index, client.transaction(&id).await) });
+            lookups.spawn(async move { (index, client.transaction(&id).await, id) });
         }
         let Some(ended) = lookups.join_next().await else { return Ok(()) };
-        let (index, found) =
+        let (index, found, id) =
             ended.map_err(|_| Failure::not_processed("internal", "internal error; nothing was changed"))?;
-        let CheckedRow { row, intent, record } = &mut rows[index];
+        let CheckedRow { row, intent, record, .. } = &mut rows[index];
         let rule = match found {
             // Another server's 404 says nothing about the transaction.
             Err(error) if error.is_not_found() && !error.is_intermediary() => {
                 "is not known to the service (HTTP 404)".to_owned()
             }
             Err(error) => return Err(lookup_failure(row, &error, settings)),
-            Ok(found) if row.processed_as() != Some(&found.transaction_id) => {
+            Ok(found) if found.transaction_id != id => {
                 "returns the record of another transaction: check it with `payments transaction get`"
                     .to_owned()
             }
@@ -527,12 +560,12 @@ struct FileResult {
 async fn write(journal: &Journal, rows: Vec<CheckedRow>, by: &str, interrupt: &mut Interrupt) -> FileResult {
     let (count, mut resolved, mut left) = (rows.len(), Vec::new(), Vec::new());
     let mut stop = None;
-    for CheckedRow { row, intent, record } in rows {
+    for CheckedRow { row, verdict, intent, record } in rows {
         if let Some(signal) = interrupt.has_arrived().await {
             stop = Some(call::interrupted(signal, ""));
             break;
         }
-        let Row { line, key, verdict, note, .. } = row;
+        let Row { line, key, note, .. } = row;
         let resolution = match verdict {
             Verdict::Processed(id) => Resolution::processed(id, by),
             Verdict::Rejected(id) => Resolution::rejected(id, by),
@@ -602,7 +635,7 @@ impl FileResult {
             .expect("a String takes every write");
             if self.left_alone > 0 {
                 let rows = counted(self.left_alone, "row");
-                writeln!(text, "left alone, with neither TransactionId nor Verdict: {rows}")
+                writeln!(text, "left alone, without a Verdict or a new TransactionId: {rows}")
                     .expect("a String takes every write");
             }
             text += "compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again with --replace\n";

@@ -2,6 +2,8 @@
 
 use std::env;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use payments_journal::PostgresStore;
@@ -20,12 +22,24 @@ async fn silent_host_leaves_time_for_the_next() {
     // Connections are accepted, and nothing responds.
     let silence = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = silence.local_addr().unwrap().port();
+    let asked = Arc::new(AtomicUsize::new(0));
+    tokio::spawn({
+        let asked = asked.clone();
+        async move {
+            let mut open = Vec::new();
+            while let Ok(connection) = silence.accept().await {
+                open.push(connection);
+                asked.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    });
     let url = format!("postgres://postgres@127.0.0.1:{silent},127.0.0.1:{}/postgres", server.port());
     PostgresStore::connect(&url).await.unwrap();
     let began = Instant::now();
     PostgresStore::connect(&format!("{url}?connect_timeout=1")).await.unwrap();
-    // Two connections, each a second after the silent host.
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    // Each store has two connections, and the second goes to the host that responded.
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
 const ONE_NAME: &str = "PAYMENTS_TEST_ONE_NAME";

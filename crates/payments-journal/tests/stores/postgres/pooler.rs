@@ -1,10 +1,12 @@
 //! A connection pooler that gives each transaction another session.
 
+use payments_journal::{IntentStore as _, PostgresStore};
 use payments_postgres_for_tests::Server;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 
-use super::refusal;
+use super::{administrator, refusal};
+use crate::contract;
 
 /// What PgBouncer can do with `pool_mode = transaction`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -13,6 +15,9 @@ enum Session {
     Changes,
     /// Another client has prepared statements in it.
     OfAnother,
+    /// The client gets another one for each transaction after its first `BEGIN`, in which the pooler prepares its statements too,
+    /// as `max_prepared_statements` does.
+    ChangesWithStatements,
 }
 
 /// Starts a pooler and returns its port.
@@ -30,7 +35,8 @@ async fn pooler(server: &Server, session: Session) -> u16 {
 }
 
 async fn forward(mut client: TcpStream, mut sessions: [UnixStream; 2], session: Session) {
-    let (mut up, mut down, mut is_starting) = ([0; 16_384], [0; 16_384], true);
+    let (mut up, mut down, mut is_starting) = (vec![0; 65_536], vec![0; 16_384], true);
+    let mut has_begun = false;
     // The client has one message before it waits for the server: this one.
     let Ok(length @ 1..) = client.read(&mut up).await else { return };
     for session in &mut sessions {
@@ -47,22 +53,48 @@ async fn forward(mut client: TcpStream, mut sessions: [UnixStream; 2], session: 
         until_idle(of_another).await;
     }
     loop {
-        let [current, _] = &mut sessions;
+        let [current, other] = &mut sessions;
         tokio::select! {
             read = client.read(&mut up) => {
                 let Ok(length @ 1..) = read else { return };
+                if session == Session::ChangesWithStatements {
+                    has_begun |= up[..length].windows(6).any(|text| text == b"BEGIN\0");
+                    let statements = named_statements(&up[..length]);
+                    if !statements.is_empty() {
+                        other.write_all(&[&statements[..], b"S\0\0\0\x04"].concat()).await.unwrap();
+                        until_idle(other).await;
+                    }
+                }
                 if current.write_all(&up[..length]).await.is_err() { return }
             }
             read = current.read(&mut down) => {
                 let Ok(length @ 1..) = read else { return };
                 if client.write_all(&down[..length]).await.is_err() { return }
-                if down[..length].ends_with(IDLE) && (session == Session::Changes || is_starting) {
+                let changes = match session {
+                    Session::Changes => true,
+                    Session::OfAnother => is_starting,
+                    Session::ChangesWithStatements => has_begun,
+                };
+                if down[..length].ends_with(IDLE) && changes {
                     sessions.reverse();
                     is_starting = false;
                 }
             }
         }
     }
+}
+
+/// The messages that prepare a statement with a name. Each of these clients sends its messages whole.
+fn named_statements(mut messages: &[u8]) -> Vec<u8> {
+    let mut found = Vec::new();
+    while let [kind, a, b, c, d, text, ..] = messages {
+        let length = 1 + u32::from_be_bytes([*a, *b, *c, *d]) as usize;
+        if *kind == b'P' && *text != 0 {
+            found.extend(&messages[..length]);
+        }
+        messages = &messages[length..];
+    }
+    found
 }
 
 async fn until_idle(session: &mut UnixStream) {
@@ -87,6 +119,30 @@ async fn statement_that_another_client_of_a_pooler_has_prepared_is_named_and_ref
     let Some(server) = Server::start() else { return };
     let url = format!("postgres://postgres@127.0.0.1:{}/postgres", pooler(&server, Session::OfAnother).await);
     assert_refused(&url, "42P05").await;
+}
+
+/// A commit without the session's settings may not be durable.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pooler_that_prepares_statements_in_each_session_is_refused_before_a_write() {
+    let Some(server) = Server::start() else { return };
+    PostgresStore::connect(&server.url()).await.unwrap().close().await;
+    let administrator = administrator(&server.url()).await;
+    let noting = "
+        ALTER DATABASE postgres SET synchronous_commit = off;
+        CREATE TABLE written (synchronous_commit text);
+        CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN INSERT INTO written VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$;
+        CREATE TRIGGER note AFTER INSERT ON payments_journal.intents FOR EACH ROW EXECUTE FUNCTION note()";
+    administrator.batch_execute(noting).await.unwrap();
+    let port = pooler(&server, Session::ChangesWithStatements).await;
+    let store =
+        PostgresStore::connect(&format!("postgres://postgres@127.0.0.1:{port}/postgres")).await.unwrap();
+    store.apply(contract::begin("a", &store, 1).0).await.unwrap();
+    let error = store.apply(contract::begin("b", &store, 1).0).await.unwrap_err();
+    assert!(error.is_refused() && error.to_string().contains("pool_mode = session"), "{error:#}");
+    let written = administrator.query("SELECT synchronous_commit FROM written", &[]).await.unwrap();
+    let written: Vec<&str> = written.iter().map(|row| row.get(0)).collect();
+    assert_eq!(written, ["on"]);
 }
 
 async fn assert_refused(url: &str, code: &str) {

@@ -41,7 +41,7 @@ async fn database_that_cannot_store_a_journal_is_refused() {
         (as_role("reader"), "only read"),
         (as_role("stranger"), "permission denied"),
         (as_role("nobody_knows"), "does not exist"),
-        (of_database("no_such"), "does not exist"),
+        (of_database("no_such"), "does not exist: create it"),
     ] {
         let error = refusal(&url).await;
         assert!(error.is_refused() && format!("{error:#}").contains(what), "{error:#}");

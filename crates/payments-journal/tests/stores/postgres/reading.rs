@@ -1,0 +1,59 @@
+//! A journal that is only read.
+
+use payments_journal::{IntentState, IntentStore as _, Journal, PostgresReader, PostgresStore, StateName};
+use payments_postgres_for_tests::{Server, Shutdown};
+
+use super::sql;
+use crate::contract;
+
+async fn read(url: &str) -> Journal {
+    Journal::read_only(PostgresReader::connect(url).await.unwrap().expect("there are tables"))
+}
+
+async fn state(journal: &Journal) -> IntentState {
+    let listed = journal.list(StateName::UNRESOLVED, None, 10).await.unwrap().intents;
+    let found = journal.find(&contract::key("k")).await.unwrap().unwrap();
+    assert_eq!(listed, std::slice::from_ref(&found));
+    found.state
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn user_who_may_only_read_can_read_the_journal() {
+    let Some(server) = Server::start() else { return };
+    let as_reader = server.url().replace("postgres@", "reader@");
+    sql(&server.url(), "CREATE ROLE reader LOGIN; ALTER ROLE reader SET default_transaction_read_only = on")
+        .await;
+    assert!(PostgresReader::connect(&as_reader).await.unwrap().is_none());
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    store.apply(contract::begin("k", &store, 1).0).await.unwrap();
+    sql(
+        &server.url(),
+        "GRANT USAGE ON SCHEMA payments_journal TO reader;
+         GRANT SELECT ON ALL TABLES IN SCHEMA payments_journal TO reader",
+    )
+    .await;
+    let journal = read(&as_reader).await;
+    assert_eq!(state(&journal).await, IntentState::Sending);
+    store.close().await;
+    assert_eq!(state(&journal).await.name(), StateName::Unknown);
+    journal.close().await;
+    let reader = PostgresReader::connect(&as_reader).await.unwrap().unwrap();
+    assert!(reader.apply(contract::begin("l", &reader, 1).0).await.unwrap_err().is_refused());
+}
+
+/// The locks of owners are not replicated, so a standby cannot tell that one has died.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn standby_is_read_and_shows_no_sender_as_dead() {
+    let Some(mut server) = Server::start() else { return };
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    store.apply(contract::begin("k", &store, 1).0).await.unwrap();
+    store.close().await;
+    assert_eq!(state(&read(&server.url()).await).await.name(), StateName::Unknown);
+    server.stop(Shutdown::Fast);
+    server.write("standby.signal", "");
+    server.start_again();
+    assert_eq!(state(&read(&server.url()).await).await, IntentState::Sending);
+    let host = server.url().split('@').nth(1).unwrap().strip_suffix("/postgres").unwrap().to_owned();
+    let of_two_standbys = format!("postgres://postgres@{host},{host}/postgres");
+    assert_eq!(state(&read(&of_two_standbys).await).await, IntentState::Sending);
+}
