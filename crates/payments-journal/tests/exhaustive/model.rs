@@ -227,7 +227,7 @@ impl<const K: usize, const S: usize> Model<K, S> {
                         is_same_request,
                     )?;
                 }
-                let attempt = if is_written { Attempt::Current } else { Attempt::Other };
+                let attempt = if is_written { Attempt::Current } else { Attempt::Gone };
                 let begun = Phase::Begun { is_after_rejection };
                 let phase = match reply {
                     Reply::Arrives => is_written.then_some(begun),
@@ -259,8 +259,11 @@ impl<const K: usize, const S: usize> Model<K, S> {
             Step::ReceiveNothing { sender } => next.call(sender).phase = Phase::Ending(How::Unknown),
             Step::End { sender, how, reply } => {
                 let Call { key, attempt, phase } = *next.call(sender);
+                // Whether it is written or not.
+                next[key].facts.is_earlier_found |=
+                    K == 1 && attempt == Attempt::Other && how == How::Processed;
                 let is_written = self.change(&mut next, key, Input::End { attempt, how })?;
-                if is_written && how == How::Processed {
+                if is_written && attempt == Attempt::Current && how == How::Processed {
                     let facts = &mut next[key].facts;
                     facts.is_newest_found = false;
                     // The person who has written it off was wrong.
@@ -301,7 +304,7 @@ impl<const K: usize, const S: usize> Model<K, S> {
                 next[key].row = None;
                 next.write_off(key);
                 next[key].facts = Facts::default();
-                next.rename_current(key);
+                next.forget_attempts(key);
             }
         }
         Ok(next)
@@ -348,11 +351,10 @@ impl<const K: usize, const S: usize> Model<K, S> {
         // An id is relative to the key of its row.
         let of = |key: Key, whose| if whose == Whose::Own { key } else { key.other() };
         let others = Key::all::<K>().filter(|other| *other != key);
-        others
-            .filter_map(|other| {
-                Some(of(other, whose(self.rows.intent(state[other].row?).held_transaction()?)?))
-            })
-            .any(|held| held == of(key, searched))
+        others.filter_map(|other| Some((other, self.rows.intent(state[other].row?)))).any(|(other, row)| {
+            let mut held = row.held_transactions().filter_map(whose);
+            held.any(|held| of(other, held) == of(key, searched))
+        })
     }
 
     fn may_purge(&self, row: &Intent) -> bool {
