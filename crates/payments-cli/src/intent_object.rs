@@ -1,6 +1,6 @@
 //! What every command shows about an intent, and its JSON object.
 
-use payments_journal::{Intent, IntentState, RecordedResolution, Subject, Verdict};
+use payments_journal::{Intent, IntentState, RecordedResolution, Reopening, Subject, Verdict};
 use payments_model::{ConvenienceFee, TransactionId, TransactionType};
 use serde::Serialize;
 use serde::ser::{Error as _, SerializeMap, Serializer};
@@ -155,7 +155,16 @@ pub(crate) struct DetailedObject<'a>(pub(crate) &'a Intent);
 impl Serialize for DetailedObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let resolutions: Vec<_> = self.0.resolutions.iter().map(ResolutionObject::of).collect();
-        Detailed { intent: IntentObject(self.0), resolutions }.serialize(serializer)
+        let reopenings = self.0.reopenings.iter();
+        let reopenings = reopenings
+            .map(|Reopening { at, attempt, by, note, .. }| ReopeningObject {
+                at: timestamp(*at),
+                attempt: *attempt,
+                reopened_by: by,
+                note: note.as_deref(),
+            })
+            .collect();
+        Detailed { intent: IntentObject(self.0), resolutions, reopenings }.serialize(serializer)
     }
 }
 
@@ -165,6 +174,16 @@ struct Detailed<'a> {
     intent: IntentObject<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     resolutions: Vec<ResolutionObject<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reopenings: Vec<ReopeningObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct ReopeningObject<'a> {
+    at: String,
+    attempt: u32,
+    reopened_by: &'a str,
+    note: Option<&'a str>,
 }
 
 #[derive(Serialize)]

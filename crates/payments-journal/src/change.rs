@@ -43,9 +43,13 @@ enum Kind {
         revision: u64,
         resolution: Resolution,
     },
-    // Without statuses: a person has named the key.
+    // The newest attempt and the revision as they were read. Without statuses: a person has named the key.
     Reopen {
+        attempt: AttemptId,
+        revision: u64,
         http_statuses: Option<Vec<u16>>,
+        by: String,
+        note: Option<String>,
     },
 }
 
@@ -122,15 +126,34 @@ impl Change {
         Self::new(read.key.clone(), at, Kind::Resolve { attempt, revision, resolution })
     }
 
-    /// A person allows it to be sent again, if it was rejected with one of these HTTP statuses.
-    pub fn reopen(key: IntentKey, http_statuses: Vec<u16>, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::Reopen { http_statuses: Some(http_statuses) })
+    /// This person allows the intent to be sent again, if it was rejected with one of these HTTP statuses. As with
+    /// [`resolve`](Self::resolve), it is refused if the intent has changed since it was read, and card numbers are masked.
+    pub fn reopen(
+        read: &Intent,
+        http_statuses: Vec<u16>,
+        by: &str,
+        note: Option<&str>,
+        at: SystemTime,
+    ) -> Self {
+        Self::reopen_any(read, Some(http_statuses), by, note, at)
     }
 
-    /// A person names this key and allows it to be sent again, whatever it was rejected with. A key that was already reopened
+    /// As [`reopen`](Self::reopen), of a key that the person names, whatever it was rejected with. A key that was already reopened
     /// becomes one that was named.
-    pub fn reopen_by_name(key: IntentKey, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::Reopen { http_statuses: None })
+    pub fn reopen_by_name(read: &Intent, by: &str, note: Option<&str>, at: SystemTime) -> Self {
+        Self::reopen_any(read, None, by, note, at)
+    }
+
+    fn reopen_any(
+        read: &Intent,
+        http_statuses: Option<Vec<u16>>,
+        by: &str,
+        note: Option<&str>,
+        at: SystemTime,
+    ) -> Self {
+        let (attempt, revision) = (read.attempt.clone(), read.revision);
+        let (by, note) = (mask(by, &[]).into_owned(), note.map(|note| mask(note, &[]).into_owned()));
+        Self::new(read.key.clone(), at, Kind::Reopen { attempt, revision, http_statuses, by, note })
     }
 
     /// With the time rounded as a row stores it.
@@ -177,7 +200,7 @@ impl Change {
     /// Whether the row is still the one that a person has read.
     pub(crate) fn is_as_read(&self, found: &Intent) -> bool {
         match &self.kind {
-            Kind::Resolve { attempt, revision, .. } => {
+            Kind::Resolve { attempt, revision, .. } | Kind::Reopen { attempt, revision, .. } => {
                 (attempt, *revision) == (&found.attempt, found.revision)
             }
             _ => true,
@@ -223,6 +246,7 @@ impl Change {
                 revision: found.map_or(0, |found| found.revision) + 1,
                 other_attempts: found.map_or_else(Vec::new, Intent::with_newest_attempt),
                 resolutions: found.map_or_else(Vec::new, |found| found.resolutions.clone()),
+                reopenings: found.map_or_else(Vec::new, |found| found.reopenings.clone()),
             });
         }
         let found = found?;
@@ -270,18 +294,25 @@ impl Change {
                 resolved.resolve(resolution, self.at);
                 Some(resolved)
             }
-            (Kind::Reopen { http_statuses: Some(statuses) }, IntentState::Rejected(failure))
-                if failure.http_status.is_some_and(|status| statuses.contains(&status)) =>
-            {
-                let reopened = Failure { kind: Failure::REOPENED.into(), ..failure.clone() };
-                Some(self.changed(found, IntentState::NotProcessed(reopened)))
-            }
             (
-                Kind::Reopen { http_statuses: None },
+                Kind::Reopen { http_statuses, by, note, .. },
                 IntentState::Rejected(failure) | IntentState::NotProcessed(failure),
-            ) if matches!(found.state, IntentState::Rejected(_)) || failure.kind == Failure::REOPENED => {
-                let reopened = Failure { kind: Failure::REOPENED_BY_NAME.into(), ..failure.clone() };
-                Some(self.changed(found, IntentState::NotProcessed(reopened)))
+            ) if self.is_as_read(found) => {
+                let is_rejected = matches!(found.state, IntentState::Rejected(_));
+                let (kind, is_asked_for) = match (http_statuses, failure.http_status) {
+                    (Some(statuses), status) => {
+                        (Failure::REOPENED, status.is_some_and(|status| statuses.contains(&status)))
+                    }
+                    (None, _) => (Failure::REOPENED_BY_NAME, true),
+                };
+                let is_to_be_named = http_statuses.is_none() && failure.kind == Failure::REOPENED;
+                if !(is_rejected && is_asked_for || is_to_be_named) {
+                    return None;
+                }
+                let reopened = Failure { kind: kind.into(), ..failure.clone() };
+                let mut reopened = self.changed(found, IntentState::NotProcessed(reopened));
+                reopened.record_reopening(by, note.as_deref(), self.at);
+                Some(reopened)
             }
             _ => None,
         }

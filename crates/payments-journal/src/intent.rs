@@ -60,6 +60,25 @@ pub struct Intent {
     /// resolution is ever removed or changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resolutions: Vec<RecordedResolution>,
+    /// Every time that a person has allowed the rejected key to be sent again, in order. Of more than 100, the oldest are dropped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reopenings: Vec<Reopening>,
+}
+
+/// A person has allowed a rejected key to be sent again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Reopening {
+    /// When.
+    #[serde(with = "milliseconds")]
+    pub at: SystemTime,
+    /// The newest attempt at that time, which was rejected.
+    pub attempt: u32,
+    /// The person.
+    pub by: String,
+    /// Why.
+    pub note: Option<String>,
 }
 
 /// An attempt that is not the newest one.

@@ -11,6 +11,7 @@ use crate::error::Cause;
 use crate::events;
 use crate::read_only::ReadOnly;
 use crate::resolve_error::Reason;
+use crate::resolving::Refusal;
 use crate::store::ErasedStore;
 use crate::unwritten::Unwritten;
 use crate::{
@@ -81,7 +82,7 @@ impl Journal {
     ///
     /// | the newest attempt is | accepted |
     /// |---|---|
-    /// | unknown, or resolved by a person | processed, rejected, not processed |
+    /// | unknown, resolved by a person, or reopened and not sent yet | processed, rejected, not processed |
     /// | rejected or not processed, in the words of the service or of the transport | processed |
     /// | processed as the service reports, or being sent | nothing |
     ///
@@ -115,18 +116,26 @@ impl Journal {
         }))
     }
 
-    /// Allows a rejected intent to be sent again, by a person's decision. It becomes
+    /// Allows a rejected intent to be sent again, by the decision of the person `by`, who may add why. It becomes
     /// [`NotProcessed`](IntentState::NotProcessed) if it was rejected with one of these HTTP statuses. 401, 403 and 429 are about
     /// the caller and not about the payment. `None` if there is no such intent, or if it was not rejected with one of them.
     ///
-    /// Its next call may be a [corrected request](Intent::differences): the same payment with another token or card.
+    /// It is kept in [`Intent::reopenings`]. Until the key is sent again, a person may take it back by
+    /// [resolving](Self::resolve) it. Its next call may be a [corrected request](Intent::differences): the same payment with
+    /// another token or card.
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read or written.
-    pub async fn reopen(&self, key: &IntentKey, http_statuses: &[u16]) -> Result<Option<Intent>, StoreError> {
-        let change = Change::reopen(key.clone(), http_statuses.to_vec(), SystemTime::now());
-        Ok(self.store.apply(change).await?.written)
+    /// If the intent has changed since it was read, if a text is too long, or if the journal cannot be read or written.
+    pub async fn reopen(
+        &self,
+        read: &Intent,
+        http_statuses: &[u16],
+        by: &str,
+        note: Option<&str>,
+    ) -> Result<Option<Intent>, ResolveError> {
+        let change = Change::reopen(read, http_statuses.to_vec(), by, note, SystemTime::now());
+        self.apply_reopening(read, change, [Some(by), note]).await
     }
 
     /// As [`reopen`](Self::reopen), whatever it was rejected with, for a person who names this one key. Its next call may be a
@@ -135,10 +144,33 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read or written.
-    pub async fn reopen_by_name(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        let change = Change::reopen_by_name(key.clone(), SystemTime::now());
-        Ok(self.store.apply(change).await?.written)
+    /// As [`reopen`](Self::reopen).
+    pub async fn reopen_by_name(
+        &self,
+        read: &Intent,
+        by: &str,
+        note: Option<&str>,
+    ) -> Result<Option<Intent>, ResolveError> {
+        let change = Change::reopen_by_name(read, by, note, SystemTime::now());
+        self.apply_reopening(read, change, [Some(by), note]).await
+    }
+
+    async fn apply_reopening(
+        &self,
+        read: &Intent,
+        change: Change,
+        texts: [Option<&str>; 2],
+    ) -> Result<Option<Intent>, ResolveError> {
+        if texts.into_iter().flatten().any(|text| text.len() > Resolution::MAX_TEXT_BYTES) {
+            return Err(ResolveError(Reason::Refused(read.clone().into(), Refusal::TooLong)));
+        }
+        let applied = self.store.apply(change.clone()).await?;
+        match applied.found {
+            Some(found) if !change.is_as_read(&found) => {
+                Err(ResolveError(Reason::Changed { read_attempts: read.attempts, found: found.into() }))
+            }
+            _ => Ok(applied.written),
+        }
     }
 
     /// Removes intents that ended longer ago than `age`. Unresolved intents are never removed.

@@ -141,7 +141,7 @@ pub use client::{AfterRejection, Journaled, JournaledClient};
 pub use error::Error;
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
 pub use intent::{
-    Failure, Intent, IntentState, OtherAttempt, RecordedResolution, Resolution, StateName, Verdict,
+    Failure, Intent, IntentState, OtherAttempt, RecordedResolution, Reopening, Resolution, StateName, Verdict,
 };
 pub use intent_request::{IntentRequest, Subject};
 pub use journal::Journal;

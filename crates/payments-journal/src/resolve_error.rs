@@ -181,6 +181,10 @@ fn known(intent: &Intent) -> String {
             format!("{} resolved it as {verdict}", resolution.by.escape_debug())
         }
         (_, IntentState::Sending) => "it is being sent".to_owned(),
+        (_, IntentState::NotProcessed(failure)) if failure.is_reopened() => {
+            let by = intent.reopenings.last().map_or("a person", |reopening| &reopening.by);
+            format!("{} has allowed it to be sent again", by.escape_debug())
+        }
         (_, state) => format!("it is {}", state.name().as_str().replace('_', " ")),
     }
 }

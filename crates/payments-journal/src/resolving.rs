@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use payments_model::TransactionId;
 
 use crate::{
-    AttemptId, Failure, Intent, IntentRequest, IntentState, OtherAttempt, RecordedResolution, Resolution,
-    Verdict,
+    AttemptId, Failure, Intent, IntentRequest, IntentState, OtherAttempt, RecordedResolution, Reopening,
+    Resolution, Verdict,
 };
 
 /// Why a resolution does not apply to an intent.
@@ -114,6 +114,8 @@ impl Intent {
             (_, IntentState::Unknown(_)) => true,
             (_, IntentState::Sending | IntentState::Processed { .. }) => false,
             (Verdict::Processed(_), _) => true,
+            // It was not sent again yet, so the permission can be taken back.
+            (_, IntentState::NotProcessed(failure)) if failure.is_reopened() => true,
             _ => self.decision_about(number).is_some(),
         };
         if !is_open {
@@ -149,6 +151,13 @@ impl Intent {
             };
         }
         self.settle();
+    }
+
+    pub(crate) fn record_reopening(&mut self, by: &str, note: Option<&str>, at: SystemTime) {
+        let excess = (self.reopenings.len() + 1).saturating_sub(MAX_REOPENINGS);
+        self.reopenings.drain(..excess);
+        let (by, note) = (by.to_owned(), note.map(str::to_owned));
+        self.reopenings.push(Reopening { at, attempt: self.attempts, by, note });
     }
 
     /// If the newest attempt moved no money and others were found processed, the key is processed as the last of them.
@@ -249,6 +258,9 @@ impl Intent {
 
 /// More than a person writes about one payment, besides found transactions.
 const MAX_RESOLUTIONS: usize = 100;
+
+/// They bound the size of a row that a script reopens every hour.
+const MAX_REOPENINGS: usize = 100;
 
 /// They bound the size of a row whose key is tried again every hour.
 const MAX_OTHER_ATTEMPTS: usize = 100;

@@ -66,7 +66,7 @@ mod document {
         use super::*;
         use crate::{
             AttemptId, Change, Ending, Failure, IntentKey, IntentRequest, IntentState, OtherAttempt, OwnerId,
-            RecordedResolution, Resolution, Subject, Verdict,
+            RecordedResolution, Reopening, Resolution, Subject, Verdict,
         };
 
         fn resolved() -> Intent {
@@ -117,6 +117,15 @@ mod document {
                     is_reported,
                 },
             )
+        }
+
+        fn reopening() -> impl Strategy<Value = Reopening> {
+            any::<(u32, u32, String, Option<String>)>().prop_map(|(at, attempt, by, note)| Reopening {
+                at: time(at),
+                attempt,
+                by,
+                note,
+            })
         }
 
         fn recorded() -> impl Strategy<Value = RecordedResolution> {
@@ -202,13 +211,14 @@ mod document {
                 (attempts, revision) in any::<(u32, u64)>(),
                 times in any::<[u32; 3]>(),
                 (other_attempts, resolutions) in (vec(other_attempt(), 0..3), vec(recorded(), 0..3)),
+                reopenings in vec(reopening(), 0..3),
             ) {
                 let [created_at, begun_at, changed_at] = times.map(time);
                 let (attempt, owner) = (AttemptId::from_kept(attempt), OwnerId::from_kept(owner));
                 let key = IntentKey::from_kept(key);
                 let written = Intent {
                     key, service, request, state, attempt, owner, follows, attempts, created_at, begun_at, changed_at, revision,
-                    other_attempts, resolutions,
+                    other_attempts, resolutions, reopenings,
                 };
                 let read = intent(written.key.as_str(), written.state.name().as_str(), &document(&written));
                 prop_assert_eq!(read.unwrap(), written);

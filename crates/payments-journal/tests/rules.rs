@@ -89,12 +89,25 @@ fn rows() -> Vec<(&'static str, Intent)> {
     ]
 }
 
+/// A person allows the row that they have just read to be sent again, if it was rejected so, or by its name.
+fn reopen(read: &Intent, http_statuses: Option<&[u16]>) -> Option<Intent> {
+    let change = match http_statuses {
+        Some(statuses) => Change::reopen(read, statuses.to_vec(), "ada", None, at(9)),
+        None => Change::reopen_by_name(read, "ada", None, at(9)),
+    };
+    change.decide(Some(read))
+}
+
 /// Checks which rows a change may change, and to which state.
 fn assert_changes(change: &Change, expected: &[(&str, StateName)]) {
+    assert_decides(|row| change.decide(Some(row)), expected);
+}
+
+fn assert_decides(decide: impl Fn(&Intent) -> Option<Intent>, expected: &[(&str, StateName)]) {
     for (name, row) in rows() {
-        let written = change.decide(Some(&row));
+        let written = decide(&row);
         let expected = expected.iter().find(|(row, _)| *row == name).map(|(_, state)| *state);
-        assert_eq!(written.as_ref().map(|intent| intent.state.name()), expected, "{name}: {change:?}");
+        assert_eq!(written.as_ref().map(|intent| intent.state.name()), expected, "{name}");
         if let Some(written) = written {
             let is_only_marked =
                 matches!(&written.state, IntentState::Unknown(it) if it.kind == Failure::CRASH);
@@ -382,7 +395,7 @@ fn assert_never_sent(intent: &Intent) {
             assert_eq!(change.decide(Some(intent)), None, "{intent:?}");
         }
     }
-    assert_eq!(Change::reopen(key(), vec![400, 401, 403, 429], at(9)).decide(Some(intent)), None);
+    assert_eq!(reopen(intent, Some(&[400, 401, 403, 429])), None);
 }
 
 #[test]
@@ -487,11 +500,11 @@ fn attempt_that_a_person_has_written_off_is_never_dropped_d48() {
 
 #[test]
 fn person_reopens_rows_rejected_with_that_status() {
-    let change = |statuses: &[u16]| Change::reopen(key(), statuses.to_vec(), at(9));
-    assert_changes(&change(&[401, 403, 429]), &[("rejected 429", StateName::NotProcessed)]);
-    assert_changes(&change(&[]), &[]);
+    let rejected_429 = [("rejected 429", StateName::NotProcessed)];
+    assert_decides(|row| reopen(row, Some(&[401, 403, 429])), &rejected_429);
+    assert_decides(|row| reopen(row, Some(&[])), &[]);
     let (_, row) = rows().into_iter().find(|(name, _)| *name == "rejected 429").unwrap();
-    let reopened = change(&[429]).decide(Some(&row)).unwrap();
+    let reopened = reopen(&row, Some(&[429])).unwrap();
     let mut expected = rejected(429);
     expected.kind = Failure::REOPENED.into();
     assert_eq!(reopened.state, IntentState::NotProcessed(expected));
@@ -506,8 +519,7 @@ fn no_call_for_another_service_begins_with_a_used_key_d47() {
         assert_changes(&change, &[]);
         // Nor after a person has reopened it.
         for (name, row) in rows() {
-            let reopen = [Change::reopen(key(), vec![400, 429], at(8)), Change::reopen_by_name(key(), at(8))];
-            for reopened in reopen.iter().filter_map(|reopen| reopen.decide(Some(&row))) {
+            for reopened in [Some(&[400, 429][..]), None].into_iter().filter_map(|how| reopen(&row, how)) {
                 assert!(change.decide(Some(&reopened)).is_none(), "{name}");
                 assert!(begin_after_rejection("second", 11).decide(Some(&reopened)).is_some(), "{name}");
             }
@@ -521,17 +533,56 @@ fn no_call_for_another_service_begins_with_a_used_key_d47() {
 
 #[test]
 fn person_reopens_a_named_row_whatever_it_was_rejected_with_d44() {
-    let change = Change::reopen_by_name(key(), at(9));
     let rejected = ["rejected 400", "rejected 429", "resolved: rejected"];
-    assert_changes(&change, &rejected.map(|row| (row, StateName::NotProcessed)));
+    assert_decides(|row| reopen(row, None), &rejected.map(|row| (row, StateName::NotProcessed)));
     // A rejection that was already reopened with others is now named, once.
     let (_, row) = rows().into_iter().find(|(name, _)| *name == "rejected 429").unwrap();
-    let reopened = Change::reopen(key(), vec![429], at(2)).decide(Some(&row)).unwrap();
-    let named = change.decide(Some(&reopened)).unwrap();
+    let reopened = reopen(&row, Some(&[429])).unwrap();
+    let named = reopen(&reopened, None).unwrap();
     let mut expected = self::rejected(429);
     expected.kind = Failure::REOPENED_BY_NAME.into();
     assert_eq!(named.state, IntentState::NotProcessed(expected));
-    assert!(change.decide(Some(&named)).is_none());
+    assert_eq!(reopen(&named, None), None);
+}
+
+#[test]
+fn reopening_is_recorded_refused_for_a_changed_row_and_can_be_taken_back_d48() {
+    let declined = row("resolved: rejected");
+    let change = Change::reopen_by_name(&declined, "bob 4242424242424242", Some("she called"), at(8));
+    let reopened = change.decide(Some(&declined)).unwrap();
+    let [reopening] = &*reopened.reopenings else { panic!("{:?}", reopened.reopenings) };
+    assert_eq!((reopening.at, reopening.attempt, reopening.note.as_deref()), (at(8), 1, Some("she called")));
+    assert!(reopening.by.starts_with("bob ") && !reopening.by.contains("42424242"), "{}", reopening.by);
+    assert_eq!(reopened.resolutions, declined.resolutions);
+    // The person has read another row, or another attempt.
+    assert_eq!(change.decide(Some(&resolve(&declined, Resolution::rejected(None, "ada")).unwrap())), None);
+    let by_status = Change::reopen(&sending(), vec![429], "bob", None, at(8));
+    assert_eq!(by_status.decide(Some(&row("rejected 429"))), None);
+    // Until it is sent again it can be taken back, by whatever a person finds out.
+    for (rejected, how) in
+        [("resolved: rejected", None), ("rejected 429", None), ("rejected 429", Some(&[429][..]))]
+    {
+        let reopened = reopen(&row(rejected), how).unwrap();
+        let taken_back = resolve(&reopened, Resolution::rejected(None, "ada")).unwrap();
+        assert_eq!(taken_back.state.name(), StateName::Rejected);
+        assert_eq!(begin("second", 10).decide(Some(&taken_back)), None);
+        let not_processed = resolve(&reopened, Resolution::not_processed("ada")).unwrap();
+        assert_eq!(not_processed.state.name(), StateName::Resolved);
+        let again = begin("second", 10).decide(Some(&reopened)).unwrap();
+        assert_eq!(resolve(&again, Resolution::rejected(None, "ada")), None);
+        assert_eq!(again.reopenings, reopened.reopenings);
+    }
+}
+
+#[test]
+fn number_of_reopenings_is_bounded() {
+    let mut intent = row("rejected 429");
+    for count in 1..=120 {
+        intent = reopen(&intent, Some(&[429])).unwrap();
+        assert_eq!(intent.reopenings.len(), count.min(100));
+        let sending = begin(&count.to_string(), 10).decide(Some(&intent)).unwrap();
+        intent = end(&count.to_string(), Ending::Rejected(rejected(429))).decide(Some(&sending)).unwrap();
+    }
 }
 
 /// A request in parts, of which a correction may change some.
@@ -560,12 +611,12 @@ impl Parts {
     }
 
     /// As rejected with HTTP 400, then reopened by a person.
-    fn reopened(self, reopen: &Change) -> Intent {
+    fn reopened(self, http_statuses: Option<&[u16]>) -> Intent {
         let owner = OwnerId::from_kept("owner");
         let begin = Change::begin(key(), SERVICE, self.request(), attempt("first"), owner, at(1));
         let sending = begin.decide(None).unwrap();
         let rejected = end("first", Ending::Rejected(rejected(400))).decide(Some(&sending)).unwrap();
-        reopen.decide(Some(&rejected)).unwrap()
+        reopen(&rejected, http_statuses).unwrap()
     }
 }
 
@@ -578,8 +629,6 @@ fn reopened_key_takes_a_corrected_request_and_no_other_payment_d44() {
         reference: Some("order 17"),
     };
     const WITHOUT: Parts = Parts { reference: None, ..WITH };
-    let by_status = Change::reopen(key(), vec![400], at(2));
-    let by_name = Change::reopen_by_name(key(), at(2));
     for (recorded, corrected, is_taken_by_status, is_taken_by_name) in [
         (WITH, Parts { token: "tok_1", ..WITH }, true, true),
         (WITH, Parts { token: "tok_1", reference: Some(" order\u{a0} 17\n"), ..WITH }, true, true),
@@ -601,12 +650,12 @@ fn reopened_key_takes_a_corrected_request_and_no_other_payment_d44() {
         // The same request, as of any key that moved nothing.
         (WITHOUT, WITHOUT, true, true),
     ] {
-        for (reopen, is_taken) in [(&by_status, is_taken_by_status), (&by_name, is_taken_by_name)] {
-            let row = recorded.reopened(reopen);
+        for (how, is_taken) in [(Some(&[400][..]), is_taken_by_status), (None, is_taken_by_name)] {
+            let row = recorded.reopened(how);
             let begun = corrected.begin().decide(Some(&row));
             let (from, to) = (recorded.request(), corrected.request());
-            assert_eq!(begun.is_some(), is_taken, "{reopen:?}: {from:?}, then {to:?}");
-            assert_eq!(row.differences(&to).is_empty(), is_taken, "{reopen:?}: {from:?}, then {to:?}");
+            assert_eq!(begun.is_some(), is_taken, "{how:?}: {from:?}, then {to:?}");
+            assert_eq!(row.differences(&to).is_empty(), is_taken, "{how:?}: {from:?}, then {to:?}");
             let Some(begun) = begun else { continue };
             assert_eq!((begun.request, begun.attempts), (to, 2));
         }
@@ -624,7 +673,7 @@ fn only_a_reopened_key_takes_a_corrected_request_and_only_once_d44() {
         row.request = parts.request();
         assert!(corrected.begin().decide(Some(&row)).is_none(), "{name}");
     }
-    let reopened = parts.reopened(&Change::reopen_by_name(key(), at(2)));
+    let reopened = parts.reopened(None);
     let begun = corrected.begin().decide(Some(&reopened)).unwrap();
     let not_processed = Ending::NotProcessed(Failure::of_kind("connect"));
     let used_up = end("second", not_processed).decide(Some(&begun)).unwrap();
@@ -653,9 +702,8 @@ fn card_and_account_are_no_corrections_of_each_other_d44() {
     let (recorded, other_card) = (card("4242424242424242", kind), card("4111111111111111", kind));
     let (_, mut row) = rows().into_iter().find(|(name, _)| *name == "rejected 400").unwrap();
     row.request = recorded;
-    let reopened = |reopen: Change| reopen.decide(Some(&row)).unwrap();
-    let by_status = reopened(Change::reopen(key(), vec![400], at(2)));
-    let by_name = reopened(Change::reopen_by_name(key(), at(2)));
+    let by_status = reopen(&row, Some(&[400])).unwrap();
+    let by_name = reopen(&row, None).unwrap();
     assert_eq!(by_status.differences(&other_card), ["card"]);
     assert_eq!(by_name.differences(&other_card), [""; 0]);
     assert_eq!(by_name.differences(&account), ["card"]);
@@ -675,8 +723,8 @@ fn missing_row_can_only_be_begun() {
         end("first", Ending::Processed(id("txn_1"))),
         Change::orphan(key(), attempt("first"), at(9)),
         Change::resolve(&row("unknown"), Resolution::not_processed("ada"), at(9)),
-        Change::reopen(key(), vec![429], at(9)),
-        Change::reopen_by_name(key(), at(9)),
+        Change::reopen(&sending(), vec![429], "ada", None, at(9)),
+        Change::reopen_by_name(&sending(), "ada", None, at(9)),
     ] {
         assert!(change.decide(None).is_none(), "{change:?}");
     }

@@ -235,6 +235,14 @@ pub(crate) struct RetryArguments {
     /// Only the intent with this key, whatever its status
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
+
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+
+    /// Who reopens it [default: the login name; required where there is none, as in a container]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
 }
 
 /// The help of `--ids-are-not-cards` where a file is only read.

@@ -56,7 +56,7 @@ pub(super) fn run(
             JournalCommand::Show { key } => show::run(&place, output, &key).await,
             JournalCommand::Export(asked) => export::run(&place, &asked).await,
             JournalCommand::Resolve(asked) => resolve::run(options.client, &place, output, asked).await,
-            JournalCommand::Retry(asked) => retry::run(&place, output, &asked).await,
+            JournalCommand::Retry(asked) => retry::run(&options.client, &place, output, asked).await,
             JournalCommand::Purge { older_than } => purge::run(&place, output, &older_than).await,
         };
         place.close().await;

@@ -198,7 +198,10 @@ fn http_401_stops_the_run_with_6_until_a_person_reopens_the_row() {
     let ended = billing.run(&[]);
     ends(&ended, 4, "rejected", None);
     assert_eq!(counts(&ended), json!({"processed": 49, "rejected_earlier": 1, "total": 50}));
-    assert_eq!(billing.workspace.run(["journal", "retry", "--status", "401"]).end().code, Some(0));
+    assert_eq!(
+        billing.workspace.run(["journal", "retry", "--by", "ada", "--status", "401"]).end().code,
+        Some(0)
+    );
     ends(&billing.run(&[]), 0, "processed", None);
     assert_eq!(billing.charged().len(), 50);
 }
@@ -303,7 +306,10 @@ fn refusals_unrelated_to_the_payment_are_listed_by_status() {
     let by_status = r#""rejected_by_status":{"401":{"count":1,"sum":6.01},"429":{"count":2,"sum":3.02}}"#;
     assert!(ended.stdout.contains(by_status), "{}", ended.stdout);
 
-    assert_eq!(billing.workspace.run(["journal", "retry", "--status", "401,429"]).end().code, Some(0));
+    assert_eq!(
+        billing.workspace.run(["journal", "retry", "--by", "ada", "--status", "401,429"]).end().code,
+        Some(0)
+    );
     let ended = run();
     assert_eq!(ended.code, Some(4), "one is declined: {ended:?}");
     assert!(!ended.stdout.contains("HTTP"), "{}", ended.stdout);

@@ -46,7 +46,7 @@ fn corrected_file_is_charged_with_its_keys_after_a_retry_d44() {
         "{refused:?}"
     );
 
-    billing.journal(&["retry", "--status", "400"]);
+    billing.journal(&["retry", "--by", "ada", "--status", "400"]);
     let sent = billing.workspace.requests();
     assert_eq!(counts(&billing.run(&[])), json!({"processed": 2, "processed_earlier": 1, "total": 3}));
     assert_eq!((billing.charged().len(), billing.workspace.requests()), (3, sent + 2));
@@ -58,7 +58,7 @@ fn reopened_key_takes_no_other_payment_d44() {
     let billing = Billing::open();
     billing.rows("k1,tok_mistyped,1.01,false,order 1\n");
     billing.run(&[]);
-    billing.journal(&["retry", "--status", "400"]);
+    billing.journal(&["retry", "--by", "ada", "--status", "400"]);
     let sent = billing.workspace.requests();
     for (other, difference) in [
         ("k1,tok_approved,1.02,false,order 1\n", "amount"),
@@ -72,7 +72,7 @@ fn reopened_key_takes_no_other_payment_d44() {
         assert!(refused[0].1.contains(&format!("another {difference}")), "{other}: {refused:?}");
     }
     // Naming the key does not allow another order either.
-    billing.journal(&["retry", "--key", "k1"]);
+    billing.journal(&["retry", "--by", "ada", "--key", "k1"]);
     billing.rows("k1,tok_approved,1.01,false,order 2\n");
     assert!(billing.refused()[0].1.contains("another reference"));
     assert_eq!(billing.workspace.requests(), sent);
@@ -83,13 +83,13 @@ fn key_without_a_reference_takes_a_correction_only_if_it_was_named_d44() {
     let billing = Billing::open();
     billing.rows("k1,tok_mistyped,1.01,false,\nk2,tok_mistyped,1.01,false,\n");
     billing.run(&[]);
-    billing.journal(&["retry", "--status", "400"]);
+    billing.journal(&["retry", "--by", "ada", "--status", "400"]);
     billing.rows("k1,tok_approved,1.01,false,\nk2,tok_mistyped,1.01,false,\n");
     let refused = billing.refused();
     assert_eq!((refused.len(), &refused[0].0), (1, &json!(2)));
     assert!(refused[0].1.contains("payments journal retry --key"), "{refused:?}");
     // It is already reopened, and now also named.
-    billing.journal(&["retry", "--key", "k1"]);
+    billing.journal(&["retry", "--by", "ada", "--key", "k1"]);
     assert_eq!(counts(&billing.run(&[])), json!({"processed": 1, "rejected": 1, "total": 2}));
     assert_eq!(billing.charged().len(), 1);
 }
@@ -99,7 +99,7 @@ fn correction_is_used_up_by_one_call_d44() {
     let workspace = Workspace::open();
     let with = |token: &str| TOKEN_PAYMENT.replace("tok_approved", token);
     workspace.charging("k", &with("tok_declined")).end().failed(4, "rejected");
-    assert_eq!(workspace.journal_command(&["retry", "--key", "k"]).code, Some(0));
+    assert_eq!(workspace.journal_command(&["retry", "--by", "ada", "--key", "k"]).code, Some(0));
     workspace.charging("k", &with("tok_lost_card")).end().failed(4, "rejected");
     // The corrected request is now the key's.
     assert_eq!(workspace.charging("k", &with("tok_lost_card")).end().json()["recorded"], true);
@@ -117,9 +117,15 @@ fn card_is_corrected_after_a_retry_by_key_d44() {
         |request: &str| workspace.run(["transaction", "create", "--file", "-", "--key", "k"]).stdin(request);
     let charge = |request: &str| charging(request).end();
     charging(&declined).env("PAYMENTS_API_KEY", "wrong").end().failed(6, "rejected");
-    assert_eq!(workspace.journal_command(&["retry", "--status", "401"]).json()["reopened"]["count"], 1);
+    assert_eq!(
+        workspace.journal_command(&["retry", "--by", "ada", "--status", "401"]).json()["reopened"]["count"],
+        1
+    );
     assert_eq!(charge(CARD_PAYMENT).failed(2, "invalid")["kind"], "key_reused");
-    assert_eq!(workspace.journal_command(&["retry", "--key", "k"]).json()["reopened"]["count"], 1);
+    assert_eq!(
+        workspace.journal_command(&["retry", "--by", "ada", "--key", "k"]).json()["reopened"]["count"],
+        1
+    );
     let authorization = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
     assert_eq!(charge(&authorization).failed(2, "invalid")["kind"], "key_reused");
     assert_eq!(charge(&TOKEN_PAYMENT.replace("45.00", "10.50")).failed(2, "invalid")["kind"], "validation");
@@ -135,14 +141,18 @@ fn retry_by_key_reopens_any_rejection_and_nothing_else_d44() {
     let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
     workspace.charging("declined", &declined).end().failed(4, "rejected");
     for key in ["paid", "lost"] {
-        let error = workspace.journal_command(&["retry", "--key", key]).failed(2, "invalid");
+        let error = workspace.journal_command(&["retry", "--by", "ada", "--key", key]).failed(2, "invalid");
         assert_eq!(error["kind"], "not_rejected_so", "{error}");
     }
-    let error =
-        workspace.journal_command(&["retry", "--key", "declined", "--status", "401"]).failed(2, "invalid");
+    let error = workspace
+        .journal_command(&["retry", "--by", "ada", "--key", "declined", "--status", "401"])
+        .failed(2, "invalid");
     assert_eq!(error["kind"], "not_rejected_so", "{error}");
-    workspace.journal_command(&["retry", "--key", "nobody"]).failed(2, "invalid");
+    workspace.journal_command(&["retry", "--by", "ada", "--key", "nobody"]).failed(2, "invalid");
     workspace.journal_command(&["retry"]).failed(2, "invalid");
-    assert_eq!(workspace.journal_command(&["retry", "--key", "declined"]).json()["reopened"]["count"], 1);
+    assert_eq!(
+        workspace.journal_command(&["retry", "--by", "ada", "--key", "declined"]).json()["reopened"]["count"],
+        1
+    );
     assert_eq!(workspace.show("declined")["state"], "not_processed");
 }

@@ -224,7 +224,7 @@ fn reading_commands_do_not_create_a_journal() {
         &["list"][..],
         &["show", "k"],
         &["export"],
-        &["retry", "--status", "401"],
+        &["retry", "--by", "ada", "--status", "401"],
         &["purge", "--older-than", "30d"],
         &["resolve", "k", "--not-processed", "--note", "n"],
         &["resolve", "k", "--processed", "txn_1"],
@@ -241,7 +241,9 @@ fn reading_commands_do_not_create_a_journal() {
 
 #[test]
 fn local_commands_refuse_service_settings() {
-    for arguments in [&["list"][..], &["show", "k"], &["export"], &["retry", "--status", "401"]] {
+    for arguments in
+        [&["list"][..], &["show", "k"], &["export"], &["retry", "--by", "ada", "--status", "401"]]
+    {
         let run = payments(["journal"]).arguments(arguments.iter().copied());
         let error = run.arguments(["--profile", "production"]).end().failed(2, "invalid");
         assert!(error["message"].as_str().unwrap().contains("takes no --profile"), "{error}");
@@ -259,7 +261,7 @@ fn refused_journal_commands_say_nothing_was_changed() {
         &["show", "in voice"],
         &["resolve", "lost", "--not-processed"],
         &["resolve", "lost", "--not-processed", "--note", " "],
-        &["retry", "--status", "401", "--dry-run"],
+        &["retry", "--by", "ada", "--status", "401", "--dry-run"],
         &["forget"],
         &nowhere,
     ] {
@@ -280,7 +282,7 @@ fn unused_key_is_not_found() {
         &["show", "nobody"][..],
         &["resolve", "nobody", "--not-processed", "--note", "n"],
         &["resolve", "nobody", "--processed", "txn_1"],
-        &["retry", "--status", "401", "--key", "nobody"],
+        &["retry", "--by", "ada", "--status", "401", "--key", "nobody"],
     ] {
         let error = workspace.journal_command(arguments).failed(2, "invalid");
         assert_eq!(error["kind"], "no_such_key", "{arguments:?}: {error}");
@@ -481,7 +483,7 @@ fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
             assert!(!is_stored, "{state}: {}", path.display());
         }
     }
-    for arguments in [&["show", KEY][..], &["retry", "--status", "401", "--key", KEY]] {
+    for arguments in [&["show", KEY][..], &["retry", "--by", "ada", "--status", "401", "--key", KEY]] {
         let ended = workspace.journal_command(arguments);
         assert_eq!(ended.failed(2, "invalid")["kind"], "no_such_key");
         assert!(!format!("{ended:?}").contains(KEY), "{ended:?}");
@@ -514,25 +516,30 @@ fn only_rejections_with_the_status_are_reopened() {
         run.end().failed(6, "rejected");
     }
     for bad in ["500", "200", "408x", ""] {
-        let error = workspace.journal_command(&["retry", "--status", bad]).failed(2, "invalid");
+        let error =
+            workspace.journal_command(&["retry", "--by", "ada", "--status", bad]).failed(2, "invalid");
         assert!(error["message"].as_str().unwrap().contains("--status"), "{error}");
     }
     workspace.journal_command(&["retry"]).failed(2, "invalid");
-    let error =
-        workspace.journal_command(&["retry", "--status", "401", "--key", "lost"]).failed(2, "invalid");
+    let error = workspace
+        .journal_command(&["retry", "--by", "ada", "--status", "401", "--key", "lost"])
+        .failed(2, "invalid");
     assert_eq!(error["kind"], "not_rejected_so");
 
     let sent = workspace.requests();
-    let text = ["retry", "--status", "401", "--key", "unauthorised-1", "--output", "text"];
+    let text = ["retry", "--by", "ada", "--status", "401", "--key", "unauthorised-1", "--output", "text"];
     assert!(
         workspace
             .journal_command(&text)
             .stdout
             .starts_with("reopened 1 intent, 45.00 in total; nothing was sent")
     );
-    let all = workspace.journal_command(&["retry", "--status", "403", "--status", "401"]);
+    let all = workspace.journal_command(&["retry", "--by", "ada", "--status", "403", "--status", "401"]);
     assert_eq!(all.json(), json!({"reopened": {"count": 1, "sum": 45.0}}));
-    assert_eq!(workspace.journal_command(&["retry", "--status", "401"]).json()["reopened"]["count"], 0);
+    assert_eq!(
+        workspace.journal_command(&["retry", "--by", "ada", "--status", "401"]).json()["reopened"]["count"],
+        0
+    );
     assert_eq!(workspace.requests(), sent);
     let states: Vec<_> = STATES.map(|key| workspace.show(key)["state"].as_str().unwrap().to_owned()).into();
     assert_eq!(states, ["processed", "rejected", "not_processed", "unknown", "resolved"]);
@@ -550,7 +557,7 @@ fn verbose_names_the_journal_and_its_source() {
         &["show", "lost"],
         &["export"],
         &["resolve", "lost", "--not-processed", "--note", "n"],
-        &["retry", "--status", "401"],
+        &["retry", "--by", "ada", "--status", "401"],
         &["purge", "--older-than", "30d"],
     ] {
         let run = || workspace.run(["--verbose", "journal"]).arguments(arguments.iter().copied());
@@ -854,6 +861,25 @@ fn late_finding_is_a_possible_second_charge_and_the_key_is_never_sent_again_d48(
     let paid = workspace.charge("k").json();
     assert_eq!((&paid["recorded"], &paid["data"]["TransactionId"]), (&json!(true), &json!(first)));
     assert_eq!(workspace.requests(), sent, "no charge was sent");
+}
+
+#[test]
+fn retry_is_shown_with_its_person_and_can_be_taken_back_d48() {
+    let (workspace, _) = Workspace::with_two_attempts();
+    let rejected = workspace.resolve("ada", &["--rejected", "--note", "declined", "--attempt", "2"]);
+    assert_eq!(rejected.code, Some(0), "{rejected:?}");
+    let retry = ["retry", "--key", "k", "--by", "bob", "--note", "she called"];
+    assert_eq!(workspace.journal_command(&retry).code, Some(0));
+    let shown = workspace.show("k");
+    assert_eq!(shown["reopenings"][0]["reopened_by"], "bob", "{shown}");
+    assert_eq!(shown["reopenings"][0]["note"], "she called");
+    let text = workspace.journal_command(&["show", "k", "--output", "text"]).stdout;
+    assert!(text.contains("bob: attempt 2 may be followed by another: she called"), "{text}");
+    let taken_back = workspace.resolve("ada", &["--rejected", "--note", "no", "--attempt", "2"]);
+    assert_eq!(taken_back.code, Some(0), "{taken_back:?}");
+    let sent = workspace.requests();
+    workspace.charge("k").failed(4, "rejected");
+    assert_eq!(workspace.requests(), sent);
 }
 
 /// In flight when the machine stopped, and declined by the processor.

@@ -51,7 +51,7 @@ fn place_that_is_none_is_refused_everywhere() {
         &["journal", "list"],
         &["journal", "export"],
         &["journal", "resolve", "k", "--not-processed", "--note", "n", "--by", "ada"],
-        &["journal", "retry", "--status", "401"],
+        &["journal", "retry", "--by", "ada", "--status", "401"],
         &["journal", "purge", "--older-than", "30d"],
     ];
     // Every place with one command, and every command with two places.
@@ -187,7 +187,7 @@ fn damaged_index_of_the_journal_stops_every_command_that_may_send() {
         run.failed(3, "not_processed");
         let charge = workspace.charging("invoice-1", &charge).end();
         charge.failed(5, "unknown");
-        let retry = workspace.run(["journal", "retry", "--status", "401"]).end();
+        let retry = workspace.run(["journal", "retry", "--by", "ada", "--status", "401"]).end();
         retry.failed(3, "not_processed");
         for ended in [run, charge, retry] {
             let message = ended.json()["error"]["message"].as_str().unwrap().to_owned();

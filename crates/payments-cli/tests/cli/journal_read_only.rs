@@ -78,7 +78,7 @@ fn journal_on_a_read_only_medium_is_shown() {
     let folder = workspace.journal().parent().unwrap().display().to_string();
     let mounts = format!("mount --bind {folder} {folder} && mount -o remount,bind,ro {folder}");
     assert_shown(&mounts, &workspace.journal());
-    let refused = under(&mounts, &workspace.journal(), &["retry", "--status", "401"]);
+    let refused = under(&mounts, &workspace.journal(), &["retry", "--by", "ada", "--status", "401"]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
 
     // A copy without the index of its log, and without the locks of its owners.

@@ -316,7 +316,7 @@ fn rejection_keeps_its_exit_code_until_a_person_reopens_it() {
     let text = workspace.charging("invoice-18", TOKEN_PAYMENT).arguments(["--output", "text"]).end();
     assert!(text.stderr.contains("payments journal retry --status 401"), "{}", text.stderr);
 
-    let retried = workspace.run(["journal", "retry", "--status", "401,403"]).end();
+    let retried = workspace.run(["journal", "retry", "--by", "ada", "--status", "401,403"]).end();
     assert_eq!((retried.code, &*retried.stdout), (Some(0), "{\"reopened\":{\"count\":1,\"sum\":45.00}}\n"));
     assert_eq!(workspace.show("invoice-18")["state"], "not_processed");
     workspace.charge("invoice-18").processed();

@@ -69,7 +69,7 @@ fn key_in_any_state_is_unknown_at_another_service_d47() {
     assert_eq!(workspace.journal_command(&["resolve", "found", "--processed", &id]).code, Some(0));
     let not_there = ["resolve", "gone", "--not-processed", "--note", "not in the books"];
     assert_eq!(workspace.journal_command(&not_there).code, Some(0));
-    let reopen = ["retry", "--status", "401", "--key", "unauthorized"];
+    let reopen = ["retry", "--by", "ada", "--status", "401", "--key", "unauthorized"];
     assert_eq!(workspace.journal_command(&reopen).code, Some(0));
 
     for key in ["paid", "declined", "unauthorized", "lost", "found", "gone"] {

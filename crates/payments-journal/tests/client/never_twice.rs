@@ -235,7 +235,9 @@ async fn play(events: Vec<Event>) {
                 }
             }
             Event::Reopen => {
-                if observer.reopen(&key(), &[200]).await.unwrap().is_some() {
+                if let Some(read) = observer.find(&key()).await.unwrap()
+                    && observer.reopen(&read, &[200], "ada", None).await.unwrap().is_some()
+                {
                     allowed = transmitted.load(Ordering::SeqCst) + 1;
                 }
             }

@@ -81,6 +81,13 @@ impl Input {
 
     pub(crate) fn change(self) -> Change {
         let (key, at, owner) = (key(), UNIX_EPOCH, OwnerId::from_kept("owner"));
+        let read = |attempt: Attempt, is_same_revision| {
+            let (service, owner) = ("https://pay.example.com", OwnerId::from_kept("owner"));
+            let begin = Change::begin(self::key(), service, request(10_50), attempt.id(), owner, at);
+            let mut read = begin.decide(None).expect("there is no row");
+            read.revision = if is_same_revision { REVISION } else { REVISION + 1 };
+            read
+        };
         match self {
             Self::Begin { is_after_rejection, is_same_request } => {
                 let begin = if is_after_rejection { Change::begin_after_rejection } else { Change::begin };
@@ -93,13 +100,11 @@ impl Input {
             Self::End { attempt, how } => Change::end(key, attempt.id(), how.ending(), at),
             Self::Orphan { attempt } => Change::orphan(key, attempt.id(), at),
             Self::Resolve { attempt, is_same_revision, finding } => {
-                let begin =
-                    Change::begin(key, "https://pay.example.com", request(10_50), attempt.id(), owner, at);
-                let mut read = begin.decide(None).expect("there is no row");
-                read.revision = if is_same_revision { REVISION } else { REVISION + 1 };
-                Change::resolve(&read, finding.resolution(), at)
+                Change::resolve(&read(attempt, is_same_revision), finding.resolution(), at)
             }
-            Self::Reopen => Change::reopen(key, vec![401, 403, 429], at),
+            Self::Reopen => {
+                Change::reopen(&read(Attempt::Current, true), vec![401, 403, 429], "grace", None, at)
+            }
         }
     }
 }
@@ -242,6 +247,7 @@ impl Rows {
 fn canonical(intent: Intent, has_earlier: bool) -> Intent {
     let mut intent = intent;
     let newest = std::mem::replace(&mut intent.attempts, 1);
+    intent.reopenings.clear();
     (intent.attempt, intent.request, intent.revision) = (Attempt::Current.id(), request(10_50), REVISION);
     if let IntentState::Resolved { before, .. } = &mut intent.state {
         *before = Failure::of_kind("before");

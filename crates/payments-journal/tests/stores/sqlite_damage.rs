@@ -248,6 +248,30 @@ fn index_that_differs_from_its_table_is_refused() {
     }
 }
 
+#[test]
+fn damaged_table_of_further_transactions_is_refused() {
+    for damage in [
+        "DELETE FROM also_held",
+        "INSERT INTO also_held VALUES ('txn_more', 1)",
+        "UPDATE also_held SET transaction_id = 'txn_other'",
+        "UPDATE also_held SET position = position + 1",
+    ] {
+        let place = with_unresolved_rows();
+        let connection = Connection::open(place.path()).unwrap();
+        connection
+            .execute_batch(
+                "UPDATE intent SET also_held = '[\"txn_2\"]' WHERE key = 'key-3';
+                 INSERT INTO also_held SELECT 'txn_2', position FROM intent WHERE key = 'key-3';",
+            )
+            .unwrap();
+        close(SqliteStore::open(place.path()).unwrap());
+        connection.execute_batch(damage).unwrap();
+        drop(connection);
+        let error = SqliteStore::open(place.path()).expect_err(damage);
+        assert!(error.is_damaged() && error.to_string().contains("also_held"), "{damage}: {error}");
+    }
+}
+
 /// The replacement above damages nothing by itself.
 #[test]
 fn index_that_was_built_again_is_accepted() {

@@ -124,7 +124,8 @@ fn reopen(shop: &Shop, key: &str, status: u16) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let journal = Journal::open(SqliteStore::open(shop.journal()).unwrap()).await.unwrap();
-        let reopened = journal.reopen(&IntentKey::new(key).unwrap(), &[status]).await.unwrap();
+        let read = journal.find(&IntentKey::new(key).unwrap()).await.unwrap().unwrap();
+        let reopened = journal.reopen(&read, &[status], "ada", None).await.unwrap();
         assert!(reopened.is_some(), "{key} was rejected with {status}");
         journal.close().await;
     });

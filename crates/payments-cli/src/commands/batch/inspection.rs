@@ -288,9 +288,9 @@ fn how_to_reopen(intent: &Intent, request: &IntentRequest) -> Option<String> {
         IntentState::Rejected(failure) => failure.http_status.filter(|status| (400..=499).contains(status)),
         _ => None,
     };
-    match status.filter(|status| takes_it(Change::reopen(key.clone(), vec![*status], now))) {
+    match status.filter(|status| takes_it(Change::reopen(intent, vec![*status], "", None, now))) {
         Some(status) => Some(format!("--status {status}")),
-        None => takes_it(Change::reopen_by_name(key.clone(), now))
+        None => takes_it(Change::reopen_by_name(intent, "", None, now))
             .then(|| format!("--key={}", shell_word(key.as_str()))),
     }
 }

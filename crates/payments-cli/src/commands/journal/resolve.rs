@@ -39,9 +39,7 @@ pub(super) async fn run(
         let message = "this command takes no --dry-run; nothing was changed: to see the intent, run payments journal show";
         return Err(Failure::invalid("usage", message).into());
     }
-    let by = by.or_else(login_name).filter(|name| !name.trim().is_empty()).ok_or_else(|| {
-        Failure::invalid("usage", "the login name is not known; nothing was changed: give --by NAME")
-    })?;
+    let by = person(by)?;
     if let Some(path) = from {
         return resolve_file::run(options, place, output, &path, ids_are_not_cards, &by).await;
     }
@@ -307,7 +305,7 @@ fn failure_with_hints(error: &ResolveError, settings: &Settings) -> Failure {
     }
 }
 
-fn failure(error: &ResolveError) -> Failure {
+pub(super) fn failure(error: &ResolveError) -> Failure {
     if let Some(error) = error.store_error() {
         return store_failure(error);
     }
@@ -327,6 +325,13 @@ fn failure(error: &ResolveError) -> Failure {
         "not_accepted"
     };
     Failure::invalid(kind, message)
+}
+
+/// Who runs the command: the option `--by`, or the login name.
+pub(super) fn person(by: Option<String>) -> Result<String, Failure> {
+    by.or_else(login_name).filter(|name| !name.trim().is_empty()).ok_or_else(|| {
+        Failure::invalid("usage", "the login name is not known; nothing was changed: give --by NAME")
+    })
 }
 
 /// The login name, from the environment.

@@ -6,19 +6,27 @@ use payments_journal::{Cursor, IntentState, Journal, StateName};
 
 use super::CommandError;
 use super::list::{PAGE, Tally};
+use super::resolve::{self, person};
 use super::show::no_such_key;
+use crate::args::ClientOptions;
 use crate::args::journal::RetryArguments;
 use crate::failure::Failure;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
+use crate::settings::Settings;
 
 /// Reopens the intents that were rejected with these statuses, or the one with this key. Sends nothing.
 pub(super) async fn run(
+    options: &ClientOptions,
     place: &JournalPlace,
     output: Output,
-    asked: &RetryArguments,
+    asked: RetryArguments,
 ) -> Result<(), CommandError> {
-    let RetryArguments { statuses, key } = asked;
+    let RetryArguments { statuses, key, note, by } = &asked;
+    let (_, keys) = Settings::resolve_with_keys(options);
+    let by = keys.mask(&person(by.clone())?);
+    let note = note.as_deref().filter(|text| !text.trim().is_empty()).map(|note| keys.mask(note));
+    let (by, note) = (&*by, note.as_deref());
     let journal = place.open_existing().await?;
     let mut reopened = Tally::default();
     if let Some(key) = key {
@@ -28,7 +36,11 @@ pub(super) async fn run(
             _ => None,
         };
         let is_asked_for = statuses.is_empty() || status.is_some_and(|status| statuses.contains(&status));
-        let intent = if is_asked_for { journal.reopen_by_name(key).await? } else { None };
+        let intent = if is_asked_for {
+            journal.reopen_by_name(&found, by, note).await.map_err(|error| resolve::failure(&error))?
+        } else {
+            None
+        };
         let intent = intent.ok_or_else(|| {
             let state = super::list::state(&found);
             let such = if statuses.is_empty() { "" } else { " with one of these statuses" };
@@ -41,7 +53,7 @@ pub(super) async fn run(
         })?;
         reopened.add(&intent);
     } else {
-        reopen_all(&journal, statuses, &mut reopened).await.map_err(|failure| {
+        reopen_all(&journal, statuses, (by, note), &mut reopened).await.map_err(|failure| {
             // They stay reopened, and running it again reopens the rest.
             let done =
                 format!("{} were reopened before this failure: {}", reopened.intents(), failure.message);
@@ -57,17 +69,25 @@ pub(super) async fn run(
     }
 }
 
-async fn reopen_all(journal: &Journal, statuses: &[u16], reopened: &mut Tally) -> Result<(), Failure> {
+async fn reopen_all(
+    journal: &Journal,
+    statuses: &[u16],
+    (by, note): (&str, Option<&str>),
+    reopened: &mut Tally,
+) -> Result<(), Failure> {
     let failed = |error| store_failure(&error);
     let mut after: Option<Cursor> = None;
     loop {
         let page = journal.list(&[StateName::Rejected], after, PAGE).await.map_err(failed)?;
         for intent in &page.intents {
             let IntentState::Rejected(failure) = &intent.state else { continue };
-            if failure.http_status.is_some_and(|status| statuses.contains(&status))
-                && let Some(intent) = journal.reopen(&intent.key, statuses).await.map_err(failed)?
-            {
-                reopened.add(&intent);
+            if failure.http_status.is_some_and(|status| statuses.contains(&status)) {
+                match journal.reopen(intent, statuses, by, note).await {
+                    Ok(intent) => intent.iter().for_each(|intent| reopened.add(intent)),
+                    // It was resolved or sent again meanwhile.
+                    Err(error) if error.is_changed() => {}
+                    Err(error) => return Err(resolve::failure(&error)),
+                }
             }
         }
         after = page.next;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use payments_journal::{Intent, IntentKey, IntentState, RecordedResolution, Verdict};
+use payments_journal::{Intent, IntentKey, IntentState, RecordedResolution, Reopening, Verdict};
 use payments_model::{TransactionId, mask};
 
 use super::{CommandError, READ, list};
@@ -47,7 +47,11 @@ pub(super) fn lines(intent: &Intent, style: Style) -> String {
     let mut values: BTreeMap<_, _> = MEMBERS.into_iter().zip(intent_object::values(intent)).collect();
     let known = |name| Some((name, values.remove(name)??));
     let mut rows: Vec<_> = SHOWN.into_iter().filter_map(known).collect();
-    rows.extend(intent.resolutions.iter().map(|recorded| ("resolution", said(recorded))));
+    let resolutions = intent.resolutions.iter().map(|recorded| (recorded.at, "resolution", said(recorded)));
+    let reopenings = intent.reopenings.iter().map(|reopening| (reopening.at, "retry", allowed(reopening)));
+    let mut history: Vec<_> = resolutions.chain(reopenings).collect();
+    history.sort_by_key(|(at, ..)| *at);
+    rows.extend(history.into_iter().map(|(_, name, text)| (name, text)));
     rows.extend(next(intent).map(|step| ("next", step)));
     text::write_rows(&mut text, rows);
     text
@@ -67,6 +71,13 @@ fn said(recorded: &RecordedResolution) -> String {
         text += ", unverified";
     }
     resolution.note.as_ref().map_or_else(|| text.clone(), |note| format!("{text}: {note}"))
+}
+
+/// What a person allowed, on one line.
+fn allowed(reopening: &Reopening) -> String {
+    let Reopening { at, attempt, by, note, .. } = reopening;
+    let text = format!("{} {by}: attempt {attempt} may be followed by another", text::timestamp(*at));
+    note.as_ref().map_or_else(|| text.clone(), |note| format!("{text}: {note}"))
 }
 
 /// The values that are not in the heading, with the times last.
