@@ -182,7 +182,7 @@ fn known(intent: &Intent) -> String {
         }
         (_, IntentState::Sending) => "it is being sent".to_owned(),
         (_, IntentState::NotProcessed(failure)) if failure.is_reopened() => {
-            let by = intent.reopenings.last().map_or("a person", |reopening| &reopening.by);
+            let by = intent.reopenings.last().map_or("a person", |reopening| reopening.by.as_str());
             format!("{} has allowed it to be sent again", by.escape_debug())
         }
         (_, state) => format!("it is {}", state.name().as_str().replace('_', " ")),

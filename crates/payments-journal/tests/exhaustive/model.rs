@@ -260,8 +260,7 @@ impl<const K: usize, const S: usize> Model<K, S> {
             Step::End { sender, how, reply } => {
                 let Call { key, attempt, phase } = *next.call(sender);
                 // Whether it is written or not.
-                next[key].facts.is_earlier_found |=
-                    K == 1 && attempt == Attempt::Other && how == How::Processed;
+                next[key].facts.is_earlier_found |= attempt == Attempt::Other && how == How::Processed;
                 let is_written = self.change(&mut next, key, Input::End { attempt, how })?;
                 if is_written && attempt == Attempt::Current && how == How::Processed {
                     let facts = &mut next[key].facts;

@@ -109,7 +109,9 @@ impl<const K: usize, const S: usize> State<K, S> {
     /// The row names a new attempt, so the earlier attempt is not current any more.
     pub(crate) fn rename_current(&mut self, key: Key) {
         let current = self.calls_of(key).filter(|call| call.attempt == Attempt::Current);
-        current.for_each(|call| call.attempt = Attempt::Other);
+        // With two keys no row keeps an earlier attempt.
+        let earlier = if K == 1 { Attempt::Other } else { Attempt::Gone };
+        current.for_each(|call| call.attempt = earlier);
         self.reads_of(key).for_each(|read| read.attempt = Attempt::Other);
     }
 

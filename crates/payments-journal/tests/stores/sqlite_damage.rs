@@ -264,7 +264,9 @@ fn damaged_table_of_further_transactions_is_refused() {
                  INSERT INTO also_held SELECT 'txn_2', position FROM intent WHERE key = 'key-3';",
             )
             .unwrap();
+        drop(connection);
         close(SqliteStore::open(place.path()).unwrap());
+        let connection = Connection::open(place.path()).unwrap();
         connection.execute_batch(damage).unwrap();
         drop(connection);
         let error = SqliteStore::open(place.path()).expect_err(damage);
