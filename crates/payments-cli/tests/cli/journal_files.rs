@@ -234,7 +234,7 @@ fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
     at(workspace.run(["void", &id, "--key", "named"])).failed(5, "unknown");
     let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
     assert!(export.contains(",txn_2,"), "{export}");
-    let noted = at(workspace.resolving("Key,TransactionId,Note\nnamed,txn_2,asked support\n"));
+    let noted = at(workspace.resolving("key,transaction_id,note\nnamed,txn_2,asked support\n"));
     assert_eq!((noted.code, noted.json()["left_alone"].as_u64()), (Some(0), Some(1)), "{noted:?}");
     assert_eq!(workspace.show("named")["state"], "unknown");
     let found = format!("Key,TransactionId,Note\nvoid,{id},\n");
@@ -720,32 +720,23 @@ fn exported_id_without_a_verdict_resolves_nothing_d48() {
 
 /// A declined payment would be booked as paid.
 #[test]
-fn misspelt_heading_is_refused_d48() {
+fn verdict_under_another_heading_is_refused_d48() {
     let workspace = Workspace::open();
     let [one] = workspace.lose_responses(["one"]);
-    for (headings, more, expected) in [
-        (
-            "Key,TransactionId,Note,Verdit",
-            ",rejected",
-            "1 ?: Verdit is not a column of resolutions: fix the name or remove the column",
-        ),
-        (
-            "key,transaction_id,note,verdict,Ver dict",
-            ",,rejected",
-            "1 ?: \"Ver dict\" is not a column of resolutions: fix the name or remove the column",
-        ),
-        (
-            "key,transaction_id,note,verdict,",
-            ",,rejected",
-            "2 one: row has a value in column 5, which has no name",
-        ),
+    for (headings, more, column) in [
+        ("Key,TransactionId,Note,Verdit", ",rejected", "Verdit"),
+        ("key,transaction_id,note,verdict,Ver dict", ",,Rejected", "\"Ver dict\""),
+        ("key,transaction_id,note,verdict,", ",,not processed", "\"\""),
     ] {
         let file = format!("{headings}\none,{one},the portal{more}\n");
-        assert_eq!(wrong_rows(&workspace.resolving(file).end()), [expected]);
+        let rule = format!(
+            "2 one: row has a verdict in the column {column}: name that column Verdict, or remove it"
+        );
+        assert_eq!(wrong_rows(&workspace.resolving(file).end()), [rule]);
         assert_eq!(workspace.show("one")["state"], "unknown");
     }
-    // Of an export's other columns none is needed, and a spreadsheet may leave one without a name.
-    let file = format!("key,transaction_id,note,card_ending,Paid,\none,{one},,,unknown,\n");
+    // Other columns are ignored, with a name or without.
+    let file = format!("key,transaction_id,note,card_ending,Paid,Checked by,\none,{one},,,unknown,Bob,x\n");
     assert_eq!(workspace.resolving(file).end().code, Some(0));
 }
 

@@ -34,8 +34,9 @@ struct Row {
     line: u64,
     key: IntentKey,
     verdict: TypedVerdict,
-    /// Whether the column Verdict says so. Otherwise the id alone does, and it may come from an exported file.
-    has_verdict: bool,
+    /// Whether a person says so: in the column Verdict, or with an id in a file that a person wrote. An export has the ids that
+    /// the journal knows.
+    is_decided: bool,
     note: Option<String>,
     /// What the person saw, if the columns are there.
     attempt: Option<u32>,
@@ -52,7 +53,7 @@ impl Row {
 
     /// Whether it only repeats what the journal exports about this intent.
     fn says_nothing(&self, intent: &Intent) -> bool {
-        let named = exported_transaction(intent).filter(|_| !self.has_verdict);
+        let named = exported_transaction(intent).filter(|_| !self.is_decided);
         named.is_some_and(|named| self.verdict.id().is_some_and(|id| resolve::is_written_as(named, id)))
     }
 }
@@ -198,6 +199,8 @@ struct Columns {
     revision: Option<usize>,
     /// An export has an empty one, and a person may add another. The one that is filled in counts.
     verdicts: Vec<usize>,
+    /// Those that no export has. Under a misspelt heading could be the verdict that a payment was declined.
+    foreign: Vec<usize>,
     /// In an exported file the amount shows if the cells of several rows were mixed up.
     amount: Option<usize>,
     /// In a file that a person wrote, an apostrophe is part of the cell.
@@ -233,15 +236,10 @@ impl Columns {
         let amount = headings.iter().position(|heading| is_exported && heading == "amount");
         let verdicts = columns("Verdict");
         let (key, id, note) = (key?, id?, note?);
-        // Under a misspelt heading could be the verdict that a payment was declined.
-        let is_strange =
-            |name: &&String| !name.is_empty() && MEMBERS.iter().all(|member| plain(member) != plain(name));
-        let strange: Vec<_> = headings.iter().filter(is_strange).collect();
-        for name in &strange {
-            let rule = "is not a column of resolutions: fix the name or remove the column";
-            problems.push(Problem::new(table.line(), printable_field_name(name).into_owned(), rule));
-        }
-        strange.is_empty().then_some(Self { key, id, note, attempt, revision, verdicts, amount, is_exported })
+        let is_foreign = |name: &String| MEMBERS.iter().all(|member| plain(member) != plain(name));
+        let foreign = headings.iter().enumerate().filter(|(_, name)| is_foreign(name));
+        let foreign = foreign.map(|(index, _)| index).collect();
+        Some(Self { key, id, note, attempt, revision, verdicts, foreign, amount, is_exported })
     }
 
     fn cell(&self, table: &Table<impl BufRead>, index: usize) -> Result<String, &'static str> {
@@ -256,9 +254,12 @@ impl Columns {
         key: &IntentKey,
     ) -> Result<Option<Row>, (&'static str, String)> {
         let cell = |field, index| self.cell(table, index).map_err(|rule| (field, rule.to_owned()));
-        for (index, _) in table.headings().iter().enumerate().filter(|(_, heading)| heading.is_empty()) {
-            if !cell("row", index)?.is_empty() {
-                return Err(("row", format!("has a value in column {}, which has no name", index + 1)));
+        for index in &self.foreign {
+            if matches!(word_of(&[cell("row", *index)?]), Ok(Some(_))) {
+                let name = printable_field_name(&table.headings()[*index]);
+                let rule =
+                    format!("has a verdict in the column {name}: name that column Verdict, or remove it");
+                return Err(("row", rule));
             }
         }
         let id = Some(cell("TransactionId", self.id)?).filter(|id| !id.is_empty());
@@ -294,7 +295,8 @@ impl Columns {
         let revision = number("Revision", self.revision)?;
         let amount = self.amount.and_then(|index| self.cell(table, index).ok()?.trim().parse().ok());
         let (line, key) = (table.line(), key.clone());
-        Ok(Some(Row { line, key, verdict, has_verdict: word.is_some(), note, attempt, revision, amount }))
+        let is_decided = word.is_some() || !self.is_exported;
+        Ok(Some(Row { line, key, verdict, is_decided, note, attempt, revision, amount }))
     }
 }
 
