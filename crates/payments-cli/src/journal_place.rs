@@ -81,12 +81,10 @@ impl JournalPlace {
     /// Opens the journal if it exists.
     pub(crate) async fn open_if_exists(&self) -> Result<Option<Journal>, Failure> {
         let opened = match &self.kind {
-            Kind::File(path) if is_missing(path) => return Ok(None),
             Kind::File(path) => {
-                // A file without tables, for example an empty one, is no journal.
-                let to_read = path.clone();
-                match on_a_thread(move || SqliteReader::open(to_read)).await {
-                    Ok(Some(_)) => self.open_file(path).await,
+                let path = path.clone();
+                match on_a_thread(move || SqliteStore::open_existing(path)).await {
+                    Ok(Some(store)) => Journal::open(store).await,
                     Ok(None) => return Ok(None),
                     Err(error) => Err(error),
                 }
@@ -267,13 +265,6 @@ async fn on_a_thread<T: Send + 'static>(
 ) -> Result<T, StoreError> {
     let opening = spawn_blocking(open).await;
     opening.map_err(|_| StoreError::unavailable("opening the journal failed by an internal error"))?
-}
-
-/// A dangling link is not missing: opening it is refused.
-fn is_missing(path: &Path) -> bool {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
-
-    path.symlink_metadata().is_err_and(|error| matches!(error.kind(), NotFound | NotADirectory))
 }
 
 /// The failure of a journal operation, because of which nothing was sent.

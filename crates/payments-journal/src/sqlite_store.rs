@@ -145,6 +145,20 @@ impl SqliteStore {
         Self::open_with(path.as_ref(), Settings::default())
     }
 
+    /// Opens an existing journal. Returns `None` if there is none, or a database without tables, and does not create it.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_existing(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
+        let path = path.as_ref();
+        check(path)?;
+        if Place::existing(path)?.is_none() {
+            return Ok(None);
+        }
+        Self::open_at(Place::prepare(path)?, Settings::default(), Existing::Required)
+    }
+
     /// Whether this store created the journal. Tell a person where it is: a run that was expected to continue with an earlier
     /// journal knows none of its keys, and charges them again.
     pub fn was_created(&self) -> bool {
@@ -162,19 +176,24 @@ impl SqliteStore {
     }
 
     fn open_with(path: &Path, settings: Settings) -> Result<Self, StoreError> {
-        address::check(path)?;
-        owners::check_process(path)?;
-        let place = Place::prepare(path)?;
-        let path = place.path().to_owned();
-        Self::open_at(place, settings).map_err(|error| error.at(&path))
+        check(path)?;
+        let opened = Self::open_at(Place::prepare(path)?, settings, Existing::OrCreated)?;
+        Ok(opened.expect("a missing journal is created"))
     }
 
-    fn open_at(place: Place, settings: Settings) -> Result<Self, OpenError> {
+    fn open_at(place: Place, settings: Settings, existing: Existing) -> Result<Option<Self>, StoreError> {
+        let path = place.path().to_owned();
+        Self::open_locked(place, settings, existing).map_err(|error| error.at(&path))
+    }
+
+    fn open_locked(place: Place, settings: Settings, existing: Existing) -> Result<Option<Self>, OpenError> {
         let max_wait = settings.max_wait;
         let lock = OwnersLock::acquire(&place, max_wait)?;
-        let (connection, was_created) = open_flag::check(&place)
-            .and_then(|()| connection::to_write(&place, max_wait))
-            .inspect_err(|_| lock.remove_created_directory())?;
+        let opened = open_flag::check(&place).and_then(|()| connection::to_write(&place, existing, max_wait));
+        if !matches!(opened, Ok(Some(_))) {
+            lock.remove_created_directory();
+        }
+        let Some((connection, was_created)) = opened? else { return Ok(None) };
         let place = Arc::new(place.opened());
         // Registered before any row can name it.
         let owner = Arc::new(Owner::register(&place)?);
@@ -191,7 +210,7 @@ impl SqliteStore {
         let (clock, retry_time) = (settings.clock.clone(), settings.retry_time);
         let (reader, reading) = Reader::start(reading, place.clone())?;
         let writer = Writer::start(connection, place.clone(), settings, owner.clone(), reading)?;
-        Ok(Self { reader, writer, owner, place, clock, retry_time, newest_before, was_created })
+        Ok(Some(Self { reader, writer, owner, place, clock, retry_time, newest_before, was_created }))
     }
 
     fn check(&self) -> Result<(), StoreError> {
@@ -208,6 +227,19 @@ impl Drop for SqliteStore {
             self.owner.stop_sending();
         }
     }
+}
+
+/// Checks what does not depend on the files at the path.
+fn check(path: &Path) -> Result<(), StoreError> {
+    address::check(path)?;
+    owners::check_process(path)
+}
+
+/// What to do if there are no tables.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Existing {
+    OrCreated,
+    Required,
 }
 
 /// Settings that only tests change.

@@ -8,11 +8,15 @@ use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior};
 
 use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
-use crate::sqlite_store::schema;
+use crate::sqlite_store::{Existing, schema};
 
-/// A connection that may change rows, to a journal of this version, and whether it was created because there was none. Closing
-/// it does not touch the log: `open_flag` decides whether it is removed.
-pub(super) fn to_write(place: &Place, max_wait: Duration) -> Result<(Connection, bool), OpenError> {
+/// A connection that may change rows, to a journal of this version, and whether it was created because there was none. `None` if
+/// there is none and it must exist. Closing it does not touch the log: `open_flag` decides whether it is removed.
+pub(super) fn to_write(
+    place: &Place,
+    existing: Existing,
+    max_wait: Duration,
+) -> Result<Option<(Connection, bool)>, OpenError> {
     let mut connection = connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE, max_wait)?;
     if connection.is_readonly("main")? {
         return Err(problem::refused(place.path(), "is read-only: allow this user to write to it").into());
@@ -20,20 +24,27 @@ pub(super) fn to_write(place: &Place, max_wait: Duration) -> Result<(Connection,
     // Nothing in the file or its log is changed before the file is known to be a journal.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     let had_log = place.has_log();
-    let was_created = prepare(place, &mut connection, max_wait).inspect_err(|_| {
-        // Reading a database in WAL mode has created an empty log. With this setting SQLite removes it on closing.
-        if !had_log && place.log_is_empty() {
-            // If this fails, an empty file remains next to the database.
-            let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
-        }
-    })?;
-    Ok((connection, was_created))
+    let prepared = prepare(place, &mut connection, existing, max_wait);
+    // Reading a database in WAL mode has created an empty log. With this setting SQLite removes it on closing.
+    if !matches!(prepared, Ok(Some(_))) && !had_log && place.log_is_empty() {
+        // If this fails, an empty file remains next to the database.
+        let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
+    }
+    Ok(prepared?.map(|was_created| (connection, was_created)))
 }
 
-/// Returns whether the tables were created.
-fn prepare(place: &Place, connection: &mut Connection, max_wait: Duration) -> Result<bool, OpenError> {
+/// Returns whether the tables were created; `None` if there are none and they must exist.
+fn prepare(
+    place: &Place,
+    connection: &mut Connection,
+    existing: Existing,
+    max_wait: Duration,
+) -> Result<Option<bool>, OpenError> {
     // In one transaction, because another process may be creating it.
     let mut is_new = is_new(place, &*connection.transaction()?)?;
+    if is_new && existing == Existing::Required {
+        return Ok(None);
+    }
     configure(place, connection, max_wait)?;
     if is_new {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -45,7 +56,7 @@ fn prepare(place: &Place, connection: &mut Connection, max_wait: Duration) -> Re
         transaction.commit()?;
     }
     checkpoint_on_open(place, connection, max_wait)?;
-    Ok(is_new)
+    Ok(Some(is_new))
 }
 
 /// The open flag in the database file alone, read without the log and without creating one. `None` if it cannot be read or has

@@ -585,7 +585,7 @@ fn every_commit_is_synced() {
     let world = World::new();
     drop(world.open());
     let place = Place::prepare(&world.path).unwrap();
-    let (connection, _) = connection::to_write(&place, Duration::ZERO).unwrap();
+    let (connection, _) = connection::to_write(&place, Existing::Required, Duration::ZERO).unwrap().unwrap();
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap();
     let mode = connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
     assert_eq!(mode.unwrap(), "wal");

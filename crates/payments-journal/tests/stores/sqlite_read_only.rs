@@ -315,6 +315,28 @@ fn missing_log_is_refused_to_a_reader_too() {
     }
 }
 
+/// A file that `touch` has left, a database whose tables were dropped, and one whose creation was interrupted.
+#[test]
+fn store_that_must_exist_creates_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("journal.db");
+    assert!(SqliteStore::open_existing(&path).unwrap().is_none());
+    assert!(contents(directory.path()).is_empty());
+    fs::write(&path, "").unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    for sql in ["", "CREATE TABLE t (a); DROP TABLE t", "PRAGMA journal_mode = WAL"] {
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch(sql).unwrap();
+        drop(connection);
+        let before = contents(directory.path());
+        assert!(SqliteStore::open_existing(&path).unwrap().is_none(), "{sql}");
+        assert!(contents(directory.path()) == before, "{sql}");
+    }
+    close(SqliteStore::open(&path).unwrap());
+    let store = SqliteStore::open_existing(&path).unwrap().unwrap();
+    assert!(!store.was_created());
+}
+
 #[test]
 fn reader_creates_no_journal() {
     let directory = tempfile::tempdir().unwrap();
