@@ -23,10 +23,16 @@ pub(crate) enum BodyForm {
 impl BodyForm {
     /// The form of a whole response, as the transport reports it, and its body as far as it can be read.
     pub(crate) fn read<'a>(response: &'a http::Response<Bytes>, secrets: &Secrets) -> (Self, Body<'a>) {
-        if let Some(coding) = coding(response) {
-            return (Self::Encoded(secrets.mask(&coding, MAX_CODING_BYTES)), Body::Unreadable);
+        let encoded =
+            |coding: &str| (Self::Encoded(secrets.mask(coding, MAX_CODING_BYTES)), Body::Unreadable);
+        if let Some(coding) = declared_coding(response.headers()) {
+            return encoded(&coding);
         }
         let body = Body::read(response.body());
+        // JSON has none of these bytes, so a body that can be read is not searched.
+        if matches!(body, Body::Unreadable) && response.body().iter().copied().any(is_of_no_text) {
+            return encoded("unknown");
+        }
         let form = match &body {
             Body::Object(envelope)
                 if matches!(envelope.status(), Status::Success | Status::Failure | Status::Other) =>
@@ -55,15 +61,16 @@ impl BodyForm {
     }
 }
 
-/// The coding of the body, or `None` if it is not encoded.
-fn coding(response: &http::Response<Bytes>) -> Option<String> {
-    let of_content = codings(response.headers().get_all(CONTENT_ENCODING), &["identity"]);
-    let of_transfer = codings(response.headers().get_all(TRANSFER_ENCODING), &["identity", "chunked"]);
-    let declared = of_content.or(of_transfer);
-    // Some proxies encode a body and drop the header that says so. No text needs these bytes, and of codings only one that writes
-    // text, such as base64, does without them.
-    let is_binary = |byte: &u8| byte.is_ascii_control() && !b"\t\n\x0c\r\x7f".contains(byte);
-    declared.or_else(|| response.body().iter().any(is_binary).then(|| "unknown".to_owned()))
+/// The coding that the headers name, or `None` if they name none.
+fn declared_coding(headers: &HeaderMap) -> Option<String> {
+    let of_content = codings(headers.get_all(CONTENT_ENCODING), &["identity"]);
+    of_content.or_else(|| codings(headers.get_all(TRANSFER_ENCODING), &["identity", "chunked"]))
+}
+
+/// Some proxies encode a body and drop the header that says so. No text needs these bytes, and of codings only one that writes
+/// text, such as base64, does without them.
+fn is_of_no_text(byte: u8) -> bool {
+    byte.is_ascii_control() && !b"\t\n\x0c\r\x7f".contains(&byte)
 }
 
 /// The first coding in these headers that changes the bytes.
