@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::uri::{PathAndQuery, Scheme};
 use http::{HeaderValue, Uri};
+use payments_model::unversioned::redact;
 use zeroize::Zeroizing;
 
 use crate::Error;
@@ -199,11 +200,7 @@ const TRANSACTION: &str = "/transaction";
 
 /// The name of the service whose transactions are created at this URL.
 fn service(transaction: &Uri, api_key: &ApiKey) -> String {
-    let without_key = |text: &str| match api_key.expose() {
-        // A shorter key occurs by chance.
-        key if key.len() < 8 => text.to_owned(),
-        key => text.replace(key, "[redacted]"),
-    };
+    let without_key = |text| redact(text, &[api_key.expose()]).into_owned();
     let (scheme, default_port) =
         if transaction.scheme() == Some(&Scheme::HTTP) { ("http", 80) } else { ("https", 443) };
     let host = without_key(transaction.host().unwrap_or_default()).to_ascii_lowercase();

@@ -1,10 +1,12 @@
 //! The API keys that this process knows, to keep them out of what it stores and shows.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use payments_model::mask;
+use payments_model::unversioned::redact;
 use zeroize::Zeroizing;
 
 use super::source::{API_KEY, API_KEY_FILE, text_variable, variable};
@@ -45,13 +47,16 @@ impl KnownKeys {
 
     /// The text with the keys and card numbers masked.
     pub(crate) fn mask(&self, text: &str) -> String {
-        let keys: Vec<_> = self.0.iter().map(|key| key.as_str()).collect();
-        mask(text, &keys).into_owned()
+        mask(text, &self.texts()).into_owned()
     }
 
-    /// Whether the text contains one of the keys. A shorter key would occur in other texts by chance.
+    /// Whether the text contains one of the keys, unless that is so short that it occurs by chance.
     pub(crate) fn is_in(&self, text: &str) -> bool {
-        self.0.iter().any(|key| key.len() >= 8 && text.contains(key.as_str()))
+        matches!(redact(text, &self.texts()), Cow::Owned(_))
+    }
+
+    fn texts(&self) -> Vec<&str> {
+        self.0.iter().map(|key| key.as_str()).collect()
     }
 }
 
