@@ -1150,7 +1150,7 @@ mod tests {
     async fn end_of_a_run_does_not_wait_for_a_dead_journal() {
         for signal_after in [None, Some(Duration::from_secs(1))] {
             // The third outcome cannot be recorded.
-            let setup = TestRun::new(|_| false, FailingStore::after(5)).await;
+            let setup = TestRun::new(|_| false, failing_after(5)).await;
             let service =
                 StuckService { service: setup.service.clone(), last_number: u64::MAX, settles: false };
             let run = service.run(&setup, Throttle::new(1, None, Duration::from_mins(5)));
@@ -1222,56 +1222,15 @@ mod tests {
     }
 
     /// A store that panics at the third begin, or at the third end.
-    struct BuggyStore {
-        store: MemoryStore,
-        begins_left: AtomicU32,
-        ends_left: AtomicU32,
-    }
-
-    impl BuggyStore {
-        fn with(bug: Bug) -> Self {
-            let left = |is_here: bool| AtomicU32::new(if is_here { 2 } else { u32::MAX });
-            Self {
-                store: MemoryStore::new(),
-                begins_left: left(bug == Bug::JournalAtBegin),
-                ends_left: left(bug == Bug::JournalAtEnd),
-            }
-        }
-    }
-
-    impl IntentStore for BuggyStore {
-        fn owner(&self) -> &OwnerId {
-            self.store.owner()
-        }
-
-        async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-            let is_begin = format!("{change:?}").contains("Begin");
-            let left = if is_begin { &self.begins_left } else { &self.ends_left };
+    fn buggy_store(bug: Bug) -> impl IntentStore {
+        let left = |is_here: bool| AtomicU32::new(if is_here { 2 } else { u32::MAX });
+        let (begins, ends) = (left(bug == Bug::JournalAtBegin), left(bug == Bug::JournalAtEnd));
+        StoreThatFails::before_a_change(move |change| {
+            let left = if format!("{change:?}").contains("Begin") { &begins } else { &ends };
             // Only once: the count wraps.
             assert_ne!(left.fetch_sub(1, Ordering::Relaxed), 0, "a bug");
-            self.store.apply(change).await
-        }
-
-        async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-            self.store.find(key).await
-        }
-
-        async fn list(
-            &self,
-            states: &[StateName],
-            after: Option<Cursor>,
-            limit: usize,
-        ) -> Result<Page, StoreError> {
-            self.store.list(states, after, limit).await
-        }
-
-        async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
-            self.store.is_live(owner).await
-        }
-
-        async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
-            self.store.purge(age).await
-        }
+            Ok(())
+        })
     }
 
     /// The summary of a run of six rows, all in flight at once, that meets a bug. At `signal_at` it is also abandoned.
@@ -1284,7 +1243,7 @@ mod tests {
             );
             false
         };
-        let setup = TestRun::new(is_here, BuggyStore::with(bug)).await;
+        let setup = TestRun::new(is_here, buggy_store(bug)).await;
         let folder = tempfile::tempdir().expect("a folder");
         let Run { rows, max_rejected, summary, .. } = setup.run(6);
         let rate = (bug == Bug::Rate).then_some(Duration::MAX);
@@ -1377,7 +1336,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("results.jsonl");
         // The third charge cannot be started.
-        let setup = TestRun::new(|_| false, FailingStore::after(4)).await;
+        let setup = TestRun::new(|_| false, failing_after(4)).await;
         let mut run = setup.run(50);
         run.throttle = Throttle::new(1, None, Duration::from_mins(5));
         run.results = Some(Results::for_tests(&path));
@@ -1435,42 +1394,25 @@ mod tests {
         assert_eq!(document["same_transaction"][0]["same_transaction_as"], "k2", "{document}");
     }
 
-    /// A store that fails after some writes, a number of times.
-    struct FailingStore {
+    /// A store that may fail before it makes a change.
+    struct StoreThatFails<F> {
         store: MemoryStore,
-        writes_left: AtomicU32,
-        failures_left: AtomicU32,
-        damaged: Option<&'static str>,
+        before: F,
     }
 
-    impl FailingStore {
-        fn after(writes: u32) -> Self {
-            Self::once(writes, u32::MAX)
-        }
-
-        fn once(writes: u32, failures: u32) -> Self {
-            let (writes_left, failures_left) = (writes.into(), failures.into());
-            Self { store: MemoryStore::new(), writes_left, failures_left, damaged: None }
+    impl<F: Fn(&Change) -> Result<(), StoreError> + Send + Sync + 'static> StoreThatFails<F> {
+        fn before_a_change(before: F) -> Self {
+            Self { store: MemoryStore::new(), before }
         }
     }
 
-    impl IntentStore for FailingStore {
+    impl<F: Fn(&Change) -> Result<(), StoreError> + Send + Sync + 'static> IntentStore for StoreThatFails<F> {
         fn owner(&self) -> &OwnerId {
             self.store.owner()
         }
 
         async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-            let count_down = |count: &AtomicU32| {
-                count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
-            };
-            if !count_down(&self.writes_left) {
-                if count_down(&self.failures_left) {
-                    return Err(StoreError::poisoned("the disk is full"));
-                }
-                if self.damaged == Some(change.key().as_str()) {
-                    return Err(StoreError::damaged("the row is damaged"));
-                }
-            }
+            (self.before)(&change)?;
             self.store.apply(change).await
         }
 
@@ -1496,11 +1438,35 @@ mod tests {
         }
     }
 
+    /// A store that fails after some writes.
+    fn failing_after(writes: u32) -> impl IntentStore {
+        failing(writes, u32::MAX, None)
+    }
+
+    /// A store that fails after some writes, a number of times. After these writes it also refuses the damaged row.
+    fn failing(writes: u32, failures: u32, damaged: Option<&'static str>) -> impl IntentStore {
+        let (writes_left, failures_left) = (AtomicU32::from(writes), AtomicU32::from(failures));
+        let count_down = |count: &AtomicU32| {
+            count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+        };
+        StoreThatFails::before_a_change(move |change| {
+            if count_down(&writes_left) {
+                Ok(())
+            } else if count_down(&failures_left) {
+                Err(StoreError::poisoned("the disk is full"))
+            } else if damaged == Some(change.key().as_str()) {
+                Err(StoreError::damaged("the row is damaged"))
+            } else {
+                Ok(())
+            }
+        })
+    }
+
     #[tokio::test(start_paused = true)]
     async fn failing_journal_stops_the_run_and_lists_unrecorded_outcomes() {
         // The third charge cannot be started; or it is started, and its outcome cannot be recorded.
         for (writes, charged, code) in [(4, 2, ExitCode::NotProcessed), (5, 3, ExitCode::Unknown)] {
-            let store = FailingStore::after(writes);
+            let store = failing_after(writes);
             let setup = TestRun::new(|_| false, store).await;
             let mut run = setup.run(50);
             run.throttle = Throttle::new(1, None, Duration::from_mins(5));
@@ -1517,7 +1483,7 @@ mod tests {
     async fn outcome_that_cannot_be_recorded_is_reported() {
         for (token, word) in [("tok_approved", "PROCESSED"), ("tok_declined", "rejected")] {
             // The third outcome cannot be recorded.
-            let store = FailingStore::after(5);
+            let store = failing_after(5);
             let setup = TestRun::new(|_| false, store).await;
             let mut run = setup.run_of(token, 4);
             run.throttle = Throttle::new(1, None, Duration::from_mins(5));
@@ -1552,7 +1518,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn row_that_was_not_reached_is_tried_again_only_if_that_is_recorded() {
-        let setup = TestRun::new(|_| true, FailingStore::after(1)).await;
+        let setup = TestRun::new(|_| true, failing_after(1)).await;
         let summary = setup.run(1).complete(never).await;
         assert!(matches!(summary.stop, Some(Stop::Journal(_))), "{:?}", summary.stop);
         assert_eq!((setup.failures(), summary.not_recorded.count), (1, 1));
@@ -1565,7 +1531,7 @@ mod tests {
     async fn outcome_recorded_at_the_last_moment_is_not_unresolved() {
         for token in ["tok_approved", "tok_declined"] {
             // The third outcome cannot be recorded at first, and can be a moment later.
-            let setup = TestRun::new(|_| false, FailingStore::once(5, 1)).await;
+            let setup = TestRun::new(|_| false, failing(5, 1, None)).await;
             let mut run = setup.run_of(token, 4);
             run.throttle = Throttle::new(1, None, Duration::from_mins(5));
             let summary = run.complete(never).await;
@@ -1586,7 +1552,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn outcome_recorded_at_the_last_moment_is_not_unresolved_although_another_is_damaged() {
-        let store = FailingStore { damaged: Some("k2"), ..FailingStore::once(2, 2) };
+        let store = failing(2, 2, Some("k2"));
         let setup = TestRun::new(|_| false, store).await;
         let gate = setup.gateway.gate_after_commit(TOKENS);
         let responses = async {
