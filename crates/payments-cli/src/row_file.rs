@@ -39,6 +39,9 @@ pub(crate) fn is_like_a_card(id: &str) -> bool {
     mask(id, &[]) != id
 }
 
+/// The rule for every text of a file.
+pub(crate) const NO_API_KEY: &str = "must not hold the API key";
+
 /// What to do about an id that looks like a card number and is none.
 pub(crate) const NOT_CARDS: &str = "if it only looks like one, give --ids-are-not-cards";
 

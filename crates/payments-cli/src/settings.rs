@@ -144,12 +144,7 @@ impl Settings {
 
     /// A reference as it was sent, even if it looks like a card number: a masked one reconciles nothing.
     pub(crate) fn reference_without_key(&self, text: &str) -> String {
-        if self.keys.is_in(text) { self.without_key(text) } else { text.to_owned() }
-    }
-
-    /// The text with the API keys and card numbers masked.
-    pub(crate) fn without_key(&self, text: &str) -> String {
-        self.keys.mask(text)
+        if self.keys.is_in(text) { self.keys.mask(text) } else { text.to_owned() }
     }
 
     /// The hint for a 404 that is not about the id.

@@ -6,9 +6,10 @@ use std::io::{self, BufRead};
 use payments_model::unversioned::check_ends;
 use payments_model::{Amount, TokenTransaction, ValidationError, printable_field_name};
 
-use super::rows::{Draft, IsSecret, KEY, NO_API_KEY, REFERENCE, RowRead};
+use super::rows::{Draft, IsSecret, KEY, REFERENCE, RowRead};
 use crate::batch_report::Problem;
 use crate::csv_file::Table;
+use crate::row_file::NO_API_KEY;
 
 /// Reads one row at a time into memory.
 pub(super) struct CsvRows<R> {

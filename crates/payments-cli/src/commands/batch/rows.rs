@@ -11,13 +11,10 @@ use payments_model::{TokenTransaction, printable_field_name};
 
 use super::csv_rows::CsvRows;
 use crate::batch_report::Problem;
-use crate::row_file::{Format, JsonLines, NOT_CARDS, RowFile, is_like_a_card};
+use crate::row_file::{Format, JsonLines, NO_API_KEY, NOT_CARDS, RowFile, is_like_a_card};
 
 /// Whether a text contains the API key.
 pub(super) type IsSecret<'a> = &'a dyn Fn(&str) -> bool;
-
-/// The rule for every text of a file.
-pub(super) const NO_API_KEY: &str = "must not hold the API key";
 
 /// Reads the rows and counts them.
 pub(super) struct Rows<'a> {

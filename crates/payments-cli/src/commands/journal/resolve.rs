@@ -214,15 +214,20 @@ impl Said {
             _ => {}
         }
         let Self { is_unverified, note, by, .. } = self;
-        let resolution = match verdict {
-            Verdict::Processed(id) => Resolution::processed(id, by),
-            Verdict::Rejected(id) => Resolution::rejected(id, by),
-            Verdict::NotProcessed => Resolution::not_processed(by),
-        };
-        let resolution = note.into_iter().fold(resolution, Resolution::note);
+        let resolution = resolution(verdict, by, note);
         let resolution = if is_unverified { resolution.unverified() } else { resolution };
         Ok(if number == *attempts { resolution } else { resolution.of_attempt(number) })
     }
+}
+
+/// What a person found out, without the attempt that it is about.
+pub(super) fn resolution(verdict: Verdict, by: impl Into<String>, note: Option<String>) -> Resolution {
+    let resolution = match verdict {
+        Verdict::Processed(id) => Resolution::processed(id, by),
+        Verdict::Rejected(id) => Resolution::rejected(id, by),
+        Verdict::NotProcessed => Resolution::not_processed(by),
+    };
+    note.into_iter().fold(resolution, Resolution::note)
 }
 
 /// How `--replace` names a verdict.

@@ -7,7 +7,7 @@ use std::io::{self, BufRead};
 use std::path::Path;
 
 use payments_core::{Client, LookupError};
-use payments_journal::{Intent, IntentKey, IntentState, Journal, Resolution, StateName, Verdict};
+use payments_journal::{Intent, IntentKey, IntentState, Journal, StateName, Verdict};
 use payments_model::{Amount, TransactionId, TransactionRecord, printable_field_name};
 use serde::{Serialize, Serializer};
 use tokio::task::JoinSet;
@@ -25,7 +25,7 @@ use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::Processed;
-use crate::row_file::{self, NOT_CARDS, Role, RowFile};
+use crate::row_file::{self, NO_API_KEY, NOT_CARDS, Role, RowFile};
 use crate::settings::Settings;
 use crate::text::counted;
 
@@ -340,11 +340,11 @@ async fn check(
     let mut checked = Vec::new();
     for row in rows {
         if is_secret(row.key.as_str()) {
-            problems.push(Problem::new(row.line, "Key", "must not hold the API key"));
+            problems.push(Problem::new(row.line, "Key", NO_API_KEY));
             continue;
         }
         if row.verdict.id().is_some_and(&is_secret) {
-            problems.push(Problem::new(row.line, "TransactionId", "must not hold the API key").of(&row.key));
+            problems.push(Problem::new(row.line, "TransactionId", NO_API_KEY).of(&row.key));
             continue;
         }
         let found = journal.find(&row.key).await.map_err(|error| store_failure(&error))?;
@@ -568,13 +568,7 @@ async fn write(journal: &Journal, rows: Vec<CheckedRow>, by: &str, interrupt: &m
             break;
         }
         let Row { line, key, note, .. } = row;
-        let resolution = match verdict {
-            Verdict::Processed(id) => Resolution::processed(id, by),
-            Verdict::Rejected(id) => Resolution::rejected(id, by),
-            Verdict::NotProcessed => Resolution::not_processed(by),
-        };
-        let resolution = note.into_iter().fold(resolution, Resolution::note);
-        match journal.resolve(&intent, resolution).await {
+        match journal.resolve(&intent, resolve::resolution(verdict, by, note)).await {
             Ok(intent) => {
                 let record = record.as_ref().map(Processed::found_record);
                 resolved.push(ResolvedIntent { intent, record });
