@@ -4,7 +4,7 @@ use std::process;
 
 /// The exit code of the process. The numbers are fixed: other programs depend on them.
 ///
-/// A billing run ends with the first that applies of 2, 5, 6, 3, 4, 1 and 0, so no other code hides an unknown outcome.
+/// A billing run ends with the first that applies of 2, 5, 8, 6, 3, 4, 1 and 0, so no other code hides an unknown outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum ExitCode {
@@ -24,7 +24,7 @@ pub(crate) enum ExitCode {
     Unauthorized = 6,
     /// Rejected with HTTP 404.
     NotFound = 7,
-    /// A person's finding was recorded, and two attempts of the key may have been charged.
+    /// What was found or received was recorded, and two attempts of the key may have been charged.
     SecondCharge = 8,
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::ser::{Error as _, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
+use crate::exit_code::ExitCode;
 use crate::text::timestamp;
 
 /// The names of [`values`]: the members of the JSON object and the columns of CSV.
@@ -128,6 +129,24 @@ fn paid(intent: &Intent) -> Option<&'static str> {
         _ if is_processed => Some("yes"),
         _ => Some("no"),
     }
+}
+
+/// The warning about an intent of which several attempts may have been charged.
+pub(crate) fn second_charge(intent: &Intent) -> Option<String> {
+    let others: Vec<_> = intent.second_charges().map(TransactionId::as_str).collect();
+    let newest = match intent.processed_as() {
+        Some(id) => format!("and also as {id}"),
+        None => "and the outcome of its newest attempt is open".to_owned(),
+    };
+    (!others.is_empty()).then(|| {
+        format!(
+            "POSSIBLE SECOND CHARGE of {}: it was processed as {}, {newest} (exit code {}); the key is never sent again: \
+             compare them with the service's records, and undo what was charged twice",
+            intent.key,
+            others.join(" and "),
+            ExitCode::SecondCharge.number()
+        )
+    })
 }
 
 /// The verdict in documents.

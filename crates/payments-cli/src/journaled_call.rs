@@ -268,6 +268,7 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
         is_recorded: error.is_recorded(),
         not_recorded: error.not_recorded().map(|error| format!("{error:#}")),
         same_transaction_as: None,
+        second_charge: None,
     };
     let failure = Failure { message: error.to_string(), ..failure }.with_note(note);
     let status = failure.response.as_ref().map(|response| response.http_status);

@@ -12,6 +12,7 @@ use crate::commands::CheckReport;
 use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::intent_object::second_charge;
 use crate::text::timestamp;
 
 /// The result of a client command. Other programs read its document, whose member names are fixed.
@@ -33,6 +34,11 @@ pub(crate) enum Report {
 impl Report {
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
+            Self::Processed(processed)
+                if processed.note.as_ref().is_some_and(|note| note.second_charge.is_some()) =>
+            {
+                ExitCode::SecondCharge
+            }
             Self::Processed(_) | Self::DryRun(_) => ExitCode::Processed,
             Self::Check(checked) => checked.exit_code(),
             Self::Batch(summary) => summary.exit_code(),
@@ -196,6 +202,7 @@ impl Processed {
             is_recorded: journaled.is_from_the_journal(),
             not_recorded: journaled.not_recorded.map(|error| format!("{error:#}")),
             same_transaction_as: journaled.same_transaction_as,
+            second_charge: journaled.second_charge.as_deref().and_then(second_charge),
         };
         let id = &journaled.transaction_id;
         let processed = journaled.answer.as_ref().map_or_else(
@@ -259,6 +266,9 @@ pub(crate) struct IntentNote {
     /// Another key that was processed as the same transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) same_transaction_as: Option<IntentKey>,
+    /// The warning that several attempts with the key may have been charged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) second_charge: Option<String>,
 }
 
 #[allow(clippy::ref_option, reason = "serde passes a field by reference")]
@@ -270,7 +280,7 @@ fn not_recorded<S: Serializer>(why: &Option<String>, serializer: S) -> Result<S:
 impl IntentNote {
     /// The rows for people.
     pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
-        let Self { key, is_recorded, not_recorded, same_transaction_as } = self;
+        let Self { key, is_recorded, not_recorded, same_transaction_as, second_charge: _ } = self;
         let mut rows: Vec<_> = key.iter().map(|key| ("key", key.as_str().to_owned())).collect();
         if *is_recorded {
             rows.push(("recorded", "by an earlier call; nothing was sent now".to_owned()));

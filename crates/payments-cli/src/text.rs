@@ -71,6 +71,10 @@ pub(crate) fn warning(processed: &Processed, style: Style) -> Option<String> {
 /// A warning about the journal, for a person, even if a program reads the document: the outcome was not recorded, or the
 /// journal has the transaction for another key too.
 pub(crate) fn journal_warning(note: &IntentNote, style: Style) -> Option<String> {
+    if let Some(second_charge) = &note.second_charge {
+        let warning = style.paint(Tone::Warning, "WARNING");
+        return Some(format!("{warning}: {}\n", for_terminal(second_charge)));
+    }
     if let Some(other) = &note.same_transaction_as {
         let warning =
             style.paint(Tone::Warning, "WARNING: the journal has the same transaction for another key");

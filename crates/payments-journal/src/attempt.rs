@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 use crate::client::CallResult;
 use crate::error::Cause;
 use crate::{
-    AttemptId, Change, Ending, Error, Failure, IntentKey, IntentRequest, Journal, Journaled, JournaledClient,
-    StoreError, events,
+    Applied, AttemptId, Change, Ending, Error, Failure, Intent, IntentKey, IntentRequest, Journal, Journaled,
+    JournaledClient, StoreError, events,
 };
 
 impl JournaledClient {
@@ -97,6 +97,7 @@ impl JournaledClient {
                 answer: None,
                 not_recorded: None,
                 same_transaction_as: None,
+                second_charge: second_charge(found),
             });
         }
         if !has_caller() {
@@ -116,19 +117,25 @@ impl JournaledClient {
             },
             None => Ending::Unknown(Failure::of_kind(Failure::PANIC)),
         };
-        let (same_transaction_as, not_recorded) = match end.write().await {
-            Ok(other) => (other, None),
-            Err(error) => (None, Some(error)),
+        let (same_transaction_as, second_charge, not_recorded) = match end.write().await {
+            Ok(applied) => (applied.same_transaction_as, applied.written.and_then(second_charge), None),
+            Err(error) => (None, None, Some(error)),
         };
         match result {
             Some(Ok(answer)) => {
                 let transaction_id = P::processed_as(&answer).clone();
-                Ok(Journaled { transaction_id, answer: Some(answer), not_recorded, same_transaction_as })
+                let answer = Some(answer);
+                Ok(Journaled { transaction_id, answer, not_recorded, same_transaction_as, second_charge })
             }
             Some(Err(error)) => Err(Error::unrecorded(key.clone(), Cause::Call(error), not_recorded)),
             None => Err(Error::unrecorded(key.clone(), Cause::Panicked, not_recorded)),
         }
     }
+}
+
+fn second_charge(intent: Intent) -> Option<Box<Intent>> {
+    let is_possible = intent.second_charges().next().is_some();
+    is_possible.then(|| intent.into())
 }
 
 /// Shorter secrets, such as a security code, occur in many harmless keys by chance.
@@ -148,8 +155,7 @@ impl PendingEnd<'_> {
         Change::end(self.key.clone(), self.attempt.clone(), self.ending.clone(), SystemTime::now())
     }
 
-    /// Writes it. Returns another intent that is processed as the same transaction.
-    async fn write(&mut self) -> Result<Option<IntentKey>, StoreError> {
+    async fn write(&mut self) -> Result<Applied, StoreError> {
         let written = self.journal.end(self.change()).await;
         self.is_open = false;
         self.log();

@@ -101,6 +101,9 @@ impl Change {
 
     /// This is how the attempt ended. If it [follows a rejection](Intent::follows) and was not processed, the key is rejected
     /// again.
+    ///
+    /// An earlier attempt that ends only now changes the row if it was processed: that is recorded as a
+    /// [finding](Resolution::is_reported) about it.
     pub fn end(key: IntentKey, attempt: AttemptId, ending: Ending, at: SystemTime) -> Self {
         Self::new(key, at, Kind::End { attempt, ending })
     }
@@ -140,17 +143,21 @@ impl Change {
         &self.key
     }
 
-    /// Whether it is refused if another intent already [holds](Intent::held_transaction) the same transaction: true for a
+    /// Whether it is refused if another intent already [holds](Intent::held_transactions) the same transaction: true for a
     /// person's resolution. What the service reported is always written.
     pub fn is_refused_if_taken(&self) -> bool {
         self.resolution().and_then(Resolution::transaction_id).is_some()
     }
 
-    /// The transaction that no other intent may hold if this row is written: the one that a person names, or the one that the
-    /// row holds.
-    pub fn transaction_to_search<'a>(&'a self, written: &'a Intent) -> Option<&'a TransactionId> {
-        let named = self.resolution().and_then(Resolution::transaction_id).filter(|id| !id.is_redacted());
-        named.or_else(|| written.held_transaction())
+    /// The transaction that no other intent may hold if this is written: the one that a person names, or that the service has
+    /// returned.
+    pub fn transaction_to_search(&self) -> Option<&TransactionId> {
+        let id = match &self.kind {
+            Kind::Resolve { resolution, .. } => resolution.transaction_id(),
+            Kind::End { ending: Ending::Processed(id), .. } => Some(id),
+            _ => None,
+        };
+        id.filter(|id| !id.is_redacted())
     }
 
     /// What a person says.
@@ -220,6 +227,12 @@ impl Change {
         }
         let found = found?;
         match (&self.kind, &found.state) {
+            (Kind::End { attempt, ending: Ending::Processed(id) }, state) if *attempt != found.attempt => {
+                let number = found.number_of(attempt)?;
+                let mut late = self.changed(found, state.clone());
+                late.resolve(&Resolution::reported(id.clone()).of_attempt(number), self.at);
+                Some(late)
+            }
             (Kind::End { attempt, .. } | Kind::Orphan { attempt }, _) if *attempt != found.attempt => None,
             // A row that was marked as a crash still gets the real outcome, if its sender is alive after all. So does one that a
             // person has resolved meanwhile, if it was processed: that is the service's own word.

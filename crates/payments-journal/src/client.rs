@@ -298,6 +298,12 @@ pub struct Journaled<T> {
     /// It is found when this call writes the outcome. It is `None` if the outcome is written later (see
     /// [`not_recorded`](Self::not_recorded)).
     pub same_transaction_as: Option<IntentKey>,
+    /// The intent, if several attempts with its key may have been charged: see [`Intent::second_charges`]. For example, this call
+    /// was considered dead, a person resolved its attempt as not processed, the key was sent again, and only then the response to
+    /// this call arrived. A person must compare the transactions with the service. The key is never sent again.
+    ///
+    /// Like `same_transaction_as`, it is found when this call writes the outcome.
+    pub second_charge: Option<Box<Intent>>,
 }
 
 impl<T> Journaled<T> {

@@ -84,6 +84,21 @@ pub(crate) fn same_transaction(ended: &Applied) {
     }
 }
 
+/// Several attempts with one key may have been charged.
+pub(crate) fn second_charge(ended: &Applied) {
+    #[cfg(feature = "tracing")]
+    if let Some(intent) = &ended.written {
+        for other in intent.second_charges() {
+            error!(
+                target: "payments",
+                key = intent.key.as_str(),
+                transaction_id = other.as_str(),
+                "possible second charge: an earlier attempt was processed too"
+            );
+        }
+    }
+}
+
 #[cfg(all(test, feature = "tracing"))]
 mod tests {
     use tracing::{Span, info_span};

@@ -53,10 +53,11 @@ pub struct Intent {
     /// row before may still resolve it.
     pub revision: u64,
     /// The other attempts, the oldest first. The newest is among them while [`request`](Self::request) is that of an earlier
-    /// one. Of more than 100, the oldest are dropped.
+    /// one. Of more than 100, the oldest are dropped, except those that a resolution is about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_attempts: Vec<OtherAttempt>,
-    /// Everything that persons have said, in order. No resolution is ever removed or changed.
+    /// Everything that persons have said, and the service about [earlier attempts](Resolution::is_reported), in order. No
+    /// resolution is ever removed or changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resolutions: Vec<RecordedResolution>,
 }
@@ -77,7 +78,7 @@ pub struct OtherAttempt {
     pub begun_at: SystemTime,
 }
 
-/// What a person has said, as the journal keeps it.
+/// What a person has said, or the service about an [earlier attempt](Resolution::is_reported), as the journal keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -169,9 +170,10 @@ impl Intent {
     /// The names of what makes `request` another payment than this intent, as in [`IntentRequest::differences`]. With none of
     /// them, a plain call treats it as the same request.
     ///
-    /// A key that a person has [reopened](crate::Journal::reopen) takes a corrected request, once: its token or card may differ,
-    /// if the reference is the same except for white space. Where neither has a reference, the person must have
-    /// [named](crate::Journal::reopen_by_name) the key, because nothing else shows that it is the same payment.
+    /// A key that a person has [reopened](crate::Journal::reopen) takes its request again, once, or a corrected one: its token or
+    /// card may differ. The reference must be the same except for white space, because it shows that it is the same payment.
+    /// Where neither has a reference, only a key that the person has [named](crate::Journal::reopen_by_name) takes another
+    /// token or card.
     pub fn differences(&self, request: &IntentRequest) -> Vec<&'static str> {
         let mut differences = self.request.differences(request);
         let is_corrigible = |name: &&str| matches!(*name, "card" | "token");
@@ -181,10 +183,7 @@ impl Intent {
             _ => None,
         };
         let is_same_kind = discriminant(&self.request.subject) == discriminant(&request.subject);
-        let Some(is_named) = reopened.filter(|_| is_same_kind && differences.iter().any(is_corrigible))
-        else {
-            return differences;
-        };
+        let Some(is_named) = reopened.filter(|_| is_same_kind) else { return differences };
         match [&self.request, request].map(IntentRequest::reference_without_white_space) {
             [None, None] if !is_named => {}
             [recorded, corrected] if recorded == corrected => {
@@ -347,6 +346,10 @@ pub struct Resolution {
     /// The transaction was not looked up: only this person's word stands for it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_unverified: bool,
+    /// No person says so: the service's own response to an earlier attempt arrived after a person had decided about that attempt
+    /// and another one had begun. It is final.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_reported: bool,
 }
 
 /// What happened to the money, as reported by a person.
@@ -382,8 +385,13 @@ impl Resolution {
         Self::new(Verdict::NotProcessed, by)
     }
 
+    /// The service has reported that it was processed.
+    pub(crate) fn reported(transaction_id: TransactionId) -> Self {
+        Self { is_reported: true, ..Self::processed(transaction_id, "the service") }
+    }
+
     fn new(verdict: Verdict, by: impl Into<String>) -> Self {
-        Self { verdict, by: by.into(), note: None, attempt: None, is_unverified: false }
+        Self { verdict, by: by.into(), note: None, attempt: None, is_unverified: false, is_reported: false }
     }
 
     pub(crate) const fn processed_as(&self) -> Option<&TransactionId> {

@@ -299,9 +299,8 @@ impl Journal {
         Ok(applied)
     }
 
-    /// Records how the attempt ended. If it cannot be written now, it is written before anything new begins. Returns another
-    /// intent that is processed as the same transaction.
-    pub(crate) async fn end(&self, change: Change) -> Result<Option<IntentKey>, StoreError> {
+    /// Records how the attempt ended. If it cannot be written now, it is written before anything new begins.
+    pub(crate) async fn end(&self, change: Change) -> Result<Applied, StoreError> {
         let applied = self
             .store
             .apply(change.clone())
@@ -313,7 +312,8 @@ impl Journal {
             ));
         }
         events::same_transaction(&applied);
-        Ok(applied.same_transaction_as)
+        events::second_charge(&applied);
+        Ok(applied)
     }
 
     /// Queues this end to be written before anything new begins, for an attempt that cannot wait for it.

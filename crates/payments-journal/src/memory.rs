@@ -105,10 +105,10 @@ impl IntentStore for MemoryStore {
         let Some(written) = change.decide(found.as_ref()) else {
             return Ok(Applied { found, written: None, same_transaction_as: None });
         };
-        let same_transaction_as = change.transaction_to_search(&written).and_then(|id| {
+        let same_transaction_as = change.transaction_to_search().and_then(|id| {
             let is_other_holder = |other: &&Intent| {
                 other.key != written.key
-                    && other.held_transaction() == Some(id)
+                    && other.held_transactions().any(|held| held == id)
                     && other.is_void() == written.is_void()
                     && other.service == written.service
             };

@@ -155,6 +155,9 @@ fn write_refusal(intent: &Intent, refusal: &Refusal, f: &mut fmt::Formatter<'_>)
             "attempt {number} of {key} is not the newest, which is {attempts}: an earlier attempt can only be resolved as \
              processed"
         ),
+        Refusal::Reported(number) => {
+            write!(f, "attempt {number} of {key} is processed, as the service itself has reported")
+        }
         Refusal::SameTransaction(number) => {
             write!(f, "attempt {number} of {key} is already processed as this transaction")
         }

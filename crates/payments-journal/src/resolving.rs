@@ -1,12 +1,14 @@
 //! What persons may say about an intent, and what becomes of it.
 
+use std::collections::BTreeSet;
 use std::iter;
 use std::time::SystemTime;
 
 use payments_model::TransactionId;
 
 use crate::{
-    Failure, Intent, IntentRequest, IntentState, OtherAttempt, RecordedResolution, Resolution, Verdict,
+    AttemptId, Failure, Intent, IntentRequest, IntentState, OtherAttempt, RecordedResolution, Resolution,
+    Verdict,
 };
 
 /// Why a resolution does not apply to an intent.
@@ -17,6 +19,8 @@ pub(crate) enum Refusal {
     EarlierAttempt(u32),
     /// The attempt is being sent, or what is known about it does not give way to this.
     Known,
+    /// The service has reported that this earlier attempt was processed.
+    Reported(u32),
     /// Another attempt of this key was processed as the transaction.
     SameTransaction(u32),
     TooLong,
@@ -46,18 +50,32 @@ impl Intent {
         self.last_resolution(attempt).filter(|_| is_decided)
     }
 
+    /// The number of this attempt, unless it was dropped.
+    pub(crate) fn number_of(&self, attempt: &AttemptId) -> Option<u32> {
+        self.other_attempts.iter().find(|other| other.attempt == *attempt).map(|other| other.number)
+    }
+
     /// The request of the attempt with this number, unless it was dropped.
     pub fn request_of(&self, attempt: u32) -> Option<&IntentRequest> {
         let other = self.other_attempts.iter().find(|other| other.number == attempt);
         other.map(|other| &other.request).or_else(|| (attempt == self.attempts).then_some(&self.request))
     }
 
-    /// The transaction that no other intent may be resolved as: the one that it is [processed as](Self::processed_as), or the
-    /// last one that an earlier attempt was found processed as. An id of which a part was
-    /// [replaced](TransactionId::is_redacted) is none: two charges may have it although the service returned different ids.
-    pub fn held_transaction(&self) -> Option<&TransactionId> {
-        let held = self.processed_as().or_else(|| self.findings().last()?.1.processed_as());
-        held.filter(|id| !id.is_redacted())
+    /// The transactions that no other intent may be resolved as, each once: the one that it is
+    /// [processed as](Self::processed_as), which is the first, and those that persons have named for its attempts, declined ones
+    /// included unless it is a void. An id of which a part was [replaced](TransactionId::is_redacted) is none: two charges may
+    /// have it although the service returned different ids.
+    pub fn held_transactions(&self) -> impl Iterator<Item = &TransactionId> {
+        let named = self.decisions().filter_map(|(_, decided)| {
+            if self.is_void() { decided.processed_as() } else { decided.transaction_id() }
+        });
+        let mut held: Vec<&TransactionId> = Vec::new();
+        for id in self.processed_as().into_iter().chain(named) {
+            if !id.is_redacted() && !held.contains(&id) {
+                held.push(id);
+            }
+        }
+        held.into_iter()
     }
 
     /// Whether an attempt was found processed. The key is then never sent again.
@@ -77,14 +95,18 @@ impl Intent {
         let number = resolution.attempt.unwrap_or(self.attempts);
         let is_newest = number == self.attempts;
         let texts = iter::once(&resolution.by).chain(&resolution.note);
-        if self.request_of(number).is_none() {
+        if number == 0 || number > self.attempts {
             return Some(Refusal::NoSuchAttempt(number));
         }
         if texts.into_iter().any(|text| text.len() > Resolution::MAX_TEXT_BYTES) {
             return Some(Refusal::TooLong);
         }
-        if self.resolutions.len() >= MAX_RESOLUTIONS {
+        // A found transaction is always recorded.
+        if self.resolutions.len() >= MAX_RESOLUTIONS && resolution.processed_as().is_none() {
             return Some(Refusal::TooMany);
+        }
+        if !is_newest && self.last_resolution(number).is_some_and(|last| last.is_reported) {
+            return Some(Refusal::Reported(number));
         }
         let is_open = match (&resolution.verdict, &self.state) {
             (Verdict::Processed(_), _) if !is_newest => true,
@@ -100,7 +122,8 @@ impl Intent {
         self.attempt_processed_as(id).filter(|other| *other != number).map(Refusal::SameTransaction)
     }
 
-    /// Records what a person says, which must not be [refused](Self::refusal_of).
+    /// Records what a person says, which must not be [refused](Self::refusal_of), or what the service has reported about an
+    /// earlier attempt.
     pub(crate) fn resolve(&mut self, resolution: &Resolution, at: SystemTime) {
         let attempt = resolution.attempt.unwrap_or(self.attempts);
         let before = self.failure().cloned();
@@ -151,7 +174,13 @@ impl Intent {
             let Self { attempts: number, attempt, request, begun_at, .. } = self.clone();
             attempts.push(OtherAttempt { number, attempt, request, begun_at });
         }
-        attempts.drain(..attempts.len().saturating_sub(MAX_OTHER_ATTEMPTS));
+        // What nobody has resolved was rejected, or provably not acted upon.
+        let mut excess = attempts.len().saturating_sub(MAX_OTHER_ATTEMPTS);
+        attempts.retain(|other| {
+            let is_dropped = excess > 0 && self.last_recorded(other.number).is_none();
+            excess -= usize::from(is_dropped);
+            !is_dropped
+        });
         attempts
     }
 
@@ -174,13 +203,15 @@ impl Intent {
         }
     }
 
-    /// The attempts that persons have found processed, by number.
+    /// The attempts that were found processed, by number.
     fn findings(&self) -> impl Iterator<Item = (u32, &Resolution)> {
-        let numbers = self.other_attempts.iter().map(|other| other.number).filter(|it| *it != self.attempts);
-        numbers.chain(iter::once(self.attempts)).filter_map(|number| {
-            let found = self.decision_about(number)?;
-            found.processed_as().map(|_| (number, found))
-        })
+        self.decisions().filter(|(_, decided)| decided.processed_as().is_some())
+    }
+
+    /// What was said last about each attempt, by number, if the journal goes by it.
+    fn decisions(&self) -> impl Iterator<Item = (u32, &Resolution)> {
+        let numbers: BTreeSet<_> = self.resolutions.iter().map(|recorded| recorded.attempt).collect();
+        numbers.into_iter().filter_map(|number| Some((number, self.decision_about(number)?)))
     }
 
     fn attempt_processed_as(&self, id: &TransactionId) -> Option<u32> {
@@ -215,7 +246,7 @@ impl Intent {
     }
 }
 
-/// More than a person writes about one payment.
+/// More than a person writes about one payment, besides found transactions.
 const MAX_RESOLUTIONS: usize = 100;
 
 /// They bound the size of a row whose key is tried again every hour.

@@ -107,13 +107,14 @@ mod document {
                 option::of(transaction_id()).prop_map(Verdict::Rejected),
             ];
             let texts = (any::<String>(), any::<Option<String>>());
-            (verdict, texts, any::<Option<u32>>(), any::<bool>()).prop_map(
-                |(verdict, (by, note), attempt, is_unverified)| Resolution {
+            (verdict, texts, any::<Option<u32>>(), any::<[bool; 2]>()).prop_map(
+                |(verdict, (by, note), attempt, [is_unverified, is_reported])| Resolution {
                     verdict,
                     by,
                     note,
                     attempt,
                     is_unverified,
+                    is_reported,
                 },
             )
         }

@@ -12,7 +12,7 @@ use crate::{Change, Intent, IntentKey, OwnerId, StateName, StoreError};
 /// - [`apply`](Self::apply) reads the row of [`Change::key`], calls [`Change::decide`] and writes the result, atomically.
 ///   Between the read and the write nothing else writes that row: no other call, process or machine.
 /// - If there is a [transaction to search](Change::transaction_to_search), `apply` searches an index for another intent that
-///   [holds](Intent::held_transaction) the same one: for a payment among the payments, for a void among the voids, and only
+///   [holds](Intent::held_transactions) the same one: for a payment among the payments, for a void among the voids, and only
 ///   among those of its [service](Intent::service), because the ids of two services are unrelated. If there is one, a change
 ///   that [is refused if it is taken](Change::is_refused_if_taken) is not made, and two such changes never miss each other.
 ///   Every other change is still made. In both cases the other intent is [reported](Applied::same_transaction_as).

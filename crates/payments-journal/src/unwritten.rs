@@ -117,6 +117,7 @@ impl Unwritten {
                 Ok(applied) => {
                     self.ends().waiting.remove(&number);
                     events::same_transaction(&applied);
+                    events::second_charge(&applied);
                 }
                 Err(error) => {
                     if let Some(refusal) = refusal(&error, change.key()) {

@@ -173,9 +173,47 @@ fn late_success_replaces_what_a_person_said_meanwhile_d48() {
         assert_eq!(success.decide(Some(&processed)), None);
         assert_eq!(resolve(&processed, Resolution::not_processed("ada")), None);
     }
-    // Once the key has been sent again, the attempt is not the newest any more.
-    let again = begin("second", 10).decide(Some(&row("resolved: not processed"))).unwrap();
-    assert_eq!(success.decide(Some(&again)), None);
+}
+
+#[test]
+fn late_success_of_an_earlier_attempt_is_a_finding_that_no_person_changes_d48() {
+    let success = end("first", Ending::Processed(id("txn_first")));
+    let declined = resolve(&second(Some(Ending::Unknown(timeout()))), Resolution::rejected(None, "ada"));
+    for (later, state, second_charges) in [
+        (second(None), StateName::Sending, 1),
+        (second(Some(Ending::Unknown(timeout()))), StateName::Unknown, 1),
+        (second(Some(Ending::Rejected(rejected(400)))), StateName::Resolved, 0),
+        (second(Some(Ending::NotProcessed(timeout()))), StateName::Resolved, 0),
+        (declined.unwrap(), StateName::Resolved, 0),
+        (second(Some(Ending::Processed(id("txn_2nd")))), StateName::Processed, 1),
+    ] {
+        let found = success.decide(Some(&later)).unwrap();
+        assert_eq!((found.state.name(), found.revision), (state, later.revision + 1));
+        assert_eq!(found.second_charges().count(), second_charges, "{found:?}");
+        let last = found.resolutions.last().unwrap();
+        assert_eq!((last.attempt, &*last.resolution.by), (1, "the service"));
+        assert!(last.resolution.is_reported);
+        assert_never_sent(&found);
+        let other = Resolution::processed(id("txn_other"), "ada").of_attempt(1);
+        assert_eq!(resolve(&found, other), None);
+        let repeated = success.decide(Some(&found)).unwrap();
+        assert_eq!(repeated.resolutions, found.resolutions);
+    }
+    // It also replaces what a person has found, and is recorded however much persons have said.
+    let mut said = row("unknown");
+    for number in 0..100 {
+        said = resolve(&said, Resolution::not_processed("ada").note(number.to_string())).unwrap();
+    }
+    let later = begin("second", 10).decide(Some(&said)).unwrap();
+    let found = success.decide(Some(&resolve(&later, found_first()).unwrap_or(later))).unwrap();
+    assert!(found.second_charges().eq([&id("txn_first")]));
+    // Nothing else that an earlier attempt reports changes the row, and no attempt that it does not know.
+    for ending in
+        [Ending::Rejected(rejected(400)), Ending::NotProcessed(timeout()), Ending::Unknown(timeout())]
+    {
+        assert_eq!(end("first", ending).decide(Some(&second(None))), None);
+    }
+    assert_eq!(end("other", Ending::Processed(id("txn_1"))).decide(Some(&second(None))), None);
 }
 
 #[test]
@@ -293,6 +331,8 @@ fn texts_and_number_of_resolutions_are_bounded_d48() {
         (intent, count) = (resolved, count + 1);
     }
     assert_eq!((count, intent.resolutions.len()), (100, 100));
+    let found = resolve(&intent, Resolution::processed(id("txn_1"), "ada")).unwrap();
+    assert_eq!(found.processed_as(), Some(&id("txn_1")), "a found transaction is always recorded");
 }
 
 /// Attempt 1 was resolved as not processed, and attempt 2 ended like this. Attempt 2 has another request.
@@ -351,7 +391,7 @@ fn key_found_processed_is_never_sent_again_and_settles_when_the_later_attempt_ha
         let found = resolve(&later, found_first()).unwrap();
         assert_eq!((found.state.name(), found.processed_as()), (later.state.name(), None));
         assert!(found.second_charges().eq([&id("txn_first")]));
-        assert_eq!(found.held_transaction(), Some(&id("txn_first")));
+        assert_eq!(found.held_transactions().collect::<Vec<_>>(), [&id("txn_first")]);
         assert_eq!(found.request, request(20), "of the attempt whose outcome is open");
         assert_never_sent(&found);
         let ended = match found.state {
@@ -421,9 +461,28 @@ fn many_attempts_do_not_grow_the_row_without_bound_d48() {
         intent =
             end(&name, Ending::NotProcessed(Failure::of_kind("connect"))).decide(Some(&sending)).unwrap();
     }
-    assert_eq!((intent.attempts, intent.other_attempts.len()), (149, 100));
+    assert_eq!(intent.attempts, 149);
     let numbers: Vec<_> = intent.other_attempts.iter().map(|other| other.number).collect();
     assert_eq!(numbers, (49..149).collect::<Vec<_>>());
+    // A dropped attempt moved no money, and if a person finds out that it did, the key is not sent again.
+    let found = resolve(&intent, Resolution::processed(id("txn_1"), "ada").of_attempt(1)).unwrap();
+    assert_eq!(found.processed_as(), Some(&id("txn_1")));
+    assert_never_sent(&found);
+}
+
+#[test]
+fn attempt_that_a_person_has_written_off_is_never_dropped_d48() {
+    let mut intent = row("resolved: not processed");
+    for number in 2..150 {
+        let name = number.to_string();
+        let sending = begin(&name, 10).decide(Some(&intent)).unwrap();
+        intent = end(&name, Ending::NotProcessed(timeout())).decide(Some(&sending)).unwrap();
+    }
+    let numbers: Vec<_> = intent.other_attempts.iter().map(|other| other.number).collect();
+    assert_eq!(numbers, Vec::from_iter([1].into_iter().chain(50..149)));
+    let late = end("first", Ending::Processed(id("txn_1"))).decide(Some(&intent)).unwrap();
+    assert_eq!((late.processed_as(), late.request.clone()), (Some(&id("txn_1")), request(10)));
+    assert_never_sent(&late);
 }
 
 #[test]
@@ -530,6 +589,10 @@ fn reopened_key_takes_a_corrected_request_and_no_other_payment_d44() {
         (WITH, Parts { token: "tok_1", reference: Some("Order 17"), ..WITH }, false, false),
         (WITH, Parts { token: "tok_1", ..WITHOUT }, false, false),
         (WITHOUT, Parts { token: "tok_1", ..WITH }, false, false),
+        (WITH, Parts { reference: Some("order 18"), ..WITH }, false, false),
+        (WITH, WITHOUT, false, false),
+        (WITHOUT, WITH, false, false),
+        (WITH, Parts { reference: Some("order\t17 "), ..WITH }, true, true),
         (WITH, Parts { token: "tok_1", cents: 11, ..WITH }, false, false),
         (WITH, Parts { token: "tok_1", fee: ConvenienceFee::Active, ..WITH }, false, false),
         (WITHOUT, Parts { token: "tok_1", ..WITHOUT }, false, true),

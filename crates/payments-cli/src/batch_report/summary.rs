@@ -21,6 +21,8 @@ pub(crate) struct Summary {
     pub(crate) not_recorded: Tally,
     /// The first rows for which the service returned a transaction that another key already has.
     pub(crate) same_transaction: Vec<DuplicateTransaction>,
+    /// The warnings about keys of which several attempts may have been charged.
+    pub(crate) second_charges: Vec<String>,
     pub(crate) stop: Option<Stop>,
     /// A charge was started.
     pub(crate) has_begun: bool,
@@ -125,6 +127,15 @@ impl Summary {
 
     /// The first code that applies.
     pub(crate) fn exit_code(&self) -> ExitCode {
+        match self.code_of_rows() {
+            ExitCode::Unknown => ExitCode::Unknown,
+            _ if !self.second_charges.is_empty() => ExitCode::SecondCharge,
+            code => code,
+        }
+    }
+
+    /// Without second charges.
+    fn code_of_rows(&self) -> ExitCode {
         let tallies = &self.tallies;
         if self.is_dry_run {
             ExitCode::Processed
@@ -152,7 +163,7 @@ impl Summary {
 
     /// The member `outcome`.
     fn outcome(&self) -> &'static str {
-        match self.exit_code() {
+        match self.code_of_rows() {
             _ if self.is_dry_run => "dry_run",
             ExitCode::Unauthorized | ExitCode::Rejected => "rejected",
             ExitCode::Unknown => "unknown",
@@ -180,6 +191,9 @@ impl Summary {
             line(&mut text, &rejected_by_status);
         }
         self.write_unresolved(&mut text, style);
+        for second_charge in &self.second_charges {
+            line(&mut text, second_charge);
+        }
         if !self.same_transaction.is_empty() {
             let heading =
                 "the service returned one transaction for two keys: compare them with the service's records";
@@ -217,7 +231,7 @@ impl Summary {
         if self.is_dry_run {
             return (Tone::Heading, "DRY RUN, nothing was sent".to_owned());
         }
-        match self.exit_code() {
+        match self.code_of_rows() {
             ExitCode::Unauthorized => (Tone::Error, "STOPPED, the API key was refused".to_owned()),
             ExitCode::Unknown => (Tone::Warning, self.unknown_heading()),
             ExitCode::NotProcessed if self.needs_a_fix() => {
@@ -324,6 +338,8 @@ impl Serialize for Summary {
             not_recorded: Tally,
             unresolved: &'a [UnresolvedRow],
             same_transaction: &'a [DuplicateTransaction],
+            #[serde(skip_serializing_if = "<[_]>::is_empty")]
+            second_charges: &'a [String],
             results_incomplete: Option<&'a str>,
             journal_created: Option<&'a str>,
         }
@@ -344,6 +360,7 @@ impl Serialize for Summary {
             not_recorded: self.not_recorded,
             unresolved: &self.unresolved,
             same_transaction: &self.same_transaction,
+            second_charges: &self.second_charges,
             results_incomplete: self.incomplete_results.as_deref(),
             journal_created: self.created_journal.as_deref(),
         }

@@ -76,9 +76,10 @@ impl Session {
         };
         // PostgreSQL cannot store NUL. In the document it is escaped; here the id is only searched for, in the same form.
         let text = |id: &TransactionId| id.as_str().replace('\0', "\u{fffd}");
-        let processed_as = intent.held_transaction().map(text);
+        let mut also_held: Vec<_> = intent.held_transactions().map(text).collect();
+        let processed_as = (!also_held.is_empty()).then(|| also_held.remove(0));
         let is_void = intent.is_void();
-        if let Some(id) = &change.transaction_to_search(intent).map(text) {
+        if let Some(id) = &change.transaction_to_search().map(text) {
             // Two changes with the same transaction search one after the other.
             let searching = async {
                 let values: [&(dyn ToSql + Sync); 4] = [id, &key, &is_void, &intent.service];
@@ -95,8 +96,17 @@ impl Session {
         let (state, revision) = (intent.state.name().as_str(), intent.revision.cast_signed());
         let found_revision = applied.found.as_ref().map_or(0, |found| found.revision.cast_signed());
         let document = document(intent);
-        let values: [&(dyn ToSql + Sync); 8] =
-            [&key, &state, &processed_as, &is_void, &intent.service, &revision, &document, &found_revision];
+        let values: [&(dyn ToSql + Sync); 9] = [
+            &key,
+            &state,
+            &processed_as,
+            &is_void,
+            &intent.service,
+            &revision,
+            &document,
+            &found_revision,
+            &also_held,
+        ];
         let writing =
             async { try_join!(biased; client.execute(&self.write, &values), client.batch_execute("COMMIT")) };
         match self.connection.commit(writing).await {

@@ -88,7 +88,8 @@ const VERSION_AND_IS_LOGGED: &str = "
 ///
 /// The key is compared byte by byte, because an index in a language's collation breaks with a new version of the operating
 /// system's library, and then the same key can be inserted twice. `stored_at` is the server's time. `processed_as` is indexed by
-/// hash, because other index types refuse long values, and the outcome of a charge must never be refused.
+/// hash, because other index types refuse long values, and the outcome of a charge must never be refused. It is the first
+/// transaction that the intent holds; `also_held` has the hashes of the others, of which few intents have any.
 const CREATE: &str = r#"
     CREATE TABLE payments_journal.version (version integer NOT NULL);
     CREATE TABLE payments_journal.intents (
@@ -100,10 +101,13 @@ const CREATE: &str = r#"
         service text COLLATE "C" NOT NULL,
         revision bigint NOT NULL,
         document text NOT NULL,
-        stored_at timestamptz NOT NULL DEFAULT now()
+        stored_at timestamptz NOT NULL DEFAULT now(),
+        also_held bigint[]
     );
     CREATE INDEX intents_unresolved ON payments_journal.intents (position) WHERE state IN ('sending', 'unknown');
-    CREATE INDEX intents_processed ON payments_journal.intents USING hash (processed_as)"#;
+    CREATE INDEX intents_processed ON payments_journal.intents USING hash (processed_as);
+    CREATE INDEX intents_also_held ON payments_journal.intents USING gin (also_held) WITH (fastupdate = off)
+        WHERE also_held IS NOT NULL"#;
 
 /// Locks a text of a kind until the transaction ends, and returns the id of the session. The server computes the number, so that programs of every version
 /// lock the same one. Two texts with the same number only wait for each other.
@@ -115,21 +119,25 @@ pub(super) const FIND: &str = "SELECT key, state, document FROM payments_journal
 /// Writes a row if it has not changed since it was read: its revision is then `$8`, or there is no row. A row that was purged
 /// meanwhile is inserted again.
 pub(super) const WRITE: &str = "
-    INSERT INTO payments_journal.intents AS found (key, state, processed_as, is_void, service, revision, document)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
+    INSERT INTO payments_journal.intents AS found
+        (key, state, processed_as, is_void, service, revision, document, also_held)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, (SELECT array_agg(hashtextextended(id, 0)) FROM unnest($9::text[]) AS id))
     ON CONFLICT (key) DO UPDATE
-    SET state = $2, processed_as = $3, is_void = $4, service = $5, revision = $6, document = $7, stored_at = now()
+    SET state = $2, processed_as = $3, is_void = $4, service = $5, revision = $6, document = $7, stored_at = now(),
+        also_held = excluded.also_held
     WHERE found.revision = $8";
 
 /// Without a write, a commit waits for no standby.
 pub(super) const WRITE_UNCHANGED: &str =
     "UPDATE payments_journal.intents SET revision = revision WHERE key = $1";
 
-/// The key, other than `$2`, of a void (`$3`) or of a payment that is processed as `$1` by the service `$4`. A void and its
+/// The key, other than `$2`, of a void (`$3`) or of a payment that holds the transaction `$1` of the service `$4`. A void and its
 /// payment may have the same transaction; two payments, or two voids, may not.
 pub(super) const OTHER_HOLDER: &str = "
     SELECT key FROM payments_journal.intents
-    WHERE processed_as = $1 AND key <> $2 AND is_void = $3 AND service = $4 LIMIT 1";
+    WHERE processed_as = $1 AND key <> $2 AND is_void = $3 AND service = $4
+    UNION ALL SELECT key FROM payments_journal.intents
+    WHERE also_held @> ARRAY[hashtextextended($1, 0)] AND key <> $2 AND is_void = $3 AND service = $4 LIMIT 1";
 
 /// The states are literals, because only then the index of unresolved rows is used.
 pub(super) fn list(states: &[StateName]) -> String {

@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::sqlite_store::place::Place;
 use crate::sqlite_store::problem::{self, OpenError};
+use crate::sqlite_store::schema;
 
 /// Refuses a journal with an index that differs from its table.
 pub(super) fn check(place: &Place, connection: &Connection) -> Result<(), OpenError> {
@@ -31,6 +32,9 @@ pub(super) fn first_damaged(connection: &Connection) -> rusqlite::Result<Option<
     if entries(connection, BY_TRANSACTION, Order::Sorted)?.as_ref() != Some(&rows.transactions) {
         return Ok(Some("intent_processed"));
     }
+    if entries(connection, ALSO_HELD, Order::Sorted)?.as_ref() != Some(&rows.also_held) {
+        return Ok(Some("also_held"));
+    }
     let unresolved: i64 = connection.query_row(UNRESOLVED_ENTRIES, [], |row| row.get(0))?;
     Ok((unresolved != rows.unresolved).then_some("intent_unresolved"))
 }
@@ -40,6 +44,7 @@ pub(super) fn first_damaged(connection: &Connection) -> rusqlite::Result<Option<
 struct Rows {
     keys: Entries,
     transactions: Entries,
+    also_held: Entries,
     unresolved: i64,
 }
 
@@ -55,6 +60,9 @@ fn rows(connection: &Connection) -> rusqlite::Result<Option<Rows>> {
         found.keys.add(row.get_ref(1)?.as_str()?, position);
         if let Some(transaction) = row.get_ref(2)?.as_str_or_null()? {
             found.transactions.add(transaction, position);
+        }
+        for id in schema::also_held(row, 4)? {
+            found.also_held.add(&id, position);
         }
         if row.get(3)? {
             found.unresolved += 1;
@@ -119,12 +127,15 @@ fn entries(connection: &Connection, sql: &str, order: Order) -> rusqlite::Result
 }
 
 const TABLE: &str =
-    "SELECT position, key, processed_as, state IN ('sending', 'unknown') FROM intent NOT INDEXED";
+    "SELECT position, key, processed_as, state IN ('sending', 'unknown'), also_held FROM intent NOT INDEXED";
 
 const BY_KEY: &str = "SELECT key, position FROM intent INDEXED BY intent_key";
 
 const BY_TRANSACTION: &str =
     "SELECT processed_as, position FROM intent INDEXED BY intent_processed WHERE processed_as IS NOT NULL";
+
+/// A table that is searched like an index.
+const ALSO_HELD: &str = "SELECT transaction_id, position FROM also_held ORDER BY transaction_id, position";
 
 const UNRESOLVED_ENTRIES: &str =
     "SELECT count(*) FROM intent INDEXED BY intent_unresolved WHERE state IN ('sending', 'unknown')";
@@ -136,7 +147,6 @@ const UNRESOLVED_ENTRY: &str = "SELECT position FROM intent INDEXED BY intent_un
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sqlite_store::schema;
 
     /// Each statement reads the table or one index: a statement that used the other one would compare it with itself. SQLite takes
     /// the condition of a partial index as fulfilled by its entries, so the last two do not read the table either.
@@ -149,6 +159,7 @@ mod tests {
             (BY_KEY, "SCAN intent USING COVERING INDEX intent_key"),
             // From the end of the NULLs, of which a partial index without them has none.
             (BY_TRANSACTION, "SEARCH intent USING COVERING INDEX intent_processed (processed_as>?)"),
+            (ALSO_HELD, "SCAN also_held"),
             (UNRESOLVED_ENTRIES, "SCAN intent USING INDEX intent_unresolved"),
             (UNRESOLVED_ENTRY, "SEARCH intent USING INDEX intent_unresolved (position=? AND rowid=?)"),
         ] {

@@ -21,7 +21,10 @@ pub(super) const VERSION: i32 = 5;
 /// - `position` is the order in which intents were first written, and the key of the table. Rows are added at the end, so a
 ///   million keys in random order scatter the entries of one narrow index and not the rows. In addition to its row, a change
 ///   touches only that index and the one of unresolved rows, until the row is processed.
-/// - The index of `processed_as` is not unique, because every outcome that the service reports is stored.
+/// - `processed_as` is the first transaction that the intent holds. Its index is not unique, because every outcome that the
+///   service reports is stored.
+/// - The further transactions that it holds, of which few have any, are a JSON array in `also_held`. The table of that name has a
+///   row for each, to find it.
 /// - `stored_at` is when the row was last written: the later of the machine's clock and `newest_stored_at`, which is then set to
 ///   it.
 /// - `next_position` never decreases. A reused position of a purged row would hide a new row from a list that is being read.
@@ -46,7 +49,8 @@ const DEFINITIONS: &[(&str, &str)] = &[
             is_void INTEGER NOT NULL,
             service TEXT NOT NULL,
             document TEXT NOT NULL,
-            stored_at INTEGER NOT NULL
+            stored_at INTEGER NOT NULL,
+            also_held TEXT
         ) STRICT",
     ),
     ("index intent_key", "CREATE UNIQUE INDEX intent_key ON intent (key)"),
@@ -57,6 +61,14 @@ const DEFINITIONS: &[(&str, &str)] = &[
     (
         "index intent_processed",
         "CREATE INDEX intent_processed ON intent (processed_as) WHERE processed_as IS NOT NULL",
+    ),
+    (
+        "table also_held",
+        "CREATE TABLE also_held (
+            transaction_id TEXT NOT NULL,
+            position INTEGER NOT NULL,
+            PRIMARY KEY (transaction_id, position)
+        ) STRICT, WITHOUT ROWID",
     ),
 ];
 
@@ -136,15 +148,29 @@ pub(super) const FIND: &str = "SELECT position, key, state, document FROM intent
 
 const FIND_IN_TABLE: &str = "SELECT position, key, state, document FROM intent NOT INDEXED WHERE key = ?1";
 
-/// The key, other than `?2`, of a void (`?3`) or of a payment that is processed as `?1` by the service `?4`.
+/// The key, other than `?2`, of a void (`?3`) or of a payment that holds the transaction `?1` of the service `?4`.
 pub(super) const OTHER_HOLDER: &str = "SELECT key FROM intent \
-     WHERE processed_as = ?1 AND key <> ?2 AND is_void = ?3 AND service = ?4 LIMIT 1";
+     WHERE processed_as = ?1 AND key <> ?2 AND is_void = ?3 AND service = ?4 \
+     UNION ALL SELECT key FROM also_held CROSS JOIN intent USING (position) \
+     WHERE transaction_id = ?1 AND key <> ?2 AND is_void = ?3 AND service = ?4 LIMIT 1";
+
+pub(super) const HOLD: &str = "INSERT OR IGNORE INTO also_held (transaction_id, position) VALUES (?1, ?2)";
+
+pub(super) const RELEASE: &str = "DELETE FROM also_held WHERE transaction_id = ?1 AND position = ?2";
+
+/// The transactions in the column `also_held`.
+pub(super) fn also_held(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
+    let Some(ids) = row.get_ref(column)?.as_str_or_null()? else { return Ok(Vec::new()) };
+    serde_json::from_str(ids)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into()))
+}
 
 pub(super) const INSERT: &str = "INSERT INTO intent \
-     (position, key, state, processed_as, is_void, service, document, stored_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+     (position, key, state, processed_as, is_void, service, document, stored_at, also_held) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 pub(super) const UPDATE: &str = "UPDATE intent \
-     SET state = ?3, processed_as = ?4, is_void = ?5, service = ?6, document = ?7, stored_at = ?8 \
+     SET state = ?3, processed_as = ?4, is_void = ?5, service = ?6, document = ?7, stored_at = ?8, also_held = ?9 \
      WHERE position = ?1 AND key = ?2";
 
 /// At most `?2` rows in these states from after position `?1`.
@@ -174,11 +200,12 @@ pub(super) fn list_in_table(states: &[StateName]) -> String {
 /// The first position after `?1`.
 pub(super) const POSITION_AFTER: &str = "SELECT min(position) FROM intent WHERE position > ?1";
 
-/// Removes rows from position `?1` to `?2` that ended and were stored before `?3`, and returns when each was stored.
+/// Removes rows from position `?1` to `?2` that ended and were stored before `?3`, and returns when each was stored, its position
+/// and what it also held.
 pub(super) fn purge() -> String {
     format!(
         "DELETE FROM intent WHERE position BETWEEN ?1 AND ?2 \
-         AND state IN ({}) AND stored_at < ?3 RETURNING stored_at",
+         AND state IN ({}) AND stored_at < ?3 RETURNING stored_at, position, also_held",
         ended()
     )
 }
@@ -240,6 +267,16 @@ mod tests {
             .query_map(("txn_1", "k", false, "https://pay.example.com"), |row| row.get::<_, String>(3))
             .unwrap();
         let lines: Vec<_> = lines.map(Result::unwrap).collect();
-        assert_eq!(lines, ["SEARCH intent USING INDEX intent_processed (processed_as=?)"]);
+        assert_eq!(
+            lines,
+            [
+                "COMPOUND QUERY",
+                "LEFT-MOST SUBQUERY",
+                "SEARCH intent USING INDEX intent_processed (processed_as=?)",
+                "UNION ALL",
+                "SEARCH also_held USING PRIMARY KEY (transaction_id=?)",
+                "SEARCH intent USING INTEGER PRIMARY KEY (rowid=?)",
+            ]
+        );
     }
 }

@@ -13,7 +13,7 @@ use crate::row::{document, milliseconds};
 use crate::sqlite_store::owners::Owner;
 use crate::sqlite_store::place::Place;
 use crate::sqlite_store::{Settings, connection, open_flag, problem, schema};
-use crate::{Applied, Change, IntentKey, StoreError};
+use crate::{Applied, Change, Intent, IntentKey, StoreError};
 
 /// A thread that makes the changes, all waiting ones in one commit.
 pub(super) struct Writer {
@@ -308,8 +308,12 @@ impl<'a> Session<'a> {
             return Ok(Ok(Applied { found, written: None, same_transaction_as: None }));
         };
         let (key, is_void) = (written.key.as_str(), written.is_void());
-        let processed_as = written.held_transaction().map(TransactionId::as_str);
-        let other_holder = match change.transaction_to_search(&written).map(TransactionId::as_str) {
+        let also_held = |intent: &Intent| -> Vec<_> {
+            intent.held_transactions().skip(1).map(|id| id.as_str().to_owned()).collect()
+        };
+        let (held_before, held) = (found.as_ref().map(also_held).unwrap_or_default(), also_held(&written));
+        let processed_as = written.held_transactions().next().map(TransactionId::as_str);
+        let other_holder = match change.transaction_to_search().map(TransactionId::as_str) {
             Some(id) => self
                 .other_holder
                 .query_row((id, key, is_void, &written.service), |row| row.get(0))
@@ -325,10 +329,19 @@ impl<'a> Session<'a> {
         let state = written.state.name().as_str();
         let position = position.unwrap_or(next_position);
         let (service, document) = (&written.service, document(&written));
-        let row = (position, key, state, processed_as, is_void, service, document, stored_at);
+        let list = (!held.is_empty()).then(|| serde_json::to_string(&held).expect("texts are JSON"));
+        let row = (position, key, state, processed_as, is_void, service, document, stored_at, list);
         let changed = statement.execute(row)?;
         if changed != 1 {
             return Err(rusqlite::Error::StatementChangedRows(changed));
+        }
+        if held != held_before {
+            for id in &held_before {
+                self.connection.execute(schema::RELEASE, (id, position))?;
+            }
+            for id in &held {
+                self.connection.execute(schema::HOLD, (id, position))?;
+            }
         }
         Ok(Ok(Applied { found, written: Some(written), same_transaction_as }))
     }
@@ -355,8 +368,18 @@ impl<'a> Session<'a> {
         let Some(first): Option<i64> = first else { return Ok(None) };
         let last = first.saturating_add(PURGE_BATCH);
         let mut purge = self.connection.prepare(&schema::purge())?;
-        let times = purge.query_map([first, last, stored_before], |row| row.get(0))?;
-        Ok(Some((last, times.collect::<rusqlite::Result<_>>()?)))
+        let purged = purge.query_map([first, last, stored_before], |row| {
+            Ok((row.get(0)?, row.get::<_, i64>(1)?, schema::also_held(row, 2)?))
+        })?;
+        let mut times = Vec::new();
+        for row in purged.collect::<rusqlite::Result<Vec<_>>>()? {
+            let (stored_at, position, held) = row;
+            times.push(stored_at);
+            for id in held {
+                self.connection.execute(schema::RELEASE, (id, position))?;
+            }
+        }
+        Ok(Some((last, times)))
     }
 }
 

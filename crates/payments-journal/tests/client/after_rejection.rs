@@ -1,10 +1,12 @@
 //! A second card after a decline: one explicit call with the same key.
 
+use std::time::SystemTime;
+
 use http::StatusCode;
 use payments_core::model::{ConvenienceFee, TokenTransaction};
 use payments_core::{OperationName, Outcome};
 use payments_fake::Fault;
-use payments_journal::{MemoryStore, Resolution, StateName};
+use payments_journal::{Change, IntentStore as _, MemoryStore, Resolution, StateName};
 
 use crate::faulty_store::{FaultyStore, StoreFault};
 use crate::settling::{ScriptedStore, Step};
@@ -212,4 +214,46 @@ async fn explicit_call_does_not_send_a_key_in_flight_or_unknown_d44() {
     let other = again(&world, "tok_then_declined").await.unwrap_err();
     assert!(other.is_key_reused() && other.outcome() == Outcome::Unknown);
     assert_eq!((world.sent(), world.intent().await.state.name()), (1, StateName::Unknown));
+}
+
+/// The first call is considered dead while the response to it is on its way. A person writes its attempt off, and the key is sent
+/// again.
+#[tokio::test]
+async fn response_to_an_attempt_that_was_written_off_is_recorded_and_never_charged_again_d48() {
+    for second in ["tok_declined", "tok_approved"] {
+        let store = ScriptedStore::new([Step::Made, Step::Held]);
+        let world = World::over(store.clone()).await;
+        let first = tokio::spawn({
+            let client = world.client.clone();
+            async move { client.process_token(&key(), &paid_with("tok_approved")).await }
+        });
+        store.until_held().await;
+        let crash = Change::orphan(key(), world.intent().await.attempt, SystemTime::now());
+        store.apply(crash).await.unwrap();
+        world.resolve(Resolution::not_processed("ada").note("not in the report")).await.unwrap();
+        let second = again(&world, second).await;
+        assert!(second.as_ref().is_ok_and(|it| it.second_charge.is_none()) || second.is_err());
+
+        store.gate.add_permits(1);
+        let first = first.await.unwrap().unwrap();
+        assert!(first.not_recorded.is_none());
+        let intent = world.intent().await;
+        let third = again(&world, "tok_approved").await.unwrap();
+        assert!(third.is_from_the_journal());
+        assert_eq!(world.sent(), 2);
+        match second {
+            // The declined attempt moved no money.
+            Err(_) => {
+                assert_eq!(intent.processed_as(), Some(&first.transaction_id));
+                assert!(first.second_charge.is_none() && third.second_charge.is_none());
+                world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+            }
+            Ok(second) => {
+                assert_eq!(intent.processed_as(), Some(&second.transaction_id));
+                for reported in [first.second_charge, third.second_charge] {
+                    assert!(reported.unwrap().second_charges().eq([&first.transaction_id]));
+                }
+            }
+        }
+    }
 }

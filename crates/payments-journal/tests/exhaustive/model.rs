@@ -17,7 +17,7 @@
 //! - A request that the network loses stays in flight forever.
 //! - A person reads a row, and resolves it later: any other steps come between. So does a process that marks a crash. Two can have
 //!   read a row at once. With two keys there would be too many states: there a person resolves the row as it is, only a process has
-//!   read it before, and nobody finds out about an earlier attempt.
+//!   read it before, and nobody finds out about an earlier attempt, nor does its response arrive late.
 //! - After a person has said that an attempt moved no money, or after its key is new again, what it sends does not count. It
 //!   may still record any end: `WrittenOff`. It may even send only then: a process is suspended between its begin and its send,
 //!   its row is marked as a crash and resolved as not processed, and it runs again. If another sender sent the key meanwhile,
@@ -227,7 +227,7 @@ impl<const K: usize, const S: usize> Model<K, S> {
                         is_same_request,
                     )?;
                 }
-                let attempt = if is_written { Attempt::Current } else { Attempt::Other };
+                let attempt = if is_written { Attempt::Current } else { Attempt::Gone };
                 let begun = Phase::Begun { is_after_rejection };
                 let phase = match reply {
                     Reply::Arrives => is_written.then_some(begun),
@@ -259,8 +259,10 @@ impl<const K: usize, const S: usize> Model<K, S> {
             Step::ReceiveNothing { sender } => next.call(sender).phase = Phase::Ending(How::Unknown),
             Step::End { sender, how, reply } => {
                 let Call { key, attempt, phase } = *next.call(sender);
+                // Whether it is written or not.
+                next[key].facts.is_earlier_found |= attempt == Attempt::Other && how == How::Processed;
                 let is_written = self.change(&mut next, key, Input::End { attempt, how })?;
-                if is_written && how == How::Processed {
+                if is_written && attempt == Attempt::Current && how == How::Processed {
                     let facts = &mut next[key].facts;
                     facts.is_newest_found = false;
                     // The person who has written it off was wrong.
@@ -301,7 +303,7 @@ impl<const K: usize, const S: usize> Model<K, S> {
                 next[key].row = None;
                 next.write_off(key);
                 next[key].facts = Facts::default();
-                next.rename_current(key);
+                next.forget_attempts(key);
             }
         }
         Ok(next)
@@ -348,11 +350,10 @@ impl<const K: usize, const S: usize> Model<K, S> {
         // An id is relative to the key of its row.
         let of = |key: Key, whose| if whose == Whose::Own { key } else { key.other() };
         let others = Key::all::<K>().filter(|other| *other != key);
-        others
-            .filter_map(|other| {
-                Some(of(other, whose(self.rows.intent(state[other].row?).held_transaction()?)?))
-            })
-            .any(|held| held == of(key, searched))
+        others.filter_map(|other| Some((other, self.rows.intent(state[other].row?)))).any(|(other, row)| {
+            let mut held = row.held_transactions().filter_map(whose);
+            held.any(|held| of(other, held) == of(key, searched))
+        })
     }
 
     fn may_purge(&self, row: &Intent) -> bool {

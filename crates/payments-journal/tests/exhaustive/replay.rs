@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 use payments_core::{
     Client, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
@@ -15,7 +15,7 @@ use payments_fake::FakeGateway;
 use payments_hyper::TokioTimer;
 use payments_journal::{
     Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, JournaledClient, MemoryStore, OwnerId,
-    Page, Purged, StateName, StoreError,
+    Page, Purged, StateName, StoreError, Verdict,
 };
 use tokio::sync::oneshot;
 
@@ -251,7 +251,12 @@ async fn walk(seed: u64) -> Vec<Step> {
             Step::Resolve { reader, finding } => {
                 let read = read[reader].take().unwrap();
                 if finding != Finding::EarlierProcessed || read.attempts > 1 {
-                    let _ = person.resolve(&read, finding.resolution()).await;
+                    let mut resolution = finding.resolution();
+                    if let Verdict::Processed(id) = &mut resolution.verdict {
+                        // Two attempts are not processed as one transaction.
+                        *id = TransactionId::new(format!("{id}-{}", trace.len())).unwrap();
+                    }
+                    let _ = person.resolve(&read, resolution).await;
                 }
             }
             Step::ResolveAtOnce { .. } => unreachable!("with one key a person reads first"),

@@ -18,8 +18,10 @@ use crate::search::QuickMap;
 pub(crate) enum Attempt {
     /// The attempt that the row names.
     Current,
-    /// Any other: an earlier one, or one that was never written.
+    /// An earlier one.
     Other,
+    /// One that the row does not know: it was never written, or its row was purged.
+    Gone,
 }
 
 /// How an attempt ended. `decide` reads the kind of a failure only to detect a crash, so one kind represents all others.
@@ -85,6 +87,9 @@ impl Input {
                 let cents = if is_same_request { 10_50 } else { 10_51 };
                 begin(key, "https://pay.example.com", request(cents), AttemptId::from_kept("new"), owner, at)
             }
+            Self::End { attempt: Attempt::Other, how: How::Processed } => {
+                Change::end(key, Attempt::Other.id(), Ending::Processed(transaction(EARLIER_ID)), at)
+            }
             Self::End { attempt, how } => Change::end(key, attempt.id(), how.ending(), at),
             Self::Orphan { attempt } => Change::orphan(key, attempt.id(), at),
             Self::Resolve { attempt, is_same_revision, finding } => {
@@ -101,7 +106,11 @@ impl Input {
 
 impl Attempt {
     fn id(self) -> AttemptId {
-        AttemptId::from_kept(if self == Self::Current { "current" } else { "other" })
+        AttemptId::from_kept(match self {
+            Self::Current => "current",
+            Self::Other => "other",
+            Self::Gone => "gone",
+        })
     }
 }
 
@@ -198,7 +207,7 @@ impl Rows {
             let written = (self.decide)(input, before.as_deref());
             let (mut to_search, mut is_counted) = (None, true);
             let written = written.map(|intent| {
-                to_search = change.transaction_to_search(&intent).and_then(whose);
+                to_search = change.transaction_to_search().and_then(whose);
                 if let Some(before) = &before {
                     is_counted = intent.revision != before.revision;
                     let is_mark = matches!(input, Input::Orphan { .. });

@@ -88,7 +88,8 @@ pub(crate) fn check_begin(
 
 /// Only a person or a new attempt changes the outcome of a key, and nothing changes what the service processed. A person changes
 /// only what that person has read. What a person has decided gives way to the service's own "processed", and nothing else that a
-/// sender writes; what the service has decided gives way to a transaction that a person has found.
+/// sender writes; what the service has decided gives way to a transaction that a person has found, and to a late "processed" of
+/// an earlier attempt.
 pub(crate) fn check_change(before: &Intent, input: Input, after: &Intent) -> Result<(), Broken> {
     if let Input::Resolve { attempt, is_same_revision, .. } = input {
         if attempt == Attempt::Other {
@@ -109,6 +110,7 @@ pub(crate) fn check_change(before: &Intent, input: Input, after: &Intent) -> Res
     let is_forgotten = match (&before.state, input) {
         (IntentState::Sending | IntentState::Unknown(_), _) => false,
         (IntentState::Processed { .. }, _) => before.state != after.state,
+        (_, Input::End { attempt: Attempt::Other, how: How::Processed }) => false,
         (
             _,
             Input::End { how: How::Processed, .. }
@@ -152,6 +154,7 @@ pub(crate) fn check_state<const K: usize, const S: usize>(
         }
         if let Some(IntentState::Resolved { resolution, .. }) = state
             && resolution.by != "grace"
+            && !resolution.is_reported
         {
             return Err(Broken::NoResolver);
         }

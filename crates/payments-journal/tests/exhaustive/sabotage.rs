@@ -14,7 +14,7 @@ pub(crate) struct Sabotage {
     pub(crate) breaks: Broken,
 }
 
-pub(crate) const ALL: [Sabotage; 18] = [
+pub(crate) const ALL: [Sabotage; 19] = [
     of_decide("an end is accepted from another attempt", end_of_another_attempt, Broken::NotListed),
     of_decide("an unknown key is sent again", begin_over_unknown, Broken::SentTwice),
     of_decide("a plain call sends a rejected key again", begin_over_rejected, Broken::SentAfterRejection),
@@ -35,6 +35,11 @@ pub(crate) const ALL: [Sabotage; 18] = [
     ),
     of_decide("a key that was found processed is sent again", begin_over_found, Broken::SentAfterFound),
     of_decide("a late finding is forgotten when the key ends", end_forgets_the_finding, Broken::NotListed),
+    of_decide(
+        "a late response to an earlier attempt is dropped",
+        end_of_earlier_is_dropped,
+        Broken::NotListed,
+    ),
     of_protocol(
         "a request is sent before its row is durable",
         Protocol::SendsAfterALostReply,
@@ -179,6 +184,13 @@ fn begin_over_found(input: Input, found: Option<&Intent>) -> Option<Intent> {
 fn end_forgets_the_finding(input: Input, found: Option<&Intent>) -> Option<Intent> {
     match input {
         Input::End { .. } => without_findings(found, |found| real_decide(input, found)),
+        _ => real_decide(input, found),
+    }
+}
+
+fn end_of_earlier_is_dropped(input: Input, found: Option<&Intent>) -> Option<Intent> {
+    match input {
+        Input::End { attempt: Attempt::Other, .. } => None,
         _ => real_decide(input, found),
     }
 }

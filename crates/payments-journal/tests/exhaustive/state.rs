@@ -40,7 +40,7 @@ pub(crate) struct Facts {
     pub(crate) is_refused: bool,
     /// A person has found out that the newest attempt was processed.
     pub(crate) is_newest_found: bool,
-    /// A person has found out that an earlier attempt was processed.
+    /// An earlier attempt was processed: a person has found out, or its sender has received the response.
     pub(crate) is_earlier_found: bool,
 }
 
@@ -106,10 +106,18 @@ impl<const K: usize, const S: usize> State<K, S> {
         self.reads.iter_mut().flatten().filter(move |read| read.key == key)
     }
 
-    /// The row names a new attempt, or is gone, so the earlier attempt is not current any more. A row with another attempt may
-    /// have the same revision, after a purge.
+    /// The row names a new attempt, so the earlier attempt is not current any more. With two keys it is forgotten, because there
+    /// would be too many states.
     pub(crate) fn rename_current(&mut self, key: Key) {
-        self.calls_of(key).for_each(|call| call.attempt = Attempt::Other);
+        let earlier = if K == 1 { Attempt::Other } else { Attempt::Gone };
+        let current = self.calls_of(key).filter(|call| call.attempt == Attempt::Current);
+        current.for_each(|call| call.attempt = earlier);
+        self.reads_of(key).for_each(|read| read.attempt = Attempt::Other);
+    }
+
+    /// The row is gone, and knows no attempt if it comes again, maybe with the same revision.
+    pub(crate) fn forget_attempts(&mut self, key: Key) {
+        self.calls_of(key).for_each(|call| call.attempt = Attempt::Gone);
         self.reads_of(key).for_each(|read| read.attempt = Attempt::Other);
     }
 

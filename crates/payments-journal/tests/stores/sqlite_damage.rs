@@ -248,6 +248,32 @@ fn index_that_differs_from_its_table_is_refused() {
     }
 }
 
+#[test]
+fn damaged_table_of_further_transactions_is_refused() {
+    for damage in [
+        "DELETE FROM also_held",
+        "INSERT INTO also_held VALUES ('txn_more', 1)",
+        "UPDATE also_held SET transaction_id = 'txn_other'",
+        "UPDATE also_held SET position = position + 1",
+    ] {
+        let place = with_unresolved_rows();
+        let connection = Connection::open(place.path()).unwrap();
+        connection
+            .execute_batch(
+                "UPDATE intent SET also_held = '[\"txn_2\"]' WHERE key = 'key-3';
+                 INSERT INTO also_held SELECT 'txn_2', position FROM intent WHERE key = 'key-3';",
+            )
+            .unwrap();
+        drop(connection);
+        close(SqliteStore::open(place.path()).unwrap());
+        let connection = Connection::open(place.path()).unwrap();
+        connection.execute_batch(damage).unwrap();
+        drop(connection);
+        let error = SqliteStore::open(place.path()).expect_err(damage);
+        assert!(error.is_damaged() && error.to_string().contains("also_held"), "{damage}: {error}");
+    }
+}
+
 /// The replacement above damages nothing by itself.
 #[test]
 fn index_that_was_built_again_is_accepted() {
@@ -296,7 +322,7 @@ fn guide_to_a_damaged_index_tells_which_side_lost_rows() {
     assert_eq!(table(&place.path()), rows);
 
     let place = with_unresolved_rows();
-    let lost = "CREATE TABLE other (position INTEGER PRIMARY KEY, key, state, processed_as, is_void, service, document, stored_at);
+    let lost = "CREATE TABLE other (position INTEGER PRIMARY KEY, key, state, processed_as, is_void, service, document, stored_at, also_held);
          INSERT INTO other SELECT * FROM intent WHERE key NOT IN ('key-3', 'open-1')";
     replace(&place.path(), "intent", lost);
     let expected = ["only in the index: key-3", "only in the index: open-1", "lost: txn_3"];
@@ -317,7 +343,7 @@ fn table_that_lost_a_row_is_refused() {
     for key in ["key-3", "open-1"] {
         let place = with_unresolved_rows();
         let sql = format!(
-            "CREATE TABLE other (position INTEGER PRIMARY KEY, key, state, processed_as, is_void, service, document, stored_at);
+            "CREATE TABLE other (position INTEGER PRIMARY KEY, key, state, processed_as, is_void, service, document, stored_at, also_held);
              INSERT INTO other SELECT * FROM intent WHERE key <> '{key}'"
         );
         replace(&place.path(), "intent", &sql);

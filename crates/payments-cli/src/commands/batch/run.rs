@@ -23,6 +23,7 @@ use super::throttle::{PatienceExceeded, Start, Throttle, Ticket};
 use crate::batch_report::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
 use crate::call::catch_panic;
 use crate::failure::Failure;
+use crate::intent_object::second_charge;
 use crate::journaled_call::{self, LAST_WRITES};
 use crate::report::{Processed, Report};
 use crate::settings::Settings;
@@ -382,7 +383,7 @@ impl<W: ChargeService> State<W> {
 
     /// Counts the row, and writes its result.
     fn count(&mut self, FinishedCharge { row, charged, at, .. }: &FinishedCharge) {
-        let Summary { tallies, not_recorded, same_transaction, .. } = &mut self.run.summary;
+        let Summary { tallies, not_recorded, same_transaction, second_charges, .. } = &mut self.run.summary;
         let amount = row.payment.amount();
         let mut unresolved_kind = None;
         let mut is_of_this_run = true;
@@ -392,6 +393,7 @@ impl<W: ChargeService> State<W> {
                 is_of_this_run = false;
             }
             Ok(journaled) => {
+                second_charges.extend(journaled.second_charge.as_deref().and_then(second_charge));
                 if let Some(other) = journaled.same_transaction_as.as_ref()
                     && same_transaction.len() < UnresolvedRow::MOST_LISTED
                 {

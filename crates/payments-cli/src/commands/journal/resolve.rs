@@ -15,9 +15,9 @@ use super::{resolve_file, show};
 use crate::args::ClientOptions;
 use crate::args::journal::{ResolutionOptions, ResolveArguments};
 use crate::call::{self, Prepared};
-use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
 use crate::intent_object::DetailedObject;
+pub(super) use crate::intent_object::second_charge;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::Processed;
@@ -237,24 +237,6 @@ fn label(verdict: &Verdict) -> &str {
         Verdict::Rejected(_) => "rejected",
         Verdict::NotProcessed => "not-processed",
     }
-}
-
-/// The warning about an intent of which several attempts may have been charged.
-pub(super) fn second_charge(intent: &Intent) -> Option<String> {
-    let others: Vec<_> = intent.second_charges().map(TransactionId::as_str).collect();
-    let newest = match intent.processed_as() {
-        Some(id) => format!("and also as {id}"),
-        None => "and the outcome of its newest attempt is open".to_owned(),
-    };
-    (!others.is_empty()).then(|| {
-        format!(
-            "POSSIBLE SECOND CHARGE of {}: it was processed as {}, {newest} (exit code {}); the key is never sent again: \
-             compare them with the service's records, and undo what was charged twice",
-            intent.key,
-            others.join(" and "),
-            ExitCode::SecondCharge.number()
-        )
-    })
 }
 
 async fn read(place: &JournalPlace, key: &IntentKey) -> Result<(Journal, Intent), CommandError> {

@@ -477,7 +477,7 @@ async fn check_transactions(
     let found = for_each_page(journal, StateName::ALL, |page| {
         for other in &page.intents {
             let row =
-                other.held_transaction().and_then(|id| named.get(&(&other.service, other.is_void(), id)));
+                other.held_transactions().find_map(|id| named.get(&(&other.service, other.is_void(), id)));
             if let Some(row) = row {
                 let rule = format!("already belongs to {}", other.key);
                 problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
