@@ -62,15 +62,13 @@ impl Intent {
     }
 
     /// The transactions that no other intent may be resolved as, each once: the one that it is
-    /// [processed as](Self::processed_as), which is the first, and those that persons have named for its attempts, declined ones
-    /// included unless it is a void. An id of which a part was [replaced](TransactionId::is_redacted) is none: two charges may
-    /// have it although the service returned different ids.
+    /// [processed as](Self::processed_as), which is the first, and those that its attempts were found processed as. An id of which
+    /// a part was [replaced](TransactionId::is_redacted) is none: two charges may have it although the service returned different
+    /// ids.
     pub fn held_transactions(&self) -> impl Iterator<Item = &TransactionId> {
-        let named = self.decisions().filter_map(|(_, decided)| {
-            if self.is_void() { decided.processed_as() } else { decided.transaction_id() }
-        });
+        let found = self.findings().filter_map(|(_, found)| found.processed_as());
         let mut held: Vec<&TransactionId> = Vec::new();
-        for id in self.processed_as().into_iter().chain(named) {
+        for id in self.processed_as().into_iter().chain(found) {
             if !id.is_redacted() && !held.contains(&id) {
                 held.push(id);
             }
@@ -205,13 +203,11 @@ impl Intent {
 
     /// The attempts that were found processed, by number.
     fn findings(&self) -> impl Iterator<Item = (u32, &Resolution)> {
-        self.decisions().filter(|(_, decided)| decided.processed_as().is_some())
-    }
-
-    /// What was said last about each attempt, by number, if the journal goes by it.
-    fn decisions(&self) -> impl Iterator<Item = (u32, &Resolution)> {
         let numbers: BTreeSet<_> = self.resolutions.iter().map(|recorded| recorded.attempt).collect();
-        numbers.into_iter().filter_map(|number| Some((number, self.decision_about(number)?)))
+        numbers.into_iter().filter_map(|number| {
+            let decided = self.decision_about(number)?;
+            decided.processed_as().map(|_| (number, decided))
+        })
     }
 
     fn attempt_processed_as(&self, id: &TransactionId) -> Option<u32> {

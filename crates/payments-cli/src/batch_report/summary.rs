@@ -570,12 +570,13 @@ mod tests {
         expects(4, "rejected", &|it| (it.tallies.total, it.tallies.rejected) = (one(), one()));
         let rejected = expects(3, "unfinished", &|it| it.tallies.total.add(Amount::from_cents(1)));
         let unfinished = expects(6, "rejected", &|it| it.stop = Some(Stop::Unauthorized(Outcome::Rejected)));
+        let second_charge = expects(8, "rejected", &|it| it.second_charges = vec!["POSSIBLE".to_owned()]);
         for change in [
             (|it| it.tallies.unknown.add(Amount::from_cents(1))) as fn(&mut Summary),
             |it| it.tallies.earlier.unknown.add(Amount::from_cents(1)),
             |it| it.not_recorded.add(Amount::from_cents(1)),
         ] {
-            for mut summary in [rejected.clone(), unfinished.clone()] {
+            for mut summary in [rejected.clone(), unfinished.clone(), second_charge.clone()] {
                 summary.tallies.total.add(Amount::from_cents(1));
                 change(&mut summary);
                 assert_eq!((summary.exit_code().number(), summary.outcome()), (5, "unknown"), "{summary:?}");

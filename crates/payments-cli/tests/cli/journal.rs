@@ -880,6 +880,13 @@ fn late_finding_is_a_possible_second_charge_and_the_key_is_never_sent_again_d48(
     let both = workspace.resolve("bob", &["--processed", &second, "--attempt", "2"]);
     assert_eq!(both.code, Some(8), "{both:?}");
     assert_eq!(both.json()["transaction_id"], *second);
+    let sent = workspace.requests();
+    let recorded = workspace.charge("k");
+    assert_eq!(recorded.code, Some(8), "{recorded:?}");
+    assert_eq!(recorded.json()["data"]["TransactionId"], *second);
+    let warning = recorded.json()["second_charge"].as_str().unwrap().to_owned();
+    assert!(warning.contains(&*first) && recorded.stderr.contains(&warning), "{recorded:?}");
+    assert_eq!(workspace.requests(), sent);
     let taken_back = ["--not-processed", "--note", "wrong order", "--attempt", "2", "--replace", &second];
     let settled = workspace.resolve("ada", &taken_back);
     assert_eq!(settled.code, Some(0), "{settled:?}");

@@ -62,7 +62,7 @@ macro_rules! tests {
             one_of_many_resolutions_with_one_transaction_wins
             resolution_with_a_taken_transaction_is_refused_except_for_a_void
             end_with_a_taken_transaction_is_recorded_and_reported
-            no_transaction_that_a_person_has_named_belongs_to_two_keys_d48
+            no_two_keys_are_found_processed_as_one_transaction_d48
             ids_with_a_replaced_part_are_not_compared_d55
             transaction_ids_of_two_services_are_unrelated_d47
             one_of_two_services_gets_a_key_d47
@@ -750,8 +750,8 @@ pub(crate) async fn end_with_a_taken_transaction_is_recorded_and_reported<P: Pla
     assert_eq!(ended.same_transaction_as, None);
 }
 
-/// A key can hold several: those of other attempts, and declined ones.
-pub(crate) async fn no_transaction_that_a_person_has_named_belongs_to_two_keys_d48<P: Place>(place: P) {
+/// A key can hold several: one for each attempt.
+pub(crate) async fn no_two_keys_are_found_processed_as_one_transaction_d48<P: Place>(place: P) {
     let (one, other) = (place.open().await, place.open().await);
     let processed = |id: &str| Resolution::processed(transaction(id), "ada");
     let long = format!("txn_\0{}", "9".repeat(20_000));
@@ -761,7 +761,7 @@ pub(crate) async fn no_transaction_that_a_person_has_named_belongs_to_two_keys_d
     let begin = Change::begin_after_rejection;
     apply(&one, begin(key("twice"), SERVICE, token_request(1), attempt.clone(), owner, at(3))).await;
     apply(&one, Change::end(key("twice"), attempt, Ending::Processed(transaction("txn_2")), at(4))).await;
-    for text in ["another", "one more"] {
+    for text in ["another", "one-more"] {
         unknown(text, token_request(1), &one).await;
     }
     let is_refused = async |id: &str| {
@@ -770,7 +770,6 @@ pub(crate) async fn no_transaction_that_a_person_has_named_belongs_to_two_keys_d
             assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key("twice"))), "{id:?}");
         }
     };
-    is_refused("txn_declined").await;
     is_refused("txn_2").await;
     // It was charged after all, as another one.
     for id in ["txn_1", &long] {
@@ -782,7 +781,7 @@ pub(crate) async fn no_transaction_that_a_person_has_named_belongs_to_two_keys_d
     assert!(resolve(&other, "another", processed("txn_1")).await.written.is_some());
     place.make_older(48 * HOUR).await;
     place.open().await.purge(36 * HOUR).await.unwrap();
-    assert!(resolve(&other, "one more", processed(&long)).await.written.is_some());
+    assert!(resolve(&other, "one-more", processed(&long)).await.written.is_some());
 }
 
 /// Two charges whose ids contained a secret may look the same.
