@@ -479,7 +479,7 @@ fn attempt_that_a_person_has_written_off_is_never_dropped_d48() {
         intent = end(&name, Ending::NotProcessed(timeout())).decide(Some(&sending)).unwrap();
     }
     let numbers: Vec<_> = intent.other_attempts.iter().map(|other| other.number).collect();
-    assert_eq!(numbers, Vec::from_iter([1].into_iter().chain(50..149)));
+    assert_eq!(numbers, [1].into_iter().chain(50..149).collect::<Vec<_>>());
     let late = end("first", Ending::Processed(id("txn_1"))).decide(Some(&intent)).unwrap();
     assert_eq!((late.processed_as(), late.request.clone()), (Some(&id("txn_1")), request(10)));
     assert_never_sent(&late);

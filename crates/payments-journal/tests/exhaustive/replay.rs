@@ -200,11 +200,7 @@ async fn walk(seed: u64) -> Vec<Step> {
                 if model.take(&state, step) == Ok(state) {
                     let cents = if is_same_request { recorded } else { 21_01 - recorded };
                     processes[sender].begin(cents, is_after_rejection, reply).await;
-                    assert_eq!(
-                        sent.load(Ordering::SeqCst),
-                        allowed,
-                        "seed {seed}: {trace:#?}, then {step:?}"
-                    );
+                    assert_eq!(sent.load(Ordering::SeqCst), allowed, "seed {seed}: {trace:#?}, {step:?}");
                 }
             }
         }

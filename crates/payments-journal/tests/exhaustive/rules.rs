@@ -108,9 +108,9 @@ pub(crate) fn check_change(before: &Intent, input: Input, after: &Intent) -> Res
         _ => false,
     };
     let is_forgotten = match (&before.state, input) {
-        (IntentState::Sending | IntentState::Unknown(_), _) => false,
         (IntentState::Processed { .. }, _) => before.state != after.state,
-        (_, Input::End { attempt: Attempt::Other, how: How::Processed }) => false,
+        (IntentState::Sending | IntentState::Unknown(_), _)
+        | (_, Input::End { attempt: Attempt::Other, how: How::Processed }) => false,
         (
             _,
             Input::End { how: How::Processed, .. }
