@@ -1,12 +1,15 @@
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use futures_util::task::AtomicWaker;
 use http::Extensions;
+use hyper::rt::Executor;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -17,10 +20,35 @@ use tokio::task::coop;
 ///
 /// tokio caches whether a socket is readable, and updates that only when its runtime polls the network. A client that was idle
 /// since its last payment may therefore not know that the server has closed the connection, and would write the next payment
-/// into it. So when tokio has nothing to read, this asks the operating system.
+/// into it. hyper reads before it takes a request. If tokio then has nothing to read, this asks the operating system, once for
+/// each request.
 pub(crate) struct Socket {
     tcp: TcpStream,
     closer: Closer,
+    /// Whether the last transfer was a write: what comes next is a response, and tokio reports it.
+    awaits_response: bool,
+}
+
+tokio::task_local! {
+    /// Whether the current poll of a connection's task has read anything. It then needs no second look.
+    static HAS_READ: Cell<bool>;
+}
+
+/// Runs the tasks of connections on the current runtime.
+#[derive(Clone, Copy)]
+pub(crate) struct ConnectionExecutor;
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for ConnectionExecutor {
+    fn execute(&self, task: F) {
+        tokio::spawn(HAS_READ.scope(Cell::default(), async {
+            let mut task = pin!(task);
+            poll_fn(|cx| {
+                HAS_READ.with(|has_read| has_read.set(false));
+                task.as_mut().poll(cx)
+            })
+            .await;
+        }));
+    }
 }
 
 /// Closes a connection whose call has ended, even while hyper's task for it waits for a server that no longer reads.
@@ -62,7 +90,7 @@ const READ_COST: u8 = 8;
 
 impl Socket {
     pub(crate) fn new(tcp: TcpStream) -> Self {
-        Self { tcp, closer: Closer::default() }
+        Self { tcp, closer: Closer::default(), awaits_response: false }
     }
 
     /// Reads directly from the operating system. The socket is non-blocking, so neither call waits.
@@ -88,11 +116,15 @@ impl AsyncRead for Socket {
     ) -> Poll<io::Result<()>> {
         self.closer.check(cx)?;
         let mut read = Pin::new(&mut self.tcp).poll_read(cx, buf);
+        let has_read = HAS_READ.try_with(Cell::get).unwrap_or_default();
         // Without budget, tokio must not read in this poll. With budget, it has registered the waker.
-        if read.is_pending() && coop::has_budget_remaining() {
+        if read.is_pending() && !self.awaits_response && !has_read && coop::has_budget_remaining() {
             read = self.read_from_os(buf);
         }
         if read.is_ready() {
+            self.awaits_response = false;
+            // Fails outside a connection's task, for example during the TLS handshake.
+            let _ = HAS_READ.try_with(|has_read| has_read.set(true));
             for _ in 0..READ_COST {
                 if let Poll::Ready(budget) = coop::poll_proceed(cx) {
                     budget.made_progress();
@@ -106,6 +138,7 @@ impl AsyncRead for Socket {
 impl AsyncWrite for Socket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.closer.check(cx)?;
+        self.awaits_response = true;
         Pin::new(&mut self.tcp).poll_write(cx, buf)
     }
 
@@ -123,6 +156,7 @@ impl AsyncWrite for Socket {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.closer.check(cx)?;
+        self.awaits_response = true;
         Pin::new(&mut self.tcp).poll_write_vectored(cx, bufs)
     }
 

@@ -12,7 +12,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use payments_core::{
     Deadlines, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
@@ -25,7 +25,7 @@ use crate::builder::HyperTransportBuilder;
 use crate::connector::{Connector, with_connect_deadline};
 use crate::deadline::{self, DeadlineTimer, FAR_FUTURE};
 use crate::evidence::transport_error;
-use crate::socket::Closer;
+use crate::socket::{Closer, ConnectionExecutor};
 use crate::uri;
 
 /// HTTP/1.1 over TCP and TLS, with hyper-util's client and hyper-rustls.
@@ -177,7 +177,7 @@ impl Shared {
 
     fn new_client(&self) -> Client {
         let Limits { idle_timeout, max_idle, max_in_flight: _ } = self.limits;
-        let mut builder = legacy::Client::builder(TokioExecutor::new());
+        let mut builder = legacy::Client::builder(ConnectionExecutor);
         builder
             .pool_timer(TokioTimer::new())
             // The pool adds it to the current time, which must not overflow.
