@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::Uri;
-use http::uri::{Authority, Scheme};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::{GaiAddrs, GaiResolver, Name};
 use hyper_util::rt::TokioIo;
 use payments_core::TransportErrorKind;
+use payments_core::transport::{ServerAddress, causes};
 use rustls::{AlertDescription, ClientConfig};
 use thiserror::Error;
 use tokio::time::error::Elapsed;
@@ -25,16 +25,25 @@ use crate::tls::NoTls;
 use crate::tunnel::{self, TunnelError};
 
 tokio::task_local! {
-    /// The deadline for the connection that the current call waits for.
+    /// The connection that the current call waits for.
     ///
     /// hyper-util passes a connector only the request's address, but it calls the connector inside the future of the request
     /// that needs the connection.
-    static CONNECT_DEADLINE: Instant;
+    static NEEDED: Needed;
 }
 
-/// Sends with a deadline for opening a connection, if one is needed: name resolution, TCP, proxy and TLS together.
-pub(crate) async fn with_connect_deadline<F: Future>(deadline: Instant, send: F) -> F::Output {
-    CONNECT_DEADLINE.scope(deadline, send).await
+/// Which connection a call needs, and when it must be open: name resolution, TCP, proxy and TLS together.
+#[derive(Clone)]
+pub(crate) struct Needed {
+    pub(crate) server: ServerAddress,
+    pub(crate) by: Instant,
+}
+
+impl Needed {
+    /// Sends, and opens this connection if it is needed.
+    pub(crate) async fn during<F: Future>(self, send: F) -> F::Output {
+        NEEDED.scope(self, send).await
+    }
 }
 
 /// Opens connections. It sends no request, so after a failure nothing was processed.
@@ -45,12 +54,13 @@ pub(crate) struct Connector {
     tls: Result<Arc<ClientConfig>, NoTls>,
 }
 
-/// Why there is no connection, and to which server or through which proxy.
+/// Why there is no connection.
 #[derive(Debug, Error)]
-#[error("{message}")]
+#[error("no connection {place}")]
 pub(crate) struct ConnectError {
     pub(crate) kind: TransportErrorKind,
-    message: String,
+    /// To which server, or through which proxy.
+    place: String,
     #[source]
     error: BoxError,
 }
@@ -84,17 +94,19 @@ impl Connector {
 
     /// Whether an unencrypted request would cross a network on its way to the proxy.
     pub(crate) fn has_remote_proxy(&self) -> bool {
-        self.proxy.as_ref().is_some_and(|proxy| !proxy.is_loopback())
+        self.proxy.as_ref().is_some_and(|proxy| !proxy.server.is_loopback())
     }
 
-    async fn connect(self, uri: Uri, by: Instant) -> Result<MaybeHttpsStream<TokioIo<Socket>>, BoxError> {
+    async fn connect(self, uri: Uri, needed: Needed) -> Result<MaybeHttpsStream<TokioIo<Socket>>, BoxError> {
+        let Needed { server, by } = needed;
         let mut tcp = self.tcp;
         // hyper-util divides the time among the name's addresses, so that one that does not respond leaves time for the next.
         tcp.set_connect_timeout(Some(by.saturating_duration_since(Instant::now())));
-        let tcp = Tcp { tcp, proxy: self.proxy };
+        let is_https = server.is_https();
+        let tcp = Tcp { tcp, proxy: self.proxy, server };
         match self.tls {
             Ok(tls) => ready_and_call(HttpsConnector::from((tcp, tls)), uri).await,
-            Err(no_tls) if uri.scheme() == Some(&Scheme::HTTPS) => Err(no_tls.into()),
+            Err(no_tls) if is_https => Err(no_tls.into()),
             Err(_) => Ok(MaybeHttpsStream::Http(ready_and_call(tcp, uri).await?)),
         }
     }
@@ -110,20 +122,17 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let by = CONNECT_DEADLINE.get();
-        let server = uri.authority().map_or_else(String::new, Authority::to_string);
-        let connecting = self.clone().connect(uri, by);
-        let proxy = self.proxy.as_ref().and_then(|proxy| proxy.uri.authority().cloned());
+        let needed = NEEDED.get();
+        let by = needed.by;
+        let place = match &self.proxy {
+            Some(proxy) => format!("through the proxy {}", proxy.server),
+            None => format!("to {}", needed.server),
+        };
+        let connecting = self.clone().connect(uri, needed);
         // hyper-util may finish the connection in the background for a later call, outside the scope of the deadline.
         Box::pin(async move {
             let connected = timeout_at(by, connecting).await.unwrap_or_else(|late| Err(late.into()));
-            connected.map_err(|error| {
-                let message = match proxy {
-                    Some(proxy) => format!("no connection through the proxy {proxy}"),
-                    None => format!("no connection to {server}"),
-                };
-                ConnectError { kind: kind_of(&error), message, error }
-            })
+            connected.map_err(|error| ConnectError { kind: kind_of(&error), place, error })
         })
     }
 }
@@ -138,6 +147,7 @@ async fn ready_and_call<S: Service<Uri>>(mut service: S, uri: Uri) -> Result<S::
 struct Tcp {
     tcp: HttpConnector<Resolver>,
     proxy: Option<Proxy>,
+    server: ServerAddress,
 }
 
 impl Service<Uri> for Tcp {
@@ -149,32 +159,18 @@ impl Service<Uri> for Tcp {
         self.tcp.poll_ready(cx).map_err(|error| TcpError(error.into()))
     }
 
-    fn call(&mut self, server: Uri) -> Self::Future {
-        let proxy = self.proxy.clone();
-        let connecting =
-            self.tcp.call(proxy.as_ref().map_or_else(|| server.clone(), |proxy| proxy.uri.clone()));
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let (proxy, server) = (self.proxy.clone(), self.server.clone());
+        let connecting = self.tcp.call(proxy.as_ref().map_or(uri, |proxy| proxy.uri.clone()));
         Box::pin(async move {
             let mut tcp = connecting.await.map_err(|error| TcpError(error.into()))?.into_inner();
             if let Some(proxy) = proxy {
-                let opened = match target(&server) {
-                    Ok(target) => tunnel::open(&mut tcp, &target, proxy.credentials.as_ref()).await,
-                    Err(error) => return Err(TcpError(error)),
-                };
+                let opened = tunnel::open(&mut tcp, &server, proxy.credentials.as_ref()).await;
                 opened.map_err(|error| TcpError(error.into()))?;
             }
             Ok(TokioIo::new(Socket::new(tcp)))
         })
     }
-}
-
-/// The host and port for a tunnel to this server.
-fn target(server: &Uri) -> Result<Authority, BoxError> {
-    let authority = server.authority().ok_or("the request's URI has no host")?;
-    if authority.port().is_some() {
-        return Ok(authority.clone());
-    }
-    let port = if server.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 };
-    Ok(Authority::try_from(format!("{}:{port}", authority.host()))?)
 }
 
 /// An error below TLS.
@@ -190,19 +186,12 @@ impl TcpError {
     }
 
     fn kind(&self) -> TransportErrorKind {
-        let mut cause: Option<&(dyn StdError + 'static)> = Some(&*self.0);
-        while let Some(this) = cause {
-            if this.is::<ResolveError>() {
-                return TransportErrorKind::Resolve;
-            }
+        let kind_of = |cause: &(dyn StdError + 'static)| {
             // The last address's share of the time ends together with the whole, and either timer may fire first.
-            let inner = this.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-            if inner.is_some_and(<dyn StdError + Send + Sync>::is::<Elapsed>) {
-                return TransportErrorKind::Timeout;
-            }
-            cause = this.source();
-        }
-        TransportErrorKind::Connect
+            let is_late = cause.is::<Elapsed>().then_some(TransportErrorKind::Timeout);
+            is_late.or_else(|| cause.is::<ResolveError>().then_some(TransportErrorKind::Resolve))
+        };
+        causes(&*self.0).find_map(kind_of).unwrap_or(TransportErrorKind::Connect)
     }
 }
 

@@ -1,4 +1,3 @@
-use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
@@ -27,11 +26,13 @@ pub(crate) struct Socket {
     closer: Closer,
     /// Whether the last transfer was a write: what comes next is a response, and tokio reports it.
     awaits_response: bool,
+    /// The poll in which something was last read. The rest of that poll needs no second look.
+    read_in: Option<u64>,
 }
 
 tokio::task_local! {
-    /// Whether the current poll of a connection's task has read anything. It then needs no second look.
-    static HAS_READ: Cell<bool>;
+    /// The number of the current poll of a connection's task.
+    static POLL: u64;
 }
 
 /// Runs the tasks of connections on the current runtime.
@@ -40,14 +41,14 @@ pub(crate) struct ConnectionExecutor;
 
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for ConnectionExecutor {
     fn execute(&self, task: F) {
-        tokio::spawn(HAS_READ.scope(Cell::default(), async {
-            let mut task = pin!(task);
+        tokio::spawn(async {
+            let (mut task, mut polls) = (pin!(task), 0);
             poll_fn(|cx| {
-                HAS_READ.with(|has_read| has_read.set(false));
-                task.as_mut().poll(cx)
+                polls += 1;
+                POLL.sync_scope(polls, || task.as_mut().poll(cx))
             })
             .await;
-        }));
+        });
     }
 }
 
@@ -62,17 +63,14 @@ struct CloserState {
 }
 
 impl Closer {
-    /// The `Closer` of a connection that this crate's connector opened.
-    pub(crate) fn of(connected: &Connected) -> Option<Self> {
+    /// Ends all reads and writes of this connection, and wakes its task, which then drops it.
+    pub(crate) fn close(connected: &Connected) {
         let mut extras = Extensions::new();
         connected.get_extras(&mut extras);
-        extras.remove()
-    }
-
-    /// Ends all reads and writes, and wakes the connection's task, which then drops the connection.
-    pub(crate) fn close(&self) {
-        self.0.is_closed.store(true, Ordering::SeqCst);
-        self.0.task.wake();
+        if let Some(Self(state)) = extras.remove() {
+            state.is_closed.store(true, Ordering::SeqCst);
+            state.task.wake();
+        }
     }
 
     fn check(&self, cx: &Context<'_>) -> io::Result<()> {
@@ -90,7 +88,7 @@ const READ_COST: u8 = 8;
 
 impl Socket {
     pub(crate) fn new(tcp: TcpStream) -> Self {
-        Self { tcp, closer: Closer::default(), awaits_response: false }
+        Self { tcp, closer: Closer::default(), awaits_response: false, read_in: None }
     }
 
     /// Reads directly from the operating system. The socket is non-blocking, so neither call waits.
@@ -116,15 +114,16 @@ impl AsyncRead for Socket {
     ) -> Poll<io::Result<()>> {
         self.closer.check(cx)?;
         let mut read = Pin::new(&mut self.tcp).poll_read(cx, buf);
-        let has_read = HAS_READ.try_with(Cell::get).unwrap_or_default();
+        // There is none outside a connection's task, for example during the TLS handshake.
+        let poll = POLL.try_with(|poll| *poll).ok();
+        let was_idle = !self.awaits_response && (poll.is_none() || self.read_in != poll);
         // Without budget, tokio must not read in this poll. With budget, it has registered the waker.
-        if read.is_pending() && !self.awaits_response && !has_read && coop::has_budget_remaining() {
+        if read.is_pending() && was_idle && coop::has_budget_remaining() {
             read = self.read_from_os(buf);
         }
         if read.is_ready() {
             self.awaits_response = false;
-            // Fails outside a connection's task, for example during the TLS handshake.
-            let _ = HAS_READ.try_with(|has_read| has_read.set(true));
+            self.read_in = poll;
             for _ in 0..READ_COST {
                 if let Poll::Ready(budget) = coop::poll_proceed(cx) {
                     budget.made_progress();
