@@ -5,6 +5,7 @@ use std::io;
 
 use http::uri::Scheme;
 use http::{StatusCode, Uri};
+use payments_core::transport::causes;
 use payments_core::{Delivery, ErrorKind, LookupError, Success, TransportError, TransportErrorKind};
 use payments_model::TransactionRecord;
 use rustls::CertificateError;
@@ -314,9 +315,5 @@ fn handshake_error(evidence: &TransportError) -> Option<&io::Error> {
 
 /// The last cause in brackets, such as the operating system's message.
 fn innermost(evidence: &TransportError) -> String {
-    let mut innermost: Option<&dyn StdError> = evidence.source();
-    while let Some(source) = innermost.and_then(StdError::source) {
-        innermost = Some(source);
-    }
-    innermost.map(|error| format!(" ({error})")).unwrap_or_default()
+    causes(evidence).skip(1).last().map(|error| format!(" ({error})")).unwrap_or_default()
 }
