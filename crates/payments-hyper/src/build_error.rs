@@ -18,7 +18,6 @@ enum Kind {
     ClientCertificate,
     MissingFeature,
     PlatformRoots,
-    Protocol,
     Proxy,
 }
 
@@ -49,14 +48,6 @@ impl BuildError {
             Kind::PlatformRoots,
             "the operating system has no root certificates",
             "install its CA bundle, or use the roots of the feature `webpki-roots` of payments-hyper",
-        )
-    }
-
-    pub(crate) fn protocol() -> Self {
-        Self::new(
-            Kind::Protocol,
-            "the TLS provider supports neither TLS 1.2 nor TLS 1.3",
-            "use a provider that supports one of them",
         )
     }
 

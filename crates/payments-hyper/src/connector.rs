@@ -1,21 +1,23 @@
 use std::error::Error as StdError;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::Uri;
-use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
+use hyper_rustls::MaybeHttpsStream;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::{GaiAddrs, GaiResolver, Name};
 use hyper_util::rt::TokioIo;
 use payments_core::TransportErrorKind;
 use payments_core::transport::{ServerAddress, causes};
+use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, ClientConfig};
 use thiserror::Error;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
 use crate::evidence::tls_error;
@@ -62,26 +64,28 @@ pub(crate) struct ConnectError {
     /// To which server, or through which proxy.
     place: String,
     #[source]
-    error: BoxError,
+    cause: BoxError,
 }
 
 impl ConnectError {
     /// Whether connections fail until the certificate, the address or the proxy's settings are changed.
     pub(crate) fn is_permanent(&self) -> bool {
-        match (self.kind, self.error.downcast_ref::<TcpError>()) {
-            (_, Some(tcp)) => tcp.is_refusal(),
-            (TransportErrorKind::Tls, None) => match tls_error(&*self.error) {
+        if let Some(TunnelError::Refused(status)) = self.cause.downcast_ref() {
+            // Not because of an overload or a timeout.
+            return (400..=499).contains(status) && ![408, 425, 429].contains(status);
+        }
+        self.kind == TransportErrorKind::Tls
+            && match tls_error(&*self.cause) {
                 Some(error) => *error != rustls::Error::AlertReceived(AlertDescription::InternalError),
                 // A connection that was closed during the handshake; without one, no handshake is possible.
-                None => !self.error.is::<io::Error>(),
-            },
-            _ => false,
-        }
+                None => !self.cause.is::<io::Error>(),
+            }
     }
 }
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 type BoxFuture<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
+type Stream = MaybeHttpsStream<TokioIo<Socket>>;
 
 impl Connector {
     pub(crate) fn new(tls: Result<Arc<ClientConfig>, NoTls>, proxy: Option<Proxy>) -> Self {
@@ -97,25 +101,41 @@ impl Connector {
         self.proxy.as_ref().is_some_and(|proxy| !proxy.server.is_loopback())
     }
 
-    async fn connect(self, uri: Uri, needed: Needed) -> Result<MaybeHttpsStream<TokioIo<Socket>>, BoxError> {
-        let Needed { server, by } = needed;
-        let mut tcp = self.tcp;
+    /// Name resolution and TCP, the tunnel through a proxy, and TLS.
+    async fn connect(
+        mut self,
+        uri: Uri,
+        Needed { server, by }: Needed,
+    ) -> Result<Stream, (TransportErrorKind, BoxError)> {
+        let no_tls = |error: BoxError| (TransportErrorKind::Tls, error);
+        let tls = if server.is_https() {
+            let name = server.host().trim_matches(['[', ']']).to_owned();
+            let name = ServerName::try_from(name).map_err(|error| no_tls(error.into()))?;
+            Some((self.tls.map_err(|error| no_tls(error.into()))?, name))
+        } else {
+            None
+        };
         // hyper-util divides the time among the name's addresses, so that one that does not respond leaves time for the next.
-        tcp.set_connect_timeout(Some(by.saturating_duration_since(Instant::now())));
-        let is_https = server.is_https();
-        let tcp = Tcp { tcp, proxy: self.proxy, server };
-        match self.tls {
-            Ok(tls) => ready_and_call(HttpsConnector::from((tcp, tls)), uri).await,
-            Err(no_tls) if is_https => Err(no_tls.into()),
-            Err(_) => Ok(MaybeHttpsStream::Http(ready_and_call(tcp, uri).await?)),
+        self.tcp.set_connect_timeout(Some(by.saturating_duration_since(Instant::now())));
+        let connected = self.tcp.call(self.proxy.as_ref().map_or(uri, |proxy| proxy.uri.clone())).await;
+        let mut tcp = connected.map_err(|error| (tcp_kind(&error), error.into()))?.into_inner();
+        if let Some(proxy) = self.proxy {
+            let opened = tunnel::open(&mut tcp, &server, proxy.credentials.as_ref()).await;
+            opened.map_err(|error| (TransportErrorKind::Connect, error.into()))?;
         }
+        let socket = TokioIo::new(Socket::new(tcp));
+        let Some((tls, name)) = tls else {
+            return Ok(MaybeHttpsStream::Http(socket));
+        };
+        let secured = TlsConnector::from(tls).connect(name, TokioIo::new(socket)).await;
+        Ok(MaybeHttpsStream::Https(TokioIo::new(secured.map_err(|error| no_tls(error.into()))?)))
     }
 }
 
 impl Service<Uri> for Connector {
-    type Response = MaybeHttpsStream<TokioIo<Socket>>;
+    type Response = Stream;
     type Error = ConnectError;
-    type Future = BoxFuture<Self::Response, ConnectError>;
+    type Future = BoxFuture<Stream, ConnectError>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
         Poll::Ready(Ok(()))
@@ -129,80 +149,24 @@ impl Service<Uri> for Connector {
             None => format!("to {}", needed.server),
         };
         let connecting = self.clone().connect(uri, needed);
-        // hyper-util may finish the connection in the background for a later call, outside the scope of the deadline.
+        // hyper-util may finish the connection in the background for a later call, outside the scope of `NEEDED`.
         Box::pin(async move {
-            let connected = timeout_at(by, connecting).await.unwrap_or_else(|late| Err(late.into()));
-            connected.map_err(|error| ConnectError { kind: kind_of(&error), place, error })
+            let connected = timeout_at(by, connecting).await;
+            let connected = connected.unwrap_or_else(|late| Err((TransportErrorKind::Timeout, late.into())));
+            connected.map_err(|(kind, cause)| ConnectError { kind, place, cause })
         })
     }
 }
 
-async fn ready_and_call<S: Service<Uri>>(mut service: S, uri: Uri) -> Result<S::Response, S::Error> {
-    poll_fn(|cx| service.poll_ready(cx)).await?;
-    service.call(uri).await
-}
-
-/// Name resolution and TCP, and the tunnel through a proxy.
-#[derive(Clone)]
-struct Tcp {
-    tcp: HttpConnector<Resolver>,
-    proxy: Option<Proxy>,
-    server: ServerAddress,
-}
-
-impl Service<Uri> for Tcp {
-    type Response = TokioIo<Socket>;
-    type Error = TcpError;
-    type Future = BoxFuture<Self::Response, TcpError>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), TcpError>> {
-        self.tcp.poll_ready(cx).map_err(|error| TcpError(error.into()))
+fn tcp_kind(error: &(dyn StdError + 'static)) -> TransportErrorKind {
+    if causes(error).any(<dyn StdError>::is::<ResolveError>) {
+        TransportErrorKind::Resolve
+    } else if causes(error).any(<dyn StdError>::is::<Elapsed>) {
+        // The last address's share of the time ends together with the whole, and either timer may fire first.
+        TransportErrorKind::Timeout
+    } else {
+        TransportErrorKind::Connect
     }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let (proxy, server) = (self.proxy.clone(), self.server.clone());
-        let connecting = self.tcp.call(proxy.as_ref().map_or(uri, |proxy| proxy.uri.clone()));
-        Box::pin(async move {
-            let mut tcp = connecting.await.map_err(|error| TcpError(error.into()))?.into_inner();
-            if let Some(proxy) = proxy {
-                let opened = tunnel::open(&mut tcp, &server, proxy.credentials.as_ref()).await;
-                opened.map_err(|error| TcpError(error.into()))?;
-            }
-            Ok(TokioIo::new(Socket::new(tcp)))
-        })
-    }
-}
-
-/// An error below TLS.
-#[derive(Debug, Error)]
-#[error(transparent)]
-struct TcpError(BoxError);
-
-impl TcpError {
-    /// Whether the proxy refused the address or the credentials, and not because of an overload or a timeout.
-    fn is_refusal(&self) -> bool {
-        matches!(self.0.downcast_ref(), Some(TunnelError::Refused(400..=499)))
-            && !matches!(self.0.downcast_ref(), Some(TunnelError::Refused(408 | 425 | 429)))
-    }
-
-    fn kind(&self) -> TransportErrorKind {
-        let kind_of = |cause: &(dyn StdError + 'static)| {
-            // The last address's share of the time ends together with the whole, and either timer may fire first.
-            let is_late = cause.is::<Elapsed>().then_some(TransportErrorKind::Timeout);
-            is_late.or_else(|| cause.is::<ResolveError>().then_some(TransportErrorKind::Resolve))
-        };
-        causes(&*self.0).find_map(kind_of).unwrap_or(TransportErrorKind::Connect)
-    }
-}
-
-fn kind_of(error: &BoxError) -> TransportErrorKind {
-    if let Some(tcp) = error.downcast_ref::<TcpError>() {
-        return tcp.kind();
-    }
-    if error.is::<Elapsed>() {
-        return TransportErrorKind::Timeout;
-    }
-    TransportErrorKind::Tls
 }
 
 /// The operating system's resolver, with its own error type so that its failures are not mistaken for a refused connection.

@@ -23,7 +23,7 @@ use tokio::task::coop;
 /// each request.
 pub(crate) struct Socket {
     tcp: TcpStream,
-    closer: Closer,
+    closer: Arc<Closer>,
     /// Whether the last transfer was a write: what comes next is a response, and tokio reports it.
     awaits_response: bool,
     /// The poll in which something was last read. The rest of that poll needs no second look.
@@ -53,11 +53,8 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for ConnectionExecutor
 }
 
 /// Closes a connection whose call has ended, even while hyper's task for it waits for a server that no longer reads.
-#[derive(Clone, Default)]
-pub(crate) struct Closer(Arc<CloserState>);
-
 #[derive(Default)]
-struct CloserState {
+pub(crate) struct Closer {
     is_closed: AtomicBool,
     task: AtomicWaker,
 }
@@ -67,15 +64,15 @@ impl Closer {
     pub(crate) fn close(connected: &Connected) {
         let mut extras = Extensions::new();
         connected.get_extras(&mut extras);
-        if let Some(Self(state)) = extras.remove() {
-            state.is_closed.store(true, Ordering::SeqCst);
-            state.task.wake();
+        if let Some(closer) = extras.remove::<Arc<Self>>() {
+            closer.is_closed.store(true, Ordering::SeqCst);
+            closer.task.wake();
         }
     }
 
     fn check(&self, cx: &Context<'_>) -> io::Result<()> {
-        self.0.task.register(cx.waker());
-        let is_closed = self.0.is_closed.load(Ordering::SeqCst);
+        self.task.register(cx.waker());
+        let is_closed = self.is_closed.load(Ordering::SeqCst);
         if is_closed { Err(io::ErrorKind::ConnectionAborted.into()) } else { Ok(()) }
     }
 }
@@ -88,7 +85,7 @@ const READ_COST: u8 = 8;
 
 impl Socket {
     pub(crate) fn new(tcp: TcpStream) -> Self {
-        Self { tcp, closer: Closer::default(), awaits_response: false, read_in: None }
+        Self { tcp, closer: Arc::default(), awaits_response: false, read_in: None }
     }
 
     /// Reads directly from the operating system. The socket is non-blocking, so neither call waits.
@@ -167,7 +164,7 @@ impl AsyncWrite for Socket {
 
 impl Connection for Socket {
     fn connected(&self) -> Connected {
-        Connected::new().extra(self.closer.clone())
+        Connected::new().extra(Arc::clone(&self.closer))
     }
 }
 

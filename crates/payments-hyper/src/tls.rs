@@ -152,7 +152,7 @@ impl TlsSettings {
         let provider = Arc::new(provider.crypto_provider()?);
         let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
-            .map_err(|error| BuildError::protocol().with_source(error))?;
+            .expect("ring and aws-lc-rs support TLS 1.2 and 1.3");
         let config = match roots {
             Some(TrustedRoots::Platform) => platform_verifier(config, self.added_roots, provider)?,
             Some(TrustedRoots::Mozilla) => {

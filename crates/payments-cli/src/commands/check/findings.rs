@@ -1,6 +1,5 @@
 //! What the lookup of a check shows about each step, as messages that say what to do.
 
-use std::error::Error as StdError;
 use std::io;
 
 use http::uri::Scheme;
@@ -307,10 +306,7 @@ fn is_a_page(error: &LookupError) -> bool {
 
 /// The error of the handshake; `None` if it was not started.
 fn handshake_error(evidence: &TransportError) -> Option<&io::Error> {
-    let mut causes = std::iter::successors(evidence.source(), |&error| error.source());
-    let error: &io::Error = causes.find_map(|error| error.downcast_ref())?;
-    // hyper-rustls wraps the handshake's error in another `io::Error`, whose `source` does not return it.
-    error.get_ref().and_then(|inner| inner.downcast_ref())
+    causes(evidence).find_map(|cause| cause.downcast_ref())
 }
 
 /// The last cause in brackets, such as the operating system's message.
