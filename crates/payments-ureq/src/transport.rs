@@ -115,6 +115,8 @@ fn kind_of(error: &ureq::Error, attempt: &Attempt) -> TransportErrorKind {
 
 /// The number of the TLS alert with which the server ended the connection.
 fn alert(error: &ureq::Error) -> Option<u8> {
+    // ureq does not return it as its source.
+    let ureq::Error::Io(error) = error else { return None };
     match causes(error).find_map(|cause| cause.downcast_ref()) {
         Some(&rustls::Error::AlertReceived(alert)) => Some(alert.into()),
         _ => None,
