@@ -68,7 +68,7 @@ async fn errors(url: &str, authority_pem: &str) -> Vec<(&'static str, Error)> {
     let ureq = UreqTransport::builder().only_root_certificates_pem(authority_pem).build().unwrap();
     let ureq = blocking::Client::builder(endpoint(), ureq).build();
     let hyper = Client::builder(endpoint(), hyper, payments_hyper::TokioTimer::new()).build();
-    let reqwest = Client::builder(endpoint(), reqwest, payments_reqwest::TokioTimer::new()).build();
+    let reqwest = Client::builder(endpoint(), reqwest, payments_core::SystemTimer::new()).build();
     let payment = token("tok_approved", 1_00);
     vec![
         ("hyper", hyper.process_token(&payment).await.unwrap_err()),

@@ -343,7 +343,7 @@ fn reqwest(transcript: &Transcript, canaries: &Canaries) {
     let builder = ReqwestTransport::builder();
     transcribe!(transcript, builder);
     transcribe!(transcript, builder.build().unwrap());
-    transcribe!(transcript, payments_reqwest::TokioTimer::new());
+    transcribe!(transcript, payments_core::SystemTimer::new());
     transcribe!(
         transcript,
         ReqwestTransport::builder().root_certificates_pem(canaries.key()).build().unwrap_err()

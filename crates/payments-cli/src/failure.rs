@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
-use std::io;
 use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
+use payments_core::transport::{ClientCertificateAlert, causes};
 use payments_core::{
     Delivery, Error, LookupError, OperationName, Outcome, Success, TransportError, TransportErrorKind,
 };
@@ -313,21 +313,16 @@ fn hint(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
 pub(crate) const CLIENT_CERTIFICATE: &str = "the server wants a client certificate, which this command cannot present: ask the \
      server's owner for an address without one, or use the Rust library, whose hyper transport can present one";
 
-/// Whether the server asked for a client certificate, as the transport explains its alert.
+/// Whether the server asked for a client certificate.
 pub(crate) fn requires_client_certificate(error: &TransportError) -> bool {
-    let is_request = |text: &str| text.contains("requires a client") || text.contains("refused the client");
-    error.kind() == TransportErrorKind::Tls && causes(error).any(|cause| is_request(&cause.to_string()))
+    use ClientCertificateAlert::{Refused, Required};
+
+    matches!(error.client_certificate(), Some(Required | Refused))
 }
 
-/// The error of the TLS library. An `io::Error` contains it, perhaps in another one, and does not return it as its source.
+/// The error of the TLS library.
 pub(crate) fn tls_error(error: &TransportError) -> Option<&rustls::Error> {
-    fn find<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
-        match cause.downcast_ref::<io::Error>() {
-            Some(error) => error.get_ref().and_then(|inner| find(inner)),
-            None => cause.downcast_ref(),
-        }
-    }
-    causes(error).find_map(find)
+    causes(error).find_map(|cause| cause.downcast_ref())
 }
 
 /// The cause if the two sides have nothing in common, which is also how a server may ask for a client certificate in TLS 1.2.
@@ -344,10 +339,6 @@ pub(crate) fn no_common_tls(error: &rustls::Error) -> Option<&'static str> {
         }
         _ => None,
     }
-}
-
-fn causes(error: &TransportError) -> impl Iterator<Item = &(dyn StdError + 'static)> {
-    std::iter::successors(error.source(), |&cause| cause.source())
 }
 
 /// Whether nothing was sent, for a reason that waiting does not remove.

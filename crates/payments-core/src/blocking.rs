@@ -45,8 +45,8 @@ use payments_model::{
 };
 
 use crate::{
-    CallerHeaders, Endpoint, Error, Jitter, LookupError, Observer, Operation, Sleep, Success, TransportError,
-    TransportRequest, TransportResponse, VoidReceipt,
+    CallerHeaders, Endpoint, Error, Jitter, LookupError, Observer, Operation, Sleep, Success, SystemTimer,
+    TransportError, TransportRequest, TransportResponse, VoidReceipt,
 };
 
 /// A blocking HTTP stack: one attempt, at most one transmission.
@@ -297,8 +297,6 @@ impl<T: Timer + ?Sized> crate::Timer for BlockingTimer<T> {
         Box::pin(async move { timer.sleep(duration) })
     }
 }
-
-struct SystemTimer;
 
 impl Timer for SystemTimer {
     fn now(&self) -> Instant {

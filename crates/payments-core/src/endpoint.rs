@@ -1,7 +1,7 @@
 //! The address of the service and its API key.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::Ipv6Addr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::error::ConfigurationError;
+use crate::transport::ServerAddress;
 
 /// The base URL of the service and the API key for it: one environment, sandbox or production.
 ///
@@ -24,6 +25,7 @@ pub struct Endpoint {
 struct Inner {
     api_key: ApiKey,
     base_url: String,
+    server: ServerAddress,
     service: String,
     transaction: Uri,
     token_transaction: Uri,
@@ -51,8 +53,8 @@ impl Endpoint {
     /// - is not `https`. Plain `http` is accepted for a loopback address or `localhost` only, because card numbers would otherwise
     ///   cross the network unencrypted,
     /// - contains a user name, a query or a fragment,
-    /// - has a host that is neither an IPv6 address in brackets without a zone, nor made of ASCII letters, digits and `- . _`.
-    ///   This rule is chosen by this SDK.
+    /// - has a host or port that [`ServerAddress::of`](crate::transport::ServerAddress::of) refuses. Its rules are chosen by this
+    ///   SDK.
     ///
     /// ```
     /// use payments_core::{ApiKey, Endpoint};
@@ -63,14 +65,15 @@ impl Endpoint {
     /// # Ok::<(), payments_core::Error>(())
     /// ```
     pub fn new(base_url: &str, api_key: ApiKey) -> Result<Self, Error> {
-        let base_url = check(base_url)?;
+        let (base_url, server) = check(base_url)?;
         let at = |path: &str| {
             format!("{base_url}{path}").parse::<Uri>().map_err(|_| ConfigurationError::BaseUrlSyntax)
         };
         let transaction = at(TRANSACTION)?;
         Ok(Self {
             inner: Arc::new(Inner {
-                service: service(&transaction, &api_key),
+                service: service(&server, transaction.path(), &api_key),
+                server,
                 api_key,
                 transaction,
                 token_transaction: at("/token-transaction")?,
@@ -101,12 +104,9 @@ impl Endpoint {
         &self.inner.service
     }
 
-    /// Host and port. Without a port in the base URL, the scheme's default.
-    #[cfg(any(feature = "tracing", feature = "opentelemetry"))]
-    pub(crate) fn server(&self) -> (&str, u16) {
-        let uri = &self.inner.transaction;
-        let default = if uri.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 };
-        (uri.host().unwrap_or_default(), uri.port_u16().unwrap_or(default))
+    /// The server, checked.
+    pub(crate) fn server(&self) -> &ServerAddress {
+        &self.inner.server
     }
 
     /// The path of the operation's requests, with a placeholder for an id.
@@ -145,7 +145,7 @@ impl Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { api_key, base_url, service: _, transaction: _, token_transaction: _, void: _ } =
+        let Inner { api_key, base_url, server: _, service: _, transaction: _, token_transaction: _, void: _ } =
             &*self.inner;
         f.debug_struct("Endpoint").field("base_url", base_url).field("api_key", api_key).finish()
     }
@@ -198,27 +198,25 @@ impl fmt::Debug for ApiKey {
 
 const TRANSACTION: &str = "/transaction";
 
-/// The name of the service whose transactions are created at this URL.
-fn service(transaction: &Uri, api_key: &ApiKey) -> String {
+/// The name of the service whose transactions are created at this path of this server.
+fn service(server: &ServerAddress, path: &str, api_key: &ApiKey) -> String {
     let without_key = |text| redact(text, &[api_key.expose()]).into_owned();
-    let (scheme, default_port) =
-        if transaction.scheme() == Some(&Scheme::HTTP) { ("http", 80) } else { ("https", 443) };
-    let host = without_key(transaction.host().unwrap_or_default()).to_ascii_lowercase();
+    let (scheme, default_port) = if server.is_https() { ("https", 443) } else { ("http", 80) };
+    let host = without_key(server.host()).to_ascii_lowercase();
     let in_brackets = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     // An IPv6 address has many spellings.
     let host = match in_brackets.and_then(|address| address.parse::<Ipv6Addr>().ok()) {
         Some(address) => format!("[{address}]"),
         None => host,
     };
-    let port = transaction.port_u16().filter(|port| *port != default_port);
+    let port = Some(server.port()).filter(|port| *port != default_port);
     let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-    let path = transaction.path();
     let path = without_key(path.strip_suffix(TRANSACTION).unwrap_or(path));
     format!("{scheme}://{host}{port}{path}")
 }
 
-/// Returns the URL without trailing slashes, if it is acceptable.
-fn check(base_url: &str) -> Result<&str, ConfigurationError> {
+/// Returns the URL without trailing slashes, and its server, if both are acceptable.
+fn check(base_url: &str) -> Result<(&str, ServerAddress), ConfigurationError> {
     // `http::Uri` silently drops everything after `#`, so this checks the text and not the parsed URL.
     if base_url.contains('#') {
         return Err(ConfigurationError::BaseUrlExtras);
@@ -233,39 +231,14 @@ fn check(base_url: &str) -> Result<&str, ConfigurationError> {
     if authority.as_str().contains('@') || uri.query().is_some() {
         return Err(ConfigurationError::BaseUrlExtras);
     }
-    if !is_host(authority.host()) || !is_port(&authority.as_str()[authority.host().len()..]) {
-        return Err(ConfigurationError::BaseUrlSyntax);
-    }
-    if scheme != &Scheme::HTTPS && !(scheme == &Scheme::HTTP && is_loopback(authority.host())) {
+    if ![Scheme::HTTPS, Scheme::HTTP].contains(scheme) {
         return Err(ConfigurationError::BaseUrlNotHttps);
     }
-    Ok(base_url.trim_end_matches('/'))
-}
-
-/// Whether this is an IPv6 address in brackets, or has only characters of a name or an IPv4 address. `http` accepts anything in and
-/// around brackets, and a stack that drops the brackets would look the rest up as a name.
-fn is_host(text: &str) -> bool {
-    let is_in_names = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    match text.strip_prefix('[') {
-        None => !text.is_empty() && text.bytes().all(is_in_names),
-        Some(rest) => rest.strip_suffix(']').is_some_and(|address| address.parse::<Ipv6Addr>().is_ok()),
+    let server = ServerAddress::of(&uri).map_err(|_| ConfigurationError::BaseUrlSyntax)?;
+    if !server.is_https() && !server.is_loopback() {
+        return Err(ConfigurationError::BaseUrlNotHttps);
     }
-}
-
-/// Whether this may follow a host: nothing, or a colon and a port. `http` reads `:99999` and `:` as no port, and a stack that then
-/// uses the scheme's default port would send the card there.
-fn is_port(text: &str) -> bool {
-    match text.strip_prefix(':') {
-        None => text.is_empty(),
-        Some(port) => {
-            port.bytes().all(|digit| digit.is_ascii_digit()) && port.parse().is_ok_and(|port: u16| port > 0)
-        }
-    }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+    Ok((base_url.trim_end_matches('/'), server))
 }
 
 #[cfg(test)]
@@ -326,6 +299,7 @@ mod tests {
             "https://pay.example.com:+80",
             "https://pay.example.com:",
             "https://pay.example.com:0",
+            "https://pay.example.com:000443",
             "https://[pay.example.com]",
             "http://[localhost]",
             "http://[127.0.0.1]",

@@ -127,7 +127,7 @@ pub mod guide;
 mod observer;
 mod operation;
 mod response;
-mod transport;
+pub mod transport;
 
 pub use payments_model as model;
 
@@ -143,7 +143,8 @@ pub use observer::{
 };
 pub use operation::{GetCustomer, GetTransaction, Operation, OperationName, VoidReceipt};
 pub use response::{RetryAfter, Success};
+#[doc(inline)]
 pub use transport::{
-    Deadlines, Delivery, Sleep, Timer, Transport, TransportError, TransportErrorKind, TransportRequest,
-    TransportResponse,
+    Deadlines, Delivery, Sleep, SystemTimer, Timer, Transport, TransportError, TransportErrorKind,
+    TransportRequest, TransportResponse,
 };

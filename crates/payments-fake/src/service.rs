@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, DATE};
 use http::{HeaderName, HeaderValue, Method, Request};
+use payments_core::transport::before;
 use payments_core::{OperationName, Timer};
 use payments_model::unversioned::RequestMembers;
 
@@ -23,7 +24,6 @@ use crate::redaction::Redaction;
 use crate::request::{ParsedRequest, Route};
 use crate::store::{Effect, Store};
 use crate::tenant::Tenants;
-use crate::transport::before;
 use crate::{
     ChangeLog, FakeGatewayBuilder, Fault, Fixtures, HeldRequest, ManualClock, NotDurable, Reply,
     RequestEffect,

@@ -1,14 +1,13 @@
 use std::collections::VecDeque;
 use std::fmt;
-use std::future::{Future, pending, poll_fn};
-use std::pin::pin;
+use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
 use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, Response, StatusCode};
+use payments_core::transport::before;
 use payments_core::{
     Timer, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse, blocking,
 };
@@ -145,20 +144,6 @@ impl fmt::Debug for FakeTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FakeTransport").finish_non_exhaustive()
     }
-}
-
-/// The result of the work, or `None` if the deadline ends first. The deadline is not polled if the work is ready at once.
-pub(crate) async fn before<T>(
-    deadline: impl Future<Output = ()>,
-    work: impl Future<Output = T>,
-) -> Option<T> {
-    let mut deadline = pin!(deadline);
-    let mut work = pin!(work);
-    poll_fn(|context| match work.as_mut().poll(context) {
-        Poll::Ready(result) => Poll::Ready(Some(result)),
-        Poll::Pending => deadline.as_mut().poll(context).map(|()| None),
-    })
-    .await
 }
 
 /// The response with at most `bytes` of its body.

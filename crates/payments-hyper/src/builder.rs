@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::build_error::{BuildError, BuildErrorKind};
+use crate::build_error::BuildError;
 use crate::connector::Connector;
 use crate::proxy::Proxy;
 use crate::tls::{TlsProvider, TlsSettings, TrustedRoots};
@@ -104,7 +104,7 @@ impl HyperTransportBuilder {
         match Proxy::parse(address.as_ref()) {
             Ok(proxy) => self.proxy = Some(proxy),
             Err(reason) => {
-                self.keep_first_error(Err(BuildError::of(BuildErrorKind::Proxy).with_source(reason)));
+                self.keep_first_error(Err(BuildError::proxy().with_source(reason)));
             }
         }
         self

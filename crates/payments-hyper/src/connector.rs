@@ -1,21 +1,23 @@
 use std::error::Error as StdError;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::Uri;
-use http::uri::{Authority, Scheme};
-use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
+use hyper_rustls::MaybeHttpsStream;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::{GaiAddrs, GaiResolver, Name};
 use hyper_util::rt::TokioIo;
 use payments_core::TransportErrorKind;
+use payments_core::transport::{ServerAddress, causes};
+use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, ClientConfig};
 use thiserror::Error;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
 use crate::evidence::tls_error;
@@ -25,16 +27,25 @@ use crate::tls::NoTls;
 use crate::tunnel::{self, TunnelError};
 
 tokio::task_local! {
-    /// The deadline for the connection that the current call waits for.
+    /// The connection that the current call waits for.
     ///
     /// hyper-util passes a connector only the request's address, but it calls the connector inside the future of the request
     /// that needs the connection.
-    static CONNECT_DEADLINE: Instant;
+    static NEEDED: Needed;
 }
 
-/// Sends with a deadline for opening a connection, if one is needed: name resolution, TCP, proxy and TLS together.
-pub(crate) async fn with_connect_deadline<F: Future>(deadline: Instant, send: F) -> F::Output {
-    CONNECT_DEADLINE.scope(deadline, send).await
+/// Which connection a call needs, and when it must be open: name resolution, TCP, proxy and TLS together.
+#[derive(Clone)]
+pub(crate) struct Needed {
+    pub(crate) server: ServerAddress,
+    pub(crate) by: Instant,
+}
+
+impl Needed {
+    /// Sends, and opens this connection if it is needed.
+    pub(crate) async fn during<F: Future>(self, send: F) -> F::Output {
+        NEEDED.scope(self, send).await
+    }
 }
 
 /// Opens connections. It sends no request, so after a failure nothing was processed.
@@ -45,33 +56,36 @@ pub(crate) struct Connector {
     tls: Result<Arc<ClientConfig>, NoTls>,
 }
 
-/// Why there is no connection, and to which server or through which proxy.
+/// Why there is no connection.
 #[derive(Debug, Error)]
-#[error("{message}")]
+#[error("no connection {place}")]
 pub(crate) struct ConnectError {
     pub(crate) kind: TransportErrorKind,
-    message: String,
+    /// To which server, or through which proxy.
+    place: String,
     #[source]
-    error: BoxError,
+    cause: BoxError,
 }
 
 impl ConnectError {
     /// Whether connections fail until the certificate, the address or the proxy's settings are changed.
     pub(crate) fn is_permanent(&self) -> bool {
-        match (self.kind, self.error.downcast_ref::<TcpError>()) {
-            (_, Some(tcp)) => tcp.is_refusal(),
-            (TransportErrorKind::Tls, None) => match tls_error(&*self.error) {
+        if let Some(TunnelError::Refused(status)) = self.cause.downcast_ref() {
+            // Not because of an overload or a timeout.
+            return (400..=499).contains(status) && ![408, 425, 429].contains(status);
+        }
+        self.kind == TransportErrorKind::Tls
+            && match tls_error(&*self.cause) {
                 Some(error) => *error != rustls::Error::AlertReceived(AlertDescription::InternalError),
                 // A connection that was closed during the handshake; without one, no handshake is possible.
-                None => !self.error.is::<io::Error>(),
-            },
-            _ => false,
-        }
+                None => !self.cause.is::<io::Error>(),
+            }
     }
 }
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 type BoxFuture<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
+type Stream = MaybeHttpsStream<TokioIo<Socket>>;
 
 impl Connector {
     pub(crate) fn new(tls: Result<Arc<ClientConfig>, NoTls>, proxy: Option<Proxy>) -> Self {
@@ -84,136 +98,75 @@ impl Connector {
 
     /// Whether an unencrypted request would cross a network on its way to the proxy.
     pub(crate) fn has_remote_proxy(&self) -> bool {
-        self.proxy.as_ref().is_some_and(|proxy| !proxy.is_loopback())
+        self.proxy.as_ref().is_some_and(|proxy| !proxy.server.is_loopback())
     }
 
-    async fn connect(self, uri: Uri, by: Instant) -> Result<MaybeHttpsStream<TokioIo<Socket>>, BoxError> {
-        let mut tcp = self.tcp;
+    /// Name resolution and TCP, the tunnel through a proxy, and TLS.
+    async fn connect(
+        mut self,
+        uri: Uri,
+        Needed { server, by }: Needed,
+    ) -> Result<Stream, (TransportErrorKind, BoxError)> {
+        let no_tls = |error: BoxError| (TransportErrorKind::Tls, error);
+        let tls = if server.is_https() {
+            let name = server.host().trim_matches(['[', ']']).to_owned();
+            let name = ServerName::try_from(name).map_err(|error| no_tls(error.into()))?;
+            Some((self.tls.map_err(|error| no_tls(error.into()))?, name))
+        } else {
+            None
+        };
         // hyper-util divides the time among the name's addresses, so that one that does not respond leaves time for the next.
-        tcp.set_connect_timeout(Some(by.saturating_duration_since(Instant::now())));
-        let tcp = Tcp { tcp, proxy: self.proxy };
-        match self.tls {
-            Ok(tls) => ready_and_call(HttpsConnector::from((tcp, tls)), uri).await,
-            Err(no_tls) if uri.scheme() == Some(&Scheme::HTTPS) => Err(no_tls.into()),
-            Err(_) => Ok(MaybeHttpsStream::Http(ready_and_call(tcp, uri).await?)),
+        self.tcp.set_connect_timeout(Some(by.saturating_duration_since(Instant::now())));
+        let connected = self.tcp.call(self.proxy.as_ref().map_or(uri, |proxy| proxy.uri.clone())).await;
+        let mut tcp = connected.map_err(|error| (tcp_kind(&error), error.into()))?.into_inner();
+        if let Some(proxy) = self.proxy {
+            let opened = tunnel::open(&mut tcp, &server, proxy.credentials.as_ref()).await;
+            opened.map_err(|error| (TransportErrorKind::Connect, error.into()))?;
         }
+        let socket = TokioIo::new(Socket::new(tcp));
+        let Some((tls, name)) = tls else {
+            return Ok(MaybeHttpsStream::Http(socket));
+        };
+        let secured = TlsConnector::from(tls).connect(name, TokioIo::new(socket)).await;
+        Ok(MaybeHttpsStream::Https(TokioIo::new(secured.map_err(|error| no_tls(error.into()))?)))
     }
 }
 
 impl Service<Uri> for Connector {
-    type Response = MaybeHttpsStream<TokioIo<Socket>>;
+    type Response = Stream;
     type Error = ConnectError;
-    type Future = BoxFuture<Self::Response, ConnectError>;
+    type Future = BoxFuture<Stream, ConnectError>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let by = CONNECT_DEADLINE.get();
-        let server = uri.authority().map_or_else(String::new, Authority::to_string);
-        let connecting = self.clone().connect(uri, by);
-        let proxy = self.proxy.as_ref().and_then(|proxy| proxy.uri.authority().cloned());
-        // hyper-util may finish the connection in the background for a later call, outside the scope of the deadline.
+        let needed = NEEDED.get();
+        let by = needed.by;
+        let place = match &self.proxy {
+            Some(proxy) => format!("through the proxy {}", proxy.server),
+            None => format!("to {}", needed.server),
+        };
+        let connecting = self.clone().connect(uri, needed);
+        // hyper-util may finish the connection in the background for a later call, outside the scope of `NEEDED`.
         Box::pin(async move {
-            let connected = timeout_at(by, connecting).await.unwrap_or_else(|late| Err(late.into()));
-            connected.map_err(|error| {
-                let message = match proxy {
-                    Some(proxy) => format!("no connection through the proxy {proxy}"),
-                    None => format!("no connection to {server}"),
-                };
-                ConnectError { kind: kind_of(&error), message, error }
-            })
+            let connected = timeout_at(by, connecting).await;
+            let connected = connected.unwrap_or_else(|late| Err((TransportErrorKind::Timeout, late.into())));
+            connected.map_err(|(kind, cause)| ConnectError { kind, place, cause })
         })
     }
 }
 
-async fn ready_and_call<S: Service<Uri>>(mut service: S, uri: Uri) -> Result<S::Response, S::Error> {
-    poll_fn(|cx| service.poll_ready(cx)).await?;
-    service.call(uri).await
-}
-
-/// Name resolution and TCP, and the tunnel through a proxy.
-#[derive(Clone)]
-struct Tcp {
-    tcp: HttpConnector<Resolver>,
-    proxy: Option<Proxy>,
-}
-
-impl Service<Uri> for Tcp {
-    type Response = TokioIo<Socket>;
-    type Error = TcpError;
-    type Future = BoxFuture<Self::Response, TcpError>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), TcpError>> {
-        self.tcp.poll_ready(cx).map_err(|error| TcpError(error.into()))
-    }
-
-    fn call(&mut self, server: Uri) -> Self::Future {
-        let proxy = self.proxy.clone();
-        let connecting =
-            self.tcp.call(proxy.as_ref().map_or_else(|| server.clone(), |proxy| proxy.uri.clone()));
-        Box::pin(async move {
-            let mut tcp = connecting.await.map_err(|error| TcpError(error.into()))?.into_inner();
-            if let Some(proxy) = proxy {
-                let opened = match target(&server) {
-                    Ok(target) => tunnel::open(&mut tcp, &target, proxy.credentials.as_ref()).await,
-                    Err(error) => return Err(TcpError(error)),
-                };
-                opened.map_err(|error| TcpError(error.into()))?;
-            }
-            Ok(TokioIo::new(Socket::new(tcp)))
-        })
-    }
-}
-
-/// The host and port for a tunnel to this server.
-fn target(server: &Uri) -> Result<Authority, BoxError> {
-    let authority = server.authority().ok_or("the request's URI has no host")?;
-    if authority.port().is_some() {
-        return Ok(authority.clone());
-    }
-    let port = if server.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 };
-    Ok(Authority::try_from(format!("{}:{port}", authority.host()))?)
-}
-
-/// An error below TLS.
-#[derive(Debug, Error)]
-#[error(transparent)]
-struct TcpError(BoxError);
-
-impl TcpError {
-    /// Whether the proxy refused the address or the credentials, and not because of an overload or a timeout.
-    fn is_refusal(&self) -> bool {
-        matches!(self.0.downcast_ref(), Some(TunnelError::Refused(400..=499)))
-            && !matches!(self.0.downcast_ref(), Some(TunnelError::Refused(408 | 425 | 429)))
-    }
-
-    fn kind(&self) -> TransportErrorKind {
-        let mut cause: Option<&(dyn StdError + 'static)> = Some(&*self.0);
-        while let Some(this) = cause {
-            if this.is::<ResolveError>() {
-                return TransportErrorKind::Resolve;
-            }
-            // The last address's share of the time ends together with the whole, and either timer may fire first.
-            let inner = this.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-            if inner.is_some_and(<dyn StdError + Send + Sync>::is::<Elapsed>) {
-                return TransportErrorKind::Timeout;
-            }
-            cause = this.source();
-        }
+fn tcp_kind(error: &(dyn StdError + 'static)) -> TransportErrorKind {
+    if causes(error).any(<dyn StdError>::is::<ResolveError>) {
+        TransportErrorKind::Resolve
+    } else if causes(error).any(<dyn StdError>::is::<Elapsed>) {
+        // The last address's share of the time ends together with the whole, and either timer may fire first.
+        TransportErrorKind::Timeout
+    } else {
         TransportErrorKind::Connect
     }
-}
-
-fn kind_of(error: &BoxError) -> TransportErrorKind {
-    if let Some(tcp) = error.downcast_ref::<TcpError>() {
-        return tcp.kind();
-    }
-    if error.is::<Elapsed>() {
-        return TransportErrorKind::Timeout;
-    }
-    TransportErrorKind::Tls
 }
 
 /// The operating system's resolver, with its own error type so that its failures are not mistaken for a refused connection.

@@ -1,10 +1,8 @@
 use std::error::Error as StdError;
-use std::io;
 
 use hyper_util::client::legacy;
+use payments_core::transport::causes;
 use payments_core::{TransportError, TransportErrorKind};
-use rustls::AlertDescription;
-use thiserror::Error;
 
 use crate::connector::ConnectError;
 
@@ -22,63 +20,24 @@ pub(crate) fn transport_error(error: legacy::Error) -> TransportError {
         });
     let evidence =
         if not_processed { TransportError::not_processed(kind) } else { TransportError::unknown(kind) };
-    let explanation = causes(&error).find_map(alert).and_then(client_certificate);
-    let is_permanent = explanation.is_some()
-        || causes(&error).filter_map(|cause| cause.downcast_ref()).any(ConnectError::is_permanent);
+    let is_permanent =
+        causes(&error).filter_map(|cause| cause.downcast_ref()).any(ConnectError::is_permanent);
     let evidence = if is_permanent { evidence.permanent() } else { evidence };
     if let Some(code) = goaway_code(&error) {
         // The error's own text quotes the peer's debug data.
         return evidence.with_source(format!("the server ended the HTTP/2 connection with GOAWAY: {code}"));
     }
-    match explanation {
-        Some(explanation) => evidence.with_source(Explained { explanation, error }),
-        None => evidence.with_source(error),
-    }
-}
-
-/// An error of hyper-util, and what it means.
-#[derive(Debug, Error)]
-#[error("{explanation}")]
-struct Explained {
-    explanation: &'static str,
-    #[source]
-    error: legacy::Error,
-}
-
-/// The alert that the server sent instead of finishing or continuing the TLS session.
-fn alert(cause: &(dyn StdError + 'static)) -> Option<AlertDescription> {
-    match tls_error(cause) {
-        Some(rustls::Error::AlertReceived(alert)) => Some(*alert),
-        _ => None,
-    }
-}
-
-/// An `io::Error` contains the rustls error, but does not return it as its source. hyper-rustls wraps it twice.
-pub(crate) fn tls_error<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
-    match cause.downcast_ref::<io::Error>() {
-        Some(error) => error.get_ref().and_then(|inner| tls_error(inner)),
-        None => cause.downcast_ref(),
-    }
-}
-
-/// What this alert says about the client's certificate. With TLS 1.3 it arrives after the handshake, perhaps when the request has
-/// been written.
-fn client_certificate(alert: AlertDescription) -> Option<&'static str> {
-    Some(match alert {
-        AlertDescription::CertificateRequired => "the server requires a client certificate",
-        AlertDescription::NoCertificate
-        | AlertDescription::BadCertificate
-        | AlertDescription::UnsupportedCertificate
-        | AlertDescription::CertificateRevoked
-        | AlertDescription::CertificateExpired
-        | AlertDescription::CertificateUnknown
-        | AlertDescription::UnknownCA
-        | AlertDescription::AccessDenied => "the server refused the client certificate, or requires one",
-        AlertDescription::HandshakeFailure => {
-            "the server refused the TLS handshake; it may require a client certificate"
+    match tls_error(&error) {
+        Some(&rustls::Error::AlertReceived(alert)) => {
+            evidence.with_source(error).with_tls_alert(alert.into())
         }
-        _ => return None,
-    })
+        _ => evidence.with_source(error),
+    }
+}
+
+/// The first error of rustls among an error and its causes.
+pub(crate) fn tls_error<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
+    causes(error).find_map(|cause| cause.downcast_ref())
 }
 
 /// For people and logs. Nothing depends on it.
@@ -93,15 +52,11 @@ fn kind_of(error: &legacy::Error) -> TransportErrorKind {
             Some(error) if error.is_user() => return TransportErrorKind::Other,
             _ => {}
         }
-        if tls_error(this).is_some() {
+        if this.is::<rustls::Error>() {
             return TransportErrorKind::Tls;
         }
     }
     TransportErrorKind::Closed
-}
-
-fn causes(error: &legacy::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
-    std::iter::successors(error.source(), |&cause| cause.source())
 }
 
 /// The code of the peer's `GOAWAY` frame.

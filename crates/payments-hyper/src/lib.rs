@@ -132,12 +132,11 @@
 // docs.rs builds with nightly, which shows the feature that each item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod body;
 mod build_error;
 mod builder;
+mod call;
 mod client;
 mod connector;
-mod deadline;
 mod evidence;
 mod proxy;
 mod socket;
@@ -145,7 +144,6 @@ mod timer;
 mod tls;
 mod transport;
 mod tunnel;
-mod uri;
 
 pub use build_error::BuildError;
 pub use builder::HyperTransportBuilder;

@@ -1,12 +1,14 @@
+use std::future::{Future, poll_fn};
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use futures_util::task::AtomicWaker;
 use http::Extensions;
+use hyper::rt::Executor;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -17,39 +19,60 @@ use tokio::task::coop;
 ///
 /// tokio caches whether a socket is readable, and updates that only when its runtime polls the network. A client that was idle
 /// since its last payment may therefore not know that the server has closed the connection, and would write the next payment
-/// into it. So when tokio has nothing to read, this asks the operating system.
+/// into it. hyper reads before it takes a request. If tokio then has nothing to read, this asks the operating system, once for
+/// each request.
 pub(crate) struct Socket {
     tcp: TcpStream,
-    closer: Closer,
+    closer: Arc<Closer>,
+    /// Whether the last transfer was a write: what comes next is a response, and tokio reports it.
+    awaits_response: bool,
+    /// The poll in which something was last read. The rest of that poll needs no second look.
+    read_in: Option<u64>,
+}
+
+tokio::task_local! {
+    /// The number of the current poll of a connection's task.
+    static POLL: u64;
+}
+
+/// Runs the tasks of connections on the current runtime.
+#[derive(Clone, Copy)]
+pub(crate) struct ConnectionExecutor;
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for ConnectionExecutor {
+    fn execute(&self, task: F) {
+        tokio::spawn(async {
+            let (mut task, mut polls) = (pin!(task), 0);
+            poll_fn(|cx| {
+                polls += 1;
+                POLL.sync_scope(polls, || task.as_mut().poll(cx))
+            })
+            .await;
+        });
+    }
 }
 
 /// Closes a connection whose call has ended, even while hyper's task for it waits for a server that no longer reads.
-#[derive(Clone, Default)]
-pub(crate) struct Closer(Arc<CloserState>);
-
 #[derive(Default)]
-struct CloserState {
+pub(crate) struct Closer {
     is_closed: AtomicBool,
     task: AtomicWaker,
 }
 
 impl Closer {
-    /// The `Closer` of a connection that this crate's connector opened.
-    pub(crate) fn of(connected: &Connected) -> Option<Self> {
+    /// Ends all reads and writes of this connection, and wakes its task, which then drops it.
+    pub(crate) fn close(connected: &Connected) {
         let mut extras = Extensions::new();
         connected.get_extras(&mut extras);
-        extras.remove()
-    }
-
-    /// Ends all reads and writes, and wakes the connection's task, which then drops the connection.
-    pub(crate) fn close(&self) {
-        self.0.is_closed.store(true, Ordering::SeqCst);
-        self.0.task.wake();
+        if let Some(closer) = extras.remove::<Arc<Self>>() {
+            closer.is_closed.store(true, Ordering::SeqCst);
+            closer.task.wake();
+        }
     }
 
     fn check(&self, cx: &Context<'_>) -> io::Result<()> {
-        self.0.task.register(cx.waker());
-        let is_closed = self.0.is_closed.load(Ordering::SeqCst);
+        self.task.register(cx.waker());
+        let is_closed = self.is_closed.load(Ordering::SeqCst);
         if is_closed { Err(io::ErrorKind::ConnectionAborted.into()) } else { Ok(()) }
     }
 }
@@ -62,7 +85,7 @@ const READ_COST: u8 = 8;
 
 impl Socket {
     pub(crate) fn new(tcp: TcpStream) -> Self {
-        Self { tcp, closer: Closer::default() }
+        Self { tcp, closer: Arc::default(), awaits_response: false, read_in: None }
     }
 
     /// Reads directly from the operating system. The socket is non-blocking, so neither call waits.
@@ -88,11 +111,16 @@ impl AsyncRead for Socket {
     ) -> Poll<io::Result<()>> {
         self.closer.check(cx)?;
         let mut read = Pin::new(&mut self.tcp).poll_read(cx, buf);
+        // There is none outside a connection's task, for example during the TLS handshake.
+        let poll = POLL.try_with(|poll| *poll).ok();
+        let was_idle = !self.awaits_response && (poll.is_none() || self.read_in != poll);
         // Without budget, tokio must not read in this poll. With budget, it has registered the waker.
-        if read.is_pending() && coop::has_budget_remaining() {
+        if read.is_pending() && was_idle && coop::has_budget_remaining() {
             read = self.read_from_os(buf);
         }
         if read.is_ready() {
+            self.awaits_response = false;
+            self.read_in = poll;
             for _ in 0..READ_COST {
                 if let Poll::Ready(budget) = coop::poll_proceed(cx) {
                     budget.made_progress();
@@ -106,6 +134,7 @@ impl AsyncRead for Socket {
 impl AsyncWrite for Socket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.closer.check(cx)?;
+        self.awaits_response = true;
         Pin::new(&mut self.tcp).poll_write(cx, buf)
     }
 
@@ -123,6 +152,7 @@ impl AsyncWrite for Socket {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.closer.check(cx)?;
+        self.awaits_response = true;
         Pin::new(&mut self.tcp).poll_write_vectored(cx, bufs)
     }
 
@@ -134,7 +164,7 @@ impl AsyncWrite for Socket {
 
 impl Connection for Socket {
     fn connected(&self) -> Connected {
-        Connected::new().extra(self.closer.clone())
+        Connected::new().extra(Arc::clone(&self.closer))
     }
 }
 

@@ -5,9 +5,8 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
-use thiserror::Error;
 
-use crate::build_error::{BuildError, BuildErrorKind};
+use crate::build_error::BuildError;
 
 /// The crate that provides the cryptography for TLS.
 ///
@@ -40,11 +39,17 @@ impl TlsProvider {
             #[cfg(feature = "ring")]
             Self::Ring => Ok(rustls::crypto::ring::default_provider()),
             #[cfg(not(feature = "ring"))]
-            Self::Ring => Err(BuildError::of(BuildErrorKind::RingMissing)),
+            Self::Ring => Err(BuildError::missing_feature(
+                "the TLS provider ring is not compiled in",
+                "enable the feature `ring` of payments-hyper",
+            )),
             #[cfg(feature = "aws-lc-rs")]
             Self::AwsLcRs => Ok(rustls::crypto::aws_lc_rs::default_provider()),
             #[cfg(not(feature = "aws-lc-rs"))]
-            Self::AwsLcRs => Err(BuildError::of(BuildErrorKind::AwsLcRsMissing)),
+            Self::AwsLcRs => Err(BuildError::missing_feature(
+                "the TLS provider aws-lc-rs is not compiled in",
+                "enable the feature `aws-lc-rs` of payments-hyper",
+            )),
         }
     }
 }
@@ -90,16 +95,7 @@ pub(crate) struct TlsSettings {
 }
 
 /// Why a transport that works for plain http cannot use https.
-#[derive(Clone, Copy, Debug, Error)]
-pub(crate) enum NoTls {
-    #[error("TLS is not compiled in: enable the feature `ring` or `aws-lc-rs` of payments-hyper")]
-    NoProvider,
-    #[error(
-        "there are no root certificates, so no server can be trusted: enable the feature `webpki-roots` or \
-         `platform-verifier` of payments-hyper, or add root certificates"
-    )]
-    NoRoots,
-}
+pub(crate) type NoTls = Arc<BuildError>;
 
 impl TlsSettings {
     pub(crate) fn add_root_der(&mut self, der: Vec<u8>) {
@@ -107,7 +103,7 @@ impl TlsSettings {
     }
 
     pub(crate) fn add_roots_pem(&mut self, pem: &[u8]) -> Result<(), BuildError> {
-        let roots = certificates(pem, BuildErrorKind::RootCertificate)?;
+        let roots = certificates(pem, BuildError::root_certificate)?;
         self.added_roots.extend(roots);
         Ok(())
     }
@@ -117,10 +113,9 @@ impl TlsSettings {
         certificates_pem: &[u8],
         key_pem: &[u8],
     ) -> Result<(), BuildError> {
-        let chain = certificates(certificates_pem, BuildErrorKind::ClientCertificate)?;
+        let chain = certificates(certificates_pem, BuildError::client_certificate)?;
         // The parser's error is dropped: it may quote a line of the file, and the file is a private key.
-        let key = PrivateKeyDer::from_pem_slice(key_pem)
-            .map_err(|_| BuildError::of(BuildErrorKind::ClientCertificate))?;
+        let key = PrivateKeyDer::from_pem_slice(key_pem).map_err(|_| BuildError::client_certificate())?;
         self.client_identity = Some((chain, key));
         Ok(())
     }
@@ -135,22 +130,29 @@ impl TlsSettings {
             && !self.only_added_roots
             && self.added_roots.is_empty()
             && self.client_identity.is_none();
+        let missing = |problem, fix| {
+            let error = BuildError::missing_feature(problem, fix);
+            if is_default { Ok(Err(Arc::new(error))) } else { Err(error) }
+        };
         let Some(provider) = self.provider.or_else(TlsProvider::compiled_in) else {
-            let missing =
-                if is_default { Ok(Err(NoTls::NoProvider)) } else { Err(BuildErrorKind::NoProvider) };
-            return missing.map_err(BuildError::of);
+            return missing(
+                "TLS is not compiled in",
+                "enable the feature `ring` or `aws-lc-rs` of payments-hyper",
+            );
         };
         let roots =
             if self.only_added_roots { None } else { self.trusted_roots.or_else(TrustedRoots::compiled_in) };
         if roots.is_none() && self.added_roots.is_empty() {
-            let missing = if is_default { Ok(Err(NoTls::NoRoots)) } else { Err(BuildErrorKind::NoRoots) };
-            return missing.map_err(BuildError::of);
+            return missing(
+                "there are no root certificates, so no server can be trusted",
+                "enable the feature `webpki-roots` or `platform-verifier` of payments-hyper, or add root certificates",
+            );
         }
 
         let provider = Arc::new(provider.crypto_provider()?);
         let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
-            .map_err(|error| BuildError::of(BuildErrorKind::Protocol).with_source(error))?;
+            .expect("ring and aws-lc-rs support TLS 1.2 and 1.3");
         let config = match roots {
             Some(TrustedRoots::Platform) => platform_verifier(config, self.added_roots, provider)?,
             Some(TrustedRoots::Mozilla) => {
@@ -162,7 +164,7 @@ impl TlsSettings {
             None => config.with_no_client_auth(),
             Some((chain, key)) => config
                 .with_client_auth_cert(chain, key)
-                .map_err(|error| BuildError::of(BuildErrorKind::ClientCertificate).with_source(error))?,
+                .map_err(|error| BuildError::client_certificate().with_source(error))?,
         };
         #[cfg(feature = "http2")]
         if self.http2 {
@@ -175,21 +177,19 @@ impl TlsSettings {
     }
 }
 
-fn certificates(pem: &[u8], kind: BuildErrorKind) -> Result<Vec<CertificateDer<'static>>, BuildError> {
+fn certificates(pem: &[u8], error: fn() -> BuildError) -> Result<Vec<CertificateDer<'static>>, BuildError> {
     let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<_, _>>()
-        .map_err(|_| BuildError::of(kind).with_source("the text is not PEM"))?;
+        .map_err(|_| error().with_source("the text is not PEM"))?;
     if certificates.is_empty() {
-        return Err(BuildError::of(kind).with_source("the text has no PEM section CERTIFICATE"));
+        return Err(error().with_source("the text has no PEM section CERTIFICATE"));
     }
     Ok(certificates)
 }
 
 fn store(mut roots: RootCertStore, added: Vec<CertificateDer<'static>>) -> Result<RootCertStore, BuildError> {
     for certificate in added {
-        roots
-            .add(certificate)
-            .map_err(|error| BuildError::of(BuildErrorKind::RootCertificate).with_source(error))?;
+        roots.add(certificate).map_err(|error| BuildError::root_certificate().with_source(error))?;
     }
     Ok(roots)
 }
@@ -202,7 +202,10 @@ fn mozilla_roots() -> Result<RootCertStore, BuildError> {
 
 #[cfg(not(feature = "webpki-roots"))]
 fn mozilla_roots() -> Result<RootCertStore, BuildError> {
-    Err(BuildError::of(BuildErrorKind::MozillaRootsMissing))
+    Err(BuildError::missing_feature(
+        "Mozilla's root certificates are not compiled in",
+        "enable the feature `webpki-roots` of payments-hyper",
+    ))
 }
 
 #[cfg(feature = "platform-verifier")]
@@ -214,7 +217,7 @@ fn platform_verifier(
     // Checked here first, so that an unreadable added root is not reported as an error of the operating system.
     store(RootCertStore::empty(), added.clone())?;
     let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(added, provider)
-        .map_err(|error| BuildError::of(BuildErrorKind::PlatformRoots).with_source(error))?;
+        .map_err(|error| BuildError::platform_roots().with_source(error))?;
     // rustls calls every verifier except its own dangerous. This one is the operating system's.
     Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)))
 }
@@ -225,7 +228,10 @@ fn platform_verifier(
     _added: Vec<CertificateDer<'static>>,
     _provider: Arc<CryptoProvider>,
 ) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, BuildError> {
-    Err(BuildError::of(BuildErrorKind::PlatformRootsMissing))
+    Err(BuildError::missing_feature(
+        "the operating system's certificate verifier is not compiled in",
+        "enable the feature `platform-verifier` of payments-hyper",
+    ))
 }
 
 #[cfg(test)]

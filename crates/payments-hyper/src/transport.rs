@@ -1,32 +1,31 @@
 use std::fmt;
-use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt as _;
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
-use http::uri::Scheme;
-use http::{HeaderMap, HeaderValue, Request, Response, Version};
+use http::{HeaderValue, Request, Response, Version};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::TokioTimer;
+use payments_core::transport::{ServerAddress, before, has_ambiguous_length};
 use payments_core::{
     Deadlines, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
 use tokio::runtime::{self, Handle};
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::Instant;
+use tokio::task::coop::{Unconstrained, unconstrained};
+use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::body::{Call, CallBody};
 use crate::builder::HyperTransportBuilder;
-use crate::connector::{Connector, with_connect_deadline};
-use crate::deadline::{self, DeadlineTimer, FAR_FUTURE};
+use crate::call::{Call, CallBody, is_assigned};
+use crate::connector::{Connector, Needed};
 use crate::evidence::transport_error;
-use crate::socket::Closer;
-use crate::uri;
+use crate::socket::ConnectionExecutor;
 
 /// HTTP/1.1 over TCP and TLS, with hyper-util's client and hyper-rustls.
 ///
@@ -80,63 +79,103 @@ impl fmt::Debug for HyperTransport {
 
 impl Transport for HyperTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        let deadlines = request.deadlines();
-        let cap = request.response_cap();
-        let call = Call::new();
-        let mut request = self.shared.prepare(request, &call)?;
-        let connection = capture_connection(&mut request);
-        let guard = CallGuard { connection: connection.clone(), call, has_head: false, is_complete: false };
-
-        let mut exchange = pin!(self.shared.exchange(request, guard, deadlines, cap));
-        poll_fn(|cx| deadline::poll_call(exchange.as_mut(), || is_assigned(&connection), cx)).await
+        let exchange = Exchange {
+            server: request.server()?.clone(),
+            deadlines: request.deadlines(),
+            cap: request.response_cap(),
+        };
+        let (call, request) = self.shared.prepare(&exchange.server, request)?;
+        let connection = call.connection().clone();
+        let run = AssertUnwindSafe(self.shared.run(exchange, call, request));
+        run.catch_unwind().await.unwrap_or_else(|_panic| {
+            Err(if is_assigned(&connection) {
+                TransportError::unknown(TransportErrorKind::Other).with_source("the transport panicked")
+            } else {
+                misconfigured(
+                    "the call panicked before it had a connection, because the tokio runtime has no time driver or no \
+                     network driver, or was shut down: build the runtime with enable_all",
+                )
+            })
+        })
     }
+}
+
+/// Where a request goes, and what limits its response.
+struct Exchange {
+    server: ServerAddress,
+    deadlines: Deadlines,
+    cap: usize,
+}
+
+/// A deadline that fires even in a task that has used up tokio's cooperative budget.
+type Deadline = Unconstrained<Sleep>;
+
+fn deadline(at: Instant) -> Deadline {
+    unconstrained(sleep_until(at))
+}
+
+fn misconfigured(why: &'static str) -> TransportError {
+    TransportError::not_processed(TransportErrorKind::Configuration).with_source(why)
+}
+
+/// The current runtime. Without one tokio would panic.
+fn runtime() -> Result<runtime::Id, TransportError> {
+    let current = Handle::try_current();
+    current
+        .map(|runtime| runtime.id())
+        .map_err(|_| misconfigured("a tokio runtime is missing: make the call inside one"))
 }
 
 impl Shared {
     /// Sets the headers that the transport owns. hyper adds the content length, except for an empty body.
-    fn prepare(&self, request: TransportRequest, call: &Call) -> Result<Request<CallBody>, TransportError> {
-        let (mut head, body) = request.into_http().into_parts();
-        let host = uri::host(&head.uri)
-            .map_err(|reason| TransportError::not_processed(TransportErrorKind::Other).with_source(reason))?;
-        if head.uri.scheme() == Some(&Scheme::HTTP) && self.connector.has_remote_proxy() {
-            return Err(TransportError::not_processed(TransportErrorKind::Configuration).with_source(
+    fn prepare(
+        &self,
+        server: &ServerAddress,
+        request: TransportRequest,
+    ) -> Result<(Call, Request<CallBody>), TransportError> {
+        if !server.is_https() && self.connector.has_remote_proxy() {
+            return Err(misconfigured(
                 "card data and API key would cross the network unencrypted, because the address is plain http and the \
                  proxy is not on this machine: use an https address",
             ));
         }
-        head.version = Version::HTTP_11;
-        head.headers.insert(HOST, host);
-        head.headers.remove(TRANSFER_ENCODING);
-        head.headers.remove(CONTENT_LENGTH);
-        if body.is_empty() && !head.method.is_safe() {
-            head.headers.insert(CONTENT_LENGTH, HeaderValue::from(0));
+        let mut request = request.into_http();
+        *request.version_mut() = Version::HTTP_11;
+        let is_empty_post = request.body().is_empty() && !request.method().is_safe();
+        let headers = request.headers_mut();
+        headers.insert(HOST, server.host_header().clone());
+        headers.remove(TRANSFER_ENCODING);
+        headers.remove(CONTENT_LENGTH);
+        if is_empty_post {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(0));
         }
-        Ok(Request::from_parts(head, call.body(body)))
+        Ok(Call::new(request))
     }
 
-    /// Runs one call inside a runtime.
-    async fn exchange(
+    async fn run(
         &self,
+        exchange: Exchange,
+        call: Call,
         request: Request<CallBody>,
-        guard: CallGuard,
-        deadlines: Deadlines,
-        cap: usize,
     ) -> Result<TransportResponse, TransportError> {
+        let Exchange { server, deadlines, cap } = exchange;
+        runtime()?;
         let started = Instant::now();
-        let connect_by = deadline::after(started, deadlines.connect());
-        let total_ends = deadline::after(started, deadlines.total());
-        let mut timer = pin!(deadline::timer_at(total_ends)?);
+        let connect_by = started + deadlines.connect();
+        let total_ends = started + deadlines.total();
+        let mut total = pin!(deadline(total_ends));
         let _permit = self.permit(connect_by).await?;
         if Instant::now() >= total_ends {
             return Err(TransportError::not_processed(TransportErrorKind::Timeout));
         }
 
-        let response = pin!(with_connect_deadline(connect_by, self.client().request(request)));
+        let response = self.client(runtime()?).request(request);
+        let response = pin!(Needed { server, by: connect_by }.during(response));
         // Dropped before the future above, which would return the connection to the pool.
-        let mut guard = guard;
-        let response = match deadline::before(timer.as_mut(), response).await {
+        let mut call = call;
+        let response = match before(total.as_mut(), response).await {
             Some(response) => response.map_err(transport_error)?,
-            None if is_assigned(&guard.connection) => {
+            None if is_assigned(call.connection()) => {
                 return Err(TransportError::unknown(TransportErrorKind::Timeout));
             }
             None => return Err(TransportError::not_processed(TransportErrorKind::Timeout)),
@@ -145,9 +184,9 @@ impl Shared {
             return Err(TransportError::unknown(TransportErrorKind::Protocol)
                 .with_source("the response gives its length more than once"));
         }
-        guard.has_head = true;
-        let result = read(response, cap, timer, total_ends).await;
-        guard.is_complete = result.is_ok();
+        call.has_head = true;
+        let result = read(response, cap, total, total_ends).await;
+        call.is_complete = result.is_ok();
         result
     }
 
@@ -155,16 +194,13 @@ impl Shared {
         let Some(permits) = &self.permits else {
             return Ok(None);
         };
-        let timer = pin!(deadline::timer_at(connect_by)?);
-        match deadline::before(timer, pin!(permits.acquire())).await {
+        match before(deadline(connect_by), permits.acquire()).await {
             Some(permit) => Ok(Some(permit.expect("the semaphore is never closed"))),
             None => Err(TransportError::not_processed(TransportErrorKind::Timeout)),
         }
     }
 
-    /// The client of the current runtime.
-    fn client(&self) -> Arc<Client> {
-        let runtime = Handle::current().id();
+    fn client(&self, runtime: runtime::Id) -> Arc<Client> {
         // No change can panic halfway, so a poisoned list is still consistent.
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         match clients.iter().position(|(id, _)| *id == runtime) {
@@ -177,11 +213,11 @@ impl Shared {
 
     fn new_client(&self) -> Client {
         let Limits { idle_timeout, max_idle, max_in_flight: _ } = self.limits;
-        let mut builder = legacy::Client::builder(TokioExecutor::new());
+        let mut builder = legacy::Client::builder(ConnectionExecutor);
         builder
             .pool_timer(TokioTimer::new())
             // The pool adds it to the current time, which must not overflow.
-            .pool_idle_timeout(idle_timeout.min(FAR_FUTURE))
+            .pool_idle_timeout(idle_timeout.min(Deadlines::LONGEST))
             .pool_max_idle_per_host(if idle_timeout.is_zero() { 0 } else { max_idle })
             // A larger head is an error. The "exact size" option would make this limit 2 KiB.
             .http1_max_buf_size(MAX_HEAD_SIZE)
@@ -218,13 +254,13 @@ const PING_TIMEOUT: Duration = Duration::from_secs(5);
 async fn read(
     response: Response<Incoming>,
     cap: usize,
-    mut timer: Pin<&mut DeadlineTimer>,
+    mut total: Pin<&mut Deadline>,
     total_ends: Instant,
 ) -> Result<TransportResponse, TransportError> {
     let (head, mut body) = response.into_parts();
     let mut read = Bytes::new();
     let (kind, source) = loop {
-        match deadline::before(timer.as_mut(), pin!(body.frame())).await {
+        match before(total.as_mut(), body.frame()).await {
             None => break (TransportErrorKind::Timeout, None),
             Some(Some(Err(error))) => break (TransportErrorKind::BodyTruncated, Some(error)),
             Some(Some(Ok(frame))) => {
@@ -237,7 +273,7 @@ async fn read(
                 if is_over_cap {
                     break (TransportErrorKind::BodyTooLarge, None);
                 }
-                // The timer is polled only while the body is pending.
+                // The deadline is polled only while the body is pending.
                 if !body.is_end_stream() && Instant::now() >= total_ends {
                     break (TransportErrorKind::Timeout, None);
                 }
@@ -268,49 +304,4 @@ fn append(read: Bytes, chunk: Bytes) -> Bytes {
 /// Whether an HTTP/2 body that ended without an error is complete: hyper treats a stream reset with `NO_ERROR` as the end.
 fn is_complete(body: &Incoming) -> bool {
     body.size_hint().exact().map_or_else(|| body.is_end_stream(), |missing| missing == 0)
-}
-
-/// A response whose end two parsers can see in different places may belong to another request, or be an attack. hyper accepts
-/// some of these and refuses others.
-fn has_ambiguous_length(headers: &HeaderMap) -> bool {
-    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
-    let Some(first) = lengths.next() else {
-        return false;
-    };
-    lengths.next().is_some() || first.as_bytes().contains(&b',') || headers.contains_key(TRANSFER_ENCODING)
-}
-
-/// Whether hyper-util has assigned the request to a connection. Until then nothing was sent.
-fn is_assigned(connection: &CaptureConnection) -> bool {
-    connection.connection_metadata().is_some()
-}
-
-/// Guards the connection of one call. If it is dropped before the call is complete, the HTTP/1.1 connection is not reused,
-/// because more could arrive on it. Over HTTP/2 hyper resets the call's stream.
-struct CallGuard {
-    connection: CaptureConnection,
-    /// The request's body ends when this is dropped.
-    call: Call,
-    /// Whether the response's head was read and its length is unambiguous.
-    has_head: bool,
-    is_complete: bool,
-}
-
-impl Drop for CallGuard {
-    fn drop(&mut self) {
-        let is_sent = self.call.is_body_taken();
-        if self.is_complete && is_sent {
-            return;
-        }
-        if let Some(connected) = &*self.connection.connection_metadata()
-            && !connected.is_negotiated_h2()
-        {
-            connected.poison();
-            // Once the request is sent and the head was read, the pool may already have assigned the connection to another call.
-            // hyper closes the connection itself if the rest of the body is not read.
-            if !self.has_head || !is_sent {
-                Closer::of(connected).as_ref().into_iter().for_each(Closer::close);
-            }
-        }
-    }
 }

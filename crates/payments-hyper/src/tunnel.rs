@@ -1,7 +1,7 @@
 use std::io;
 
 use http::HeaderValue;
-use http::uri::Authority;
+use payments_core::transport::ServerAddress;
 use thiserror::Error;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -22,14 +22,15 @@ pub(crate) enum TunnelError {
     Io(#[from] io::Error),
 }
 
-/// Asks the proxy at the other end of `proxy` for a tunnel to `target`, which has a port. Afterwards the stream is the tunnel.
+/// Asks the proxy at the other end of `proxy` for a tunnel to `server`. Afterwards the stream is the tunnel.
 ///
 /// hyper-util's `Tunnel` does not show the status of a refusal.
 pub(crate) async fn open(
     proxy: &mut TcpStream,
-    target: &Authority,
+    server: &ServerAddress,
     credentials: Option<&HeaderValue>,
 ) -> Result<(), TunnelError> {
+    let target = format!("{}:{}", server.host(), server.port());
     let mut request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n").into_bytes();
     if let Some(credentials) = credentials {
         request.extend_from_slice(b"Proxy-Authorization: ");

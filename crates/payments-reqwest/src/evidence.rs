@@ -1,91 +1,68 @@
 //! What an error of reqwest proves about the request.
 
 use std::error::Error as StdError;
-use std::io;
 
+use payments_core::transport::causes;
 use payments_core::{TransportError, TransportErrorKind};
-use rustls::AlertDescription;
 use tokio::time::error::Elapsed;
 
 /// The evidence of an error that reqwest reported before a status.
 pub(crate) fn before_a_status(error: reqwest::Error) -> TransportError {
+    let tls = causes(&error).find_map(|cause| cause.downcast_ref::<rustls::Error>());
     let evidence = if error.is_connect() {
         TransportError::not_processed(if error.is_dns() {
             TransportErrorKind::Resolve
-        } else if has_source(&error, <dyn StdError>::is::<Elapsed>) {
+        } else if causes(&error).any(<dyn StdError>::is::<Elapsed>) {
             TransportErrorKind::Timeout
-        } else if has_source(&error, is_tls) {
+        } else if tls.is_some() {
             TransportErrorKind::Tls
         } else {
             TransportErrorKind::Connect
         })
     } else {
         // No other error proves that the server read nothing, whatever its kind or text.
-        TransportError::unknown(if has_source(&error, is_not_http) {
+        TransportError::unknown(if causes(&error).any(is_not_http) {
             TransportErrorKind::Protocol
-        } else if has_source(&error, is_tls) {
+        } else if tls.is_some() {
             TransportErrorKind::Tls
         } else {
             TransportErrorKind::Closed
         })
     };
-    let error = error.without_url();
-    let evidence = if has_source(&error, needs_credentials) { evidence.permanent() } else { evidence };
-    match explanation(&error) {
-        Some(explanation) => evidence.with_source(Explained { explanation, error }),
-        None => evidence.with_source(error),
+    let refusal = causes(&error).find_map(proxy_refusal);
+    if let Some(refusal) = refusal {
+        let evidence = if refusal == NEEDS_CREDENTIALS { evidence.permanent() } else { evidence };
+        return evidence.with_source(Refused { refusal, error: error.without_url() });
+    }
+    match tls {
+        Some(&rustls::Error::AlertReceived(alert)) => {
+            evidence.with_source(error.without_url()).with_tls_alert(alert.into())
+        }
+        _ => evidence.with_source(error.without_url()),
     }
 }
 
-/// An error of reqwest, and what it means.
+/// An error of reqwest, and which refusal of a proxy it is.
 #[derive(Debug, thiserror::Error)]
-#[error("{explanation}")]
-struct Explained {
-    explanation: &'static str,
+#[error("{refusal}")]
+struct Refused {
+    refusal: &'static str,
     #[source]
     error: reqwest::Error,
 }
 
-/// What the texts of the libraries leave open. It is for people only.
-fn explanation(error: &reqwest::Error) -> Option<&'static str> {
-    let mut source = error.source();
-    while let Some(this) = source {
-        if needs_credentials(this) {
-            return Some("the proxy returned 407");
+const NEEDS_CREDENTIALS: &str = "the proxy returned 407";
+
+/// How the proxy refused to open a connection. hyper-util does not export the type of its error, so this reads the text. Nothing
+/// about the money depends on it.
+fn proxy_refusal(cause: &(dyn StdError + 'static)) -> Option<&'static str> {
+    match cause.to_string().as_str() {
+        "tunnel error: proxy authorization required" => Some(NEEDS_CREDENTIALS),
+        "tunnel error: unsuccessful" => {
+            Some("the proxy refused to open a connection, with a status that reqwest does not show")
         }
-        if this.to_string() == "tunnel error: unsuccessful" {
-            return Some("the proxy refused to open a connection, with a status that reqwest does not show");
-        }
-        if let Some(rustls::Error::AlertReceived(alert)) = tls_error(this) {
-            return client_certificate(*alert);
-        }
-        source = this.source();
+        _ => None,
     }
-    None
-}
-
-/// Whether the proxy returned 407. hyper-util does not export the type of this error.
-fn needs_credentials(error: &(dyn StdError + 'static)) -> bool {
-    error.to_string() == "tunnel error: proxy authorization required"
-}
-
-/// Whether this alert of the server is about the client's certificate.
-fn client_certificate(alert: AlertDescription) -> Option<&'static str> {
-    Some(match alert {
-        AlertDescription::CertificateRequired => "the server requires a client certificate",
-        AlertDescription::NoCertificate
-        | AlertDescription::BadCertificate
-        | AlertDescription::UnsupportedCertificate
-        | AlertDescription::CertificateRevoked
-        | AlertDescription::CertificateExpired
-        | AlertDescription::CertificateUnknown
-        | AlertDescription::UnknownCA
-        | AlertDescription::AccessDenied => "the server refused the client certificate, or requires one",
-        AlertDescription::HandshakeFailure => {
-            "the server refused the TLS handshake; it may require a client certificate"
-        }
-        _ => return None,
-    })
 }
 
 /// The evidence of a request that was never passed to reqwest.
@@ -94,29 +71,6 @@ pub(crate) fn never_sent(
     reason: impl Into<Box<dyn StdError + Send + Sync>>,
 ) -> TransportError {
     TransportError::not_processed(kind).with_source(reason)
-}
-
-fn has_source(error: &reqwest::Error, is_match: impl Fn(&(dyn StdError + 'static)) -> bool) -> bool {
-    let mut source = error.source();
-    while let Some(error) = source {
-        if is_match(error) {
-            return true;
-        }
-        source = error.source();
-    }
-    false
-}
-
-fn is_tls(error: &(dyn StdError + 'static)) -> bool {
-    tls_error(error).is_some()
-}
-
-fn tls_error<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
-    // `source` of an io::Error skips the error that it wraps, and here one io::Error wraps another.
-    match error.downcast_ref::<io::Error>() {
-        Some(error) => error.get_ref().and_then(|inner| tls_error(inner)),
-        None => error.downcast_ref(),
-    }
 }
 
 fn is_not_http(error: &(dyn StdError + 'static)) -> bool {

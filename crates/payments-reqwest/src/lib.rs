@@ -111,12 +111,10 @@ mod client;
 mod clients;
 mod connect_deadline;
 mod evidence;
-mod timer;
 mod transport;
 pub mod unversioned;
 
 pub use build_error::BuildError;
 pub use builder::ReqwestTransportBuilder;
 pub use client::client;
-pub use timer::TokioTimer;
 pub use transport::ReqwestTransport;

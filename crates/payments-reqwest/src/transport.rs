@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
-use futures_timer::Delay;
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{Response, Version};
-use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+use payments_core::transport::{before, has_ambiguous_length};
+use payments_core::{
+    Sleep, SystemTimer, Timer as _, Transport, TransportError, TransportErrorKind, TransportRequest,
+    TransportResponse,
+};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -48,14 +50,14 @@ impl fmt::Debug for ReqwestTransport {
 
 impl Transport for ReqwestTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        let is_https = request.server()?.is_https();
         let connect_by = Instant::now() + request.deadlines().connect();
         // Not tokio's timer, which does not run while hyper reads a flood of interim responses.
-        let mut total = Delay::new(request.deadlines().total());
+        let mut total = SystemTimer::new().sleep(request.deadlines().total());
         let cap = request.response_cap();
         let no_runtime = "a tokio runtime is missing: make the call within one";
         let runtime =
             Handle::try_current().map_err(|_| never_sent(TransportErrorKind::Configuration, no_runtime))?;
-        let is_https = request.uri().scheme_str() == Some("https");
         let client = self.clients.get(runtime.id(), is_https);
         let client = client.map_err(|error| never_sent(TransportErrorKind::Configuration, error))?;
         let call = Call::new();
@@ -110,15 +112,6 @@ impl<F> Drop for InRuntime<F> {
     }
 }
 
-/// Returns the output of the future, or `None` if the deadline passes first.
-async fn before<F: Future>(deadline: &mut Delay, future: F) -> Option<F::Output> {
-    tokio::select! {
-        biased;
-        output = future => Some(output),
-        () = deadline => None,
-    }
-}
-
 type BodyError = (TransportErrorKind, Option<reqwest::Error>);
 
 /// Reads piece by piece, so that the part before an error is kept: it may contain the transaction's id.
@@ -126,10 +119,10 @@ async fn read_body(
     incoming: &mut reqwest::Response,
     body: &mut BytesMut,
     cap: usize,
-    total: &mut Delay,
+    total: &mut Sleep,
 ) -> Result<(), BodyError> {
     loop {
-        let piece = match before(total, incoming.chunk()).await {
+        let piece = match before(&mut *total, incoming.chunk()).await {
             Some(Ok(Some(piece))) => piece,
             Some(Ok(None)) => return Ok(()),
             Some(Err(error)) => return Err((TransportErrorKind::BodyTruncated, Some(error.without_url()))),
@@ -160,13 +153,9 @@ fn unchanged_request(request: TransportRequest, call: &Call) -> Result<reqwest::
 
 /// Why two readers could disagree about where this response begins or ends, if they could. hyper accepts some of these responses.
 fn ambiguity(incoming: &reqwest::Response) -> Option<&'static str> {
-    let mut lengths = incoming.headers().get_all(CONTENT_LENGTH).iter();
-    let first = lengths.next();
-    let is_list = first.is_some_and(|length| length.as_bytes().contains(&b','));
-    let is_coded = first.is_some() && incoming.headers().contains_key(TRANSFER_ENCODING);
     if incoming.version() == Version::HTTP_09 {
         Some("the response has no head")
-    } else if is_list || is_coded || lengths.next().is_some() {
+    } else if has_ambiguous_length(incoming.headers()) {
         Some("the response gives its length more than once")
     } else {
         None

@@ -6,7 +6,6 @@ use std::sync::Mutex;
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{Client, Endpoint};
-use payments_reqwest::TokioTimer;
 use payments_reqwest::unversioned::from_client_builder;
 use payments_sandbox::Sandbox;
 
@@ -38,7 +37,7 @@ async fn a_verbose_builder_logs_no_payment() {
         // No roots are needed, because the sandbox uses plain http.
         reqwest::Client::builder().tls_certs_only([]).connection_verbose(true)
     });
-    let client = Client::builder(endpoint, transport.unwrap(), TokioTimer::new()).build();
+    let client = Client::builder(endpoint, transport.unwrap(), payments_core::SystemTimer::new()).build();
     let payment =
         TokenTransaction::builder("tok_approved", Amount::from_cents(10_50), ConvenienceFee::Inactive);
     client.process_token(&payment.build().unwrap()).await.unwrap();

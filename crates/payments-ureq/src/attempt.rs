@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use payments_core::transport::ServerAddress;
 use payments_core::{Deadlines, TransportError, TransportErrorKind};
 
 thread_local! {
@@ -15,10 +16,11 @@ thread_local! {
     static CURRENT: RefCell<Option<Rc<Attempt>>> = const { RefCell::new(None) };
 }
 
-/// One call: its deadlines, and how far it got.
+/// One call: its server, its deadlines, and how far it got.
 pub(crate) struct Attempt {
     /// The process that made the call. A process that is forked during the call has a copy of it.
     process: u32,
+    server: ServerAddress,
     connect_ends: Instant,
     total_ends: Instant,
     progress: Cell<Progress>,
@@ -41,10 +43,11 @@ pub(crate) enum Progress {
 
 impl Attempt {
     /// Runs `call` as an attempt that starts now.
-    pub(crate) fn run<T>(deadlines: Deadlines, call: impl FnOnce(&Self) -> T) -> T {
+    pub(crate) fn run<T>(server: ServerAddress, deadlines: Deadlines, call: impl FnOnce(&Self) -> T) -> T {
         let now = Instant::now();
         let attempt = Rc::new(Self {
             process: process::id(),
+            server,
             connect_ends: now + deadlines.connect(),
             total_ends: now + deadlines.total(),
             progress: Cell::new(Progress::Unsent),
@@ -71,6 +74,11 @@ impl Attempt {
 
     fn is_of_another_process(&self) -> bool {
         self.process != process::id()
+    }
+
+    /// The server of the call.
+    pub(crate) fn server(&self) -> &ServerAddress {
+        &self.server
     }
 
     /// The time left until the deadline: the connect deadline while a connection is being opened, otherwise the total one.
@@ -145,13 +153,18 @@ mod tests {
 
     use super::*;
 
+    fn run<T>(deadlines: Deadlines, call: impl FnOnce(&Attempt) -> T) -> T {
+        let server = ServerAddress::of(&"http://127.0.0.1".parse().unwrap()).unwrap();
+        Attempt::run(server, deadlines, call)
+    }
+
     fn delivery(attempt: &Attempt) -> Delivery {
         attempt.no_status(TransportErrorKind::Closed, "lost").delivery()
     }
 
     #[test]
     fn another_connection_does_not_reset_what_may_be_sent() {
-        Attempt::run(Deadlines::default(), |attempt| {
+        run(Deadlines::default(), |attempt| {
             attempt.set_progress(Progress::Connecting);
             assert_eq!(delivery(attempt), Delivery::NotProcessed);
             attempt.begin_write(&Arc::default()).expect("the deadline has not passed");
@@ -162,7 +175,7 @@ mod tests {
 
     #[test]
     fn no_write_begins_after_the_total_deadline() {
-        Attempt::run(Deadlines::new(Duration::ZERO, Duration::ZERO), |attempt| {
+        run(Deadlines::new(Duration::ZERO, Duration::ZERO), |attempt| {
             attempt.begin_write(&Arc::default()).expect_err("the deadline has passed");
             assert_eq!((delivery(attempt), attempt.is_expired()), (Delivery::NotProcessed, true));
         });
@@ -170,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_connect_deadline_applies_only_while_connecting() {
-        Attempt::run(Deadlines::new(Duration::ZERO, Duration::from_mins(1)), |attempt| {
+        run(Deadlines::new(Duration::ZERO, Duration::from_mins(1)), |attempt| {
             for progress in [Progress::Resolving, Progress::Connecting, Progress::Handshaking] {
                 attempt.set_progress(progress);
                 attempt.time_left().expect_err("the connect deadline has passed");
@@ -186,8 +199,8 @@ mod tests {
     #[test]
     fn a_nested_attempt_does_not_end_the_outer_one() {
         let total_ends = || Attempt::current().expect("an attempt").total_ends;
-        Attempt::run(Deadlines::default(), |outer| {
-            Attempt::run(Deadlines::default(), |inner| assert_eq!(total_ends(), inner.total_ends));
+        run(Deadlines::default(), |outer| {
+            run(Deadlines::default(), |inner| assert_eq!(total_ends(), inner.total_ends));
             assert_eq!(total_ends(), outer.total_ends);
         });
         assert!(Attempt::current().is_err());

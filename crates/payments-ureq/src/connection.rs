@@ -27,9 +27,8 @@ impl Connector for Opener {
 
     fn connect(&self, details: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Connection>, Error> {
         let attempt = Attempt::current()?;
-        let (host, port) = host_and_port(details.uri)
-            .ok_or_else(|| Error::BadUri("the URL has no usable scheme, host or port".to_owned()))?;
-        let mut socket = Socket::connect(&attempt, host, port)?;
+        let host = attempt.server().host().trim_matches(['[', ']']);
+        let mut socket = Socket::connect(&attempt, host, attempt.server().port())?;
         let tls = if details.needs_tls() {
             attempt.set_progress(Progress::Handshaking);
             let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
@@ -44,22 +43,6 @@ impl Connector for Opener {
             LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
         Ok(Some(Connection { socket, tls, buffers, is_discarded: Arc::default() }))
     }
-}
-
-/// `http` reads an invalid port as no port. It must not become the scheme's default.
-fn host_and_port(uri: &Uri) -> Option<(&str, u16)> {
-    let authority = uri.authority()?;
-    let host = authority.host();
-    let port = match (authority.as_str().strip_prefix(host)?, uri.scheme_str()?) {
-        ("", "https") => 443,
-        ("", "http") => 80,
-        (port, "https" | "http") => {
-            let digits = port.strip_prefix(':').filter(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
-            digits?.parse().ok().filter(|port| *port > 0)?
-        }
-        _ => return None,
-    };
-    Some((host.trim_start_matches('[').trim_end_matches(']'), port))
 }
 
 /// A connection that records every write in the attempt that uses it, before it writes.

@@ -106,14 +106,20 @@ fn within_deadline<T>(
 #[cfg(test)]
 mod tests {
     use payments_core::Deadlines;
+    use payments_core::transport::ServerAddress;
 
     use super::*;
+
+    fn run<T>(deadlines: Deadlines, call: impl FnOnce(&Attempt) -> T) -> T {
+        let server = ServerAddress::of(&"http://localhost".parse().unwrap()).unwrap();
+        Attempt::run(server, deadlines, call)
+    }
 
     #[test]
     fn a_lookup_that_does_not_end_is_abandoned_at_the_connect_deadline() {
         let (release, gate) = mpsc::channel::<()>();
         let look_up = move || Ok(gate.recv().is_ok());
-        Attempt::run(Deadlines::new(Duration::from_millis(20), Duration::MAX), |attempt| {
+        run(Deadlines::new(Duration::from_millis(20), Duration::MAX), |attempt| {
             attempt.set_progress(Progress::Resolving);
             let error = on_thread(attempt, look_up).expect_err("nothing was found");
             assert_eq!((error.kind(), attempt.is_expired()), (ErrorKind::TimedOut, true));
@@ -123,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_lookup_that_panics_is_an_error() {
-        Attempt::run(Deadlines::default(), |attempt| {
+        run(Deadlines::default(), |attempt| {
             let error = on_thread(attempt, || -> io::Result<()> { panic!("on purpose") });
             assert_eq!(error.expect_err("nothing was found").to_string(), "the lookup panicked");
             assert!(!attempt.is_expired());

@@ -1,13 +1,13 @@
 use std::fmt;
-use std::io::{self, Read};
+use std::io::Read as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, Method, Request, Response};
+use http::{Method, Request, Response};
 use payments_core::blocking::Transport;
+use payments_core::transport::{causes, has_ambiguous_length};
 use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};
-use rustls::{AlertDescription, ClientConfig};
+use rustls::ClientConfig;
 use ureq::Agent;
 
 use crate::agents::Agents;
@@ -42,7 +42,8 @@ impl fmt::Debug for UreqTransport {
 
 impl Transport for UreqTransport {
     fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        Attempt::run(request.deadlines(), |attempt| {
+        let server = request.server()?.clone();
+        Attempt::run(server, request.deadlines(), |attempt| {
             // ureq has assertions that may panic. A panic must not hide whether the request was sent.
             catch_unwind(AssertUnwindSafe(|| call(attempt, &self.agents.get(), request)))
                 .unwrap_or_else(|_| Err(attempt.no_status(TransportErrorKind::Other, "the call panicked")))
@@ -63,8 +64,8 @@ fn call(
     } else {
         agent.run(Request::from_parts(head, &body[..]))
     };
-    let response = response.map_err(|error| match client_certificate(&error) {
-        Some(explanation) => attempt.no_status(TransportErrorKind::Tls, Explained { explanation, error }),
+    let response = response.map_err(|error| match alert(&error) {
+        Some(alert) => attempt.no_status(TransportErrorKind::Tls, error).with_tls_alert(alert),
         None => attempt.no_status(kind_of(&error, attempt), error),
     })?;
 
@@ -97,15 +98,6 @@ fn call(
     }
 }
 
-/// Whether two readers could see the end of this response in different places. ureq accepts some of these responses.
-fn has_ambiguous_length(headers: &HeaderMap) -> bool {
-    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
-    let Some(first) = lengths.next() else {
-        return false;
-    };
-    lengths.next().is_some() || first.as_bytes().contains(&b',') || headers.contains_key(TRANSFER_ENCODING)
-}
-
 /// For people and logs only. The attempt decides what the error proves.
 fn kind_of(error: &ureq::Error, attempt: &Attempt) -> TransportErrorKind {
     match (error, attempt.progress()) {
@@ -121,40 +113,12 @@ fn kind_of(error: &ureq::Error, attempt: &Attempt) -> TransportErrorKind {
     }
 }
 
-/// An error of ureq, and what it means.
-#[derive(Debug, thiserror::Error)]
-#[error("{explanation}")]
-struct Explained {
-    explanation: &'static str,
-    #[source]
-    error: ureq::Error,
-}
-
-/// What the server's alert says about the client's certificate. With TLS 1.3 it arrives after the handshake, perhaps when the request
-/// has been written.
-fn client_certificate(error: &ureq::Error) -> Option<&'static str> {
+/// The number of the TLS alert with which the server ended the connection.
+fn alert(error: &ureq::Error) -> Option<u8> {
+    // ureq does not return it as its source.
     let ureq::Error::Io(error) = error else { return None };
-    let mut inner = error.get_ref();
-    // `await_input` wraps an error in another.
-    while let Some(error) = inner.and_then(|inner| inner.downcast_ref::<io::Error>()) {
-        inner = error.get_ref();
+    match causes(error).find_map(|cause| cause.downcast_ref()) {
+        Some(&rustls::Error::AlertReceived(alert)) => Some(alert.into()),
+        _ => None,
     }
-    let Some(rustls::Error::AlertReceived(alert)) = inner?.downcast_ref() else { return None };
-    Some(match alert {
-        AlertDescription::CertificateRequired => {
-            "the server requires a client certificate, which payments-ureq does not support"
-        }
-        AlertDescription::NoCertificate
-        | AlertDescription::BadCertificate
-        | AlertDescription::UnsupportedCertificate
-        | AlertDescription::CertificateRevoked
-        | AlertDescription::CertificateExpired
-        | AlertDescription::CertificateUnknown
-        | AlertDescription::UnknownCA
-        | AlertDescription::AccessDenied
-        | AlertDescription::HandshakeFailure => {
-            "the server refused the TLS handshake; it may require a client certificate, which payments-ureq does not support"
-        }
-        _ => return None,
-    })
 }

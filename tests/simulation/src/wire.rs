@@ -1,4 +1,4 @@
-use std::future::{Future, pending, poll_fn};
+use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_ENCODING;
 use http::{HeaderValue, StatusCode};
+use payments_core::transport::before;
 use payments_core::{
     Deadlines, Delivery, Timer, Transport, TransportError, TransportErrorKind, TransportRequest,
     TransportResponse,
@@ -380,15 +381,4 @@ fn rewrite(response: &mut http::Response<Bytes>, change: impl FnOnce(&str) -> St
 
 fn is_unsent(result: &SendResult) -> bool {
     matches!(result, Err(error) if error.delivery() == Delivery::NotProcessed)
-}
-
-/// The result of the work, or `None` if the limit ends first.
-async fn before<T>(limit: impl Future<Output = ()>, work: impl Future<Output = T>) -> Option<T> {
-    let mut limit = pin!(limit);
-    let mut work = pin!(work);
-    poll_fn(|context| match work.as_mut().poll(context) {
-        Poll::Ready(result) => Poll::Ready(Some(result)),
-        Poll::Pending => limit.as_mut().poll(context).map(|()| None),
-    })
-    .await
 }

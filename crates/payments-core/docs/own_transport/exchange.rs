@@ -5,7 +5,8 @@ use std::thread;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::{Request, Uri};
+use http::Request;
+use payments_core::transport::ServerAddress;
 use payments_core::{TransportError, TransportErrorKind as Kind, TransportRequest, TransportResponse};
 
 use super::call_state::{CallReader, CallState};
@@ -18,16 +19,17 @@ pub(crate) fn exchange(
     connect_by: Instant,
 ) -> Result<TransportResponse, TransportError> {
     let cap = request.response_cap();
+    let server = request.server()?.clone();
     let request = request.into_http();
 
     // Without a connection, or after the end of the call, not one byte is written.
-    let socket = connect(request.uri(), connect_by)
+    let socket = connect(&server, connect_by)
         .map_err(|(kind, error)| TransportError::not_processed(kind).with_source(error))?;
     call.begin_write(&socket).map_err(TransportError::not_processed)?;
 
     // From the first byte on, the server may have read everything, whatever error the socket returns.
     let unknown = |error: io::Error| TransportError::unknown(kind(call, &error)).with_source(error);
-    write(&socket, &request).map_err(unknown)?;
+    write(&socket, &server, &request).map_err(unknown)?;
     let mut reader = BufReader::new(CallReader { socket: &socket, call });
     let (mut response, end) = read_head(&mut reader).map_err(unknown)?;
 
@@ -47,12 +49,12 @@ pub(crate) fn exchange(
     }
 }
 
-fn connect(uri: &Uri, by: Instant) -> Result<TcpStream, (Kind, io::Error)> {
-    if uri.scheme_str() != Some("http") {
+fn connect(server: &ServerAddress, by: Instant) -> Result<TcpStream, (Kind, io::Error)> {
+    if server.is_https() {
         return Err((Kind::Tls, io::Error::other("this transport does not support TLS")));
     }
     let mut last = (Kind::Resolve, io::Error::other("the name has no address"));
-    for address in addresses(uri, by)? {
+    for address in addresses(server, by)? {
         let left = by.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err((Kind::Timeout, ErrorKind::TimedOut.into()));
@@ -71,9 +73,8 @@ fn connect(uri: &Uri, by: Instant) -> Result<TcpStream, (Kind, io::Error)> {
 }
 
 /// The system's resolver cannot be interrupted, so it runs on its own thread, which is abandoned at the deadline.
-fn addresses(uri: &Uri, by: Instant) -> Result<Vec<SocketAddr>, (Kind, io::Error)> {
-    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-    let port = uri.port_u16().unwrap_or(80);
+fn addresses(server: &ServerAddress, by: Instant) -> Result<Vec<SocketAddr>, (Kind, io::Error)> {
+    let (host, port) = (server.host().trim_matches(['[', ']']).to_owned(), server.port());
     let (found, resolved) = mpsc::channel();
     let resolve = move || {
         let addresses = (host, port).to_socket_addrs().map(Iterator::collect);
@@ -87,12 +88,10 @@ fn addresses(uri: &Uri, by: Instant) -> Result<Vec<SocketAddr>, (Kind, io::Error
     }
 }
 
-fn write(mut socket: &TcpStream, request: &Request<Bytes>) -> io::Result<()> {
-    let uri = request.uri();
-    let target = uri.path_and_query().map_or("/", |target| target.as_str());
-    let host = uri.authority().map_or("", |authority| authority.as_str());
+fn write(mut socket: &TcpStream, server: &ServerAddress, request: &Request<Bytes>) -> io::Result<()> {
+    let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
     let mut head = Vec::new();
-    write!(head, "{} {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n", request.method())?;
+    write!(head, "{} {target} HTTP/1.1\r\nHost: {server}\r\nConnection: close\r\n", request.method())?;
     for (name, value) in request.headers() {
         head.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
     }

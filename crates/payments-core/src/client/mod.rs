@@ -7,10 +7,7 @@ mod retry;
 mod span;
 
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use payments_model::{
@@ -22,7 +19,7 @@ use crate::error::{Cause, Failure};
 use crate::observer::CallId;
 use crate::operation::OperationError as _;
 use crate::response::Secrets;
-use crate::transport::BoxedTransport;
+use crate::transport::{BoxedTransport, before};
 use crate::{
     Deadlines, Endpoint, Error, GetCustomer, GetTransaction, LookupError, Observer, Operation, Success,
     Timer, Transport, TransportError, TransportErrorKind, TransportRequest, VoidReceipt,
@@ -265,17 +262,18 @@ impl Client {
                 return Err(O::Error::of(operation, failure, Some(endpoint), None, None));
             }
         }
-        let request = TransportRequest::new(request, O::NAME, deadlines, self.settings.response_cap);
+        let cap = self.settings.response_cap;
+        let request = TransportRequest::to(endpoint.server(), request, O::NAME, deadlines, cap);
 
         let observer = observer.as_deref();
         let reporter = observer.map(|observer| {
             AttemptReporter::start(observer, &**timer, endpoint, operation, call_id, attempt)
         });
-        let sent =
-            race(span.instrument(transport.send(request)), timer.sleep(deadlines.total() + BACKSTOP)).await;
+        let backstop = timer.sleep(deadlines.total() + BACKSTOP);
+        let sent = before(backstop, span.instrument(transport.send(request))).await;
         let result = match sent {
             // Refuses a body over the cap even from a transport that ignores the cap.
-            Some(Ok(response)) if response.body().len() > self.settings.response_cap => {
+            Some(Ok(response)) if response.body().len() > cap => {
                 let error = TransportError::answered(TransportErrorKind::BodyTooLarge, response);
                 Err(operation.not_answered(endpoint, error))
             }
@@ -305,18 +303,4 @@ impl fmt::Debug for Client {
             .field("headers", headers)
             .finish_non_exhaustive()
     }
-}
-
-/// Returns the future's result, or `None` if the limit ends first. The future is polled first, so that evidence that is ready is
-/// never discarded.
-async fn race<T>(future: impl Future<Output = T>, limit: impl Future<Output = ()>) -> Option<T> {
-    let mut future = pin!(future);
-    let mut limit = pin!(limit);
-    poll_fn(|context| {
-        if let Poll::Ready(result) = future.as_mut().poll(context) {
-            return Poll::Ready(Some(result));
-        }
-        limit.as_mut().poll(context).map(|()| None)
-    })
-    .await
 }

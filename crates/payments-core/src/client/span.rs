@@ -94,10 +94,10 @@ mod with_tracing {
                 "error.type" = Empty,
             );
             if !span.is_disabled() {
-                let ((address, port), template) = (endpoint.server(), endpoint.url_template(O::NAME));
+                let (server, template) = (endpoint.server(), endpoint.url_template(O::NAME));
                 span.record("otel.name", format_args!("{} {template}", O::NAME.method()).to_string());
-                span.record("server.address", address);
-                span.record("server.port", port);
+                span.record("server.address", server.host());
+                span.record("server.port", server.port());
                 span.record("url.template", template);
                 span.record("http.request.resend_count", (attempt > 1).then(|| attempt - 1));
             }

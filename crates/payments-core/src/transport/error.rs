@@ -4,6 +4,7 @@ use std::fmt;
 use http::StatusCode;
 use thiserror::Error;
 
+use super::evidence::ClientCertificateAlert;
 use crate::TransportResponse;
 
 /// How far a request provably got. It alone decides the outcome that the caller sees.
@@ -99,6 +100,7 @@ pub struct TransportError {
     delivery: Delivery,
     is_permanent: bool,
     partial: Option<Box<TransportResponse>>,
+    client_certificate: Option<ClientCertificateAlert>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -124,7 +126,7 @@ impl TransportError {
     }
 
     fn new(kind: TransportErrorKind, delivery: Delivery) -> Self {
-        Self { kind, delivery, is_permanent: false, partial: None, source: None }
+        Self { kind, delivery, is_permanent: false, partial: None, client_certificate: None, source: None }
     }
 
     /// Marks a failure that recurs until somebody fixes its cause: an expired certificate, for example, or a proxy that refuses
@@ -139,6 +141,21 @@ impl TransportError {
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.source = Some(source.into());
+        self
+    }
+
+    /// Adds the number of the TLS alert (RFC 8446, section 6) with which the server ended the connection. Call it after
+    /// [`with_source`](Self::with_source).
+    ///
+    /// If the alert is about the client's certificate, the failure is [permanent](Self::permanent), and the
+    /// [source](StdError::source) says what the server wants, before the TLS library's own error. Other alerts change nothing.
+    #[must_use]
+    pub fn with_tls_alert(mut self, alert: u8) -> Self {
+        if let Some(alert) = ClientCertificateAlert::from_number(alert) {
+            self.client_certificate = Some(alert);
+            self.is_permanent = true;
+            self.source = Some(Box::new(Alert { alert, source: self.source }));
+        }
         self
     }
 
@@ -157,6 +174,11 @@ impl TransportError {
         self.is_permanent
     }
 
+    /// What the server said about the client's certificate, if it ended the connection because of it.
+    pub fn client_certificate(&self) -> Option<ClientCertificateAlert> {
+        self.client_certificate
+    }
+
     /// Nothing was sent, and nothing will be until the program is fixed.
     pub(crate) fn is_configuration(&self) -> bool {
         self.kind == TransportErrorKind::Configuration && self.delivery == Delivery::NotProcessed
@@ -166,6 +188,14 @@ impl TransportError {
     pub fn partial(&self) -> Option<&TransportResponse> {
         self.partial.as_deref()
     }
+}
+
+/// An alert, in front of the error of the TLS library.
+#[derive(Debug, Error)]
+#[error("{alert}")]
+struct Alert {
+    alert: ClientCertificateAlert,
+    source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 /// The end of the message: how far the request got, unless the kind implies it.

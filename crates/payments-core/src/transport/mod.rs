@@ -1,9 +1,11 @@
-//! The interface to HTTP stacks.
+//! The interface to HTTP stacks, and what an implementation of it needs in addition.
 
 mod deadlines;
 mod error;
+mod evidence;
 mod request;
 mod response;
+mod server_address;
 mod timer;
 
 use std::future::Future;
@@ -12,9 +14,11 @@ use std::sync::Arc;
 
 pub use deadlines::Deadlines;
 pub use error::{Delivery, TransportError, TransportErrorKind};
+pub use evidence::{ClientCertificateAlert, before, causes, has_ambiguous_length};
 pub use request::TransportRequest;
 pub use response::TransportResponse;
-pub use timer::{Sleep, Timer};
+pub use server_address::{InvalidServerAddress, ServerAddress};
+pub use timer::{Sleep, SystemTimer, Timer};
 
 /// An HTTP stack: one attempt, at most one transmission.
 ///

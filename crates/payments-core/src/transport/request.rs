@@ -3,7 +3,8 @@ use std::fmt;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Uri};
 
-use crate::{Deadlines, OperationName};
+use super::server_address::{InvalidServerAddress, ServerAddress};
+use crate::{Deadlines, OperationName, TransportError, TransportErrorKind};
 
 /// One request, ready to be sent once, with its deadlines and its response cap.
 ///
@@ -11,6 +12,7 @@ use crate::{Deadlines, OperationName};
 /// contains card data, so `Debug` shows only its length.
 pub struct TransportRequest {
     request: http::Request<Bytes>,
+    server: Result<ServerAddress, InvalidServerAddress>,
     operation: OperationName,
     deadlines: Deadlines,
     response_cap: usize,
@@ -27,7 +29,19 @@ impl TransportRequest {
         deadlines: Deadlines,
         response_cap: usize,
     ) -> Self {
-        Self { request, operation, deadlines, response_cap }
+        let server = ServerAddress::of(request.uri());
+        Self { request, server, operation, deadlines, response_cap }
+    }
+
+    /// Wraps a request to a server whose address is already checked.
+    pub(crate) fn to(
+        server: &ServerAddress,
+        request: http::Request<Bytes>,
+        operation: OperationName,
+        deadlines: Deadlines,
+        response_cap: usize,
+    ) -> Self {
+        Self { request, server: Ok(server.clone()), operation, deadlines, response_cap }
     }
 
     /// The HTTP method, `POST` or `GET`.
@@ -38,6 +52,17 @@ impl TransportRequest {
     /// The absolute URI.
     pub fn uri(&self) -> &Uri {
         self.request.uri()
+    }
+
+    /// The server to connect to, checked when the [`Endpoint`](crate::Endpoint) was created.
+    ///
+    /// # Errors
+    ///
+    /// A [`TransportError`] to return, because the URI names no server and nothing was sent. It never happens for a request of a
+    /// [`Client`](crate::Client).
+    pub fn server(&self) -> Result<&ServerAddress, TransportError> {
+        let server = self.server.as_ref();
+        server.map_err(|reason| TransportError::not_processed(TransportErrorKind::Other).with_source(*reason))
     }
 
     /// Every header to send, except `Host` and `Content-Length`, which the transport adds.
@@ -76,7 +101,7 @@ impl TransportRequest {
 
 impl fmt::Debug for TransportRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { request, operation, deadlines, response_cap } = self;
+        let Self { request, server: _, operation, deadlines, response_cap } = self;
         f.debug_struct("TransportRequest")
             .field("method", request.method())
             .field("uri", request.uri())

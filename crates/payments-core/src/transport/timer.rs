@@ -3,12 +3,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use futures_timer::Delay;
+
 /// A pending sleep.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The client's clock: a runtime's timer, or one that a test advances.
 ///
-/// `payments-hyper` has `TokioTimer`, `payments-fake` has `ManualClock`.
+/// [`SystemTimer`] works everywhere. `payments-hyper` has `TokioTimer`, `payments-fake` has `ManualClock`.
 pub trait Timer: Send + Sync + 'static {
     /// The current instant.
     fn now(&self) -> Instant;
@@ -33,5 +35,61 @@ impl<T: Timer + ?Sized> Timer for Arc<T> {
 
     fn sleep(&self, duration: Duration) -> Sleep {
         T::sleep(self, duration)
+    }
+}
+
+/// The operating system's clock. It needs no runtime: all sleeps of a process share one thread.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::exhaustive_structs, reason = "complete: a clock has no settings")]
+pub struct SystemTimer;
+
+impl SystemTimer {
+    /// Creates the timer.
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
+impl Timer for SystemTimer {
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        Box::pin(Delay::new(duration.min(LONGEST_SLEEP)))
+    }
+}
+
+/// The end of a sleep is an instant, which must not overflow.
+const LONGEST_SLEEP: Duration = Duration::from_hours(30 * 365 * 24);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::task::{Context, Wake, Waker};
+
+    use super::*;
+
+    struct Signal(mpsc::Sender<()>);
+
+    impl Wake for Signal {
+        fn wake(self: Arc<Self>) {
+            self.0.send(()).expect("the test receives it");
+        }
+    }
+
+    #[test]
+    fn a_sleep_outside_a_runtime_wakes_its_task_and_ends() {
+        const SHORT: Duration = Duration::from_millis(20);
+        let (signal, woken) = mpsc::channel();
+        let waker = Waker::from(Arc::new(Signal(signal)));
+        let mut cx = Context::from_waker(&waker);
+        let started = Instant::now();
+        let mut sleep = SystemTimer::new().sleep(SHORT);
+        assert!(sleep.as_mut().poll(&mut cx).is_pending());
+        woken.recv().unwrap();
+        assert!(started.elapsed() >= SHORT);
+        assert!(sleep.as_mut().poll(&mut cx).is_ready());
+        assert!(SystemTimer::new().sleep(Duration::MAX).as_mut().poll(&mut cx).is_pending());
     }
 }

@@ -1,10 +1,10 @@
 //! What the lookup of a check shows about each step, as messages that say what to do.
 
-use std::error::Error as StdError;
 use std::io;
 
 use http::uri::Scheme;
 use http::{StatusCode, Uri};
+use payments_core::transport::causes;
 use payments_core::{Delivery, ErrorKind, LookupError, Success, TransportError, TransportErrorKind};
 use payments_model::TransactionRecord;
 use rustls::CertificateError;
@@ -306,17 +306,10 @@ fn is_a_page(error: &LookupError) -> bool {
 
 /// The error of the handshake; `None` if it was not started.
 fn handshake_error(evidence: &TransportError) -> Option<&io::Error> {
-    let mut causes = std::iter::successors(evidence.source(), |&error| error.source());
-    let error: &io::Error = causes.find_map(|error| error.downcast_ref())?;
-    // hyper-rustls wraps the handshake's error in another `io::Error`, whose `source` does not return it.
-    error.get_ref().and_then(|inner| inner.downcast_ref())
+    causes(evidence).find_map(|cause| cause.downcast_ref())
 }
 
 /// The last cause in brackets, such as the operating system's message.
 fn innermost(evidence: &TransportError) -> String {
-    let mut innermost: Option<&dyn StdError> = evidence.source();
-    while let Some(source) = innermost.and_then(StdError::source) {
-        innermost = Some(source);
-    }
-    innermost.map(|error| format!(" ({error})")).unwrap_or_default()
+    causes(evidence).skip(1).last().map(|error| format!(" ({error})")).unwrap_or_default()
 }

@@ -1,0 +1,97 @@
+//! What every transport needs to turn its stack's errors and responses into evidence.
+
+use std::error::Error as StdError;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::iter;
+use std::pin::pin;
+use std::task::Poll;
+
+use http::HeaderMap;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use thiserror::Error;
+
+/// The output of `work`, or `None` if `limit` ends first.
+///
+/// The work is polled first, so evidence that is ready at the same moment is never discarded. The limit is not polled if the work
+/// is ready at once.
+pub async fn before<T>(limit: impl Future<Output = ()>, work: impl Future<Output = T>) -> Option<T> {
+    let (mut limit, mut work) = (pin!(limit), pin!(work));
+    poll_fn(|context| match work.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => limit.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}
+
+/// This error and its causes, from the outermost to the innermost.
+///
+/// It looks into an `io::Error`, whose `source` skips the error that it contains: the error of a TLS library, for example.
+pub fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    iter::successors(Some(error), |&error| {
+        match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        }
+    })
+}
+
+/// Whether two readers could see the end of a response with these headers in different places: it gives its length more than once,
+/// or is chunked as well. It may belong to another request, or be an attack, so the outcome of its request is unknown.
+pub fn has_ambiguous_length(headers: &HeaderMap) -> bool {
+    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
+    let Some(first) = lengths.next() else {
+        return false;
+    };
+    lengths.next().is_some() || first.as_bytes().contains(&b',') || headers.contains_key(TRANSFER_ENCODING)
+}
+
+/// What a server's TLS alert says about the client's certificate.
+///
+/// With TLS 1.3 the alert arrives after the handshake, perhaps when the request has been written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ClientCertificateAlert {
+    /// The server requires one.
+    #[error("the server requires a client certificate")]
+    Required,
+    /// The server refused it. Some servers also use such an alert if there is none.
+    #[error("the server refused the client certificate, or requires one")]
+    Refused,
+    /// The server refused the handshake. With TLS 1.2 it may require a certificate, or have no version or cipher in common.
+    #[error("the server refused the TLS handshake; it may require a client certificate")]
+    Handshake,
+}
+
+impl ClientCertificateAlert {
+    /// `alert` is the number of the alert in RFC 8446, section 6. `None` for one that is not about the client's certificate.
+    pub fn from_number(alert: u8) -> Option<Self> {
+        match alert {
+            40 => Some(Self::Handshake),
+            41..=46 | 48 | 49 => Some(Self::Refused),
+            116 => Some(Self::Required),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_include_what_an_io_error_contains() {
+        let inner = io::Error::other(ClientCertificateAlert::Required);
+        let outer = io::Error::other(inner);
+        let alert = causes(&outer).find_map(|cause| cause.downcast_ref());
+        assert_eq!(alert, Some(&ClientCertificateAlert::Required));
+        assert_eq!(causes(&outer).count(), 3);
+    }
+
+    #[test]
+    fn only_some_alerts_are_about_the_clients_certificate() {
+        let numbers = (0..=u8::MAX).filter(|alert| ClientCertificateAlert::from_number(*alert).is_some());
+        // 47 is `illegal_parameter`.
+        assert_eq!(numbers.collect::<Vec<_>>(), [40, 41, 42, 43, 44, 45, 46, 48, 49, 116]);
+    }
+}
