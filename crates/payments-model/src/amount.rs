@@ -1,15 +1,15 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::iter::Sum;
 use std::str::FromStr;
 
-use serde::de::Error as _;
+use serde::de::{self, Visitor};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use crate::json::AnyJson;
 use crate::violation::Rule;
 
 /// An exact decimal amount of money, in the currency of the merchant account.
@@ -41,6 +41,9 @@ pub struct Amount {
 }
 
 impl Amount {
+    /// Nothing: `0`.
+    pub const ZERO: Self = Self { coefficient: 0, exponent: 0 };
+
     /// An amount in hundredths: `from_cents(10_50)` is `10.50`.
     pub const fn from_cents(cents: i64) -> Self {
         Self { coefficient: cents, exponent: -2 }
@@ -65,27 +68,55 @@ impl Amount {
 
     /// The amount in hundredths, or `None` if that is not a whole number or does not fit.
     pub fn to_cents(self) -> Option<i64> {
-        let (coefficient, exponent) = self.minimal();
-        let shift = u32::try_from(i32::from(exponent) + 2).ok()?;
-        10_i64.checked_pow(shift)?.checked_mul(coefficient)
+        self.at(-2)?.try_into().ok()
     }
 
     /// The exact sum, or `None` if it cannot be kept exactly. The sum has the larger number of decimal places: `1` plus
     /// `2.50` is `3.50`.
+    ///
+    /// Use it with `try_fold` to add amounts that others wrote:
+    ///
+    /// ```
+    /// use payments_model::Amount;
+    ///
+    /// let amounts = [Amount::from_cents(10_50), Amount::from_cents(4_50)];
+    /// let total = amounts.into_iter().try_fold(Amount::ZERO, Amount::checked_add);
+    /// assert_eq!(total, Some(Amount::from_cents(15_00)));
+    /// ```
     pub fn checked_add(self, other: Self) -> Option<Self> {
-        if self.coefficient == 0 && other.coefficient == 0 {
-            return Some(Self { coefficient: 0, exponent: self.exponent.min(other.exponent) });
-        }
-        let sum = add((self.coefficient, self.exponent), (other.coefficient, other.exponent));
-        // With trailing zeros, the sum may not fit at the common scale. Without them it may.
-        sum.or_else(|| add(self.minimal(), other.minimal()))
+        self.combine(other, i128::checked_add)
     }
 
-    /// The coefficient without trailing zeros, and its exponent. Zero is `(0, 0)`.
-    fn minimal(self) -> (i64, i8) {
+    /// The exact difference, or `None` if it cannot be kept exactly. It may be below zero. Decimal places are as for
+    /// [`checked_add`](Self::checked_add).
+    pub fn checked_sub(self, other: Self) -> Option<Self> {
+        self.combine(other, i128::checked_sub)
+    }
+
+    fn combine(self, other: Self, operation: fn(i128, i128) -> Option<i128>) -> Option<Self> {
+        let written = self.exponent.min(other.exponent);
+        // With trailing zeros, the result may not fit. Without them it may.
+        let needed = self.minimal().1.min(other.minimal().1);
+        [written, needed].into_iter().find_map(|exponent| {
+            Self::fit(operation(self.at(exponent)?, other.at(exponent)?)?, exponent.into())
+        })
+    }
+
+    /// The value as a multiple of 10^`exponent`, or `None` if it is not a whole one or does not fit.
+    fn at(self, exponent: i8) -> Option<i128> {
+        let (coefficient, own) = self.minimal();
+        if coefficient == 0 {
+            return Some(0);
+        }
+        let shift = u32::try_from(i32::from(own) - i32::from(exponent)).ok()?;
+        10_i128.checked_pow(shift)?.checked_mul(coefficient.into())
+    }
+
+    /// The coefficient without trailing zeros, and its exponent. Zero has the largest exponent.
+    const fn minimal(self) -> (i64, i8) {
         let (mut coefficient, mut exponent) = (self.coefficient, self.exponent);
         if coefficient == 0 {
-            return (0, 0);
+            return (0, i8::MAX);
         }
         while coefficient % 10 == 0 {
             coefficient /= 10;
@@ -175,11 +206,31 @@ impl PartialOrd for Amount {
 
 impl Ord for Amount {
     fn cmp(&self, other: &Self) -> Ordering {
-        let (left, right) = (self.minimal(), other.minimal());
-        left.0.signum().cmp(&right.0.signum()).then_with(|| {
-            let by_size = compare_sizes(left, right);
-            if left.0.is_negative() { by_size.reverse() } else { by_size }
-        })
+        let exponent = self.minimal().1.min(other.minimal().1);
+        match (self.at(exponent), other.at(exponent)) {
+            (Some(left), Some(right)) => left.cmp(&right),
+            // One of them needs no scaling, and is small beside the one that does not fit.
+            (None, _) => self.coefficient.cmp(&0),
+            (_, None) => 0.cmp(&other.coefficient),
+        }
+    }
+}
+
+/// Adds exactly. To add amounts that others wrote, see [`checked_add`](Amount::checked_add).
+///
+/// # Panics
+///
+/// If the sum cannot be kept exactly, which needs about 10^17 in amounts with cents.
+impl Sum for Amount {
+    fn sum<I: Iterator<Item = Self>>(mut amounts: I) -> Self {
+        amounts.try_fold(Self::ZERO, Self::checked_add).expect("the sum is too large to be kept exactly")
+    }
+}
+
+/// Same as the sum of values.
+impl<'a> Sum<&'a Self> for Amount {
+    fn sum<I: Iterator<Item = &'a Self>>(amounts: I) -> Self {
+        amounts.copied().sum()
     }
 }
 
@@ -193,25 +244,45 @@ impl Serialize for Amount {
     }
 }
 
-/// Accepts a string, a whole number, or a number whose digits are available. `serde_json` provides the digits unless serde
-/// buffers the value first, as it does for `flatten` and untagged enums. A floating-point number is an error, because its
-/// original digits are lost.
+/// Accepts the string that `Serialize` writes, from every format. A number is an error, because most formats read one as a
+/// binary fraction and lose its digits.
 impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let json = AnyJson::deserialize(deserializer)?;
-        json.as_json().amount().ok_or_else(|| {
-            D::Error::custom("expected a decimal amount: a string, a whole number, or a number in JSON text")
-        })
+        struct AmountVisitor;
+
+        impl Visitor<'_> for AmountVisitor {
+            type Value = Amount;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a decimal amount as a string, such as \"10.50\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Amount, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_str(AmountVisitor)
     }
 }
 
-/// Serializes the amount as a JSON number, as in the interface. Works only with `serde_json`.
+/// The amount as a JSON number, as in the interface. Only `serde_json` can serialize it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Number(pub(crate) Amount);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawValue::from_string(self.0.to_string()).map_err(S::Error::custom)?.serialize(serializer)
+    }
+}
+
+/// The same, for `serialize_with`.
 ///
 /// # Errors
 ///
 /// If the serializer fails.
 pub fn as_number<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
-    RawValue::from_string(amount.to_string()).map_err(S::Error::custom)?.serialize(serializer)
+    Number(*amount).serialize(serializer)
 }
 
 /// Why a text is not an [`Amount`]: it is not a number, or the number cannot be kept exactly.
@@ -298,38 +369,6 @@ fn read_exponent(text: &str) -> Option<i64> {
     }
     let size = digits.bytes().fold(0, |size: i64, digit| (size * 10 + i64::from(digit - b'0')).min(HUGE));
     Some(if negative { -size } else { size })
-}
-
-fn add(left: (i64, i8), right: (i64, i8)) -> Option<Amount> {
-    let exponent = match (left, right) {
-        ((0, _), (_, exponent)) | ((_, exponent), (0, _)) => exponent,
-        _ => left.1.min(right.1),
-    };
-    let at_common_scale = |(coefficient, scale): (i64, i8)| {
-        if coefficient == 0 {
-            return Some(0);
-        }
-        let shift = u32::try_from(i32::from(scale) - i32::from(exponent)).ok()?;
-        10_i128.checked_pow(shift)?.checked_mul(i128::from(coefficient))
-    };
-    let sum = at_common_scale(left)?.checked_add(at_common_scale(right)?)?;
-    Amount::fit(sum, i64::from(exponent))
-}
-
-/// Compares the absolute values of two minimal forms.
-fn compare_sizes(left: (i64, i8), right: (i64, i8)) -> Ordering {
-    let top_digit = |(coefficient, exponent): (i64, i8)| {
-        let digits = coefficient.unsigned_abs().checked_ilog10().unwrap_or(0);
-        i64::from(digits) + i64::from(exponent)
-    };
-    top_digit(left).cmp(&top_digit(right)).then_with(|| {
-        // Both have the same order of magnitude, so the exponents differ by at most 18 and the products fit.
-        let lowest = left.1.min(right.1);
-        let scaled = |(coefficient, exponent): (i64, i8)| {
-            u128::from(coefficient.unsigned_abs()) * 10_u128.pow(u32::from(exponent.abs_diff(lowest)))
-        };
-        scaled(left).cmp(&scaled(right))
-    })
 }
 
 /// Larger than any amount of money needs, and small enough that printing is cheap.

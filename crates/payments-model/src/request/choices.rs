@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::ValidationError;
 use crate::id::check_not_blank;
@@ -39,19 +39,6 @@ impl TransactionType {
             Self::Sale => Some("1"),
             Self::Auth => Some("2"),
             Self::GatewayDefault => None,
-        }
-    }
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-    pub(crate) const fn is_not_sent(&self) -> bool {
-        self.wire().is_none()
-    }
-
-    pub(crate) fn check(text: &str) -> Result<Self, Rule> {
-        match text {
-            "1" => Ok(Self::Sale),
-            "2" => Ok(Self::Auth),
-            _ => Err("must be 1 for a sale or 2 for an authorization"),
         }
     }
 }
@@ -124,23 +111,7 @@ pub enum ConvenienceFee {
 }
 
 impl ConvenienceFee {
-    pub(crate) const fn from_flag(active: bool) -> Self {
-        if active { Self::Active } else { Self::Inactive }
-    }
-
     pub(crate) const fn is_active(self) -> bool {
         matches!(self, Self::Active)
     }
-}
-
-/// For `serialize_with`.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-pub(crate) fn wire_type<S: Serializer>(kind: &TransactionType, serializer: S) -> Result<S::Ok, S::Error> {
-    kind.wire().serialize(serializer)
-}
-
-/// For `serialize_with`.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-pub(crate) fn wire_fee<S: Serializer>(fee: &ConvenienceFee, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_bool(fee.is_active())
 }

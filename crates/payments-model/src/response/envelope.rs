@@ -4,7 +4,6 @@ use std::fmt;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::BAD_REQUEST_PREFIX;
 use crate::id::is_invisible;
 use crate::json::{Json, Member, Members, only};
 use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
@@ -257,5 +256,8 @@ pub enum Data {
     /// Any other JSON value.
     Other,
 }
+
+/// The prefix of `msg` in a 400 response, as in the interface. The reason follows it.
+pub const BAD_REQUEST_PREFIX: &str = "bad request error: ";
 
 const FAILURE_WORDS: [&str; 5] = ["failed", "failure", "error", "declined", "rejected"];
