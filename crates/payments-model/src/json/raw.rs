@@ -71,8 +71,7 @@ fn redact(json: Json<'_>, levels: u32) -> Option<String> {
         return if contains_card_number(text) { replaced() } else { None };
     }
     let nameless = |elements: Vec<_>| elements.into_iter().map(|element| (Cow::default(), element)).collect();
-    let parts: Option<Vec<Member<'_>>> =
-        if is_list { json.elements().map(nameless) } else { json.members() };
+    let parts: Option<Vec<Member<'_>>> = if is_list { json.elements().map(nameless) } else { json.members() };
     let (Some(parts), Some(levels)) = (parts, levels.checked_sub(1)) else { return replaced() };
     let mut is_changed = false;
     let written = parts.iter().map(|(name, value)| {

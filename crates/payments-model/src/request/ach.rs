@@ -11,9 +11,7 @@ use super::check::{Check, REPEATED};
 use super::draft::{CardDraft, PaymentDraft};
 use super::members::from_json;
 use super::payment::{Payment, payment_accessors, payment_setters};
-use super::{
-    Billing, ConvenienceFee, Payer, RequestMembers, Shipping, SuggestedMode, TransactionType,
-};
+use super::{Billing, ConvenienceFee, Payer, RequestMembers, Shipping, SuggestedMode, TransactionType};
 use crate::json::{Json, MAX_DEPTH};
 use crate::secret::SecretText;
 use crate::{Amount, SecretBytes, ValidationError, Violation, printable_field_name};
@@ -88,7 +86,8 @@ impl AchTransaction {
     #[doc(hidden)]
     pub fn from_members(members: &RequestMembers<'_>) -> Result<Self, ValidationError> {
         let (draft, others) = PaymentDraft::read(members.as_slice());
-        let account = others.into_iter().map(|(name, json)| (name.to_string(), SecretText::new(json.as_str())));
+        let account =
+            others.into_iter().map(|(name, json)| (name.to_string(), SecretText::new(json.as_str())));
         Self::check(draft, account.collect())
     }
 
@@ -126,8 +125,9 @@ impl AchTransaction {
 }
 
 fn check_account(given: Vec<(String, SecretText)>, check: &mut Check) -> Vec<AccountField> {
-    let is_of_interface =
-        |name: &str| PaymentDraft::NAMES.iter().chain(CardDraft::NAMES).any(|known| known.eq_ignore_ascii_case(name));
+    let is_of_interface = |name: &str| {
+        PaymentDraft::NAMES.iter().chain(CardDraft::NAMES).any(|known| known.eq_ignore_ascii_case(name))
+    };
     let mut seen = HashSet::new();
     let mut account = Vec::with_capacity(given.len());
     for (name, json) in given {

@@ -7,9 +7,7 @@ use super::check::Check;
 use super::draft::{CardDraft, PaymentDraft};
 use super::members::from_json;
 use super::payment::{Payment, payment_accessors, payment_setters};
-use super::{
-    Billing, ConvenienceFee, Payer, RequestMembers, Shipping, SuggestedMode, TransactionType,
-};
+use super::{Billing, ConvenienceFee, Payer, RequestMembers, Shipping, SuggestedMode, TransactionType};
 use crate::card::Luhn;
 use crate::json::Member;
 use crate::secret::Redacted;

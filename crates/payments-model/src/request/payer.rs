@@ -91,7 +91,17 @@ pub struct Billing {
 
 impl Billing {
     pub(super) fn write(&self, body: &mut Object) {
-        let Self { address, city, country, country_code, customer_name, email, phone_number, postal_code, state } = self;
+        let Self {
+            address,
+            city,
+            country,
+            country_code,
+            customer_name,
+            email,
+            phone_number,
+            postal_code,
+            state,
+        } = self;
         body.optional("BillingAddress", address.as_ref())
             .optional("BillingCity", city.as_ref())
             .member("BillingCountry", country)

@@ -292,7 +292,7 @@ fn request_amounts_are_above_zero_with_at_most_two_decimal_places_s3() {
     {
         let document = card_document().to_string().replace("\"Amount\":10", &format!("\"Amount\":{text}"));
         let request = CardTransaction::from_json(document.as_bytes()).unwrap();
-        let encoded = request.encode();
+        let encoded = request.to_json();
         let body = str::from_utf8(encoded.as_ref()).unwrap();
         assert!(
             body.starts_with(&format!("{{\"Amount\":{sent},")),
@@ -331,8 +331,7 @@ fn request_amount_with_more_than_two_written_decimals_is_refused_in_every_form_d
         assert_eq!(violations(built), [format!("Amount: {rule}")]);
     }
     // What the service returns is read as it is.
-    let record =
-        serde_json::from_str::<TransactionRecord>(r#"{"TransactionId":"t","Amount":1.000}"#).unwrap();
+    let record = TransactionRecord::from_json(br#"{"TransactionId":"t","Amount":1.000}"#).unwrap();
     assert_eq!(record.amount.value(), Some(&Amount::from_cents(1_00)));
 }
 
@@ -345,10 +344,8 @@ fn amounts_that_floats_cannot_represent_are_exact_s3() {
         ("4.35", 435),
         ("9999999999999.99", 999_999_999_999_999),
     ] {
-        let record: TransactionRecord = serde_json::from_str(&format!(
-            r#"{{"TransactionId":"t","Amount":{text},"BaseAmount":"{text}"}}"#
-        ))
-        .unwrap();
+        let json = format!(r#"{{"TransactionId":"t","Amount":{text},"BaseAmount":"{text}"}}"#);
+        let record = TransactionRecord::from_json(json.as_bytes()).unwrap();
         for amount in [&record.amount, &record.base_amount] {
             assert_eq!(amount.value().unwrap().to_cents(), Some(cents));
         }
@@ -359,8 +356,8 @@ fn amounts_that_floats_cannot_represent_are_exact_s3() {
 #[test]
 fn unreadable_amount_is_never_zero_s3() {
     for wrong in ["true", r#""""#, r#""1,50""#, "[1]", "1e400", "12345678901234567890.5", r#"" 1""#] {
-        let record: TransactionRecord =
-            serde_json::from_str(&format!(r#"{{"TransactionId":"t","Amount":{wrong}}}"#)).unwrap();
+        let json = format!(r#"{{"TransactionId":"t","Amount":{wrong}}}"#);
+        let record = TransactionRecord::from_json(json.as_bytes()).unwrap();
         assert!(
             matches!(&record.amount, payments_model::Field::Unreadable(raw) if raw.text() == wrong),
             "{wrong}"
