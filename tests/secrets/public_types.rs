@@ -127,12 +127,12 @@ fn model(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, *payment.billing());
     transcribe!(transcript, *payment.shipping());
     transcribe!(transcript, Shipping::default());
-    transcribe!(transcript, payment.encode());
+    transcribe!(transcript, payment.to_json());
     let ach = ach_payment(canaries);
     transcribe!(transcript, ach);
     transcribe!(transcript, ach_builder(canaries));
-    transcribe!(transcript, ach.encode());
-    let card_json = payment.encode();
+    transcribe!(transcript, ach.to_json());
+    let card_json = payment.to_json();
     transcribe!(transcript, TransactionRequest::from_json(card_json.as_ref()).unwrap());
     transcribe!(transcript, TransactionRequest::Ach(ach));
     transcribe!(transcript, RequestMembers::read(card_json.as_ref()).unwrap());

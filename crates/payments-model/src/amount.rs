@@ -94,7 +94,12 @@ impl Amount {
     }
 
     fn combine(self, other: Self, operation: fn(i128, i128) -> Option<i128>) -> Option<Self> {
-        let written = self.exponent.min(other.exponent);
+        let written = match (self.coefficient == 0, other.coefficient == 0) {
+            // Adding zero changes nothing.
+            (true, false) => other.exponent,
+            (false, true) => self.exponent,
+            _ => self.exponent.min(other.exponent),
+        };
         // With trailing zeros, the result may not fit. Without them it may.
         let needed = self.minimal().1.min(other.minimal().1);
         [written, needed].into_iter().find_map(|exponent| {

@@ -154,6 +154,7 @@ pub use violation::{ValidationError, Violation, printable_field_name};
 pub mod unversioned {
     pub use crate::amount::as_number;
     pub use crate::id::{check_ends, check_no_spreadsheet_value};
+    pub use crate::json::amount_in_json;
     pub use crate::mask::{redact, without_half_a_number};
     pub use crate::request::{
         CARD_FIELDS, PAYMENT_FIELDS, RequestMembers, TOKEN_FIELDS, VOID_FIELDS, request_field,

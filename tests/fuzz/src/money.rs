@@ -123,7 +123,7 @@ impl Buffers {
         let is_valid = shown.split_once('.').is_none_or(|(_, decimals)| decimals.len() <= 2);
         assert_eq!(request.is_ok(), is_valid, "{shown}: {request:?}");
         let Ok(request) = request else { return };
-        let encoded = request.encode();
+        let encoded = request.to_json();
         self.request.clear();
         let written =
             write!(self.request, r#"{{"TokenId":"t","Amount":{shown},"ConvenienceFeeActive":false}}"#);

@@ -102,6 +102,11 @@ impl<'a> Json<'a> {
     }
 }
 
+/// The amount in a JSON value: a number, or a string that contains one.
+pub fn amount_in_json(json: &str) -> Option<crate::Amount> {
+    Json(json).amount()
+}
+
 fn is_integer(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())

@@ -230,6 +230,44 @@ fn adding_zero_changes_nothing_s3() {
 }
 
 #[test]
+fn differences_are_exact_or_none_s3() {
+    let amount = |text: &str| text.parse::<Amount>().unwrap();
+    for (left, right, difference) in [
+        ("10.50", "0.25", "10.25"),
+        ("1", "2.50", "-1.50"),
+        ("10.50", "10.5", "0.00"),
+        ("0", "2.50", "-2.50"),
+        ("2.50", "0.000", "2.50"),
+        ("1e64", "1e64", "0"),
+        ("-9223372036854775807", "1", "-9223372036854775808"),
+    ] {
+        assert_eq!(
+            amount(left).checked_sub(amount(right)).unwrap().to_string(),
+            difference,
+            "{left} - {right}"
+        );
+    }
+    assert_eq!(amount("-9223372036854775808").checked_sub(amount("1")), None);
+    assert_eq!(amount("1").checked_sub(amount("-9223372036854775808")), None);
+    assert_eq!(amount("1e64").checked_sub(amount("1e-64")), None);
+}
+
+#[test]
+fn amounts_are_summed_from_zero_s3() {
+    assert_eq!((Amount::ZERO, Amount::ZERO.to_string().as_str()), (Amount::from_cents(0), "0"));
+    let amounts = ["10.50", "0.255", "-1"].map(|text| text.parse::<Amount>().unwrap());
+    assert_eq!(amounts.iter().sum::<Amount>().to_string(), "9.755");
+    assert_eq!(amounts.into_iter().sum::<Amount>(), "9.755".parse().unwrap());
+    assert_eq!([].iter().sum::<Amount>(), Amount::ZERO);
+}
+
+#[test]
+#[should_panic(expected = "the sum is too large to be kept exactly")]
+fn sum_that_cannot_be_kept_panics_and_is_never_rounded_s3() {
+    let _: Amount = ["1e64", "0.01"].map(|text| text.parse::<Amount>().unwrap()).iter().sum();
+}
+
+#[test]
 fn amounts_are_ordered_by_value_s3() {
     let in_order = [
         "-1e64", "-99.99", "-9.9", "-1.5", "-1.25", "-0.1", "-0.09", "-1e-64", "0.00", "1e-64", "0.09",

@@ -355,3 +355,51 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn request_waits_in_a_queue_as_json_with_the_builders_violations_d30() {
+    let amount = Amount::from_cents(10_50);
+    let card = Card { number: "4242424242424242", cvv: "123", expiry: "1230" };
+    let sale = CardTransaction::builder(
+        amount,
+        TransactionType::Auth,
+        ConvenienceFee::Active,
+        card,
+        crate::fixtures::PAYER,
+    )
+    .billing_city("a\"b")
+    .shipping(Shipping::default().state("OR"))
+    .payment_tokenization(true)
+    .build()
+    .unwrap();
+    let queued = sale.to_json().as_ref().to_vec();
+    let read = CardTransaction::from_json(&queued).unwrap();
+    assert_eq!(read, sale);
+    assert_eq!(read.to_json().as_ref(), queued);
+    assert_ne!(read, CardTransaction::from_json(&queued_with(&queued, "10.50", "10.51")).unwrap());
+
+    let damaged = queued_with(&queued, "4242424242424242", "4242424242424241");
+    let card = Card { number: "4242424242424241", ..card };
+    let built = CardTransaction::builder(
+        amount,
+        TransactionType::Auth,
+        ConvenienceFee::Active,
+        card,
+        crate::fixtures::PAYER,
+    );
+    let skipped = built.skip_luhn_check().build().unwrap();
+    let built = CardTransaction::builder(
+        amount,
+        TransactionType::Auth,
+        ConvenienceFee::Active,
+        card,
+        crate::fixtures::PAYER,
+    );
+    assert_eq!(CardTransaction::from_json(&damaged).unwrap_err(), built.build().unwrap_err());
+    // A document cannot say that the check was skipped.
+    assert!(CardTransaction::from_json(skipped.to_json().as_ref()).is_err());
+}
+
+fn queued_with(json: &[u8], from: &str, to: &str) -> Vec<u8> {
+    str::from_utf8(json).unwrap().replace(from, to).into_bytes()
+}

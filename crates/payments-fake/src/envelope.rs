@@ -1,0 +1,127 @@
+//! The response envelopes that the service writes.
+
+use payments_model::unversioned::BAD_REQUEST_PREFIX;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// The body of a successful response.
+///
+/// There are two forms, and a client must not confuse them. The POST operations return `status` `success` and `status_code`
+/// 100. The GET operations return `status_code` 200 and no `status`.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug)]
+pub struct SuccessEnvelope;
+
+impl SuccessEnvelope {
+    /// The interface's message for a card, ACH or token payment.
+    pub const TRANSACTION_PROCESSED: &'static str = "Transaction Processed Successfully";
+    /// The interface's message for a void.
+    pub const TRANSACTION_VOIDED: &'static str = "Transaction Voided Successfully";
+    /// The interface's message for a transaction lookup.
+    pub const TRANSACTION_FOUND: &'static str = "Transaction Details found successfully";
+    /// The interface's message for a customer lookup.
+    pub const CUSTOMER_FOUND: &'static str = "Customer Details found successfully";
+
+    /// The response to a POST. `data` is JSON, for example from
+    /// [`TransactionRecord::to_json`](payments_model::TransactionRecord::to_json). Data that is not JSON becomes `null`.
+    pub fn post(message: &str, data: &str) -> Vec<u8> {
+        success(Some("success"), 100, message, data)
+    }
+
+    /// The response to a GET, with `data` as for [`post`](Self::post).
+    pub fn get(message: &str, data: &str) -> Vec<u8> {
+        success(None, 200, message, data)
+    }
+}
+
+fn success(status: Option<&str>, status_code: u16, message: &str, data: &str) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Success<'a> {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        status: Option<&'a str>,
+        status_code: u16,
+        message: &'a str,
+        data: &'a RawValue,
+    }
+
+    let data = serde_json::from_str(data).unwrap_or(RawValue::NULL);
+    to_json(&Success { status, status_code, message, data })
+}
+
+/// The body of an error response: `status` is `failed`, `status_code` is the HTTP status, and `msg` the
+/// message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ErrorEnvelope {
+    status: &'static str,
+    status_code: u16,
+    msg: String,
+}
+
+impl ErrorEnvelope {
+    /// The interface's `msg` for an invalid API key, HTTP 401.
+    pub const INVALID_API_KEY: &'static str = "Unauthorized: Invalid API Key";
+    /// The interface's `msg` for an unknown transaction, HTTP 404.
+    pub const TRANSACTION_NOT_FOUND: &'static str = "Transaction not found";
+    /// The interface's `msg` for an unknown customer, HTTP 404.
+    pub const CUSTOMER_NOT_FOUND: &'static str = "Customer not found";
+
+    /// An error with this HTTP status and message.
+    pub fn new(status_code: u16, msg: impl Into<String>) -> Self {
+        Self { status: "failed", status_code, msg: msg.into() }
+    }
+
+    /// HTTP 400 with the interface's prefix before the reason.
+    pub fn bad_request(reason: &str) -> Self {
+        Self::new(400, format!("{BAD_REQUEST_PREFIX}{reason}"))
+    }
+
+    /// The HTTP status, which the body repeats.
+    pub const fn status_code(&self) -> u16 {
+        self.status_code
+    }
+
+    /// The message.
+    pub fn msg(&self) -> &str {
+        &self.msg
+    }
+
+    /// The body as JSON.
+    pub fn encode(&self) -> Vec<u8> {
+        to_json(self)
+    }
+}
+
+fn to_json(body: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(body).expect("texts, numbers and JSON values are JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_envelopes_match_the_interface() {
+        let data = r#"{"TransactionId":"t"}"#;
+        let post = SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_VOIDED, data);
+        assert_eq!(
+            str::from_utf8(&post).unwrap(),
+            r#"{"status":"success","status_code":100,"message":"Transaction Voided Successfully","data":{"TransactionId":"t"}}"#
+        );
+        let get = SuccessEnvelope::get(SuccessEnvelope::TRANSACTION_FOUND, data);
+        assert_eq!(
+            str::from_utf8(&get).unwrap(),
+            r#"{"status_code":200,"message":"Transaction Details found successfully","data":{"TransactionId":"t"}}"#
+        );
+        let error = ErrorEnvelope::bad_request("invalid \"postal\" code");
+        assert_eq!(
+            str::from_utf8(&error.encode()).unwrap(),
+            r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid \"postal\" code"}"#
+        );
+        assert_eq!((error.status_code(), error.msg()), (400, "bad request error: invalid \"postal\" code"));
+        assert_eq!(SuccessEnvelope::TRANSACTION_PROCESSED, "Transaction Processed Successfully");
+        assert_eq!(SuccessEnvelope::CUSTOMER_FOUND, "Customer Details found successfully");
+        assert_eq!(ErrorEnvelope::INVALID_API_KEY, "Unauthorized: Invalid API Key");
+        assert_eq!(ErrorEnvelope::TRANSACTION_NOT_FOUND, "Transaction not found");
+        assert_eq!(ErrorEnvelope::CUSTOMER_NOT_FOUND, "Customer not found");
+    }
+}
