@@ -2,6 +2,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::iter::Sum;
+use std::num::IntErrorKind;
 use std::str::FromStr;
 
 use serde::de::{self, Visitor};
@@ -162,8 +163,36 @@ impl FromStr for Amount {
     ///
     /// If the text is not such a number, or if the number cannot be kept exactly.
     fn from_str(text: &str) -> Result<Self, AmountError> {
-        let number = JsonNumber::split(text).ok_or(AmountError(Problem::NotANumber))?;
-        number.value().ok_or(AmountError(Problem::NotExact))
+        const NOT_A_NUMBER: AmountError = AmountError(Problem::NotANumber);
+        let unsigned = text.strip_prefix('-').unwrap_or(text);
+        let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, read_exponent(exponent).ok_or(NOT_A_NUMBER)?),
+            None => (unsigned, 0),
+        };
+        let (integer, fraction) = match mantissa.split_once('.') {
+            Some((_, "")) => return Err(NOT_A_NUMBER),
+            Some(parts) => parts,
+            None => (mantissa, ""),
+        };
+        let mut digits = [integer, fraction].concat();
+        let has_leading_zero = integer.len() > 1 && integer.starts_with('0');
+        if integer.is_empty() || has_leading_zero || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(NOT_A_NUMBER);
+        }
+        let written = digits.len();
+        if digits.parse::<i128>().is_err() {
+            digits.truncate(digits.trim_end_matches('0').len());
+        }
+        let dropped_zeros = written - digits.len();
+        let size: Option<i128> = digits.parse().ok();
+        let signed = size.map(|size| if unsigned.len() < text.len() { -size } else { size });
+        let places = i64::try_from(fraction.len()).ok().zip(i64::try_from(dropped_zeros).ok());
+        signed
+            .zip(places)
+            .and_then(|(signed, (places, dropped_zeros))| {
+                Self::fit(signed, exponent - places + dropped_zeros)
+            })
+            .ok_or(AmountError(Problem::NotExact))
     }
 }
 
@@ -312,68 +341,16 @@ impl AmountError {
     }
 }
 
-/// The parts of a JSON number. `integer` and `fraction` contain only digits.
-struct JsonNumber<'a> {
-    negative: bool,
-    integer: &'a str,
-    fraction: &'a str,
-    exponent: i64,
-}
-
-impl<'a> JsonNumber<'a> {
-    fn split(text: &'a str) -> Option<Self> {
-        let unsigned = text.strip_prefix('-').unwrap_or(text);
-        let (integer, rest) = split_digits(unsigned);
-        let (fraction, rest) = match rest.strip_prefix('.').map(split_digits) {
-            Some(("", _)) => return None,
-            Some(parts) => parts,
-            None => ("", rest),
-        };
-        let exponent = match rest.strip_prefix(['e', 'E']) {
-            Some(exponent) => read_exponent(exponent)?,
-            None if rest.is_empty() => 0,
-            None => return None,
-        };
-        if integer.is_empty() || (integer.len() > 1 && integer.starts_with('0')) {
-            return None;
-        }
-        Some(Self { negative: unsigned.len() < text.len(), integer, fraction, exponent })
-    }
-
-    fn value(&self) -> Option<Amount> {
-        let mut coefficient = 0_i128;
-        let mut dropped_zeros = 0_i64;
-        for digit in self.integer.bytes().chain(self.fraction.bytes()).map(|byte| byte - b'0') {
-            if dropped_zeros == 0 && coefficient < ROOM_FOR_ONE_MORE_DIGIT {
-                coefficient = coefficient * 10 + i128::from(digit);
-            } else if digit == 0 {
-                dropped_zeros += 1;
-            } else {
-                return None;
-            }
-        }
-        let fraction_digits = i64::try_from(self.fraction.len()).ok()?;
-        let signed = if self.negative { -coefficient } else { coefficient };
-        Amount::fit(signed, self.exponent - fraction_digits + dropped_zeros)
-    }
-}
-
-/// Splits the text after its leading digits.
-fn split_digits(text: &str) -> (&str, &str) {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    text.split_at(digits)
-}
-
+/// An exponent that does not fit is as good as a very large one.
 fn read_exponent(text: &str) -> Option<i64> {
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    if digits.is_empty() || !split_digits(digits).1.is_empty() {
-        return None;
+    match text.parse::<i64>() {
+        Ok(exponent) => Some(exponent.clamp(-HUGE, HUGE)),
+        Err(error) => match error.kind() {
+            IntErrorKind::PosOverflow => Some(HUGE),
+            IntErrorKind::NegOverflow => Some(-HUGE),
+            _ => None,
+        },
     }
-    let size = digits.bytes().fold(0, |size: i64, digit| (size * 10 + i64::from(digit - b'0')).min(HUGE));
-    Some(if negative { -size } else { size })
 }
 
 /// Larger than any amount of money needs, and small enough that printing is cheap.
@@ -381,6 +358,3 @@ const MAX_EXPONENT: i64 = 64;
 
 /// Longer than any text, so no number of decimal places can bring such an exponent back into range.
 const HUGE: i64 = 1_000_000_000_000_000;
-
-/// Twice the digits of an `i64`, so parsing gives up only on numbers that cannot fit.
-const ROOM_FOR_ONE_MORE_DIGIT: i128 = 10_i128.pow(37);
