@@ -149,7 +149,7 @@ fn model(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, "txn_1".parse::<payments_core::model::TransactionId>().unwrap());
     transcribe!(transcript, Email::new("ada@example.com").unwrap());
     transcribe!(transcript, "+1".parse::<DialPrefix>().unwrap());
-    transcribe!(transcript, SuggestedMode::card());
+    transcribe!(transcript, SuggestedMode::new(SuggestedMode::CARD).unwrap());
     transcribe!(transcript, TransactionType::Sale);
     transcribe!(transcript, ConvenienceFee::Active);
     transcribe!(transcript, UnknownFields::Refused);

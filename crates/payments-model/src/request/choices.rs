@@ -51,8 +51,10 @@ impl TransactionType {
 pub struct SuggestedMode(String);
 
 impl SuggestedMode {
-    pub(crate) const CARD: &'static str = "Card";
-    pub(crate) const ACH: &'static str = "ACH";
+    /// The mode of a card payment, inferred.
+    pub const CARD: &'static str = "Card";
+    /// The mode of an ACH payment, inferred.
+    pub const ACH: &'static str = "ACH";
 
     /// Any mode that the service accepts.
     ///
@@ -61,16 +63,6 @@ impl SuggestedMode {
     /// If the text is blank.
     pub fn new(text: impl Into<String>) -> Result<Self, ValidationError> {
         Self::check(text.into()).map_err(|rule| ValidationError::one("SuggestedMode", rule))
-    }
-
-    /// `Card`, inferred.
-    pub fn card() -> Self {
-        Self(Self::CARD.to_owned())
-    }
-
-    /// `ACH`, inferred.
-    pub fn ach() -> Self {
-        Self(Self::ACH.to_owned())
     }
 
     /// Whether the mode is `ACH`, ignoring case. Every other mode is a card payment.

@@ -557,8 +557,7 @@ fn only_size_limit_is_64_kib_of_body_d37() {
 
 #[test]
 fn suggested_mode_is_open_with_two_inferred_constants_d38() {
-    assert_eq!(SuggestedMode::card().as_str(), "Card");
-    assert_eq!(SuggestedMode::ach().as_str(), "ACH");
+    assert_eq!((SuggestedMode::CARD, SuggestedMode::ACH), ("Card", "ACH"));
     assert_eq!(sent_json(&sale(CARD, PAYER).build().unwrap())["SuggestedMode"], json!("Card"));
     let request = sale(CARD, PAYER).suggested_mode("CreditCard").build().unwrap();
     assert_eq!(sent_json(&request)["SuggestedMode"], json!("CreditCard"));
