@@ -95,34 +95,26 @@ impl Amount {
     }
 
     fn combine(self, other: Self, operation: fn(i128, i128) -> Option<i128>) -> Option<Self> {
-        let written = match (self.coefficient == 0, other.coefficient == 0) {
+        let exponent = match (self.coefficient == 0, other.coefficient == 0) {
             // Adding zero changes nothing.
             (true, false) => other.exponent,
             (false, true) => self.exponent,
             _ => self.exponent.min(other.exponent),
         };
-        // With trailing zeros, the result may not fit. Without them it may.
-        let needed = self.minimal().1.min(other.minimal().1);
-        [written, needed].into_iter().find_map(|exponent| {
-            Self::fit(operation(self.at(exponent)?, other.at(exponent)?)?, exponent.into())
-        })
+        // Where one of them does not fit, the result has too many digits to be kept.
+        Self::fit(operation(self.at(exponent)?, other.at(exponent)?)?, exponent.into())
     }
 
     /// The value as a multiple of 10^`exponent`, or `None` if it is not a whole one or does not fit.
     fn at(self, exponent: i8) -> Option<i128> {
-        let (coefficient, own) = self.minimal();
-        if coefficient == 0 {
-            return Some(0);
-        }
-        let shift = u32::try_from(i32::from(own) - i32::from(exponent)).ok()?;
-        10_i128.checked_pow(shift)?.checked_mul(coefficient.into())
+        scaled(self.coefficient.into(), i64::from(self.exponent) - i64::from(exponent))
     }
 
-    /// The coefficient without trailing zeros, and its exponent. Zero has the largest exponent.
+    /// The coefficient without trailing zeros, and its exponent. Zero is `(0, 0)`.
     const fn minimal(self) -> (i64, i8) {
         let (mut coefficient, mut exponent) = (self.coefficient, self.exponent);
         if coefficient == 0 {
-            return (0, i8::MAX);
+            return (0, 0);
         }
         while coefficient % 10 == 0 {
             coefficient /= 10;
@@ -136,16 +128,10 @@ impl Amount {
         if coefficient == 0 {
             exponent = exponent.clamp(-MAX_EXPONENT, 0);
         }
-        if let Ok(excess) = u32::try_from(exponent - MAX_EXPONENT) {
-            coefficient = coefficient.checked_mul(10_i128.checked_pow(excess)?)?;
-            exponent = MAX_EXPONENT;
-        }
-        while exponent < -MAX_EXPONENT || i64::try_from(coefficient).is_err() {
-            if coefficient % 10 != 0 {
-                return None;
-            }
-            coefficient /= 10;
-            exponent += 1;
+        let nearest = exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT);
+        (coefficient, exponent) = (scaled(coefficient, exponent - nearest)?, nearest);
+        while i64::try_from(coefficient).is_err() {
+            (coefficient, exponent) = (scaled(coefficient, -1)?, exponent + 1);
         }
         if exponent > MAX_EXPONENT {
             return None;
@@ -163,21 +149,22 @@ impl FromStr for Amount {
     ///
     /// If the text is not such a number, or if the number cannot be kept exactly.
     fn from_str(text: &str) -> Result<Self, AmountError> {
-        const NOT_A_NUMBER: AmountError = AmountError(Problem::NotANumber);
         let unsigned = text.strip_prefix('-').unwrap_or(text);
         let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => (mantissa, read_exponent(exponent).ok_or(NOT_A_NUMBER)?),
+            Some((mantissa, exponent)) => {
+                (mantissa, read_exponent(exponent).ok_or(AmountError::NOT_A_NUMBER)?)
+            }
             None => (unsigned, 0),
         };
         let (integer, fraction) = match mantissa.split_once('.') {
-            Some((_, "")) => return Err(NOT_A_NUMBER),
+            Some((_, "")) => return Err(AmountError::NOT_A_NUMBER),
             Some(parts) => parts,
             None => (mantissa, ""),
         };
         let mut digits = [integer, fraction].concat();
         let has_leading_zero = integer.len() > 1 && integer.starts_with('0');
         if integer.is_empty() || has_leading_zero || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(NOT_A_NUMBER);
+            return Err(AmountError::NOT_A_NUMBER);
         }
         let written = digits.len();
         if digits.parse::<i128>().is_err() {
@@ -192,7 +179,7 @@ impl FromStr for Amount {
             .and_then(|(signed, (places, dropped_zeros))| {
                 Self::fit(signed, exponent - places + dropped_zeros)
             })
-            .ok_or(AmountError(Problem::NotExact))
+            .ok_or(AmountError::NOT_EXACT)
     }
 }
 
@@ -240,7 +227,7 @@ impl PartialOrd for Amount {
 
 impl Ord for Amount {
     fn cmp(&self, other: &Self) -> Ordering {
-        let exponent = self.minimal().1.min(other.minimal().1);
+        let exponent = self.exponent.min(other.exponent);
         match (self.at(exponent), other.at(exponent)) {
             (Some(left), Some(right)) => left.cmp(&right),
             // One of them needs no scaling, and is small beside the one that does not fit.
@@ -323,21 +310,28 @@ pub fn as_number<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok,
 ///
 /// Nothing was rounded. The error does not contain the text.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("{}", self.rule())]
-pub struct AmountError(Problem);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Problem {
-    NotANumber,
-    NotExact,
-}
+#[error("{0}")]
+pub struct AmountError(Rule);
 
 impl AmountError {
+    const NOT_A_NUMBER: Self = Self("must be a number such as 10.50");
+    const NOT_EXACT: Self = Self("must have at most 18 significant digits, and no extreme exponent");
+
     pub(crate) const fn rule(self) -> Rule {
-        match self.0 {
-            Problem::NotANumber => "must be a number such as 10.50",
-            Problem::NotExact => "must have at most 18 significant digits, and no extreme exponent",
-        }
+        self.0
+    }
+}
+
+/// `coefficient` × 10^`places`, or `None` if that is not a whole number or does not fit.
+fn scaled(coefficient: i128, places: i64) -> Option<i128> {
+    if coefficient == 0 {
+        return Some(0);
+    }
+    let power = 10_i128.checked_pow(places.unsigned_abs().try_into().ok()?)?;
+    if places >= 0 {
+        coefficient.checked_mul(power)
+    } else {
+        (coefficient % power == 0).then_some(coefficient / power)
     }
 }
 

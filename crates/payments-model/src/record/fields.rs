@@ -103,7 +103,7 @@ macro_rules! record {
                 let Self { $($id,)? $($field,)* other } = self;
                 f.debug_struct(stringify!($record))
                     $(.field(stringify!($id), $id))?
-                    $(.field(stringify!($field), &$crate::record::fields::Debugged::$privacy($field)))*
+                    $(.field(stringify!($field), &$crate::record::fields::$privacy($field)))*
                     .field("other", other)
                     .finish()
             }
@@ -154,32 +154,30 @@ pub(crate) fn customer_id(json: Json<'_>) -> Option<CustomerId> {
     CustomerId::from_answer(json.text_or_integer()?)
 }
 
-/// A field in `Debug` output.
-pub(crate) struct Debugged<'a, T> {
-    field: &'a Field<T>,
-    is_personal: bool,
+/// A field for `Debug` output, with card numbers masked.
+pub(crate) fn shown<T: fmt::Debug>(field: &Field<T>) -> Field<impl fmt::Debug> {
+    map(field, |value| Masked(mask(&format!("{value:?}"), &[]).into_owned()))
 }
 
-impl<'a, T> Debugged<'a, T> {
-    pub(crate) fn shown(field: &'a Field<T>) -> Self {
-        Self { field, is_personal: false }
-    }
+struct Masked(String);
 
-    pub(crate) fn personal(field: &'a Field<T>) -> Self {
-        Self { field, is_personal: true }
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for Debugged<'_, T> {
+impl fmt::Debug for Masked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.field {
-            Field::Value(_) if self.is_personal => f.debug_tuple("Value").field(&Redacted).finish(),
-            Field::Value(value) => {
-                let shown = format!("{value:?}");
-                f.debug_tuple("Value").field(&format_args!("{}", mask(&shown, &[]))).finish()
-            }
-            other => other.fmt(f),
-        }
+        f.write_str(&self.0)
+    }
+}
+
+/// A field for `Debug` output, without its value.
+pub(crate) fn personal<T>(field: &Field<T>) -> Field<impl fmt::Debug> {
+    map(field, |_| Redacted)
+}
+
+fn map<'a, T, U>(field: &'a Field<T>, map: impl FnOnce(&'a T) -> U) -> Field<U> {
+    match field {
+        Field::Absent => Field::Absent,
+        Field::Null => Field::Null,
+        Field::Value(value) => Field::Value(map(value)),
+        Field::Unreadable(raw) => Field::Unreadable(raw.clone()),
     }
 }
 
