@@ -7,12 +7,12 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
-use payments_core::model::unversioned::SuccessEnvelope;
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, CustomerId, TokenTransaction,
     TransactionId, TransactionType, ValidationError, Void,
 };
 use payments_core::{ApiKey, Client, Endpoint, Error, Outcome};
+use payments_fake::unversioned::SuccessEnvelope;
 use payments_fake::{FakeGateway, ManualClock, ScriptedTransport};
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_sandbox::Sandbox;

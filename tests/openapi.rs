@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use payments_core::model::unversioned::{BAD_REQUEST_PREFIX, Body, ErrorEnvelope, Status, SuccessEnvelope};
+use payments_core::model::unversioned::{BAD_REQUEST_PREFIX, Body, Status};
 use payments_core::model::{
     AchTransaction, CardTransaction, CustomerRecord, TokenTransaction, TransactionReceipt, TransactionRecord,
     Void,
 };
+use payments_fake::unversioned::{ErrorEnvelope, SuccessEnvelope};
 use payments_sandbox::OPENAPI;
 use serde_json::Value;
 
@@ -195,7 +196,7 @@ fn openapi_success_examples_match_the_model() {
     };
 
     let example = document.response("post", "/transaction", "200", "processed");
-    let record: TransactionRecord = serde_json::from_str(&example["data"].to_string()).unwrap();
+    let record = TransactionRecord::from_json(example["data"].to_string().as_bytes()).unwrap();
     same(example, SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_PROCESSED, &record.to_json()));
     let example = document.response("get", "/transaction/{id}", "200", "found");
     same(example, SuccessEnvelope::get(SuccessEnvelope::TRANSACTION_FOUND, &record.to_json()));
@@ -207,7 +208,7 @@ fn openapi_success_examples_match_the_model() {
     same(example, SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt.to_json()));
 
     let example = document.response("get", "/customer/{id}", "200", "found");
-    let customer: CustomerRecord = serde_json::from_str(&example["data"].to_string()).unwrap();
+    let customer = CustomerRecord::from_json(example["data"].to_string().as_bytes()).unwrap();
     same(example, SuccessEnvelope::get(SuccessEnvelope::CUSTOMER_FOUND, &customer.to_json()));
 }
 

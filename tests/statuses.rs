@@ -4,7 +4,7 @@
 
 use http::StatusCode;
 use payments_core::Client;
-use payments_core::model::unversioned::{ErrorEnvelope, SuccessEnvelope};
+use payments_fake::unversioned::{ErrorEnvelope, SuccessEnvelope};
 use payments_fake::{Fault, FaultKind, ManualClock, ScriptedTransport, block_on};
 use payments_tests::{LedgerCheck, PHASES, ResponseBody, expectation, status_row};
 

@@ -8,21 +8,21 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use payments_canary::{Canaries, assert_no_leak_in_runs};
-use payments_core::model::unversioned::{Body, ErrorEnvelope, RequestMembers};
+use payments_core::model::unversioned::{Body, RequestMembers};
 use payments_core::model::{
     Amount, CardNumber, CardTransaction, ConvenienceFee, CustomerRecord, Cvv, DialPrefix, Email, Expiry,
     Field, GatewayCustomerId, MaskedCard, OtherFields, RawJson, Shipping, SuggestedMode, TokenTransaction,
-    TransactionReceipt, TransactionRecord, TransactionRequest, TransactionType, TransactionTypeCode,
-    UnknownFields, Void,
+    TransactionReceipt, TransactionRecord, TransactionRequest, TransactionType, TransactionTypeCode, Void,
 };
 use payments_core::{
     ApiKey, CallerHeaders, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction, Jitter,
     MeterObserver, Operation, OperationName, RetryAfter, TracingObserver, TransportError, TransportErrorKind,
     TransportRequest, TransportResponse,
 };
+use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{
     Change, Choices, FakeGateway, Fault, Fixtures, ManualClock, NotDurable, Phase, Reply, RequestedFault,
-    ScriptedTransport, UnlistedCards, VoidAnswer, block_on, test_values,
+    ScriptedTransport, UnknownFields, UnlistedCards, VoidAnswer, block_on, test_values,
 };
 use payments_hyper::{HyperTransport, TlsProvider, TokioTimer, TrustedRoots};
 use payments_reqwest::ReqwestTransport;
@@ -70,7 +70,7 @@ fn public_types_show_no_secret_d62() {
 /// The first type has no values, only functions. The next two have a value only if there is a PostgreSQL server, the last only
 /// after a minute. It has an address and times.
 const WITHOUT_VALUES: [&str; 4] = [
-    "payments_model::SuccessEnvelope",
+    "payments_fake::SuccessEnvelope",
     "payments_journal::PostgresReader",
     "payments_journal::PostgresStore",
     "payments_sandbox::IdleClose",
@@ -127,12 +127,12 @@ fn model(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, *payment.billing());
     transcribe!(transcript, *payment.shipping());
     transcribe!(transcript, Shipping::default());
-    transcribe!(transcript, payment.encode());
+    transcribe!(transcript, payment.to_json());
     let ach = ach_payment(canaries);
     transcribe!(transcript, ach);
     transcribe!(transcript, ach_builder(canaries));
-    transcribe!(transcript, ach.encode());
-    let card_json = payment.encode();
+    transcribe!(transcript, ach.to_json());
+    let card_json = payment.to_json();
     transcribe!(transcript, TransactionRequest::from_json(card_json.as_ref()).unwrap());
     transcribe!(transcript, TransactionRequest::Ach(ach));
     transcribe!(transcript, RequestMembers::read(card_json.as_ref()).unwrap());
@@ -149,7 +149,7 @@ fn model(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, "txn_1".parse::<payments_core::model::TransactionId>().unwrap());
     transcribe!(transcript, Email::new("ada@example.com").unwrap());
     transcribe!(transcript, "+1".parse::<DialPrefix>().unwrap());
-    transcribe!(transcript, SuggestedMode::card());
+    transcribe!(transcript, SuggestedMode::new(SuggestedMode::CARD).unwrap());
     transcribe!(transcript, TransactionType::Sale);
     transcribe!(transcript, ConvenienceFee::Active);
     transcribe!(transcript, UnknownFields::Refused);
@@ -201,9 +201,9 @@ fn responses(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, *code);
     transcribe!(transcript, *code.value().unwrap());
     transcribe!(transcript, TransactionReceipt::new("txn_1".parse().unwrap()));
-    let customer: CustomerRecord =
-        serde_json::from_str(r#"{"CustomerId":"cus_1","CustomerName":"Ada"}"#).unwrap();
+    let customer = CustomerRecord::from_json(br#"{"CustomerId":"cus_1","CustomerName":"Ada"}"#).unwrap();
     transcribe!(transcript, customer);
+    transcribe!(transcript, TransactionReceipt::from_json(canaries.card().as_bytes()).unwrap_err());
     transcribe!(transcript, ErrorEnvelope::bad_request("invalid postal code"));
     let endpoint = endpoint(canaries);
     let card = card_payment(canaries);

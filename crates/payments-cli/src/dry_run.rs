@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::Request;
 use http::header::AUTHORIZATION;
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
-use payments_model::unversioned::{FieldName, RequestMembers};
+use payments_model::unversioned::{CARD_FIELDS, RequestMembers, request_field};
 use payments_model::{MaskedCard, mask, printable_field_name};
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
@@ -81,7 +81,7 @@ impl RedactedRequest {
 /// interface does not have, are redacted. A redacted text, and the API key, is also redacted inside other fields.
 fn redacted_members(members: &RequestMembers<'_>, key: &str) -> Fields<Box<RawValue>> {
     let text_of = |value: &str| serde_json::from_str::<String>(value).ok();
-    let is_hidden = |name| FieldName::find(name).is_none_or(FieldName::is_of_card);
+    let is_hidden = |name| request_field(name).is_none_or(|field| CARD_FIELDS.contains(&field));
     let hidden = members.iter().filter(|(name, _)| is_hidden(name));
     let secrets: Vec<String> = hidden.filter_map(|(_, value)| text_of(value)).collect();
     let secrets: Vec<&str> = secrets.iter().map(String::as_str).chain([key]).collect();

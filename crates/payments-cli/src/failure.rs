@@ -516,8 +516,8 @@ pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
 mod tests {
     use bytes::Bytes;
     use payments_core::{ApiKey, Endpoint, GetTransaction, Operation};
+    use payments_fake::unversioned::{ErrorEnvelope, SuccessEnvelope};
     use payments_model::Void;
-    use payments_model::unversioned::{ErrorEnvelope, SuccessEnvelope};
     use payments_tests::{ResponseBody, status_row};
 
     use super::*;

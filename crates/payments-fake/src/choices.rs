@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use payments_model::{Amount, TransactionType, UnknownFields};
+use payments_model::{Amount, TransactionType};
 use thiserror::Error;
 
 /// What the fake does where the interface says *not shown*. This is the complete list.
@@ -60,6 +60,20 @@ pub struct Choices {
     /// The name of an additional field of the record with the new token's id after a payment with `PaymentTokenization`;
     /// with `None` the response does not mention the token.
     pub token_field: Option<Cow<'static, str>>,
+}
+
+/// What happens to fields of a request that the interface does not have.
+///
+/// The enum is complete: they are refused or ignored.
+#[expect(clippy::exhaustive_enums, reason = "complete: a field is refused or ignored")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnknownFields {
+    /// The request is refused, as the SDK refuses it before it is sent.
+    #[default]
+    Refused,
+    /// They are ignored, as a less strict service would. An ACH payment has no unknown fields: every field that the
+    /// interface does not name is an account field.
+    Ignored,
 }
 
 impl Default for Choices {

@@ -9,12 +9,12 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use indexmap::IndexMap;
 use payments_core::OperationName;
-use payments_model::unversioned::{ErrorEnvelope, SuccessEnvelope};
 use payments_model::{
     Amount, CardTransaction, ConvenienceFee, CustomerId, MaskedCard, TokenTransaction, TransactionId,
     TransactionRequest, TransactionType, TransactionTypeCode, Void,
 };
 
+use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
 use crate::fixtures::{COUNTRY_ID, seeded, seeded_customer, seeded_owner};
 use crate::randomness::Randomness;
 use crate::redaction::{Redaction, quoted};
@@ -91,7 +91,7 @@ impl TenantService<'_> {
             (None, UnlistedCards::Declined) if card.is_some() => Err(DECLINED),
             _ => Ok(()),
         };
-        if approval.is_ok() && billing.postal_code() == test_values::INVALID_POSTAL_CODE {
+        if approval.is_ok() && billing.postal_code == test_values::INVALID_POSTAL_CODE {
             return refused("invalid postal code");
         }
         let id = self.new_id("txn_", &self.store.transactions);
@@ -110,15 +110,15 @@ impl TenantService<'_> {
             base_amount: Some(amount),
             amount,
             card_number: card.map(|card| card.card_number().masked()),
-            billing_email: self.redaction.text(billing.email().as_str()),
-            billing_customer_name: self.redaction.text(billing.customer_name()),
-            billing_address: self.redaction.text(billing.address().unwrap_or_default()),
-            billing_city: self.redaction.text(billing.city().unwrap_or_default()),
-            billing_state: billing.state().map(|text| self.redaction.text(text)),
-            billing_postal_code: self.redaction.text(billing.postal_code()),
-            billing_country: Some(country_number(billing.country())),
-            billing_country_code: Cow::Borrowed(billing.country_code().as_str()),
-            billing_phone_number: self.redaction.text(billing.phone_number()),
+            billing_email: self.redaction.text(billing.email.as_str()),
+            billing_customer_name: self.redaction.text(&billing.customer_name),
+            billing_address: self.redaction.text(billing.address.as_deref().unwrap_or_default()),
+            billing_city: self.redaction.text(billing.city.as_deref().unwrap_or_default()),
+            billing_state: billing.state.as_deref().map(|text| self.redaction.text(text)),
+            billing_postal_code: self.redaction.text(&billing.postal_code),
+            billing_country: Some(country_number(&billing.country)),
+            billing_country_code: Cow::Borrowed(billing.country_code.as_str()),
+            billing_phone_number: self.redaction.text(&billing.phone_number),
             transaction_type: type_code(match transaction_type {
                 TransactionType::GatewayDefault => self.choices.omitted_transaction_type,
                 TransactionType::Sale | TransactionType::Auth => transaction_type,

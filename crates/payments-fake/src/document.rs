@@ -7,11 +7,13 @@ use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use payments_core::OperationName;
+use payments_model::unversioned::amount_in_json;
 use payments_model::{Amount, MaskedCard, TransactionId, TransactionTypeCode, mask, printable_field_name};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 use thiserror::Error;
 
@@ -173,7 +175,8 @@ members! {
         |name| optional(name, |name: String| OperationName::from_name(&name).filter(|operation| operation.moves_money()));
     time: Option<String> => SystemTime, "must be a time in UTC such as 2030-01-31T12:00:00Z",
         |time: Option<String>| time.map_or(Some(UNIX_EPOCH), |time| humantime::parse_rfc3339(&time).ok());
-    amount: Option<Amount> => Option<Amount>, "must be a number with at most 18 digits", Some;
+    amount: Option<Box<RawValue>> => Option<Amount>, "must be a number with at most 18 digits",
+        |amount| optional(amount, |amount| amount_in_json(amount.get()));
 }
 
 /// A required amount above zero.

@@ -88,6 +88,7 @@ mod choices;
 mod clock;
 mod decision;
 mod document;
+mod envelope;
 mod fault;
 mod fixtures;
 mod gate;
@@ -107,7 +108,9 @@ mod transport;
 
 pub use armed_fault::{ArmedFault, FaultId};
 pub use builder::FakeGatewayBuilder;
-pub use choices::{Choices, DeclineShape, StatusCodes, UnknownDeclineShape, UnlistedCards, VoidAnswer};
+pub use choices::{
+    Choices, DeclineShape, StatusCodes, UnknownDeclineShape, UnknownFields, UnlistedCards, VoidAnswer,
+};
 pub use clock::{ManualClock, block_on};
 pub use document::DocumentError;
 pub use fault::{Fault, FaultKind, FaultMoment, FaultTarget, Phase, RequestedFault};
@@ -122,3 +125,9 @@ pub use service::Responder;
 pub use store::{Change, ChangeLog, Flushed, NotDurable};
 pub use tenant::Tenant;
 pub use transport::{FakeTransport, ScriptedTransport};
+
+/// For the other crates of this project only. It may change in any version.
+#[doc(hidden)]
+pub mod unversioned {
+    pub use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
+}

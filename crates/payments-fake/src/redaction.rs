@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use payments_model::unversioned::{FieldName, RequestMembers};
+use payments_model::unversioned::{CARD_FIELDS, RequestMembers, request_field};
 use payments_model::{MaskedCard, mask};
 use percent_encoding::percent_decode_str;
 
@@ -71,12 +71,13 @@ impl<'a> Redaction<'a> {
 
     /// The redacted name and value of a field of the body. The value is JSON.
     fn field<'t>(&self, name: &str, json: &'t str) -> (Cow<'static, str>, Cow<'t, str>) {
-        let Some(known) = FieldName::find(name) else {
+        let Some(known) = request_field(name) else {
             let name = self.text(shown_name(name)).into_owned();
             return (Cow::Owned(name), Cow::Borrowed(REDACTED_JSON));
         };
-        let value = if known.is_of_card() { self.card_value(known, json) } else { self.shown_value(json) };
-        (Cow::Borrowed(known.as_str()), value)
+        let is_of_card = CARD_FIELDS.contains(&known);
+        let value = if is_of_card { self.card_value(known, json) } else { self.shown_value(json) };
+        (Cow::Borrowed(known), value)
     }
 
     /// The value of a field without keys and card numbers. No field of the interface is an object or an array, so those are
@@ -96,8 +97,8 @@ impl<'a> Redaction<'a> {
         }
     }
 
-    fn card_value(&self, field: FieldName, json: &str) -> Cow<'static, str> {
-        let number = (field == FieldName::CardNumber).then(|| serde_json::from_str::<String>(json).ok());
+    fn card_value(&self, field: &str, json: &str) -> Cow<'static, str> {
+        let number = (field == "CardNumber").then(|| serde_json::from_str::<String>(json).ok());
         match number.flatten() {
             Some(number) => Cow::Owned(quoted(&self.text(MaskedCard::new(&number).as_str()))),
             None => Cow::Borrowed(REDACTED_JSON),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
-use payments_model::unversioned::ErrorEnvelope;
 
+use crate::envelope::ErrorEnvelope;
 use crate::fault::{Fault, FaultKind, Phase};
 use crate::randomness::Randomness;
 use crate::redaction::quoted;

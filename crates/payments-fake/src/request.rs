@@ -6,12 +6,12 @@ use http::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use payments_core::OperationName;
-use payments_model::unversioned::RequestMembers;
-use payments_model::{TokenTransaction, TransactionRequest, UnknownFields, ValidationError, Void};
+use payments_model::unversioned::{CARD_FIELDS, PAYMENT_FIELDS, RequestMembers, TOKEN_FIELDS, VOID_FIELDS};
+use payments_model::{TokenTransaction, TransactionRequest, ValidationError, Void};
 use percent_encoding::percent_decode_str;
 
 use crate::fault::{Fault, RequestedFault};
-use crate::reply;
+use crate::{UnknownFields, reply};
 
 /// A request, parsed and validated without the service's state. This is most of the work on a request, and it is done before
 /// the gateway's lock is taken.
@@ -86,15 +86,32 @@ impl Action {
             let msg = format!("Request body is larger than {MAX_BODY_BYTES} bytes");
             return Self::Refused(reply::error(StatusCode::PAYLOAD_TOO_LARGE, msg));
         }
-        let action = members.as_ref().map_err(Clone::clone).and_then(|members| match operation {
-            OperationName::TokenTransaction => TokenTransaction::from_members(members, unknown_fields)
-                .map(|payment| Self::TokenTransaction(Box::new(payment))),
-            OperationName::Void => Void::from_members(members, unknown_fields).map(Self::Void),
-            _ => TransactionRequest::from_members(members, unknown_fields)
-                .map(|payment| Self::Transaction(Box::new(payment))),
+        let action = members.as_ref().map_err(Clone::clone).and_then(|members| {
+            let members = &match unknown_fields {
+                UnknownFields::Refused => Cow::Borrowed(members),
+                UnknownFields::Ignored => Cow::Owned(known(members, operation)),
+            };
+            match operation {
+                OperationName::TokenTransaction => TokenTransaction::from_members(members)
+                    .map(|payment| Self::TokenTransaction(Box::new(payment))),
+                OperationName::Void => Void::from_members(members).map(Self::Void),
+                _ => TransactionRequest::from_members(members)
+                    .map(|payment| Self::Transaction(Box::new(payment))),
+            }
         });
         action.unwrap_or_else(|error| Self::Refused(reply::bad_request(&error.to_string())))
     }
+}
+
+/// The members that a request of this operation has. An ACH payment may have any.
+fn known<'a>(members: &RequestMembers<'a>, operation: OperationName) -> RequestMembers<'a> {
+    let tables = match operation {
+        OperationName::TokenTransaction => [TOKEN_FIELDS, &[]],
+        OperationName::Void => [VOID_FIELDS, &[]],
+        _ if TransactionRequest::is_ach(members) => return members.clone(),
+        _ => [PAYMENT_FIELDS, CARD_FIELDS],
+    };
+    members.filtered(|name| tables.iter().any(|table| table.contains(&name)))
 }
 
 /// A request that waits before it is processed. It holds card data, so `Debug` shows nothing of it.

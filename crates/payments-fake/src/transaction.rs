@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use payments_core::OperationName;
 use payments_model::unversioned::as_number;
-use payments_model::{Amount, MaskedCard, TokenId, TransactionId, TransactionTypeCode};
+use payments_model::{Amount, MaskedCard, TokenId, TransactionId, TransactionRecord, TransactionTypeCode};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{EntryKind, EntryState, LedgerEntry, PaymentSource, StatusCodes, document, fixtures};
@@ -167,7 +167,7 @@ impl TransactionDocument {
             description: stored.description.map(Cow::into_owned),
             void_reason: stored.void_reason.map(Cow::into_owned),
             at: stored.processed_at,
-            record: serde_json::from_str(&self.record()).ok()?,
+            record: TransactionRecord::from_json(self.record().as_bytes()).ok()?,
         })
     }
 

@@ -1,15 +1,16 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::iter::Sum;
+use std::num::IntErrorKind;
 use std::str::FromStr;
 
-use serde::de::Error as _;
+use serde::de::{self, Visitor};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use crate::json::AnyJson;
 use crate::violation::Rule;
 
 /// An exact decimal amount of money, in the currency of the merchant account.
@@ -41,6 +42,9 @@ pub struct Amount {
 }
 
 impl Amount {
+    /// Nothing: `0`.
+    pub const ZERO: Self = Self { coefficient: 0, exponent: 0 };
+
     /// An amount in hundredths: `from_cents(10_50)` is `10.50`.
     pub const fn from_cents(cents: i64) -> Self {
         Self { coefficient: cents, exponent: -2 }
@@ -65,24 +69,49 @@ impl Amount {
 
     /// The amount in hundredths, or `None` if that is not a whole number or does not fit.
     pub fn to_cents(self) -> Option<i64> {
-        let (coefficient, exponent) = self.minimal();
-        let shift = u32::try_from(i32::from(exponent) + 2).ok()?;
-        10_i64.checked_pow(shift)?.checked_mul(coefficient)
+        self.at(-2)?.try_into().ok()
     }
 
     /// The exact sum, or `None` if it cannot be kept exactly. The sum has the larger number of decimal places: `1` plus
     /// `2.50` is `3.50`.
+    ///
+    /// Use it with `try_fold` to add amounts that others wrote:
+    ///
+    /// ```
+    /// use payments_model::Amount;
+    ///
+    /// let amounts = [Amount::from_cents(10_50), Amount::from_cents(4_50)];
+    /// let total = amounts.into_iter().try_fold(Amount::ZERO, Amount::checked_add);
+    /// assert_eq!(total, Some(Amount::from_cents(15_00)));
+    /// ```
     pub fn checked_add(self, other: Self) -> Option<Self> {
-        if self.coefficient == 0 && other.coefficient == 0 {
-            return Some(Self { coefficient: 0, exponent: self.exponent.min(other.exponent) });
-        }
-        let sum = add((self.coefficient, self.exponent), (other.coefficient, other.exponent));
-        // With trailing zeros, the sum may not fit at the common scale. Without them it may.
-        sum.or_else(|| add(self.minimal(), other.minimal()))
+        self.combine(other, i128::checked_add)
+    }
+
+    /// The exact difference, or `None` if it cannot be kept exactly. It may be below zero. Decimal places are as for
+    /// [`checked_add`](Self::checked_add).
+    pub fn checked_sub(self, other: Self) -> Option<Self> {
+        self.combine(other, i128::checked_sub)
+    }
+
+    fn combine(self, other: Self, operation: fn(i128, i128) -> Option<i128>) -> Option<Self> {
+        let exponent = match (self.coefficient == 0, other.coefficient == 0) {
+            // Adding zero changes nothing.
+            (true, false) => other.exponent,
+            (false, true) => self.exponent,
+            _ => self.exponent.min(other.exponent),
+        };
+        // Where one of them does not fit, the result has too many digits to be kept.
+        Self::fit(operation(self.at(exponent)?, other.at(exponent)?)?, exponent.into())
+    }
+
+    /// The value as a multiple of 10^`exponent`, or `None` if it is not a whole one or does not fit.
+    fn at(self, exponent: i8) -> Option<i128> {
+        scaled(self.coefficient.into(), i64::from(self.exponent) - i64::from(exponent))
     }
 
     /// The coefficient without trailing zeros, and its exponent. Zero is `(0, 0)`.
-    fn minimal(self) -> (i64, i8) {
+    const fn minimal(self) -> (i64, i8) {
         let (mut coefficient, mut exponent) = (self.coefficient, self.exponent);
         if coefficient == 0 {
             return (0, 0);
@@ -99,16 +128,10 @@ impl Amount {
         if coefficient == 0 {
             exponent = exponent.clamp(-MAX_EXPONENT, 0);
         }
-        if let Ok(excess) = u32::try_from(exponent - MAX_EXPONENT) {
-            coefficient = coefficient.checked_mul(10_i128.checked_pow(excess)?)?;
-            exponent = MAX_EXPONENT;
-        }
-        while exponent < -MAX_EXPONENT || i64::try_from(coefficient).is_err() {
-            if coefficient % 10 != 0 {
-                return None;
-            }
-            coefficient /= 10;
-            exponent += 1;
+        let nearest = exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT);
+        (coefficient, exponent) = (scaled(coefficient, exponent - nearest)?, nearest);
+        while i64::try_from(coefficient).is_err() {
+            (coefficient, exponent) = (scaled(coefficient, -1)?, exponent + 1);
         }
         if exponent > MAX_EXPONENT {
             return None;
@@ -126,8 +149,37 @@ impl FromStr for Amount {
     ///
     /// If the text is not such a number, or if the number cannot be kept exactly.
     fn from_str(text: &str) -> Result<Self, AmountError> {
-        let number = JsonNumber::split(text).ok_or(AmountError(Problem::NotANumber))?;
-        number.value().ok_or(AmountError(Problem::NotExact))
+        let unsigned = text.strip_prefix('-').unwrap_or(text);
+        let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => {
+                (mantissa, read_exponent(exponent).ok_or(AmountError::NOT_A_NUMBER)?)
+            }
+            None => (unsigned, 0),
+        };
+        let (integer, fraction) = match mantissa.split_once('.') {
+            Some((_, "")) => return Err(AmountError::NOT_A_NUMBER),
+            Some(parts) => parts,
+            None => (mantissa, ""),
+        };
+        let mut digits = [integer, fraction].concat();
+        let has_leading_zero = integer.len() > 1 && integer.starts_with('0');
+        if integer.is_empty() || has_leading_zero || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(AmountError::NOT_A_NUMBER);
+        }
+        let written = digits.len();
+        if digits.parse::<i128>().is_err() {
+            digits.truncate(digits.trim_end_matches('0').len());
+        }
+        let dropped_zeros = written - digits.len();
+        let size: Option<i128> = digits.parse().ok();
+        let signed = size.map(|size| if unsigned.len() < text.len() { -size } else { size });
+        let places = i64::try_from(fraction.len()).ok().zip(i64::try_from(dropped_zeros).ok());
+        signed
+            .zip(places)
+            .and_then(|(signed, (places, dropped_zeros))| {
+                Self::fit(signed, exponent - places + dropped_zeros)
+            })
+            .ok_or(AmountError::NOT_EXACT)
     }
 }
 
@@ -175,11 +227,31 @@ impl PartialOrd for Amount {
 
 impl Ord for Amount {
     fn cmp(&self, other: &Self) -> Ordering {
-        let (left, right) = (self.minimal(), other.minimal());
-        left.0.signum().cmp(&right.0.signum()).then_with(|| {
-            let by_size = compare_sizes(left, right);
-            if left.0.is_negative() { by_size.reverse() } else { by_size }
-        })
+        let exponent = self.exponent.min(other.exponent);
+        match (self.at(exponent), other.at(exponent)) {
+            (Some(left), Some(right)) => left.cmp(&right),
+            // One of them needs no scaling, and is small beside the one that does not fit.
+            (None, _) => self.coefficient.cmp(&0),
+            (_, None) => 0.cmp(&other.coefficient),
+        }
+    }
+}
+
+/// Adds exactly. To add amounts that others wrote, see [`checked_add`](Amount::checked_add).
+///
+/// # Panics
+///
+/// If the sum cannot be kept exactly, which needs about 10^17 in amounts with cents.
+impl Sum for Amount {
+    fn sum<I: Iterator<Item = Self>>(mut amounts: I) -> Self {
+        amounts.try_fold(Self::ZERO, Self::checked_add).expect("the sum is too large to be kept exactly")
+    }
+}
+
+/// Same as the sum of values.
+impl<'a> Sum<&'a Self> for Amount {
+    fn sum<I: Iterator<Item = &'a Self>>(amounts: I) -> Self {
+        amounts.copied().sum()
     }
 }
 
@@ -193,143 +265,86 @@ impl Serialize for Amount {
     }
 }
 
-/// Accepts a string, a whole number, or a number whose digits are available. `serde_json` provides the digits unless serde
-/// buffers the value first, as it does for `flatten` and untagged enums. A floating-point number is an error, because its
-/// original digits are lost.
+/// Accepts the string that `Serialize` writes, from every format. A number is an error, because most formats read one as a
+/// binary fraction and lose its digits.
 impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let json = AnyJson::deserialize(deserializer)?;
-        json.as_json().amount().ok_or_else(|| {
-            D::Error::custom("expected a decimal amount: a string, a whole number, or a number in JSON text")
-        })
+        struct AmountVisitor;
+
+        impl Visitor<'_> for AmountVisitor {
+            type Value = Amount;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a decimal amount as a string, such as \"10.50\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Amount, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_str(AmountVisitor)
     }
 }
 
-/// Serializes the amount as a JSON number, as in the interface. Works only with `serde_json`.
+/// The amount as a JSON number, as in the interface. Only `serde_json` can serialize it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Number(pub(crate) Amount);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawValue::from_string(self.0.to_string()).map_err(S::Error::custom)?.serialize(serializer)
+    }
+}
+
+/// The same, for `serialize_with`.
 ///
 /// # Errors
 ///
 /// If the serializer fails.
 pub fn as_number<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
-    RawValue::from_string(amount.to_string()).map_err(S::Error::custom)?.serialize(serializer)
+    Number(*amount).serialize(serializer)
 }
 
 /// Why a text is not an [`Amount`]: it is not a number, or the number cannot be kept exactly.
 ///
 /// Nothing was rounded. The error does not contain the text.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("{}", self.rule())]
-pub struct AmountError(Problem);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Problem {
-    NotANumber,
-    NotExact,
-}
+#[error("{0}")]
+pub struct AmountError(Rule);
 
 impl AmountError {
+    const NOT_A_NUMBER: Self = Self("must be a number such as 10.50");
+    const NOT_EXACT: Self = Self("must have at most 18 significant digits, and no extreme exponent");
+
     pub(crate) const fn rule(self) -> Rule {
-        match self.0 {
-            Problem::NotANumber => "must be a number such as 10.50",
-            Problem::NotExact => "must have at most 18 significant digits, and no extreme exponent",
-        }
+        self.0
     }
 }
 
-/// The parts of a JSON number. `integer` and `fraction` contain only digits.
-struct JsonNumber<'a> {
-    negative: bool,
-    integer: &'a str,
-    fraction: &'a str,
-    exponent: i64,
-}
-
-impl<'a> JsonNumber<'a> {
-    fn split(text: &'a str) -> Option<Self> {
-        let unsigned = text.strip_prefix('-').unwrap_or(text);
-        let (integer, rest) = split_digits(unsigned);
-        let (fraction, rest) = match rest.strip_prefix('.').map(split_digits) {
-            Some(("", _)) => return None,
-            Some(parts) => parts,
-            None => ("", rest),
-        };
-        let exponent = match rest.strip_prefix(['e', 'E']) {
-            Some(exponent) => read_exponent(exponent)?,
-            None if rest.is_empty() => 0,
-            None => return None,
-        };
-        if integer.is_empty() || (integer.len() > 1 && integer.starts_with('0')) {
-            return None;
-        }
-        Some(Self { negative: unsigned.len() < text.len(), integer, fraction, exponent })
+/// `coefficient` × 10^`places`, or `None` if that is not a whole number or does not fit.
+fn scaled(coefficient: i128, places: i64) -> Option<i128> {
+    if coefficient == 0 {
+        return Some(0);
     }
-
-    fn value(&self) -> Option<Amount> {
-        let mut coefficient = 0_i128;
-        let mut dropped_zeros = 0_i64;
-        for digit in self.integer.bytes().chain(self.fraction.bytes()).map(|byte| byte - b'0') {
-            if dropped_zeros == 0 && coefficient < ROOM_FOR_ONE_MORE_DIGIT {
-                coefficient = coefficient * 10 + i128::from(digit);
-            } else if digit == 0 {
-                dropped_zeros += 1;
-            } else {
-                return None;
-            }
-        }
-        let fraction_digits = i64::try_from(self.fraction.len()).ok()?;
-        let signed = if self.negative { -coefficient } else { coefficient };
-        Amount::fit(signed, self.exponent - fraction_digits + dropped_zeros)
+    let power = 10_i128.checked_pow(places.unsigned_abs().try_into().ok()?)?;
+    if places >= 0 {
+        coefficient.checked_mul(power)
+    } else {
+        (coefficient % power == 0).then_some(coefficient / power)
     }
 }
 
-/// Splits the text after its leading digits.
-fn split_digits(text: &str) -> (&str, &str) {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    text.split_at(digits)
-}
-
+/// An exponent that does not fit is as good as a very large one.
 fn read_exponent(text: &str) -> Option<i64> {
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    if digits.is_empty() || !split_digits(digits).1.is_empty() {
-        return None;
+    match text.parse::<i64>() {
+        Ok(exponent) => Some(exponent.clamp(-HUGE, HUGE)),
+        Err(error) => match error.kind() {
+            IntErrorKind::PosOverflow => Some(HUGE),
+            IntErrorKind::NegOverflow => Some(-HUGE),
+            _ => None,
+        },
     }
-    let size = digits.bytes().fold(0, |size: i64, digit| (size * 10 + i64::from(digit - b'0')).min(HUGE));
-    Some(if negative { -size } else { size })
-}
-
-fn add(left: (i64, i8), right: (i64, i8)) -> Option<Amount> {
-    let exponent = match (left, right) {
-        ((0, _), (_, exponent)) | ((_, exponent), (0, _)) => exponent,
-        _ => left.1.min(right.1),
-    };
-    let at_common_scale = |(coefficient, scale): (i64, i8)| {
-        if coefficient == 0 {
-            return Some(0);
-        }
-        let shift = u32::try_from(i32::from(scale) - i32::from(exponent)).ok()?;
-        10_i128.checked_pow(shift)?.checked_mul(i128::from(coefficient))
-    };
-    let sum = at_common_scale(left)?.checked_add(at_common_scale(right)?)?;
-    Amount::fit(sum, i64::from(exponent))
-}
-
-/// Compares the absolute values of two minimal forms.
-fn compare_sizes(left: (i64, i8), right: (i64, i8)) -> Ordering {
-    let top_digit = |(coefficient, exponent): (i64, i8)| {
-        let digits = coefficient.unsigned_abs().checked_ilog10().unwrap_or(0);
-        i64::from(digits) + i64::from(exponent)
-    };
-    top_digit(left).cmp(&top_digit(right)).then_with(|| {
-        // Both have the same order of magnitude, so the exponents differ by at most 18 and the products fit.
-        let lowest = left.1.min(right.1);
-        let scaled = |(coefficient, exponent): (i64, i8)| {
-            u128::from(coefficient.unsigned_abs()) * 10_u128.pow(u32::from(exponent.abs_diff(lowest)))
-        };
-        scaled(left).cmp(&scaled(right))
-    })
 }
 
 /// Larger than any amount of money needs, and small enough that printing is cheap.
@@ -337,6 +352,3 @@ const MAX_EXPONENT: i64 = 64;
 
 /// Longer than any text, so no number of decimal places can bring such an exponent back into range.
 const HUGE: i64 = 1_000_000_000_000_000;
-
-/// Twice the digits of an `i64`, so parsing gives up only on numbers that cannot fit.
-const ROOM_FOR_ONE_MORE_DIGIT: i128 = 10_i128.pow(37);

@@ -55,22 +55,6 @@ macro_rules! identifier {
             }
         }
 
-        impl TryFrom<&str> for $name {
-            type Error = ValidationError;
-
-            fn try_from(text: &str) -> Result<Self, Self::Error> {
-                Self::new(text)
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = ValidationError;
-
-            fn try_from(text: String) -> Result<Self, Self::Error> {
-                Self::new(text)
-            }
-        }
-
         impl<'de> Deserialize<'de> for $name {
             /// Accepts every identifier that the service may return.
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -8,7 +8,7 @@
 //!
 //! # Getting started
 //!
-//! A builder takes the required fields, so none can be forgotten. [`build`](PaymentBuilder::build) validates all of them.
+//! A builder takes the required fields, so none can be forgotten. [`build`](CardTransactionBuilder::build) validates all of them.
 //! A request that exists is valid.
 //!
 //! ```
@@ -34,15 +34,27 @@
 //! # Ok::<(), payments_model::ValidationError>(())
 //! ```
 //!
-//! The four requests are [`CardTransaction`], [`AchTransaction`], [`TokenTransaction`] and [`Void`]. Each has `from_json`,
-//! which applies the same rules to a JSON document, and `encode`, which writes the bytes to send.
+//! The four requests are [`CardTransaction`], [`AchTransaction`], [`TokenTransaction`] and [`Void`]. Each has `to_json`, the
+//! JSON that is sent, and `from_json`, which applies the builder's rules to such a document. So a request can wait in a queue:
+//!
+//! ```
+//! use payments_model::{Amount, ConvenienceFee, TokenTransaction};
+//!
+//! let amount = Amount::from_cents(10_50);
+//! let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive).build()?;
+//! let queued = payment.to_json();
+//! assert_eq!(TokenTransaction::from_json(queued.as_ref())?, payment);
+//! # Ok::<(), payments_model::ValidationError>(())
+//! ```
+//!
+//! This JSON holds the request's secrets. Never log it, and never store that of a card payment: it has the security code.
 //!
 //! # What can go wrong
 //!
 //! - **A request is invalid.** `build` and `from_json` return a [`ValidationError`] that lists every violation. Each one names
 //!   the field and says what the field must be. Nothing was sent.
 //! - **A field of a record is missing or has the wrong type.** The other fields are still read: see [Records](#records). Only a
-//!   transaction without an identifier is an error.
+//!   transaction without an identifier is an error, a [`RecordError`].
 //! - **An amount cannot be kept exactly.** Parsing returns an [`AmountError`]. Nothing is ever rounded.
 //! - **An identifier from a response cannot be looked up,** because it has a part such as `..`, which no URL path can hold:
 //!   [`TransactionId::path_segment`] returns a [`ValidationError`].
@@ -67,23 +79,23 @@
 //! absent, `null`, a value, or [`RawJson`] if it could not be read. One unreadable field does not affect the others. Fields
 //! that the interface does not define are kept in [`OtherFields`].
 //!
-//! Records, identifiers and amounts implement serde's traits for every self-describing format, including `flatten`:
+//! `from_json` reads a record and `to_json` writes it, both in the interface's form. Records also implement
+//! [`Serialize`](serde::Serialize), for use inside other JSON:
 //!
 //! ```
 //! use payments_model::TransactionRecord;
-//! use serde::{Deserialize, Serialize};
+//! use serde::Serialize;
 //!
-//! #[derive(Serialize, Deserialize)]
+//! #[derive(Serialize)]
 //! struct Order {
 //!     number: u32,
 //!     #[serde(flatten)]
 //!     payment: TransactionRecord,
 //! }
 //!
-//! let order = Order { number: 17, payment: TransactionRecord::new("txn_1".parse()?) };
-//! let stored = serde_json::to_string(&order)?;
-//! assert_eq!(stored, r#"{"number":17,"TransactionId":"txn_1"}"#);
-//! assert_eq!(serde_json::from_str::<Order>(&stored)?.payment, order.payment);
+//! let payment = TransactionRecord::from_json(br#"{"TransactionId":"txn_1","Amount":"10.50"}"#)?;
+//! let stored = serde_json::to_string(&Order { number: 17, payment })?;
+//! assert_eq!(stored, r#"{"number":17,"TransactionId":"txn_1","Amount":10.50}"#);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -92,10 +104,12 @@
 //! An [`Amount`] is an exact decimal. This crate uses no binary floating point. The features that other crates enable in
 //! `serde_json` do not change what is read.
 //!
+//! In your own types, an amount is a string such as `"10.50"`, in every serde format.
+//!
 //! # Secrets
 //!
 //! Card numbers, security codes, expiry dates and account fields are set to zero on drop. They have no `Display` and no
-//! serialization. `Debug` shows at most the brand and the last four digits. Zeroing is best effort: it does not reach copies
+//! `Serialize`. `Debug` shows at most the brand and the last four digits. Zeroing is best effort: it does not reach copies
 //! held by the caller or by a transport. [`mask`] removes secrets and card-like numbers from text that other parties wrote.
 //!
 //! # What it does not do
@@ -124,13 +138,13 @@ pub use id::{CustomerId, GatewayCustomerId, TokenId, TransactionId};
 pub use json::RawJson;
 pub use mask::mask;
 pub use record::{
-    CustomerRecord, Field, OtherFields, TransactionReceipt, TransactionRecord, TransactionTypeCode,
+    CustomerRecord, Field, OtherFields, RecordError, TransactionReceipt, TransactionRecord,
+    TransactionTypeCode,
 };
 pub use request::{
-    AchTransaction, AchTransactionBuilder, Billing, Card, CardInput, CardTransaction, CardTransactionBuilder,
-    ConvenienceFee, DialPrefix, Email, Input, Payer, PayerInput, Payment, PaymentBuilder, Shipping,
-    SuggestedMode, TokenTransaction, TokenTransactionBuilder, TransactionRequest, TransactionType,
-    UnknownFields, Void, is_valid_routing_number,
+    AchTransaction, AchTransactionBuilder, Billing, Card, CardTransaction, CardTransactionBuilder,
+    ConvenienceFee, DialPrefix, Email, Payer, Shipping, SuggestedMode, TokenTransaction,
+    TokenTransactionBuilder, TransactionRequest, TransactionType, Void,
 };
 pub use secret::SecretBytes;
 pub use violation::{ValidationError, Violation, printable_field_name};
@@ -140,11 +154,13 @@ pub use violation::{ValidationError, Violation, printable_field_name};
 pub mod unversioned {
     pub use crate::amount::as_number;
     pub use crate::id::{check_ends, check_no_spreadsheet_value};
+    pub use crate::json::amount_in_json;
     pub use crate::mask::{redact, without_half_a_number};
-    pub use crate::request::{FieldName, RequestMembers};
+    pub use crate::request::{
+        CARD_FIELDS, PAYMENT_FIELDS, RequestMembers, TOKEN_FIELDS, VOID_FIELDS, request_field,
+    };
     pub use crate::response::{
-        BAD_REQUEST_PREFIX, Body, Code, Data, Envelope, ErrorEnvelope, Status, SuccessEnvelope,
-        begins_with_json_object, claims_success, is_truncated_json, salvage_transaction_id,
-        salvaged_transaction_ids,
+        BAD_REQUEST_PREFIX, Body, Code, Data, Envelope, Status, begins_with_json_object, claims_success,
+        is_truncated_json, salvage_transaction_id, salvaged_transaction_ids,
     };
 }

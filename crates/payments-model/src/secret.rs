@@ -17,10 +17,9 @@ impl fmt::Debug for Redacted {
     }
 }
 
-/// The bytes of an encoded request, which hold a card or account number.
+/// A request as JSON, which may hold a card or account number.
 ///
-/// They are written once into a buffer of exactly their size. The request and its transport share the buffer, and it is set
-/// to zero when both have dropped it. This is best effort: a transport, the operating system or a core dump may keep copies.
+/// It is written once. The request and its transport share the buffer, and it is set to zero when both have dropped it. This is best effort: a transport, the operating system or a core dump may keep copies.
 /// There is no `Clone`, no `Display` and no serialization. `Debug` shows only the length.
 pub struct SecretBytes(Arc<Zeroizing<Vec<u8>>>);
 
@@ -33,17 +32,12 @@ impl SecretBytes {
         Self(Arc::clone(&self.0))
     }
 
-    #[cfg(test)]
-    pub(crate) fn capacity(&self) -> usize {
-        self.0.capacity()
-    }
-
     /// The number of bytes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are no bytes. An encoded request is never empty.
+    /// Whether there are no bytes. A request is never empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

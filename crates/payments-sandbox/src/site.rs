@@ -10,8 +10,8 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{Either, Full};
+use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{Fault, RecordedRequest, Reply, RequestEffect, RequestedFault, Responder};
-use payments_model::unversioned::ErrorEnvelope;
 
 use crate::activity::IdleClose;
 use crate::admin::{self, Admin};

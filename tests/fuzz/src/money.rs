@@ -106,7 +106,7 @@ impl Buffers {
     fn check_record(&mut self, json: &str, shown: &str) -> Amount {
         self.record.clear();
         write!(self.record, r#"{{"TransactionId":"t","Amount":{json}}}"#).expect("a string takes any text");
-        let record: TransactionRecord = serde_json::from_str(&self.record).expect("a record is read");
+        let record = TransactionRecord::from_json(self.record.as_bytes()).expect("a record is read");
         let Field::Value(amount) = record.amount else { panic!("{json} cannot be read as an amount") };
         self.check_shown(amount, shown);
         let written = record.to_json();
@@ -123,7 +123,7 @@ impl Buffers {
         let is_valid = shown.split_once('.').is_none_or(|(_, decimals)| decimals.len() <= 2);
         assert_eq!(request.is_ok(), is_valid, "{shown}: {request:?}");
         let Ok(request) = request else { return };
-        let encoded = request.encode();
+        let encoded = request.to_json();
         self.request.clear();
         let written =
             write!(self.request, r#"{{"TokenId":"t","Amount":{shown},"ConvenienceFeeActive":false}}"#);

@@ -18,7 +18,7 @@ pub(super) fn void(id: String, reason: Option<String>) -> Result<Void, Failure> 
         void = void.reason(reason);
     }
     // `from_json` checks the size of the whole document, because a reason can have any length.
-    Ok(Void::from_json(void.encode().as_ref())?)
+    Ok(Void::from_json(void.to_json().as_ref())?)
 }
 
 impl Call for TransactionRequest {

@@ -9,9 +9,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use payments_core::ApiKey;
-use payments_fake::Fixtures;
 use payments_fake::test_values::TEST_VALUES;
-use payments_model::UnknownFields;
+use payments_fake::{Fixtures, UnknownFields};
 use payments_sandbox::{Sandbox, SandboxBuilder};
 use serde::Serialize;
 use tokio::runtime;

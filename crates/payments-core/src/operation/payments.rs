@@ -4,7 +4,7 @@ use payments_model::{
     AchTransaction, CardTransaction, SecretBytes, TokenTransaction, TransactionId, TransactionReceipt,
     TransactionRecord, Void,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::sealed::{Describe, Facts, redact_transaction_id};
 use crate::{Endpoint, Error, OperationName};
@@ -22,7 +22,7 @@ macro_rules! describe_payment {
             }
 
             fn body(&self) -> Option<SecretBytes> {
-                Some(self.encode())
+                Some(self.to_json())
             }
 
             fn secrets(&self) -> Vec<&str> {
@@ -79,7 +79,7 @@ impl Describe for TokenTransaction {
     }
 
     fn body(&self) -> Option<SecretBytes> {
-        Some(self.encode())
+        Some(self.to_json())
     }
 
     fn found_by(&self) -> &'static str {
@@ -110,7 +110,7 @@ impl Describe for TokenTransaction {
 ///
 /// The response may have another `TransactionId` than the voided transaction, for the void itself. Both ids are kept. Whether they
 /// are equal has no meaning.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct VoidReceipt {
     /// The transaction to be voided, from the request.
@@ -130,7 +130,7 @@ impl Describe for Void {
     }
 
     fn body(&self) -> Option<SecretBytes> {
-        Some(self.encode())
+        Some(self.to_json())
     }
 
     fn changes(&self) -> Option<&TransactionId> {

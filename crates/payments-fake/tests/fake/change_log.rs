@@ -457,9 +457,10 @@ fn ids_stay_unique_when_a_gateway_is_restored_from_its_own_seed() {
 fn an_unusual_customer_survives_the_log_unchanged() {
     let log = Recording::default();
     let gateway = two_tenants().change_log(log.clone()).build();
-    let odd: CustomerRecord =
-        serde_json::from_str(r#"{"CustomerId":"cus_odd","Email":null,"City":["no text"],"Loyalty":"gold"}"#)
-            .unwrap();
+    let odd = CustomerRecord::from_json(
+        br#"{"CustomerId":"cus_odd","Email":null,"City":["no text"],"Loyalty":"gold"}"#,
+    )
+    .unwrap();
     gateway.add_customer(odd);
     let restored = two_tenants().build();
     for (tenant, change) in log.changes() {

@@ -24,8 +24,10 @@ fn run(seed: u64) -> String {
         let payment = card(number).payment_tokenization(true).build().unwrap();
         show(&gateway.handle(noon(), post("/transaction", encoded(&payment))), &mut log);
         show(
-            &gateway
-                .handle(noon(), post("/token-transaction", token("tok_approved").encode().as_ref().to_vec())),
+            &gateway.handle(
+                noon(),
+                post("/token-transaction", token("tok_approved").to_json().as_ref().to_vec()),
+            ),
             &mut log,
         );
         show(&gateway.handle(noon(), get("/customer/cus_1")), &mut log);

@@ -358,7 +358,7 @@ fn a_state_written_with_other_choices_can_be_loaded() {
         })
         .build();
     response(&gateway, post("/transaction", encoded(&sale())));
-    response(&gateway, post("/token-transaction", token("tok_approved").encode().as_ref().to_vec()));
+    response(&gateway, post("/token-transaction", token("tok_approved").to_json().as_ref().to_vec()));
     gateway.arm(Fault::on_any().after_commit().close());
     gateway.disarm_all();
     let state = gateway.first_tenant().state_json();

@@ -44,7 +44,7 @@ fn a_card_payment_returns_the_record_in_the_post_envelope() {
 fn a_token_payment_and_a_void_return_only_the_transaction_id() {
     let gateway = FakeGateway::new();
     let (status, body) =
-        json(&gateway, post("/token-transaction", token("tok_approved").encode().as_ref().to_vec()));
+        json(&gateway, post("/token-transaction", token("tok_approved").to_json().as_ref().to_vec()));
     assert_eq!((status, &body["status"], &body["status_code"]), (200, &json!("success"), &json!(100)));
     assert_eq!(body["message"], "Transaction Processed Successfully");
     assert_eq!(body["data"].as_object().unwrap().keys().collect::<Vec<_>>(), ["TransactionId"]);
@@ -84,7 +84,7 @@ fn every_error_of_the_interface_has_its_status_and_text() {
     let gateway = FakeGateway::new();
     let (_, sold) = json(&gateway, post("/transaction", encoded(&sale())));
     let void = |id: &str| post("/void", json!({ "TransactionId": id, "TransactionFor": "Void" }).to_string());
-    let charge = |id: &str| post("/token-transaction", token(id).encode().as_ref().to_vec());
+    let charge = |id: &str| post("/token-transaction", token(id).to_json().as_ref().to_vec());
 
     let transaction_id = error_body(400, "bad request error: invalid transaction id");
     assert_eq!(json(&gateway, void("txn_unknown")), transaction_id);
@@ -215,7 +215,7 @@ fn an_authorization_is_voided_once() {
 #[test]
 fn any_ach_account_is_accepted_and_not_kept_d39() {
     let gateway = FakeGateway::new();
-    let (status, body) = json(&gateway, post("/transaction", ach().encode().as_ref().to_vec()));
+    let (status, body) = json(&gateway, post("/transaction", ach().to_json().as_ref().to_vec()));
     assert_eq!((status, body["data"].get("CardNumber")), (200, None));
     assert_eq!(gateway.ledger().assert_charged_once(PRICE).source, payments_fake::PaymentSource::Account);
 }

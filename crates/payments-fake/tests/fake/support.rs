@@ -106,5 +106,5 @@ pub(crate) fn error_body(status_code: u16, msg: &str) -> (u16, Value) {
 }
 
 pub(crate) fn encoded(request: &CardTransaction) -> Bytes {
-    Bytes::from_owner(request.encode())
+    Bytes::from_owner(request.to_json())
 }

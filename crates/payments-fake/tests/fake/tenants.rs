@@ -59,7 +59,7 @@ fn the_records_of_one_key_are_invisible_to_another() {
 fn charges_of_a_test_token_are_counted_per_key() {
     let gateway = two_tenants();
     let charge = |key| {
-        let body = token("tok_then_declined").encode().as_ref().to_vec();
+        let body = token("tok_then_declined").to_json().as_ref().to_vec();
         json(&gateway, with_key(key, post("/token-transaction", body))).1["status"].clone()
     };
     assert_eq!([(); 3].map(|()| charge(KEYS[0])), ["success", "success", "failed"]);
@@ -125,7 +125,7 @@ fn a_reset_removes_the_records_of_every_key() {
                 &gateway,
                 with_key(
                     key,
-                    post("/token-transaction", token("tok_then_declined").encode().as_ref().to_vec()),
+                    post("/token-transaction", token("tok_then_declined").to_json().as_ref().to_vec()),
                 ),
             );
         }
@@ -138,7 +138,7 @@ fn a_reset_removes_the_records_of_every_key() {
     assert_eq!((gateway.faults().len(), gateway.requests().len(), gateway.deliver_late()), (0, 0, 0));
     for key in KEYS {
         assert_eq!(gateway.tenant(key).unwrap().state_json(), fresh);
-        let body = token("tok_then_declined").encode().as_ref().to_vec();
+        let body = token("tok_then_declined").to_json().as_ref().to_vec();
         assert_eq!(json(&gateway, with_key(key, post("/token-transaction", body))).1["status"], "success");
     }
 }
@@ -162,6 +162,7 @@ fn unlisted_cards_can_be_refused() {
     for listed in ["4242424242424242", "4000000000000002"] {
         assert_eq!(json(&gateway, post("/transaction", encoded(&card(listed).build().unwrap()))).0, 200);
     }
-    let tokens = json(&gateway, post("/token-transaction", token("tok_approved").encode().as_ref().to_vec()));
+    let tokens =
+        json(&gateway, post("/token-transaction", token("tok_approved").to_json().as_ref().to_vec()));
     assert_eq!(tokens.0, 200);
 }

@@ -166,8 +166,9 @@ fn the_invalid_postal_code_is_refused_for_cards_and_accounts() {
     let error = block_on(gateway.client().process_card(&payment)).unwrap_err();
     assert_eq!((error.outcome(), error.reason()), (Outcome::Rejected, Some("invalid postal code")));
 
-    let body =
-        String::from_utf8(ach().encode().as_ref().to_vec()).unwrap().replace("SW1A 1AA", INVALID_POSTAL_CODE);
+    let body = String::from_utf8(ach().to_json().as_ref().to_vec())
+        .unwrap()
+        .replace("SW1A 1AA", INVALID_POSTAL_CODE);
     assert_eq!(
         json(&gateway, post("/transaction", body)),
         error_body(400, "bad request error: invalid postal code")

@@ -1,8 +1,8 @@
 //! The outcome of an error is that of the intent, not of this attempt.
 
-use payments_core::model::unversioned::SuccessEnvelope;
 use payments_core::model::{Amount, TransactionId};
 use payments_core::{Client, OperationName, Outcome};
+use payments_fake::unversioned::SuccessEnvelope;
 use payments_fake::{FakeGateway, Fault, ScriptedTransport};
 use payments_journal::{
     Error, IntentKey, IntentStore as _, Journal, JournaledClient, MemoryStore, Resolution, SqliteStore,

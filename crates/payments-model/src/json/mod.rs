@@ -1,6 +1,5 @@
 //! JSON values as text. A `Value` or an `f64` would lose digits.
 
-mod any;
 mod raw;
 
 use std::borrow::Cow;
@@ -10,49 +9,38 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-pub(crate) use any::AnyJson;
+pub(crate) use raw::MAX_DEPTH;
 pub use raw::RawJson;
-pub(crate) use raw::{MAX_DEPTH, Portable};
 
 /// One JSON value as text.
 #[derive(Clone, Copy)]
-pub(crate) struct Json<'a> {
-    text: &'a str,
-    digits: Digits,
-}
-
-/// Whether the numbers in a text have their original digits. Numbers that passed through an `f64` may not.
-#[derive(Clone, Copy)]
-pub(crate) enum Digits {
-    /// The text is part of the input.
-    AsWritten,
-    /// The text comes from `serde_json`, but its source may be a reader or a `Value`.
-    Unknown,
-    /// The text was serialized again from another format or from a buffered value.
-    Rebuilt,
-}
+pub(crate) struct Json<'a>(&'a str);
 
 impl<'a> From<&'a RawValue> for Json<'a> {
     fn from(raw: &'a RawValue) -> Self {
-        Self { text: raw.get(), digits: Digits::AsWritten }
+        Self(raw.get())
     }
 }
 
 impl<'a> Json<'a> {
     pub(crate) fn as_str(self) -> &'a str {
-        self.text
+        self.0
     }
 
     pub(crate) fn is_null(self) -> bool {
-        self.text == "null"
+        self.0 == "null"
     }
 
     pub(crate) fn is_object(self) -> bool {
-        self.text.starts_with('{')
+        self.0.starts_with('{')
+    }
+
+    pub(crate) fn is_list(self) -> bool {
+        self.0.starts_with('[')
     }
 
     pub(crate) fn is_string(self) -> bool {
-        self.text.starts_with('"')
+        self.0.starts_with('"')
     }
 
     /// The members of an object. `None` for any other value, and if a name is not Unicode (`"\ud800"`).
@@ -60,38 +48,36 @@ impl<'a> Json<'a> {
         if !self.is_object() {
             return None;
         }
-        let Members(members) = serde_json::from_str(self.text).ok()?;
-        let inherited = |(name, json)| (name, Self { digits: self.digits, ..json });
-        Some(members.into_iter().map(inherited).collect())
+        serde_json::from_str(self.0).ok().map(|Members(members)| members)
     }
 
     /// The elements of an array. `None` for any other value.
     pub(crate) fn elements(self) -> Option<Vec<Self>> {
-        if !self.text.starts_with('[') {
+        if !self.is_list() {
             return None;
         }
-        let elements: Vec<&RawValue> = serde_json::from_str(self.text).ok()?;
-        Some(elements.into_iter().map(|raw| Self { text: raw.get(), ..self }).collect())
+        let elements: Vec<&RawValue> = serde_json::from_str(self.0).ok()?;
+        Some(elements.into_iter().map(Self::from).collect())
     }
 
     /// The text of a string. `None` for any other value, and for a string that is not Unicode.
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
-        let written = self.text.strip_prefix('"')?.strip_suffix('"')?;
+        let written = self.0.strip_prefix('"')?.strip_suffix('"')?;
         if written.contains('\\') {
-            return serde_json::from_str(self.text).ok().map(Cow::Owned);
+            return serde_json::from_str(self.0).ok().map(Cow::Owned);
         }
         Some(Cow::Borrowed(written))
     }
 
     /// The digits of a number.
     pub(crate) fn number(self) -> Option<&'a str> {
-        matches!(self.text.as_bytes(), [b'-' | b'0'..=b'9', ..]).then_some(self.text)
+        matches!(self.0.as_bytes(), [b'-' | b'0'..=b'9', ..]).then_some(self.0)
     }
 
     /// A string, or the digits of a whole number. Identifiers and codes are read this way.
     pub(crate) fn text_or_integer(self) -> Option<Cow<'a, str>> {
         match self.number() {
-            Some(digits) => self.is_whole(digits).then_some(Cow::Borrowed(digits)),
+            Some(digits) => is_integer(digits).then_some(Cow::Borrowed(digits)),
             None => self.text(),
         }
     }
@@ -106,37 +92,27 @@ impl<'a> Json<'a> {
     /// A number, or a string that contains one.
     pub(crate) fn amount(self) -> Option<crate::Amount> {
         match self.number() {
-            Some(digits) if self.is_whole(digits) || self.has_original_digits(digits) => digits.parse().ok(),
-            Some(_) => None,
+            Some(digits) => digits.parse().ok(),
             None => self.text()?.parse().ok(),
         }
     }
 
-    /// Whether the text is a whole number with its original digits. A large number may come from an `f64`, depending on the
-    /// `serde_json` features that other crates enable.
-    fn is_whole(self, digits: &str) -> bool {
-        let is_small = || digits.parse::<i64>().is_ok() || digits.parse::<u64>().is_ok();
-        is_integer(digits) && (matches!(self.digits, Digits::AsWritten) || is_small())
-    }
-
-    /// Whether a decimal number has its original digits. An `f64` keeps 15 significant digits.
-    fn has_original_digits(self, number: &str) -> bool {
-        match self.digits {
-            Digits::AsWritten => true,
-            Digits::Unknown => number.bytes().filter(u8::is_ascii_digit).count() <= 15,
-            Digits::Rebuilt => false,
-        }
-    }
-
     pub(crate) fn flag(self) -> Option<bool> {
-        self.text.parse().ok()
+        self.0.parse().ok()
     }
+}
+
+/// The amount in a JSON value: a number, or a string that contains one.
+pub fn amount_in_json(json: &str) -> Option<crate::Amount> {
+    Json(json).amount()
 }
 
 fn is_integer(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
+
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The whitespace characters of JSON. Unicode has more.
 pub(crate) const WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];

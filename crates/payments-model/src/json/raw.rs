@@ -1,9 +1,10 @@
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::Json;
+use super::{Json, Member};
 use crate::mask::{contains_card_number, is_secret_name};
 use crate::secret::REDACTED;
 
@@ -63,85 +64,27 @@ impl Eq for RawJson {}
 /// The JSON with secrets replaced. `None` if there are none, so that the caller keeps the original text.
 fn redact(json: Json<'_>, levels: u32) -> Option<String> {
     let replaced = || Some(format!("\"{REDACTED}\""));
-    if let Some(elements) = json.elements() {
-        let Some(levels) = levels.checked_sub(1) else { return replaced() };
-        let redacted: Vec<_> = elements.iter().map(|element| redact(*element, levels)).collect();
-        redacted.iter().any(Option::is_some).then(|| {
-            let written = |(redacted, element): (Option<String>, &Json<'_>)| {
-                redacted.unwrap_or_else(|| element.as_str().to_owned())
-            };
-            let written: Vec<String> = redacted.into_iter().zip(&elements).map(written).collect();
-            format!("[{}]", written.join(","))
-        })
-    } else if json.is_object() {
-        let members = json.members();
-        let (Some(members), Some(levels)) = (members, levels.checked_sub(1)) else { return replaced() };
-        let redacted: Vec<_> = members
-            .iter()
-            .map(|(name, value)| if is_secret_name(name) { replaced() } else { redact(*value, levels) })
-            .collect();
-        redacted.iter().any(Option::is_some).then(|| {
-            let written = |(redacted, (name, value)): (Option<String>, &super::Member<'_>)| {
-                let name = serde_json::to_string(name).unwrap_or_default();
-                format!("{name}:{}", redacted.as_deref().unwrap_or_else(|| value.as_str()))
-            };
-            let written: Vec<String> = redacted.into_iter().zip(&members).map(written).collect();
-            format!("{{{}}}", written.join(","))
-        })
-    } else {
+    let is_list = json.is_list();
+    if !is_list && !json.is_object() {
         let text = json.text();
         let text = text.as_deref().unwrap_or_else(|| json.as_str());
-        if contains_card_number(text) { replaced() } else { None }
+        return if contains_card_number(text) { replaced() } else { None };
     }
+    let nameless = |elements: Vec<_>| elements.into_iter().map(|element| (Cow::default(), element)).collect();
+    let parts: Option<Vec<Member<'_>>> = if is_list { json.elements().map(nameless) } else { json.members() };
+    let (Some(parts), Some(levels)) = (parts, levels.checked_sub(1)) else { return replaced() };
+    let mut is_changed = false;
+    let written = parts.iter().map(|(name, value)| {
+        let redacted = if is_secret_name(name) { replaced() } else { redact(*value, levels) };
+        is_changed |= redacted.is_some();
+        let value = redacted.unwrap_or_else(|| value.as_str().to_owned());
+        if is_list { value } else { format!("{}:{value}", Value::from(&**name)) }
+    });
+    let written = written.collect::<Vec<_>>().join(",");
+    is_changed.then(|| if is_list { format!("[{written}]") } else { format!("{{{written}}}") })
 }
 
-/// The value for any format. A number that is not whole is written as a string, which keeps its digits.
-pub(crate) struct Portable<'a> {
-    json: Json<'a>,
-    levels: u32,
-}
-
-impl<'a> Portable<'a> {
-    pub(crate) fn new(json: Json<'a>) -> Self {
-        Self { json, levels: MAX_DEPTH }
-    }
-}
-
-impl Serialize for Portable<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { json, levels } = *self;
-        let is_nested = json.is_object() || json.as_str().starts_with('[');
-        if is_nested && levels == 1 {
-            return serializer.serialize_str(json.as_str());
-        }
-        let levels = levels - 1;
-        if let Some(elements) = json.elements() {
-            let mut sequence = serializer.serialize_seq(Some(elements.len()))?;
-            for json in elements {
-                sequence.serialize_element(&Self { json, levels })?;
-            }
-            return sequence.end();
-        }
-        if let Some(members) = json.members() {
-            let mut map = serializer.serialize_map(Some(members.len()))?;
-            for (name, json) in members {
-                map.serialize_entry(&name, &Self { json, levels })?;
-            }
-            return map.end();
-        }
-        match (json.flag(), json.text()) {
-            _ if json.is_null() => serializer.serialize_unit(),
-            (Some(flag), _) => serializer.serialize_bool(flag),
-            (_, Some(text)) => serializer.serialize_str(&text),
-            _ => match json.as_str().parse() {
-                Ok(number) => serializer.serialize_i64(number),
-                Err(_) => serializer.serialize_str(json.as_str()),
-            },
-        }
-    }
-}
-
-/// Deeper values are rejected in an account field, redacted as a whole in a record, and written to other formats as JSON text.
+/// Deeper values are rejected in an account field and redacted as a whole in a record.
 pub(crate) const MAX_DEPTH: u32 = 64;
 
 #[cfg(test)]

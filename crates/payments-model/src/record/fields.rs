@@ -2,12 +2,14 @@
 
 use std::fmt;
 
-use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde::ser::{Serialize, SerializeMap};
+use thiserror::Error;
 
-use crate::json::{Json, Member, Portable};
+use crate::amount::Number;
+use crate::json::{Json, Member};
 use crate::mask::{is_secret_name, mask};
 use crate::secret::{REDACTED, Redacted};
-use crate::{Amount, CustomerId, Field, MaskedCard, OtherFields, RawJson, TransactionTypeCode, amount};
+use crate::{Amount, CustomerId, Field, MaskedCard, RawJson, TransactionTypeCode};
 
 /// Declares a record. Each field has a name and type in Rust, a name in the interface, a function that reads its JSON, and a
 /// privacy: `Debug` shows its value (`shown`) or only whether it is present (`personal`).
@@ -50,6 +52,20 @@ macro_rules! record {
                 }
             }
 
+            /// Reads a record from the interface's JSON, as leniently as from a response. It reads what
+            /// [`to_json`](Self::to_json) wrote.
+            ///
+            /// # Errors
+            ///
+            /// If the document is not a JSON object
+            $(#[doc = concat!("or does not have exactly one `", $id_name, "`")])?
+            #[doc = "."]
+            pub fn from_json(document: &[u8]) -> Result<Self, $crate::RecordError> {
+                let $crate::json::Members(members) =
+                    serde_json::from_slice(document).map_err(|_| $crate::RecordError::NOT_AN_OBJECT)?;
+                Self::read(&members).ok_or($crate::RecordError::WITHOUT_ID)
+            }
+
             /// `None` if the required field is missing.
             pub(crate) fn read(members: &[$crate::json::Member<'_>]) -> Option<Self> {
                 Some(Self {
@@ -61,47 +77,24 @@ macro_rules! record {
             }
 
             /// The record as the interface's JSON: the fields in the order of its table, amounts as numbers, then the other
-            /// fields. It contains the personal data that `Debug` hides. [`Deserialize`](serde::Deserialize) reads it back.
+            /// fields. It contains the personal data that `Debug` hides.
             pub fn to_json(&self) -> String {
-                let record = $crate::record::fields::SerializeRecord::<_, true>(self);
-                serde_json::to_string(&record).expect("a map of strings and JSON values is JSON")
+                serde_json::to_string(self).expect("a map of strings and JSON values is JSON")
             }
         }
 
-        impl $crate::record::fields::Record for $record {
-            const NAMES: &[&str] = Self::NAMES;
-
-            fn fields(&self) -> Vec<(&'static str, $crate::record::fields::Wire<'_>)> {
-                use $crate::record::fields::Wire;
-                let required = [$(($id_name, Wire::Text(self.$id.as_str())))?];
-                let others: Vec<Option<_>> = vec![$(Wire::of(&self.$field).map(|wire| ($name, wire))),*];
-                required.into_iter().chain(others.into_iter().flatten()).collect()
-            }
-
-            fn other(&self) -> &$crate::OtherFields {
-                &self.other
-            }
-        }
-
-        /// Serializes with the interface's names. Amounts and other numbers that are not whole become strings, so that every
-        /// format keeps their digits. Deserializing returns an equal record, except that an unreadable number becomes an array
-        /// with that number. [`to_json`](Self::to_json) writes the interface's JSON instead.
+        /// Serializes as [`to_json`](Self::to_json) does. It needs a serializer of `serde_json`, because an amount is written
+        /// as its digits. In a `serde_json::Value` a number keeps only the digits of an `f64`.
         impl serde::Serialize for $record {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                $crate::record::fields::SerializeRecord::<_, false>(self).serialize(serializer)
-            }
-        }
-
-        /// Reads the output of `to_json` or of `Serialize`, from any self-describing format, as leniently as a response.
-        impl<'de> serde::Deserialize<'de> for $record {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let json = $crate::json::AnyJson::deserialize(deserializer)?;
-                let members = json.as_json().members();
-                members.as_deref().and_then(Self::read).ok_or_else(|| {
-                    serde::de::Error::custom(concat!(
-                        "expected a ", stringify!($record), ": an object" $(, " with exactly one ", $id_name)?
-                    ))
-                })
+                use serde::ser::SerializeMap as _;
+                let mut map = serializer.serialize_map(None)?;
+                $(map.serialize_entry($id_name, &self.$id)?;)?
+                $($crate::record::fields::write(&mut map, $name, &self.$field)?;)*
+                for (name, value) in self.other.iter().filter(|(name, _)| !Self::NAMES.contains(name)) {
+                    map.serialize_entry(name, value.as_raw())?;
+                }
+                map.end()
             }
         }
 
@@ -110,7 +103,7 @@ macro_rules! record {
                 let Self { $($id,)? $($field,)* other } = self;
                 f.debug_struct(stringify!($record))
                     $(.field(stringify!($id), $id))?
-                    $(.field(stringify!($field), &$crate::record::fields::Debugged::$privacy($field)))*
+                    $(.field(stringify!($field), &$crate::record::fields::$privacy($field)))*
                     .field("other", other)
                     .finish()
             }
@@ -161,141 +154,77 @@ pub(crate) fn customer_id(json: Json<'_>) -> Option<CustomerId> {
     CustomerId::from_answer(json.text_or_integer()?)
 }
 
-/// A field in `Debug` output.
-pub(crate) struct Debugged<'a, T> {
-    field: &'a Field<T>,
-    is_personal: bool,
+/// A field for `Debug` output, with card numbers masked.
+pub(crate) fn shown<T: fmt::Debug>(field: &Field<T>) -> Field<impl fmt::Debug> {
+    map(field, |value| Masked(mask(&format!("{value:?}"), &[]).into_owned()))
 }
 
-impl<'a, T> Debugged<'a, T> {
-    pub(crate) fn shown(field: &'a Field<T>) -> Self {
-        Self { field, is_personal: false }
-    }
+struct Masked(String);
 
-    pub(crate) fn personal(field: &'a Field<T>) -> Self {
-        Self { field, is_personal: true }
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for Debugged<'_, T> {
+impl fmt::Debug for Masked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.field {
-            Field::Value(_) if self.is_personal => f.debug_tuple("Value").field(&Redacted).finish(),
-            Field::Value(value) => {
-                let shown = format!("{value:?}");
-                f.debug_tuple("Value").field(&format_args!("{}", mask(&shown, &[]))).finish()
-            }
-            other => other.fmt(f),
-        }
+        f.write_str(&self.0)
     }
 }
 
-/// A record as names and values.
-pub(crate) trait Record {
-    const NAMES: &[&str];
-
-    fn fields(&self) -> Vec<(&'static str, Wire<'_>)>;
-
-    fn other(&self) -> &OtherFields;
+/// A field for `Debug` output, without its value.
+pub(crate) fn personal<T>(field: &Field<T>) -> Field<impl fmt::Debug> {
+    map(field, |_| Redacted)
 }
 
-/// A value with its JSON type in the interface. The service may have sent another type.
-pub(crate) enum Wire<'a> {
-    Null,
-    Amount(Amount),
-    Integer(i64),
-    Text(&'a str),
-    Unreadable(&'a RawJson),
-    /// A field that the interface does not define.
-    Other(&'a RawJson),
-}
-
-impl<'a> Wire<'a> {
-    pub(crate) fn of<T: ToWire>(field: &'a Field<T>) -> Option<Self> {
-        match field {
-            Field::Absent => None,
-            Field::Null => Some(Self::Null),
-            Field::Value(value) => Some(value.to_wire()),
-            Field::Unreadable(raw) => Some(Self::Unreadable(raw)),
-        }
+fn map<'a, T, U>(field: &'a Field<T>, map: impl FnOnce(&'a T) -> U) -> Field<U> {
+    match field {
+        Field::Absent => Field::Absent,
+        Field::Null => Field::Null,
+        Field::Value(value) => Field::Value(map(value)),
+        Field::Unreadable(raw) => Field::Unreadable(raw.clone()),
     }
 }
 
-pub(crate) trait ToWire {
-    fn to_wire(&self) -> Wire<'_>;
-}
-
-impl ToWire for Amount {
-    fn to_wire(&self) -> Wire<'_> {
-        Wire::Amount(*self)
+/// Writes the field, unless it is absent.
+pub(crate) fn write<M: SerializeMap, T: Written>(
+    map: &mut M,
+    name: &str,
+    field: &Field<T>,
+) -> Result<(), M::Error> {
+    match field {
+        Field::Absent => Ok(()),
+        Field::Null => map.serialize_entry(name, &()),
+        Field::Value(value) => map.serialize_entry(name, &value.written()),
+        Field::Unreadable(raw) => map.serialize_entry(name, raw.as_raw()),
     }
 }
 
-impl ToWire for i64 {
-    fn to_wire(&self) -> Wire<'_> {
-        Wire::Integer(*self)
+/// The type of a field. Its own form is that in the interface, except for an amount, which is a number there.
+pub(crate) trait Written {
+    fn written(&self) -> impl Serialize;
+}
+
+impl Written for Amount {
+    fn written(&self) -> impl Serialize {
+        Number(*self)
     }
 }
 
-impl ToWire for TransactionTypeCode {
-    fn to_wire(&self) -> Wire<'_> {
-        Wire::Integer(self.value())
-    }
-}
-
-impl ToWire for String {
-    fn to_wire(&self) -> Wire<'_> {
-        Wire::Text(self)
-    }
-}
-
-impl ToWire for MaskedCard {
-    fn to_wire(&self) -> Wire<'_> {
-        Wire::Text(self.as_str())
-    }
-}
-
-impl ToWire for CustomerId {
-    fn to_wire(&self) -> Wire<'_> {
-        Wire::Text(self.as_str())
-    }
-}
-
-/// Serializes a record: as the interface's JSON with exact numbers if `EXACT`, otherwise for any format.
-pub(crate) struct SerializeRecord<'r, R, const EXACT: bool>(pub(crate) &'r R);
-
-impl<R: Record, const EXACT: bool> Serialize for SerializeRecord<'_, R, EXACT> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (name, value) in self.0.fields() {
-            map.serialize_entry(name, &SerializeValue::<EXACT>(value))?;
-        }
-        // Another field with the name of a record field would be a duplicate, so it is left out.
-        for (name, value) in self.0.other().iter().filter(|(name, _)| !R::NAMES.contains(&&**name)) {
-            map.serialize_entry(&name, &SerializeValue::<EXACT>(Wire::Other(&value)))?;
-        }
-        map.end()
-    }
-}
-
-struct SerializeValue<'a, const EXACT: bool>(Wire<'a>);
-
-impl<const EXACT: bool> Serialize for SerializeValue<'_, EXACT> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Wire::Null => serializer.serialize_unit(),
-            Wire::Amount(amount) if EXACT => amount::as_number(amount, serializer),
-            Wire::Amount(amount) => amount.serialize(serializer),
-            Wire::Integer(value) => serializer.serialize_i64(*value),
-            Wire::Text(text) => serializer.serialize_str(text),
-            Wire::Unreadable(raw) | Wire::Other(raw) if EXACT => raw.as_raw().serialize(serializer),
-            // A string would be read back as the value of the field, so the number is put in an array.
-            Wire::Unreadable(raw) if Json::from(raw.as_raw()).number().is_some() => {
-                [Portable::new(raw.as_raw().into())].serialize(serializer)
-            }
-            Wire::Unreadable(raw) | Wire::Other(raw) => {
-                Portable::new(raw.as_raw().into()).serialize(serializer)
+macro_rules! written_as_they_are {
+    ($($type:ty),*) => {$(
+        impl Written for $type {
+            fn written(&self) -> impl Serialize {
+                self
             }
         }
-    }
+    )*};
+}
+written_as_they_are!(i64, String, CustomerId, MaskedCard, TransactionTypeCode);
+
+/// Why a document is not a record: it is not a JSON object, or it has no identifier.
+///
+/// It says nothing about the payment. It contains nothing of the document.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct RecordError(&'static str);
+
+impl RecordError {
+    pub(crate) const NOT_AN_OBJECT: Self = Self("the record is not a JSON object");
+    pub(crate) const WITHOUT_ID: Self = Self("the record does not have exactly one TransactionId");
 }

@@ -8,5 +8,6 @@ mod transaction;
 
 pub use customer::CustomerRecord;
 pub use field::Field;
+pub use fields::RecordError;
 pub use other::OtherFields;
 pub use transaction::{TransactionReceipt, TransactionRecord, TransactionTypeCode};

@@ -3,20 +3,18 @@ use std::collections::HashSet;
 use std::fmt;
 use std::net::IpAddr;
 
-use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
+use super::body::{Body, secret_json};
 use super::check::{Check, REPEATED};
-use super::payment::{Method, Payment, PaymentBuilder};
-use super::{FieldName, PayerInput, UnknownFields};
+use super::draft::{CardDraft, PaymentDraft};
+use super::members::from_json;
+use super::payment::{Payment, payment_accessors, payment_setters};
+use super::{Billing, ConvenienceFee, Payer, RequestMembers, Shipping, SuggestedMode, TransactionType};
 use crate::json::{Json, MAX_DEPTH};
 use crate::secret::SecretText;
-use crate::violation::Rule;
-use crate::{
-    Amount, ConvenienceFee, DialPrefix, Email, Input, SuggestedMode, TransactionType, Violation,
-    printable_field_name,
-};
+use crate::{Amount, SecretBytes, ValidationError, Violation, printable_field_name};
 
 /// A valid request to take a payment from a bank account: `POST /transaction` with the mode `ACH`.
 ///
@@ -50,16 +48,14 @@ use crate::{
 /// assert_eq!(sale.account_field_names().collect::<Vec<_>>(), ["RoutingNumber", "AccountNumber"]);
 /// # Ok::<(), payments_model::ValidationError>(())
 /// ```
-pub type AchTransaction = Payment<AccountFields>;
+#[derive(Clone, PartialEq, Eq)]
+pub struct AchTransaction {
+    payment: Payment,
+    account: Vec<AccountField>,
+    body: Body,
+}
 
-/// An [`AchTransaction`] before validation.
-pub type AchTransactionBuilder<'a> = PaymentBuilder<'a, AccountFields>;
-
-/// The account of an [`AchTransaction`], in fields that the caller names. It is set to zero on drop.
-#[derive(Clone, Default, PartialEq, Eq)]
-#[allow(unnameable_types, reason = "only the alias needs it")]
-pub struct AccountFields(Vec<AccountField>);
-
+/// A field of the account, which the caller named. It is set to zero on drop.
 #[derive(Clone, PartialEq, Eq)]
 struct AccountField {
     name: String,
@@ -69,117 +65,135 @@ struct AccountField {
 }
 
 impl AchTransaction {
-    /// Starts a request with everything that is known to be required. [`build`](PaymentBuilder::build) validates it.
-    pub fn builder<'a>(
+    /// Starts a request with everything that is known to be required. [`build`](AchTransactionBuilder::build) validates it.
+    pub fn builder(
         amount: Amount,
         transaction_type: TransactionType,
         convenience_fee: ConvenienceFee,
-        payer: PayerInput<
-            impl Input<'a, String>,
-            impl Input<'a, Email>,
-            impl Input<'a, DialPrefix>,
-            impl Input<'a, String>,
-            impl Input<'a, String>,
-            impl Input<'a, String>,
-            impl Input<'a, IpAddr>,
-        >,
-    ) -> AchTransactionBuilder<'a> {
-        let mode = SuggestedMode::ACH;
-        let mut builder = PaymentBuilder::new(amount, transaction_type, convenience_fee, mode);
-        payer.set_fields(&mut builder.fields);
-        builder
+        payer: Payer<'_>,
+    ) -> AchTransactionBuilder<'_> {
+        AchTransactionBuilder {
+            draft: PaymentDraft::new(amount, transaction_type, convenience_fee, SuggestedMode::ACH, payer),
+            account: Vec::new(),
+        }
     }
+
+    from_json! {
+        /// Every field that the interface does not name is an account field. It is kept verbatim, and its value may have any
+        /// JSON type. Without `TransactionType` a payment has [`TransactionType::GatewayDefault`].
+    }
+
+    #[doc(hidden)]
+    pub fn from_members(members: &RequestMembers<'_>) -> Result<Self, ValidationError> {
+        let (draft, others) = PaymentDraft::read(members.as_slice());
+        let account =
+            others.into_iter().map(|(name, json)| (name.to_string(), SecretText::new(json.as_str())));
+        Self::check(draft, account.collect())
+    }
+
+    payment_accessors!();
 
     /// The names of the account fields, in the caller's order.
     pub fn account_field_names(&self) -> impl Iterator<Item = &str> {
-        self.method().0.iter().map(|field| field.name.as_str())
+        self.account.iter().map(|field| field.name.as_str())
     }
 
-    /// Every secret of this request, to [`mask`](crate::mask) a response that may repeat it: the strings and numbers in the
+    /// Every secret of this request, to [`mask`](crate::mask()) a response that may repeat it: the strings and numbers in the
     /// account fields, without JSON quotes and escapes.
     pub fn secrets(&self) -> Vec<&str> {
-        self.method().0.iter().flat_map(|field| &field.secrets).map(|secret| secret.as_str()).collect()
+        self.account.iter().flat_map(|field| &field.secrets).map(|secret| secret.as_str()).collect()
+    }
+
+    fn check(draft: PaymentDraft<'_>, account: Vec<(String, SecretText)>) -> Result<Self, ValidationError> {
+        let mut check = Check::default();
+        let payment = draft.check(
+            &mut check,
+            |_| Some(()),
+            |mode| if mode.is_ach() { Ok(()) } else { Err("must be ACH for an ACH transaction") },
+        );
+        // They may have any name that the interface does not define, so they are checked last.
+        let account = check_account(account, &mut check);
+        let (payment, ()) = check.finish(payment)?;
+        let object = payment.object(|object| {
+            for AccountField { name, json, secrets: _ } in &account {
+                let json: Option<&RawValue> = serde_json::from_str(json.as_str()).ok();
+                object.member(name, json);
+            }
+        });
+        Ok(Self { payment, account, body: object.into_body()? })
     }
 }
 
-impl AchTransactionBuilder<'_> {
+fn check_account(given: Vec<(String, SecretText)>, check: &mut Check) -> Vec<AccountField> {
+    let is_of_interface = |name: &str| {
+        PaymentDraft::NAMES.iter().chain(CardDraft::NAMES).any(|known| known.eq_ignore_ascii_case(name))
+    };
+    let mut seen = HashSet::new();
+    let mut account = Vec::with_capacity(given.len());
+    for (name, json) in given {
+        let rule = if name.trim().is_empty() {
+            "must have a name that is not blank"
+        } else if is_of_interface(&name) {
+            "must have another name: this one belongs to a field of the interface"
+        } else if !seen.insert(name.clone()) {
+            REPEATED
+        } else if let Some(secrets) = secrets_in(&json) {
+            account.push(AccountField { name, json, secrets });
+            continue;
+        } else {
+            "must be valid Unicode and nested at most 64 levels deep"
+        };
+        check.add(Violation::of_named(&name, rule));
+    }
+    account
+}
+
+impl fmt::Debug for AchTransaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { payment, account, body: _ } = self;
+        let shown = |AccountField { name, json, secrets: _ }: &AccountField| {
+            format!("{}: {json:?}", printable_field_name(name))
+        };
+        let shown: Vec<String> = account.iter().map(shown).collect();
+        payment.debug(f, "AchTransaction", |debug| {
+            debug.field("account_fields", &format_args!("[{}]", shown.join(", ")));
+        })
+    }
+}
+
+/// An [`AchTransaction`] before validation.
+#[must_use]
+pub struct AchTransactionBuilder<'a> {
+    draft: PaymentDraft<'a>,
+    account: Vec<(String, SecretText)>,
+}
+
+impl<'a> AchTransactionBuilder<'a> {
+    payment_setters!('a);
+
     /// Adds one account field. Its value is sent verbatim as a JSON string.
     ///
     /// [`build`](Self::build) rejects a name that is blank, is used twice, or is the name of a field of the interface. It
     /// ignores case, because some services do and would read `amount` as `Amount`.
     pub fn account_field(mut self, name: impl Into<String>, text: impl AsRef<str>) -> Self {
-        self.fields.add_account_field(name.into(), quoted(text.as_ref()));
+        self.account.push((name.into(), secret_json(text.as_ref())));
         self
     }
-}
 
-impl Method for AccountFields {
-    const NAME: &'static str = "AchTransaction";
-
-    fn check_mode(mode: &SuggestedMode) -> Result<(), Rule> {
-        if mode.is_ach() { Ok(()) } else { Err("must be ACH for an ACH transaction") }
-    }
-
-    /// Account fields may have any name that the interface does not define, so they are checked last.
-    fn check(_: &mut Check<'_>) -> Option<Self> {
-        Some(Self::default())
-    }
-
-    fn check_unknown(this: Option<&mut Self>, check: &mut Check<'_>, _: UnknownFields) {
-        let mut seen = HashSet::new();
-        let mut fields = Vec::new();
-        for (name, json) in check.take_account_fields() {
-            let secrets = secrets_in(&json);
-            let rule = if name.trim().is_empty() {
-                "must have a name that is not blank"
-            } else if FieldName::ALL
-                .iter()
-                .any(|field| field.is_of_payment() && field.as_str().eq_ignore_ascii_case(&name))
-            {
-                "must have another name: this one belongs to a field of the interface"
-            } else if !seen.insert(name.clone()) {
-                REPEATED
-            } else if let Some(secrets) = secrets {
-                fields.push(AccountField { name, json, secrets });
-                continue;
-            } else {
-                "must be valid Unicode and nested at most 64 levels deep"
-            };
-            check.add_violation(Violation::of_named(&name, rule));
-        }
-        if let Some(this) = this {
-            this.0 = fields;
-        }
-    }
-
-    fn debug(&self, debug: &mut fmt::DebugStruct<'_, '_>) {
-        debug.field("account_fields", self);
+    /// Validates the request.
+    ///
+    /// # Errors
+    ///
+    /// With all violations at once. Nothing was sent.
+    pub fn build(self) -> Result<AchTransaction, ValidationError> {
+        AchTransaction::check(self.draft, self.account)
     }
 }
 
-impl Serialize for AccountFields {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw = |json| serde_json::from_str::<&RawValue>(json).map_err(serde::ser::Error::custom);
-        let fields: Result<Vec<_>, S::Error> =
-            self.0.iter().map(|field| Ok((&field.name, raw(field.json.as_str())?))).collect();
-        serializer.collect_map(fields?)
-    }
-}
-
-impl fmt::Debug for AccountFields {
+impl fmt::Debug for AchTransactionBuilder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |AccountField { name, json, secrets: _ }: &AccountField| {
-            format!("{}: {json:?}", printable_field_name(name))
-        };
-        let shown: Vec<String> = self.0.iter().map(shown).collect();
-        write!(f, "[{}]", shown.join(", "))
+        f.write_str("AchTransactionBuilder { .. }")
     }
-}
-
-/// A secret as a JSON string. The buffer never grows, so no copy remains in memory.
-fn quoted(text: &str) -> SecretText {
-    let bytes = super::encode::encode(&text);
-    SecretText::new(String::from_utf8_lossy(bytes.as_ref()))
 }
 
 /// The strings and numbers in a value, without member names. `None` if it is nested too deeply or is not Unicode.
@@ -203,22 +217,4 @@ fn collect_secrets(json: Json<'_>, levels: u32, secrets: &mut Vec<Zeroizing<Stri
         secrets.extend(text.map(|text| Zeroizing::new(text.into_owned())));
         Some(())
     }
-}
-
-/// Whether a text is a plausible ABA routing number: nine digits with a correct check digit.
-///
-/// Use it in forms that ask a payer for bank details. No request uses it, because the interface does not document which
-/// field carries a routing number.
-///
-/// ```
-/// assert!(payments_model::is_valid_routing_number("021000021"));
-/// assert!(!payments_model::is_valid_routing_number("021000022"));
-/// ```
-pub fn is_valid_routing_number(text: &str) -> bool {
-    if text.len() != 9 || !text.bytes().all(|byte| byte.is_ascii_digit()) || text == "000000000" {
-        return false;
-    }
-    let weighted = text.bytes().zip([3, 7, 1].into_iter().cycle());
-    let sum: u32 = weighted.map(|(digit, weight)| u32::from(digit - b'0') * weight).sum();
-    sum.is_multiple_of(10)
 }

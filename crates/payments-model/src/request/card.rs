@@ -1,18 +1,47 @@
+use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 
-use serde::Serialize;
-
+use super::body::Body;
 use super::check::Check;
-use super::encode::wire_text;
-use super::given::{FieldValue, FromFieldValue as _, Text};
-use super::payment::{Method, Payment, PaymentBuilder};
-use super::{CardInput, FieldName, PayerInput, UnknownFields};
+use super::draft::{CardDraft, PaymentDraft};
+use super::members::from_json;
+use super::payment::{Payment, payment_accessors, payment_setters};
+use super::{Billing, ConvenienceFee, Payer, RequestMembers, Shipping, SuggestedMode, TransactionType};
 use crate::card::Luhn;
-use crate::violation::Rule;
-use crate::{
-    Amount, CardNumber, ConvenienceFee, Cvv, DialPrefix, Email, Expiry, Input, SuggestedMode, TransactionType,
-};
+use crate::json::Member;
+use crate::secret::Redacted;
+use crate::{Amount, CardNumber, Cvv, Expiry, SecretBytes, ValidationError};
+
+/// The three card fields. They are validated when the request is built.
+///
+/// Exhaustive on purpose: these are all the card fields of the interface. `Debug` does not show them.
+///
+/// ```
+/// use payments_model::Card;
+///
+/// let card = Card { number: "4242 4242 4242 4242", cvv: "123", expiry: "12/30" };
+/// ```
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a required field added by the interface must be a compile error"
+)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Card<'a> {
+    /// `CardNumber`: see [`CardNumber`].
+    pub number: &'a str,
+    /// `Cvv`: see [`Cvv`].
+    pub cvv: &'a str,
+    /// `ExpiryDate`: `MMYY`, `MM/YY` or `MM/YYYY`, see [`Expiry`].
+    pub expiry: &'a str,
+}
+
+impl fmt::Debug for Card<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number: _, cvv: _, expiry: _ } = self;
+        f.debug_tuple("Card").field(&Redacted).finish()
+    }
+}
 
 /// A valid request to charge or authorize a card: the body of `POST /transaction`.
 ///
@@ -42,106 +71,134 @@ use crate::{
 /// .billing_city("San Francisco")
 /// .build()?;
 /// assert_eq!(sale.card_number().last_four(), "4242");
+/// assert_eq!(CardTransaction::from_json(sale.to_json().as_ref())?, sale);
 /// # Ok::<(), payments_model::ValidationError>(())
 /// ```
-pub type CardTransaction = Payment<CardFields>;
-
-/// A [`CardTransaction`] before validation.
-pub type CardTransactionBuilder<'a> = PaymentBuilder<'a, CardFields>;
-
-/// The card of a [`CardTransaction`]. It is set to zero on drop.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-#[allow(unnameable_types, reason = "only the alias needs it")]
-pub struct CardFields {
-    #[serde(serialize_with = "wire_text")]
+#[derive(Clone, PartialEq, Eq)]
+pub struct CardTransaction {
+    payment: Payment,
     card_number: CardNumber,
-    #[serde(serialize_with = "wire_text")]
     cvv: Cvv,
-    #[serde(serialize_with = "wire_text")]
-    expiry_date: Expiry,
+    expiry: Expiry,
+    body: Body,
 }
 
 impl CardTransaction {
-    /// Starts a request with everything that is required. [`build`](PaymentBuilder::build) validates it.
+    /// Starts a request with everything that is required. [`build`](CardTransactionBuilder::build) validates it.
     pub fn builder<'a>(
         amount: Amount,
         transaction_type: TransactionType,
         convenience_fee: ConvenienceFee,
-        card: CardInput<impl Input<'a, CardNumber>, impl Input<'a, Cvv>, impl Input<'a, Expiry>>,
-        payer: PayerInput<
-            impl Input<'a, String>,
-            impl Input<'a, Email>,
-            impl Input<'a, DialPrefix>,
-            impl Input<'a, String>,
-            impl Input<'a, String>,
-            impl Input<'a, String>,
-            impl Input<'a, IpAddr>,
-        >,
+        card: Card<'a>,
+        payer: Payer<'a>,
     ) -> CardTransactionBuilder<'a> {
-        let mode = SuggestedMode::CARD;
-        let mut builder = PaymentBuilder::new(amount, transaction_type, convenience_fee, mode);
-        payer.set_fields(&mut builder.fields);
-        card.set_fields(&mut builder.fields);
-        builder
+        let Card { number, cvv, expiry } = card;
+        CardTransactionBuilder {
+            draft: PaymentDraft::new(amount, transaction_type, convenience_fee, SuggestedMode::CARD, payer),
+            card: CardDraft { number: number.into(), cvv: cvv.into(), expiry: expiry.into() },
+            luhn: Luhn::Required,
+        }
     }
+
+    from_json! {
+        /// Without `TransactionType` a payment has [`TransactionType::GatewayDefault`]. The Luhn check cannot be skipped.
+    }
+
+    #[doc(hidden)]
+    pub fn from_members(members: &RequestMembers<'_>) -> Result<Self, ValidationError> {
+        let (draft, others) = PaymentDraft::read(members.as_slice());
+        let (card, others) = CardDraft::read(others);
+        Self::check(draft, card, Luhn::Required, &others)
+    }
+
+    payment_accessors!();
 
     /// `CardNumber`.
     pub const fn card_number(&self) -> &CardNumber {
-        &self.method().card_number
+        &self.card_number
     }
 
     /// `Cvv`.
     pub const fn cvv(&self) -> &Cvv {
-        &self.method().cvv
+        &self.cvv
     }
 
     /// `ExpiryDate`.
     pub const fn expiry(&self) -> &Expiry {
-        &self.method().expiry_date
+        &self.expiry
     }
 
-    /// Every secret of this request as sent, to [`mask`](crate::mask) a response that may repeat it.
+    /// Every secret of this request as sent, to [`mask`](crate::mask()) a response that may repeat it.
     pub fn secrets(&self) -> Vec<&str> {
-        vec![self.card_number().expose_secret(), self.cvv().expose_secret(), self.expiry().expose_secret()]
+        vec![self.card_number.expose_secret(), self.cvv.expose_secret(), self.expiry.expose_secret()]
+    }
+
+    fn check(
+        draft: PaymentDraft<'_>,
+        card: CardDraft<'_>,
+        luhn: Luhn,
+        unknown: &[&Member<'_>],
+    ) -> Result<Self, ValidationError> {
+        let mut check = Check::default();
+        let card = |check: &mut Check| {
+            let number = check.required("CardNumber", card.number, |text| CardNumber::check(&text, luhn));
+            let cvv = check.required("Cvv", card.cvv, |text| Cvv::check(&text));
+            let expiry = check.required("ExpiryDate", card.expiry, |text| Expiry::check(&text));
+            Some((number?, cvv?, expiry?))
+        };
+        let checked = draft.check(&mut check, card, |mode| {
+            if mode.is_ach() { Err("must not be ACH for a card transaction") } else { Ok(()) }
+        });
+        check.unknown(unknown, &[PaymentDraft::NAMES, CardDraft::NAMES]);
+        let (payment, (card_number, cvv, expiry)) = check.finish(checked)?;
+        let object = payment.object(|object| {
+            object
+                .member("CardNumber", card_number.expose_secret())
+                .member("Cvv", cvv.expose_secret())
+                .member("ExpiryDate", expiry.expose_secret());
+        });
+        Ok(Self { payment, card_number, cvv, expiry, body: object.into_body()? })
     }
 }
 
-impl CardTransactionBuilder<'_> {
+impl fmt::Debug for CardTransaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { payment, card_number, cvv, expiry, body: _ } = self;
+        payment.debug(f, "CardTransaction", |debug| {
+            debug.field("card_number", card_number).field("cvv", cvv).field("expiry", expiry);
+        })
+    }
+}
+
+/// A [`CardTransaction`] before validation.
+#[must_use]
+pub struct CardTransactionBuilder<'a> {
+    draft: PaymentDraft<'a>,
+    card: CardDraft<'a>,
+    luhn: Luhn,
+}
+
+impl<'a> CardTransactionBuilder<'a> {
+    payment_setters!('a);
+
     /// Accepts the card number without the Luhn check. See [`CardNumber::without_luhn_check`].
-    pub fn skip_luhn_check(mut self) -> Self {
-        self.fields.accept_card_number_without_luhn();
+    pub const fn skip_luhn_check(mut self) -> Self {
+        self.luhn = Luhn::Skipped;
         self
     }
-}
 
-impl Method for CardFields {
-    const NAME: &'static str = "CardTransaction";
-
-    fn check_mode(mode: &SuggestedMode) -> Result<(), Rule> {
-        if mode.is_ach() { Err("must not be ACH for a card transaction") } else { Ok(()) }
-    }
-
-    fn check(check: &mut Check<'_>) -> Option<Self> {
-        let card_number = check.required(FieldName::CardNumber, card_number);
-        let cvv = check.required(FieldName::Cvv, |text: Text<'_>| Cvv::check(&text));
-        let expiry_date = check.required(FieldName::ExpiryDate, |text: Text<'_>| Expiry::check(&text));
-        Some(Self { card_number: card_number?, cvv: cvv?, expiry_date: expiry_date? })
-    }
-
-    fn check_unknown(_: Option<&mut Self>, check: &mut Check<'_>, unknown: UnknownFields) {
-        check.check_unknown(unknown);
-    }
-
-    fn debug(&self, debug: &mut fmt::DebugStruct<'_, '_>) {
-        let Self { card_number, cvv, expiry_date } = self;
-        debug.field("card_number", card_number).field("cvv", cvv).field("expiry", expiry_date);
+    /// Validates the request.
+    ///
+    /// # Errors
+    ///
+    /// With all violations at once. Nothing was sent.
+    pub fn build(self) -> Result<CardTransaction, ValidationError> {
+        CardTransaction::check(self.draft, self.card, self.luhn, &[])
     }
 }
 
-fn card_number(value: FieldValue<'_>) -> Result<CardNumber, Rule> {
-    match value {
-        FieldValue::CardNumber(number) => Ok(number),
-        other => CardNumber::check(&Text::from_value(other)?, Luhn::Required),
+impl fmt::Debug for CardTransactionBuilder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CardTransactionBuilder { .. }")
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::ValidationError;
 use crate::id::check_not_blank;
@@ -41,19 +41,6 @@ impl TransactionType {
             Self::GatewayDefault => None,
         }
     }
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-    pub(crate) const fn is_not_sent(&self) -> bool {
-        self.wire().is_none()
-    }
-
-    pub(crate) fn check(text: &str) -> Result<Self, Rule> {
-        match text {
-            "1" => Ok(Self::Sale),
-            "2" => Ok(Self::Auth),
-            _ => Err("must be 1 for a sale or 2 for an authorization"),
-        }
-    }
 }
 
 /// The payment mode of a request.
@@ -64,8 +51,10 @@ impl TransactionType {
 pub struct SuggestedMode(String);
 
 impl SuggestedMode {
-    pub(crate) const CARD: &'static str = "Card";
-    pub(crate) const ACH: &'static str = "ACH";
+    /// The mode of a card payment, inferred.
+    pub const CARD: &'static str = "Card";
+    /// The mode of an ACH payment, inferred.
+    pub const ACH: &'static str = "ACH";
 
     /// Any mode that the service accepts.
     ///
@@ -74,16 +63,6 @@ impl SuggestedMode {
     /// If the text is blank.
     pub fn new(text: impl Into<String>) -> Result<Self, ValidationError> {
         Self::check(text.into()).map_err(|rule| ValidationError::one("SuggestedMode", rule))
-    }
-
-    /// `Card`, inferred.
-    pub fn card() -> Self {
-        Self(Self::CARD.to_owned())
-    }
-
-    /// `ACH`, inferred.
-    pub fn ach() -> Self {
-        Self(Self::ACH.to_owned())
     }
 
     /// Whether the mode is `ACH`, ignoring case. Every other mode is a card payment.
@@ -124,23 +103,7 @@ pub enum ConvenienceFee {
 }
 
 impl ConvenienceFee {
-    pub(crate) const fn from_flag(active: bool) -> Self {
-        if active { Self::Active } else { Self::Inactive }
-    }
-
     pub(crate) const fn is_active(self) -> bool {
         matches!(self, Self::Active)
     }
-}
-
-/// For `serialize_with`.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-pub(crate) fn wire_type<S: Serializer>(kind: &TransactionType, serializer: S) -> Result<S::Ok, S::Error> {
-    kind.wire().serialize(serializer)
-}
-
-/// For `serialize_with`.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-pub(crate) fn wire_fee<S: Serializer>(fee: &ConvenienceFee, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_bool(fee.is_active())
 }

@@ -1,32 +1,27 @@
-//! The requests: builders, one list of checks for each request, and a plain serde struct for its JSON.
+//! The requests. A draft holds the fields of a builder or of a document. One function for each request checks a draft and
+//! writes the body.
 
 mod ach;
-mod billing;
+mod body;
 mod card;
-mod card_and_payer;
 mod check;
 mod choices;
 mod contact;
-mod document;
-mod encode;
-mod field_name;
-mod given;
+mod draft;
+mod members;
+mod payer;
 mod payment;
-mod shipping;
 mod token;
+mod transaction_request;
 mod void;
 
-pub use ach::{AchTransaction, AchTransactionBuilder, is_valid_routing_number};
-pub use billing::Billing;
-pub use card::{CardTransaction, CardTransactionBuilder};
-pub use card_and_payer::{Card, CardInput, Payer, PayerInput};
+pub use ach::{AchTransaction, AchTransactionBuilder};
+pub use card::{Card, CardTransaction, CardTransactionBuilder};
 pub use choices::{ConvenienceFee, SuggestedMode, TransactionType};
 pub use contact::{DialPrefix, Email};
-pub(crate) use document::BYTE_ORDER_MARK;
-pub use document::{RequestMembers, TransactionRequest, UnknownFields};
-pub use field_name::FieldName;
-pub use given::Input;
-pub use payment::{Payment, PaymentBuilder};
-pub use shipping::Shipping;
+pub use draft::{CARD_FIELDS, PAYMENT_FIELDS, TOKEN_FIELDS, VOID_FIELDS, request_field};
+pub use members::RequestMembers;
+pub use payer::{Billing, Payer, Shipping};
 pub use token::{TokenTransaction, TokenTransactionBuilder};
+pub use transaction_request::TransactionRequest;
 pub use void::Void;

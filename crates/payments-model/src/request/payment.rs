@@ -1,184 +1,192 @@
 //! What card and ACH payments share: every field of the transaction table except the three card fields.
 
-use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 use std::net::IpAddr;
 
-use serde::Serialize;
-
-use super::check::{Check, Fields, checked, ip_address, payable};
-use super::choices::{wire_fee, wire_type};
-use super::document::from_document;
-use super::encode::{Encoded, wire_text};
-use super::given::{FieldValue, Text};
-use super::{Billing, FieldName, RequestMembers, Shipping, UnknownFields};
+use super::body::Object;
+use super::check::{Check, not_blank, payable};
+use super::draft::PaymentDraft;
+use super::{Billing, ConvenienceFee, DialPrefix, Email, Payer, Shipping, SuggestedMode, TransactionType};
+use crate::Amount;
+use crate::amount::Number;
 use crate::secret::Redacted;
 use crate::violation::Rule;
-use crate::{
-    Amount, ConvenienceFee, Input, SecretBytes, SuggestedMode, TransactionType, ValidationError, amount,
-};
 
-/// A valid payment: the body of `POST /transaction`. Write it as [`CardTransaction`](crate::CardTransaction) or
-/// [`AchTransaction`](crate::AchTransaction).
+/// The validated fields.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Payment<M>(Encoded<Wire<M>>);
-
-/// The body as sent, in the order of the interface's table.
-#[derive(Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Wire<M> {
-    #[serde(serialize_with = "amount::as_number")]
-    amount: Amount,
-    #[serde(flatten, serialize_with = "Billing::wire")]
-    billing: Billing,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shipping_same_as_billing: Option<bool>,
-    #[serde(flatten, serialize_with = "Shipping::wire")]
-    shipping: Shipping,
-    #[serde(flatten)]
-    method: M,
-    #[serde(serialize_with = "wire_text")]
-    suggested_mode: SuggestedMode,
-    #[serde(serialize_with = "wire_fee")]
-    convenience_fee_active: ConvenienceFee,
-    #[serde(serialize_with = "wire_type", skip_serializing_if = "TransactionType::is_not_sent")]
-    transaction_type: TransactionType,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    payment_tokenization: Option<bool>,
-    ip_address: IpAddr,
+pub(super) struct Payment {
+    pub(super) amount: Amount,
+    pub(super) billing: Billing,
+    pub(super) shipping_same_as_billing: Option<bool>,
+    pub(super) shipping: Shipping,
+    pub(super) suggested_mode: SuggestedMode,
+    pub(super) convenience_fee: ConvenienceFee,
+    pub(super) transaction_type: TransactionType,
+    pub(super) payment_tokenization: Option<bool>,
+    pub(super) ip_address: IpAddr,
 }
 
-/// The payment method: a card or a bank account.
-pub(crate) trait Method: Sized + Serialize {
-    /// The name of the request, for `Debug`.
-    const NAME: &'static str;
-
-    /// Checks that the mode belongs to this method.
-    fn check_mode(mode: &SuggestedMode) -> Result<(), Rule>;
-
-    /// Checks the fields between shipping and `SuggestedMode`.
-    fn check(check: &mut Check<'_>) -> Option<Self>;
-
-    /// Checks the fields that the interface does not define.
-    fn check_unknown(this: Option<&mut Self>, check: &mut Check<'_>, unknown: UnknownFields);
-
-    /// Adds its fields to the `Debug` output of the request.
-    fn debug(&self, debug: &mut fmt::DebugStruct<'_, '_>);
-}
-
-#[allow(private_bounds, reason = "there are the two methods of this crate and no others")]
-impl<M: Method> Payment<M> {
-    from_document!();
-
-    #[doc(hidden)]
-    pub fn from_members(
-        members: &RequestMembers<'_>,
-        unknown: UnknownFields,
-    ) -> Result<Self, ValidationError> {
-        Self::check(members.into(), unknown)
+impl<'a> PaymentDraft<'a> {
+    pub(super) fn new(
+        amount: Amount,
+        transaction_type: TransactionType,
+        convenience_fee: ConvenienceFee,
+        suggested_mode: &'static str,
+        payer: Payer<'a>,
+    ) -> Self {
+        let Payer { customer_name, email, country_code, phone_number, country, postal_code, ip_address } =
+            payer;
+        Self {
+            amount: amount.into(),
+            billing_customer_name: customer_name.into(),
+            billing_email: email.into(),
+            billing_country_code: country_code.into(),
+            billing_phone_number: phone_number.into(),
+            billing_country: country.into(),
+            billing_postal_code: postal_code.into(),
+            suggested_mode: suggested_mode.into(),
+            convenience_fee: convenience_fee.into(),
+            transaction_type: transaction_type.into(),
+            ip_address: ip_address.into(),
+            ..Self::default()
+        }
     }
 
-    /// The request as JSON, in the order of the interface's table, without the fields that are not set. Account fields are in
-    /// the place of the card fields.
-    pub fn encode(&self) -> SecretBytes {
-        self.0.bytes()
+    pub(super) fn set_shipping(&mut self, shipping: Shipping) {
+        let Shipping { customer_name, email, phone_number, address, country, city, state, postal_code } =
+            shipping;
+        self.shipping_customer_name = customer_name.into();
+        self.shipping_email = email.into();
+        self.shipping_phone_number = phone_number.into();
+        self.shipping_address = address.into();
+        self.shipping_country = country.into();
+        self.shipping_city = city.into();
+        self.shipping_state = state.into();
+        self.shipping_postal_code = postal_code.into();
     }
 
-    pub(crate) const fn method(&self) -> &M {
-        &self.0.wire.method
-    }
-
-    /// `Amount`: above zero, at most two decimals.
-    pub const fn amount(&self) -> Amount {
-        self.0.wire.amount
-    }
-
-    /// The `Billing…` fields.
-    pub const fn billing(&self) -> &Billing {
-        &self.0.wire.billing
-    }
-
-    /// `ShippingSameAsBilling`, if set.
-    pub const fn shipping_same_as_billing(&self) -> Option<bool> {
-        self.0.wire.shipping_same_as_billing
-    }
-
-    /// The other `Shipping…` fields, each of them optional.
-    pub const fn shipping(&self) -> &Shipping {
-        &self.0.wire.shipping
-    }
-
-    /// `SuggestedMode`.
-    pub const fn suggested_mode(&self) -> &SuggestedMode {
-        &self.0.wire.suggested_mode
-    }
-
-    /// `ConvenienceFeeActive`.
-    pub const fn convenience_fee(&self) -> ConvenienceFee {
-        self.0.wire.convenience_fee_active
-    }
-
-    /// `TransactionType`.
-    pub const fn transaction_type(&self) -> TransactionType {
-        self.0.wire.transaction_type
-    }
-
-    /// `PaymentTokenization`, if set.
-    pub const fn payment_tokenization(&self) -> Option<bool> {
-        self.0.wire.payment_tokenization
-    }
-
-    /// `IpAddress`, the payer's.
-    pub const fn ip_address(&self) -> IpAddr {
-        self.0.wire.ip_address
-    }
-
-    /// Validates the fields of a builder or of a document.
-    fn check(fields: Fields<'_>, unknown: UnknownFields) -> Result<Self, ValidationError> {
-        let mut check = Check::new(fields);
-        let mut wire = checked!(Wire {
-            amount: check.required(FieldName::Amount, payable),
-            billing: Billing::check(&mut check),
-            shipping_same_as_billing: check.optional(FieldName::ShippingSameAsBilling, Ok),
-            shipping: Shipping::check(&mut check),
-            method: M::check(&mut check),
-            suggested_mode: check.required(FieldName::SuggestedMode, |text: Text<'_>| {
-                let mode = SuggestedMode::check(text.into_string())?;
-                M::check_mode(&mode).map(|()| mode)
-            }),
-            convenience_fee_active: check
-                .required(FieldName::ConvenienceFeeActive, |active| Ok(ConvenienceFee::from_flag(active))),
-            transaction_type: check
-                .optional(FieldName::TransactionType, |text: Text<'_>| TransactionType::check(&text))
-                .map(|kind| kind.unwrap_or(TransactionType::GatewayDefault)),
-            payment_tokenization: check.optional(FieldName::PaymentTokenization, Ok),
-            ip_address: check.required(FieldName::IpAddress, ip_address),
+    /// Checks the fields. `method` checks those of the card, which stand between shipping and `SuggestedMode`.
+    pub(super) fn check<M>(
+        self,
+        check: &mut Check,
+        method: impl FnOnce(&mut Check) -> Option<M>,
+        check_mode: fn(&SuggestedMode) -> Result<(), Rule>,
+    ) -> Option<(Payment, M)> {
+        let amount = check.required("Amount", self.amount, |amount| payable(amount, 0));
+        let address = check.text("BillingAddress", self.billing_address);
+        let city = check.text("BillingCity", self.billing_city);
+        let country = check.required("BillingCountry", self.billing_country, not_blank);
+        let country_code = check.required("BillingCountryCode", self.billing_country_code, |prefix| {
+            DialPrefix::check(prefix.into_owned())
         });
-        M::check_unknown(wire.as_mut().map(|wire| &mut wire.method), &mut check, unknown);
-        check.finish(wire).map(Self)
+        let customer_name = check.required("BillingCustomerName", self.billing_customer_name, not_blank);
+        let email =
+            check.required("BillingEmail", self.billing_email, |email| Email::check(email.into_owned()));
+        let phone_number = check.required("BillingPhoneNumber", self.billing_phone_number, not_blank);
+        let postal_code = check.required("BillingPostalCode", self.billing_postal_code, |code| {
+            if code.is_empty() { Ok(String::new()) } else { not_blank(code) }
+        });
+        let state = check.text("BillingState", self.billing_state);
+        let shipping_same_as_billing =
+            check.optional("ShippingSameAsBilling", self.shipping_same_as_billing, Ok);
+        let shipping = Shipping {
+            customer_name: check.text("ShippingCustomerName", self.shipping_customer_name),
+            email: check.text("ShippingEmail", self.shipping_email),
+            phone_number: check.text("ShippingPhoneNumber", self.shipping_phone_number),
+            address: check.text("ShippingAddress", self.shipping_address),
+            country: check.text("ShippingCountry", self.shipping_country),
+            city: check.text("ShippingCity", self.shipping_city),
+            state: check.text("ShippingState", self.shipping_state),
+            postal_code: check.text("ShippingPostalCode", self.shipping_postal_code),
+        };
+        let method = method(check);
+        let suggested_mode = check.required("SuggestedMode", self.suggested_mode, |mode| {
+            let mode = SuggestedMode::check(mode.into_owned())?;
+            check_mode(&mode).map(|()| mode)
+        });
+        let convenience_fee = check.required("ConvenienceFeeActive", self.convenience_fee, Ok);
+        let transaction_type = check.optional("TransactionType", self.transaction_type, Ok);
+        let payment_tokenization = check.optional("PaymentTokenization", self.payment_tokenization, Ok);
+        let ip_address = check.required("IpAddress", self.ip_address, |address| {
+            address.parse().map_err(|_| "must be an IPv4 or IPv6 address")
+        });
+        let payment = Payment {
+            amount: amount?,
+            billing: Billing {
+                address,
+                city,
+                country: country?,
+                country_code: country_code?,
+                customer_name: customer_name?,
+                email: email?,
+                phone_number: phone_number?,
+                postal_code: postal_code?,
+                state,
+            },
+            shipping_same_as_billing,
+            shipping,
+            suggested_mode: suggested_mode?,
+            convenience_fee: convenience_fee?,
+            transaction_type: transaction_type.unwrap_or(TransactionType::GatewayDefault),
+            payment_tokenization,
+            ip_address: ip_address?,
+        };
+        Some((payment, method?))
     }
 }
 
-impl<M: Method> fmt::Debug for Payment<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Wire {
+impl Payment {
+    /// The body, in the order of the interface's table. `method` writes the fields of the card or of the account.
+    pub(super) fn object(&self, method: impl FnOnce(&mut Object)) -> Object {
+        let Self {
             amount,
             billing,
             shipping_same_as_billing,
             shipping,
-            method,
+            suggested_mode,
+            convenience_fee,
+            transaction_type,
+            payment_tokenization,
+            ip_address,
+        } = self;
+        let mut object = Object::new();
+        object.member("Amount", Number(*amount));
+        billing.write(&mut object);
+        object.optional("ShippingSameAsBilling", *shipping_same_as_billing);
+        shipping.write(&mut object);
+        method(&mut object);
+        object
+            .member("SuggestedMode", suggested_mode.as_str())
+            .member("ConvenienceFeeActive", convenience_fee.is_active())
+            .optional("TransactionType", transaction_type.wire())
+            .optional("PaymentTokenization", *payment_tokenization)
+            .member("IpAddress", ip_address);
+        object
+    }
+
+    /// The `Debug` output of a request with this name. `method` adds the fields of the card or of the account.
+    pub(super) fn debug(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        name: &str,
+        method: impl FnOnce(&mut fmt::DebugStruct<'_, '_>),
+    ) -> fmt::Result {
+        let Self {
+            amount,
+            billing,
+            shipping_same_as_billing,
+            shipping,
             // For a card payment it may be any text.
             suggested_mode: _,
-            convenience_fee_active,
+            convenience_fee,
             transaction_type,
             payment_tokenization,
             ip_address: _,
-        } = &self.0.wire;
-        let mut debug = f.debug_struct(M::NAME);
+        } = self;
+        let mut debug = f.debug_struct(name);
         debug.field("amount", amount).field("transaction_type", transaction_type);
-        debug.field("convenience_fee", convenience_fee_active).field("suggested_mode", &Redacted);
-        method.debug(&mut debug);
+        debug.field("convenience_fee", convenience_fee).field("suggested_mode", &Redacted);
+        method(&mut debug);
         debug
             .field("billing", billing)
             .field("shipping", shipping)
@@ -189,93 +197,114 @@ impl<M: Method> fmt::Debug for Payment<M> {
     }
 }
 
-/// A payment before validation. Write it as [`CardTransactionBuilder`](crate::CardTransactionBuilder) or
-/// [`AchTransactionBuilder`](crate::AchTransactionBuilder).
-#[must_use]
-pub struct PaymentBuilder<'a, M> {
-    pub(crate) fields: Fields<'a>,
-    method: PhantomData<M>,
-}
-
-#[allow(private_bounds, reason = "there are the two methods of this crate and no others")]
-impl<'a, M: Method> PaymentBuilder<'a, M> {
-    pub(crate) fn new(
-        amount: Amount,
-        transaction_type: TransactionType,
-        convenience_fee: ConvenienceFee,
-        suggested_mode: &'static str,
-    ) -> Self {
-        let mut fields = Fields::default();
-        fields.set(FieldName::Amount, FieldValue::Amount(amount));
-        fields.set_text(FieldName::SuggestedMode, suggested_mode);
-        fields.set(FieldName::ConvenienceFeeActive, FieldValue::Flag(convenience_fee.is_active()));
-        if let Some(kind) = transaction_type.wire() {
-            fields.set_text(FieldName::TransactionType, kind);
+/// The methods of a valid payment. The request has the fields `payment` and `body`.
+macro_rules! payment_accessors {
+    () => {
+        /// The request as JSON: the bytes that are sent, in the order of the interface's table, without the fields that are
+        /// not set. Account fields are in the place of the card fields.
+        ///
+        /// **It holds the secrets of the request**, the security code included. [`from_json`](Self::from_json) reads it, so
+        /// that a request can wait in a queue in memory. Do not log it, and do not store it: a security code must never be
+        /// stored, not even encrypted.
+        pub fn to_json(&self) -> SecretBytes {
+            self.body.bytes()
         }
-        Self { fields, method: PhantomData }
-    }
 
-    fn with(mut self, name: FieldName, value: FieldValue<'a>) -> Self {
-        self.fields.set(name, value);
-        self
-    }
+        /// `Amount`: above zero, at most two decimals.
+        pub const fn amount(&self) -> Amount {
+            self.payment.amount
+        }
 
-    fn with_text(mut self, name: FieldName, text: impl Into<Cow<'a, str>>) -> Self {
-        self.fields.set_text(name, text);
-        self
-    }
+        /// The `Billing…` fields.
+        pub const fn billing(&self) -> &Billing {
+            &self.payment.billing
+        }
 
-    /// Sets `BillingAddress`. Any text is accepted.
-    pub fn billing_address(self, text: impl Into<Cow<'a, str>>) -> Self {
-        self.with_text(FieldName::BillingAddress, text)
-    }
+        /// `ShippingSameAsBilling`, if set.
+        pub const fn shipping_same_as_billing(&self) -> Option<bool> {
+            self.payment.shipping_same_as_billing
+        }
 
-    /// Sets `BillingCity`. Any text is accepted.
-    pub fn billing_city(self, text: impl Into<Cow<'a, str>>) -> Self {
-        self.with_text(FieldName::BillingCity, text)
-    }
+        /// The other `Shipping…` fields, each of them optional.
+        pub const fn shipping(&self) -> &Shipping {
+            &self.payment.shipping
+        }
 
-    /// Sets `BillingState`. Any text is accepted.
-    pub fn billing_state(self, text: impl Into<Cow<'a, str>>) -> Self {
-        self.with_text(FieldName::BillingState, text)
-    }
+        /// `SuggestedMode`.
+        pub const fn suggested_mode(&self) -> &SuggestedMode {
+            &self.payment.suggested_mode
+        }
 
-    /// Sets `ShippingSameAsBilling`. It does not fill in any shipping field.
-    pub fn shipping_same_as_billing(self, same: bool) -> Self {
-        self.with(FieldName::ShippingSameAsBilling, FieldValue::Flag(same))
-    }
+        /// `ConvenienceFeeActive`.
+        pub const fn convenience_fee(&self) -> ConvenienceFee {
+            self.payment.convenience_fee
+        }
 
-    /// Sets all other `Shipping…` fields.
-    pub fn shipping(mut self, shipping: Shipping) -> Self {
-        shipping.set_fields(&mut self.fields);
-        self
-    }
+        /// `TransactionType`.
+        pub const fn transaction_type(&self) -> TransactionType {
+            self.payment.transaction_type
+        }
 
-    /// Sets `SuggestedMode`. The default is `Card` for a card payment and `ACH` for an ACH payment. This SDK infers both values,
-    /// because the interface does not document them. [`build`](Self::build) rejects the mode of the other payment method.
-    pub fn suggested_mode(mut self, mode: impl Input<'a, SuggestedMode>) -> Self {
-        mode.set_field(FieldName::SuggestedMode, &mut self.fields);
-        self
-    }
+        /// `PaymentTokenization`, if set.
+        pub const fn payment_tokenization(&self) -> Option<bool> {
+            self.payment.payment_tokenization
+        }
 
-    /// Sets `PaymentTokenization`, which asks the service to store the payment method. The interface does not promise a token in
-    /// the response. The field is not sent unless set.
-    pub fn payment_tokenization(self, tokenize: bool) -> Self {
-        self.with(FieldName::PaymentTokenization, FieldValue::Flag(tokenize))
-    }
-
-    /// Validates the request.
-    ///
-    /// # Errors
-    ///
-    /// With all violations at once. Nothing was sent.
-    pub fn build(self) -> Result<Payment<M>, ValidationError> {
-        Payment::check(self.fields, UnknownFields::Refused)
-    }
+        /// `IpAddress`, the payer's.
+        pub const fn ip_address(&self) -> IpAddr {
+            self.payment.ip_address
+        }
+    };
 }
+pub(super) use payment_accessors;
 
-impl<M: Method> fmt::Debug for PaymentBuilder<'_, M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}Builder {{ .. }}", M::NAME)
-    }
+/// The setters of the optional fields. The builder has the field `draft`.
+macro_rules! payment_setters {
+    ($lifetime:lifetime) => {
+        /// Sets `BillingAddress`. Any text is accepted.
+        pub fn billing_address(mut self, text: impl Into<Cow<$lifetime, str>>) -> Self {
+            self.draft.billing_address = text.into().into();
+            self
+        }
+
+        /// Sets `BillingCity`. Any text is accepted.
+        pub fn billing_city(mut self, text: impl Into<Cow<$lifetime, str>>) -> Self {
+            self.draft.billing_city = text.into().into();
+            self
+        }
+
+        /// Sets `BillingState`. Any text is accepted.
+        pub fn billing_state(mut self, text: impl Into<Cow<$lifetime, str>>) -> Self {
+            self.draft.billing_state = text.into().into();
+            self
+        }
+
+        /// Sets `ShippingSameAsBilling`. It does not fill in any shipping field.
+        pub fn shipping_same_as_billing(mut self, same: bool) -> Self {
+            self.draft.shipping_same_as_billing = same.into();
+            self
+        }
+
+        /// Sets all other `Shipping…` fields.
+        pub fn shipping(mut self, shipping: Shipping) -> Self {
+            self.draft.set_shipping(shipping);
+            self
+        }
+
+        /// Sets `SuggestedMode`. The default is `Card` for a card payment and `ACH` for an ACH payment. This SDK infers both
+        /// values, because the interface does not document them. [`build`](Self::build) rejects the mode of the other
+        /// payment method.
+        pub fn suggested_mode(mut self, mode: impl Into<Cow<$lifetime, str>>) -> Self {
+            self.draft.suggested_mode = mode.into().into();
+            self
+        }
+
+        /// Sets `PaymentTokenization`, which asks the service to store the payment method. The interface does not promise a
+        /// token in the response. The field is not sent unless set.
+        pub fn payment_tokenization(mut self, tokenize: bool) -> Self {
+            self.draft.payment_tokenization = tokenize.into();
+            self
+        }
+    };
 }
+pub(super) use payment_setters;

@@ -1,19 +1,17 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Serialize;
-
-use super::check::{Check, Fields, checked, payable};
-use super::choices::wire_fee;
-use super::document::from_document;
-use super::encode::Encoded;
-use super::given::{FieldValue, Text};
-use super::{FieldName, RequestMembers, UnknownFields};
+use super::ConvenienceFee;
+use super::RequestMembers;
+use super::body::{Body, Object};
+use super::check::{Check, payable};
+use super::draft::TokenDraft;
+use super::members::from_json;
+use crate::amount::Number;
 use crate::id::check_no_spreadsheet_value;
+use crate::json::Member;
 use crate::secret::Redacted;
-use crate::{
-    Amount, ConvenienceFee, GatewayCustomerId, Input, SecretBytes, TokenId, ValidationError, amount,
-};
+use crate::{Amount, GatewayCustomerId, SecretBytes, TokenId, ValidationError};
 
 /// A valid request to charge a stored payment token: the body of `POST /token-transaction`.
 ///
@@ -35,121 +33,127 @@ use crate::{
 /// # Ok::<(), payments_model::ValidationError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub struct TokenTransaction(Encoded<Wire>);
-
-#[derive(Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Wire {
+pub struct TokenTransaction {
     token_id: TokenId,
-    #[serde(skip_serializing_if = "Option::is_none")]
     gateway_customer_id: Option<GatewayCustomerId>,
-    #[serde(serialize_with = "amount::as_number")]
     amount: Amount,
-    #[serde(serialize_with = "wire_fee")]
-    convenience_fee_active: ConvenienceFee,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    convenience_fee: ConvenienceFee,
     description: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     reference_no: Option<String>,
+    body: Body,
 }
 
 impl TokenTransaction {
     /// Starts a request with everything that is required. [`build`](TokenTransactionBuilder::build) validates it.
     pub fn builder<'a>(
-        token_id: impl Input<'a, TokenId>,
+        token_id: impl Into<Cow<'a, str>>,
         amount: Amount,
         convenience_fee: ConvenienceFee,
     ) -> TokenTransactionBuilder<'a> {
-        let mut fields = Fields::default();
-        token_id.set_field(FieldName::TokenId, &mut fields);
-        fields.set(FieldName::Amount, FieldValue::Amount(amount));
-        fields.set(FieldName::ConvenienceFeeActive, FieldValue::Flag(convenience_fee.is_active()));
-        TokenTransactionBuilder { fields }
+        TokenTransactionBuilder {
+            draft: TokenDraft {
+                token_id: token_id.into().into(),
+                amount: amount.into(),
+                convenience_fee: convenience_fee.into(),
+                ..TokenDraft::default()
+            },
+        }
     }
 
-    from_document!();
+    from_json! {
+        /// The token, the amount and the convenience fee flag are required.
+    }
 
     #[doc(hidden)]
-    pub fn from_members(
-        members: &RequestMembers<'_>,
-        unknown: UnknownFields,
-    ) -> Result<Self, ValidationError> {
-        Self::check(members.into(), unknown)
+    pub fn from_members(members: &RequestMembers<'_>) -> Result<Self, ValidationError> {
+        let (draft, others) = TokenDraft::read(members.as_slice());
+        Self::check(draft, &others)
     }
 
-    /// The request as JSON, in the order of the interface's table, without the fields that are not set.
-    pub fn encode(&self) -> SecretBytes {
-        self.0.bytes()
+    /// The request as JSON: the bytes that are sent, in the order of the interface's table, without the fields that are not
+    /// set.
+    ///
+    /// **It holds the token**, which is enough to charge the payer together with the API key. [`from_json`](Self::from_json)
+    /// reads it, so that a request can wait in a queue. Do not log it.
+    pub fn to_json(&self) -> SecretBytes {
+        self.body.bytes()
     }
 
     /// `TokenId`.
     pub const fn token_id(&self) -> &TokenId {
-        &self.0.wire.token_id
+        &self.token_id
     }
 
     /// `GatewayCustomerId`, if set.
     pub const fn gateway_customer_id(&self) -> Option<&GatewayCustomerId> {
-        self.0.wire.gateway_customer_id.as_ref()
+        self.gateway_customer_id.as_ref()
     }
 
     /// `Amount`: above zero, at most two decimals.
     pub const fn amount(&self) -> Amount {
-        self.0.wire.amount
+        self.amount
     }
 
     /// `ConvenienceFeeActive`.
     pub const fn convenience_fee(&self) -> ConvenienceFee {
-        self.0.wire.convenience_fee_active
+        self.convenience_fee
     }
 
     /// `Description`, if set.
     pub fn description(&self) -> Option<&str> {
-        self.0.wire.description.as_deref()
+        self.description.as_deref()
     }
 
     /// `ReferenceNo`, the caller's reference, if set. The interface does not say that the service rejects a second payment with
     /// the same reference.
     pub fn reference_no(&self) -> Option<&str> {
-        self.0.wire.reference_no.as_deref()
+        self.reference_no.as_deref()
     }
 
-    /// Validates the fields of a builder or of a document.
-    fn check(fields: Fields<'_>, unknown: UnknownFields) -> Result<Self, ValidationError> {
-        let mut check = Check::new(fields);
-        let wire = checked!(Wire {
-            token_id: check.required(FieldName::TokenId, |text: Text<'_>| TokenId::check(text.into_string())),
-            gateway_customer_id: check.optional(FieldName::GatewayCustomerId, |text: Text<'_>| {
-                GatewayCustomerId::check(text.into_string())
-            }),
-            amount: check.required(FieldName::Amount, payable),
-            convenience_fee_active: check
-                .required(FieldName::ConvenienceFeeActive, |active| Ok(ConvenienceFee::from_flag(active))),
-            description: check.text(FieldName::Description),
-            reference_no: check.optional(FieldName::ReferenceNo, |text: Text<'_>| {
-                check_no_spreadsheet_value(&text)?;
-                Ok(text.into_string())
-            }),
+    fn check(draft: TokenDraft<'_>, unknown: &[&Member<'_>]) -> Result<Self, ValidationError> {
+        let mut check = Check::default();
+        let token_id = check.required("TokenId", draft.token_id, |id| TokenId::check(id.into_owned()));
+        let gateway_customer_id = check.optional("GatewayCustomerId", draft.gateway_customer_id, |id| {
+            GatewayCustomerId::check(id.into_owned())
         });
-        check.check_unknown(unknown);
-        check.finish(wire).map(Self)
+        let amount = check.required("Amount", draft.amount, |amount| payable(amount, 0));
+        let convenience_fee = check.required("ConvenienceFeeActive", draft.convenience_fee, Ok);
+        let description = check.text("Description", draft.description);
+        let reference_no = check.optional("ReferenceNo", draft.reference_no, |text| {
+            check_no_spreadsheet_value(&text).map(|()| text.into_owned())
+        });
+        check.unknown(unknown, &[TokenDraft::NAMES]);
+        let required = (|| Some((token_id?, amount?, convenience_fee?)))();
+        let (token_id, amount, convenience_fee) = check.finish(required)?;
+        let mut object = Object::new();
+        object
+            .member("TokenId", token_id.as_str())
+            .optional("GatewayCustomerId", gateway_customer_id.as_ref().map(GatewayCustomerId::as_str))
+            .member("Amount", Number(amount))
+            .member("ConvenienceFeeActive", convenience_fee.is_active())
+            .optional("Description", description.as_ref())
+            .optional("ReferenceNo", reference_no.as_ref());
+        let body = object.into_body()?;
+        Ok(Self { token_id, gateway_customer_id, amount, convenience_fee, description, reference_no, body })
     }
 }
 
 impl fmt::Debug for TokenTransaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Wire {
+        let Self {
             token_id: _,
             gateway_customer_id,
             amount,
-            convenience_fee_active,
+            convenience_fee,
             description: _,
             reference_no: _,
-        } = &self.0.wire;
+            body: _,
+        } = self;
         f.debug_struct("TokenTransaction")
             .field("token_id", &Redacted)
             .field("gateway_customer_id", gateway_customer_id)
             .field("amount", amount)
-            .field("convenience_fee", convenience_fee_active)
+            .field("convenience_fee", convenience_fee)
             .field("description", &Redacted)
             .field("reference_no", &Redacted)
             .finish()
@@ -159,25 +163,25 @@ impl fmt::Debug for TokenTransaction {
 /// A [`TokenTransaction`] before validation.
 #[must_use]
 pub struct TokenTransactionBuilder<'a> {
-    fields: Fields<'a>,
+    draft: TokenDraft<'a>,
 }
 
 impl<'a> TokenTransactionBuilder<'a> {
     /// Sets `GatewayCustomerId`, the owner of the token.
-    pub fn gateway_customer_id(mut self, id: impl Input<'a, GatewayCustomerId>) -> Self {
-        id.set_field(FieldName::GatewayCustomerId, &mut self.fields);
+    pub fn gateway_customer_id(mut self, id: impl Into<Cow<'a, str>>) -> Self {
+        self.draft.gateway_customer_id = id.into().into();
         self
     }
 
     /// Sets `Description`. Any text is accepted.
     pub fn description(mut self, text: impl Into<Cow<'a, str>>) -> Self {
-        self.fields.set_text(FieldName::Description, text);
+        self.draft.description = text.into().into();
         self
     }
 
     /// Sets `ReferenceNo`, the caller's reference. Any text is accepted, except a formula or an error value of a spreadsheet.
     pub fn reference_no(mut self, text: impl Into<Cow<'a, str>>) -> Self {
-        self.fields.set_text(FieldName::ReferenceNo, text);
+        self.draft.reference_no = text.into().into();
         self
     }
 
@@ -187,13 +191,12 @@ impl<'a> TokenTransactionBuilder<'a> {
     ///
     /// With all violations at once. Nothing was sent.
     pub fn build(self) -> Result<TokenTransaction, ValidationError> {
-        TokenTransaction::check(self.fields, UnknownFields::Refused)
+        TokenTransaction::check(self.draft, &[])
     }
 }
 
 impl fmt::Debug for TokenTransactionBuilder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { fields: _ } = self;
-        f.debug_struct("TokenTransactionBuilder").finish_non_exhaustive()
+        f.write_str("TokenTransactionBuilder { .. }")
     }
 }

@@ -1,11 +1,10 @@
 use std::fmt;
 
-use serde::Serialize;
-
+use super::RequestMembers;
+use super::body::{Object, check_size};
 use super::check::Check;
-use super::document::from_document;
-use super::given::Text;
-use super::{FieldName, RequestMembers, UnknownFields, encode};
+use super::draft::VoidDraft;
+use super::members::from_json;
 use crate::secret::Redacted;
 use crate::{SecretBytes, TransactionId, ValidationError};
 
@@ -19,74 +18,72 @@ use crate::{SecretBytes, TransactionId, ValidationError};
 /// use payments_model::{TransactionId, Void};
 ///
 /// let void = Void::new(TransactionId::new("txn_1")?).reason("ordered twice");
-/// assert_eq!(void.encode().as_ref(), br#"{"TransactionId":"txn_1","TransactionFor":"Void","Reason":"ordered twice"}"#);
+/// assert_eq!(void.to_json().as_ref(), br#"{"TransactionId":"txn_1","TransactionFor":"Void","Reason":"ordered twice"}"#);
 /// # Ok::<(), payments_model::ValidationError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 #[must_use]
-pub struct Void(Wire);
-
-#[derive(Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Wire {
+pub struct Void {
     transaction_id: TransactionId,
-    transaction_for: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
 
 impl Void {
     /// A void of this transaction, without a reason.
     pub const fn new(transaction_id: TransactionId) -> Self {
-        Self(Wire { transaction_id, transaction_for: TRANSACTION_FOR, reason: None })
+        Self { transaction_id, reason: None }
     }
 
     /// Sets `Reason`. Any text is accepted.
     pub fn reason(mut self, text: impl Into<String>) -> Self {
-        self.0.reason = Some(text.into());
+        self.reason = Some(text.into());
         self
     }
 
-    from_document!();
-
-    #[doc(hidden)]
-    pub fn from_members(
-        members: &RequestMembers<'_>,
-        unknown: UnknownFields,
-    ) -> Result<Self, ValidationError> {
-        let mut check = Check::new(members.into());
-        let transaction_id = check
-            .required(FieldName::TransactionId, |text: Text<'_>| TransactionId::check(text.into_string()));
-        let transaction_for = check.optional(FieldName::TransactionFor, |text: Text<'_>| {
-            if *text == *TRANSACTION_FOR { Ok(()) } else { Err("must be Void") }
-        });
-        let reason = check.text(FieldName::Reason);
-        check.check_unknown(unknown);
-        let wire = transaction_for.and_then(|_| {
-            Some(Wire { transaction_id: transaction_id?, transaction_for: TRANSACTION_FOR, reason: reason? })
-        });
-        check.finish(wire).map(|encoded| Self(encoded.wire))
+    from_json! {
+        /// Without `TransactionFor` a void has `Void`.
     }
 
-    /// The request as JSON, in the order of the interface's table.
-    pub fn encode(&self) -> SecretBytes {
-        encode::encode(&self.0)
+    #[doc(hidden)]
+    pub fn from_members(members: &RequestMembers<'_>) -> Result<Self, ValidationError> {
+        let (draft, others) = VoidDraft::read(members.as_slice());
+        let mut check = Check::default();
+        let transaction_id =
+            check.required("TransactionId", draft.transaction_id, |id| TransactionId::check(id.into_owned()));
+        check.optional("TransactionFor", draft.transaction_for, |text| {
+            if text == TRANSACTION_FOR { Ok(()) } else { Err("must be Void") }
+        });
+        let reason = check.text("Reason", draft.reason);
+        check.unknown(&others, &[VoidDraft::NAMES]);
+        let void = Self { transaction_id: check.finish(transaction_id)?, reason };
+        check_size(&void.to_json()).map(|()| void)
+    }
+
+    /// The request as JSON: the bytes that are sent, in the order of the interface's table. [`from_json`](Self::from_json)
+    /// reads it, so that a request can wait in a queue. It holds the reason, which may be personal.
+    pub fn to_json(&self) -> SecretBytes {
+        let mut object = Object::new();
+        object
+            .member("TransactionId", self.transaction_id.as_str())
+            .member("TransactionFor", TRANSACTION_FOR)
+            .optional("Reason", self.reason.as_ref());
+        object.into_bytes()
     }
 
     /// `TransactionId`, the transaction to void.
     pub const fn transaction_id(&self) -> &TransactionId {
-        &self.0.transaction_id
+        &self.transaction_id
     }
 
     /// `Reason`, if set.
     pub fn reason_text(&self) -> Option<&str> {
-        self.0.reason.as_deref()
+        self.reason.as_deref()
     }
 }
 
 impl fmt::Debug for Void {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Wire { transaction_id, transaction_for: _, reason } = &self.0;
+        let Self { transaction_id, reason } = self;
         f.debug_struct("Void")
             .field("transaction_id", transaction_id)
             .field("reason", &reason.as_ref().map(|_| Redacted))

@@ -2,8 +2,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::Envelope;
-use crate::json::WHITESPACE;
-use crate::request::BYTE_ORDER_MARK;
+use crate::json::{BYTE_ORDER_MARK, WHITESPACE};
 
 /// A response body, as far as it can be read.
 ///

@@ -4,7 +4,6 @@ use std::fmt;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::BAD_REQUEST_PREFIX;
 use crate::id::is_invisible;
 use crate::json::{Json, Member, Members, only};
 use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
@@ -16,15 +15,14 @@ use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord
 #[derive(Clone)]
 pub struct Envelope<'a> {
     object: &'a str,
-    members: EnvelopeMembers<'a, ()>,
-    data: Data,
+    members: EnvelopeMembers<'a>,
     /// The members of `data`, if it is an object with Unicode names.
     data_members: Option<Vec<Member<'a>>>,
 }
 
-/// The members of the interface's envelopes, with `data` read as a `D`.
+/// The members of the interface's envelopes.
 #[derive(Clone, Deserialize)]
-struct EnvelopeMembers<'a, D> {
+struct EnvelopeMembers<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
     status: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -35,7 +33,8 @@ struct EnvelopeMembers<'a, D> {
     msg: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     error: Option<&'a RawValue>,
-    data: Option<D>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
 }
 
 /// Keeps `null` as a value. `Option` alone would read it as `None`.
@@ -46,22 +45,9 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 impl<'a> Envelope<'a> {
     /// `None` if the text is not JSON, or if a member is repeated, because then its value is ambiguous.
     pub(crate) fn read(object: &'a str) -> Option<Self> {
-        // One pass reads nearly every response. The second pass does not read the members of `data`.
-        if let Ok(read) = serde_json::from_str::<EnvelopeMembers<'a, Members<'a>>>(object) {
-            let (members, data) = read.without_data();
-            let kind = if data.is_some() { Data::Object } else { Data::Absent };
-            return Some(Self {
-                object,
-                members,
-                data: kind,
-                data_members: data.map(|Members(members)| members),
-            });
-        }
-        let read: EnvelopeMembers<'a, &RawValue> = serde_json::from_str(object).ok()?;
-        let (members, data) = read.without_data();
-        let is_object = data.is_some_and(|data| Json::from(data).is_object());
-        let kind = if is_object { Data::Object } else { Data::Other };
-        Some(Self { object, members, data: kind, data_members: None })
+        let members: EnvelopeMembers<'a> = serde_json::from_str(object).ok()?;
+        let data_members = members.data.and_then(|data| Json::from(data).members());
+        Some(Self { object, members, data_members })
     }
 
     /// The meaning of the member `status`.
@@ -119,8 +105,12 @@ impl<'a> Envelope<'a> {
     }
 
     /// The kind of the member `data`.
-    pub const fn data(&self) -> Data {
-        self.data
+    pub fn data(&self) -> Data {
+        match self.members.data.map(Json::from) {
+            None => Data::Absent,
+            Some(data) if data.is_object() => Data::Object,
+            Some(_) => Data::Other,
+        }
     }
 
     /// `TransactionId` in `data`: a string that is not empty, or the digits of a whole number.
@@ -190,16 +180,9 @@ fn non_null(member: Option<&RawValue>) -> Option<Json<'_>> {
     member.map(Json::from).filter(|json| !json.is_null())
 }
 
-impl<'a, D> EnvelopeMembers<'a, D> {
-    fn without_data(self) -> (EnvelopeMembers<'a, ()>, Option<D>) {
-        let Self { status, status_code, message, msg, error, data } = self;
-        (EnvelopeMembers { status, status_code, message, msg, error, data: None }, data)
-    }
-}
-
 impl fmt::Debug for Envelope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { object: _, members: _, data: _, data_members: _ } = self;
+        let Self { object: _, members: _, data_members: _ } = self;
         f.debug_struct("Envelope")
             .field("status", &self.status())
             .field("status_code", &self.status_code())
@@ -257,5 +240,8 @@ pub enum Data {
     /// Any other JSON value.
     Other,
 }
+
+/// The prefix of `msg` in a 400 response, as in the interface. The reason follows it.
+pub const BAD_REQUEST_PREFIX: &str = "bad request error: ";
 
 const FAILURE_WORDS: [&str; 5] = ["failed", "failure", "error", "declined", "rejected"];

@@ -5,7 +5,6 @@
 
 mod fixtures;
 mod formats;
-mod inputs;
 mod masking;
 mod money;
 mod records;

@@ -230,6 +230,44 @@ fn adding_zero_changes_nothing_s3() {
 }
 
 #[test]
+fn differences_are_exact_or_none_s3() {
+    let amount = |text: &str| text.parse::<Amount>().unwrap();
+    for (left, right, difference) in [
+        ("10.50", "0.25", "10.25"),
+        ("1", "2.50", "-1.50"),
+        ("10.50", "10.5", "0.00"),
+        ("0", "2.50", "-2.50"),
+        ("2.50", "0.000", "2.50"),
+        ("1e64", "1e64", "0"),
+        ("-9223372036854775807", "1", "-9223372036854775808"),
+    ] {
+        assert_eq!(
+            amount(left).checked_sub(amount(right)).unwrap().to_string(),
+            difference,
+            "{left} - {right}"
+        );
+    }
+    assert_eq!(amount("-9223372036854775808").checked_sub(amount("1")), None);
+    assert_eq!(amount("1").checked_sub(amount("-9223372036854775808")), None);
+    assert_eq!(amount("1e64").checked_sub(amount("1e-64")), None);
+}
+
+#[test]
+fn amounts_are_summed_from_zero_s3() {
+    assert_eq!((Amount::ZERO, Amount::ZERO.to_string().as_str()), (Amount::from_cents(0), "0"));
+    let amounts = ["10.50", "0.255", "-1"].map(|text| text.parse::<Amount>().unwrap());
+    assert_eq!(amounts.iter().sum::<Amount>().to_string(), "9.755");
+    assert_eq!(amounts.into_iter().sum::<Amount>(), "9.755".parse().unwrap());
+    assert_eq!([].iter().sum::<Amount>(), Amount::ZERO);
+}
+
+#[test]
+#[should_panic(expected = "the sum is too large to be kept exactly")]
+fn sum_that_cannot_be_kept_panics_and_is_never_rounded_s3() {
+    let _: Amount = ["1e64", "0.01"].map(|text| text.parse::<Amount>().unwrap()).iter().sum();
+}
+
+#[test]
 fn amounts_are_ordered_by_value_s3() {
     let in_order = [
         "-1e64", "-99.99", "-9.9", "-1.5", "-1.25", "-0.1", "-0.09", "-1e-64", "0.00", "1e-64", "0.09",
@@ -292,7 +330,7 @@ fn request_amounts_are_above_zero_with_at_most_two_decimal_places_s3() {
     {
         let document = card_document().to_string().replace("\"Amount\":10", &format!("\"Amount\":{text}"));
         let request = CardTransaction::from_json(document.as_bytes()).unwrap();
-        let encoded = request.encode();
+        let encoded = request.to_json();
         let body = str::from_utf8(encoded.as_ref()).unwrap();
         assert!(
             body.starts_with(&format!("{{\"Amount\":{sent},")),
@@ -331,8 +369,7 @@ fn request_amount_with_more_than_two_written_decimals_is_refused_in_every_form_d
         assert_eq!(violations(built), [format!("Amount: {rule}")]);
     }
     // What the service returns is read as it is.
-    let record =
-        serde_json::from_str::<TransactionRecord>(r#"{"TransactionId":"t","Amount":1.000}"#).unwrap();
+    let record = TransactionRecord::from_json(br#"{"TransactionId":"t","Amount":1.000}"#).unwrap();
     assert_eq!(record.amount.value(), Some(&Amount::from_cents(1_00)));
 }
 
@@ -345,10 +382,8 @@ fn amounts_that_floats_cannot_represent_are_exact_s3() {
         ("4.35", 435),
         ("9999999999999.99", 999_999_999_999_999),
     ] {
-        let record: TransactionRecord = serde_json::from_str(&format!(
-            r#"{{"TransactionId":"t","Amount":{text},"BaseAmount":"{text}"}}"#
-        ))
-        .unwrap();
+        let json = format!(r#"{{"TransactionId":"t","Amount":{text},"BaseAmount":"{text}"}}"#);
+        let record = TransactionRecord::from_json(json.as_bytes()).unwrap();
         for amount in [&record.amount, &record.base_amount] {
             assert_eq!(amount.value().unwrap().to_cents(), Some(cents));
         }
@@ -359,8 +394,8 @@ fn amounts_that_floats_cannot_represent_are_exact_s3() {
 #[test]
 fn unreadable_amount_is_never_zero_s3() {
     for wrong in ["true", r#""""#, r#""1,50""#, "[1]", "1e400", "12345678901234567890.5", r#"" 1""#] {
-        let record: TransactionRecord =
-            serde_json::from_str(&format!(r#"{{"TransactionId":"t","Amount":{wrong}}}"#)).unwrap();
+        let json = format!(r#"{{"TransactionId":"t","Amount":{wrong}}}"#);
+        let record = TransactionRecord::from_json(json.as_bytes()).unwrap();
         assert!(
             matches!(&record.amount, payments_model::Field::Unreadable(raw) if raw.text() == wrong),
             "{wrong}"

@@ -57,7 +57,7 @@ pub(crate) fn card_payment(number: &str, auth: bool, tokenize: bool) -> SecretBy
     let kind = if auth { TransactionType::Auth } else { TransactionType::Sale };
     let card = Card { number, cvv: "987", expiry: "12/31" };
     let payment = CardTransaction::builder(PRICE, kind, ConvenienceFee::Inactive, card, PAYER);
-    payment.payment_tokenization(tokenize).build().unwrap().encode()
+    payment.payment_tokenization(tokenize).build().unwrap().to_json()
 }
 
 pub(crate) fn account_payment() -> SecretBytes {
@@ -66,7 +66,7 @@ pub(crate) fn account_payment() -> SecretBytes {
         .account_field("AccountNumber", "9876543210")
         .build()
         .unwrap()
-        .encode()
+        .to_json()
 }
 
 fn run(stored: &StoredGateway, key: &str, step: &Step) {

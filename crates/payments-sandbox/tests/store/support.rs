@@ -102,12 +102,12 @@ impl StoredGateway {
 
     pub(crate) fn charge(&self, key: &str, token: &str) -> Value {
         let payment = TokenTransaction::builder(token, PRICE, ConvenienceFee::Inactive).build().unwrap();
-        self.post(key, "/token-transaction", Bytes::from_owner(payment.encode()))
+        self.post(key, "/token-transaction", Bytes::from_owner(payment.to_json()))
     }
 
     pub(crate) fn void(&self, key: &str, id: &str) -> Value {
         let void = Void::new(id.parse().unwrap()).reason("a test");
-        self.post(key, "/void", Bytes::from_owner(void.encode()))
+        self.post(key, "/void", Bytes::from_owner(void.to_json()))
     }
 
     pub(crate) fn post(&self, key: &str, path: &str, body: Bytes) -> Value {

@@ -3,7 +3,7 @@ use std::net::IpAddr;
 
 use payments_core::model::{
     AchTransaction, Amount, CardTransaction, SecretBytes, TokenTransaction, TransactionRequest,
-    UnknownFields, ValidationError, Void,
+    ValidationError, Void,
 };
 
 use crate::decimal::Decimal;
@@ -12,19 +12,18 @@ use crate::json::{Json, NotRead, body_text};
 
 /// A card payment as a JSON document.
 pub fn parse_card_request(data: &[u8]) {
-    let Some(card) = parsed(data, CardTransaction::from_json, CardTransaction::encode) else { return };
+    let Some(card) = parsed(data, CardTransaction::from_json, CardTransaction::to_json) else { return };
     let number = card.card_number().expose_secret().to_owned();
     check_card_number(&number);
     assert_eq!(card.expiry().expose_secret().len(), 4);
     check_amount(card.amount());
     check_hidden(&card, &number, card.amount());
     assert_eq!(TransactionRequest::from_json(data), Ok(TransactionRequest::Card(card.clone())));
-    assert_eq!(CardTransaction::from_json_with(data, UnknownFields::Ignored), Ok(card));
 }
 
 /// An ACH payment as a JSON document.
 pub fn parse_ach_request(data: &[u8]) {
-    let Some(ach) = parsed(data, AchTransaction::from_json, AchTransaction::encode) else { return };
+    let Some(ach) = parsed(data, AchTransaction::from_json, AchTransaction::to_json) else { return };
     check_amount(ach.amount());
     for secret in ach.secrets().into_iter().filter(|secret| secret.len() >= 12) {
         check_hidden(&ach, secret, ach.amount());
@@ -34,23 +33,21 @@ pub fn parse_ach_request(data: &[u8]) {
 
 /// A token payment as a JSON document.
 pub fn parse_token_request(data: &[u8]) {
-    let Some(token) = parsed(data, TokenTransaction::from_json, TokenTransaction::encode) else { return };
+    let Some(token) = parsed(data, TokenTransaction::from_json, TokenTransaction::to_json) else { return };
     check_amount(token.amount());
-    assert_eq!(TokenTransaction::from_json_with(data, UnknownFields::Ignored), Ok(token));
 }
 
 /// A void as a JSON document.
 pub fn parse_void_request(data: &[u8]) {
-    let Some(void) = parsed(data, Void::from_json, Void::encode) else { return };
+    let Some(void) = parsed(data, Void::from_json, Void::to_json) else { return };
     assert!(!void.transaction_id().as_str().is_empty());
-    assert_eq!(Void::from_json_with(data, UnknownFields::Ignored), Ok(void));
 }
 
 /// The request from the document, if it is valid. It is written, read again, and compared with the document.
 fn parsed<T: PartialEq + Debug>(
     document: &[u8],
     from_json: impl Fn(&[u8]) -> Result<T, ValidationError>,
-    encode: impl Fn(&T) -> SecretBytes,
+    to_json: impl Fn(&T) -> SecretBytes,
 ) -> Option<T> {
     let request = match from_json(document) {
         Ok(request) => request,
@@ -62,11 +59,11 @@ fn parsed<T: PartialEq + Debug>(
             return None;
         }
     };
-    let encoded = encode(&request);
+    let encoded = to_json(&request);
     assert!((1..=64 * 1024).contains(&encoded.len()));
     let again = from_json(encoded.as_ref()).expect("an encoded request can be read");
     assert!(again == request, "the encoded request reads back different");
-    assert_eq!(encode(&again).as_ref(), encoded.as_ref());
+    assert_eq!(to_json(&again).as_ref(), encoded.as_ref());
 
     let text = body_text(document).expect("a request is UTF-8");
     match Json::read(text) {

@@ -197,7 +197,7 @@ mod tests {
             .collect();
         let document = format!("{{{}}}", members.join(","));
         let payment = TokenTransaction::from_json(document.as_bytes()).expect("every field is taken");
-        let written = payment.encode();
+        let written = payment.to_json();
         let written = RequestMembers::read(written.as_ref()).expect("an object");
         assert_eq!(written.iter().count(), COLUMNS.len() - 1);
     }

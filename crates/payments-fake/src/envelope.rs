@@ -1,9 +1,10 @@
 //! The response envelopes that the service writes.
 
+use payments_model::unversioned::BAD_REQUEST_PREFIX;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// The body of a successful response, for a fake service.
+/// The body of a successful response.
 ///
 /// There are two forms, and a client must not confuse them. The POST operations return `status` `success` and `status_code`
 /// 100. The GET operations return `status_code` 200 and no `status`.
@@ -22,7 +23,7 @@ impl SuccessEnvelope {
     pub const CUSTOMER_FOUND: &'static str = "Customer Details found successfully";
 
     /// The response to a POST. `data` is JSON, for example from
-    /// [`TransactionRecord::to_json`](crate::TransactionRecord::to_json). Data that is not JSON becomes `null`.
+    /// [`TransactionRecord::to_json`](payments_model::TransactionRecord::to_json). Data that is not JSON becomes `null`.
     pub fn post(message: &str, data: &str) -> Vec<u8> {
         success(Some("success"), 100, message, data)
     }
@@ -47,10 +48,7 @@ fn success(status: Option<&str>, status_code: u16, message: &str, data: &str) ->
     to_json(&Success { status, status_code, message, data })
 }
 
-/// The prefix of `msg` in a 400 response, as in the interface. The reason follows it.
-pub const BAD_REQUEST_PREFIX: &str = "bad request error: ";
-
-/// The body of an error response, for a fake service: `status` is `failed`, `status_code` is the HTTP status, and `msg` the
+/// The body of an error response: `status` is `failed`, `status_code` is the HTTP status, and `msg` the
 /// message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ErrorEnvelope {
@@ -95,4 +93,35 @@ impl ErrorEnvelope {
 
 fn to_json(body: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(body).expect("texts, numbers and JSON values are JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_envelopes_match_the_interface() {
+        let data = r#"{"TransactionId":"t"}"#;
+        let post = SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_VOIDED, data);
+        assert_eq!(
+            str::from_utf8(&post).unwrap(),
+            r#"{"status":"success","status_code":100,"message":"Transaction Voided Successfully","data":{"TransactionId":"t"}}"#
+        );
+        let get = SuccessEnvelope::get(SuccessEnvelope::TRANSACTION_FOUND, data);
+        assert_eq!(
+            str::from_utf8(&get).unwrap(),
+            r#"{"status_code":200,"message":"Transaction Details found successfully","data":{"TransactionId":"t"}}"#
+        );
+        let error = ErrorEnvelope::bad_request("invalid \"postal\" code");
+        assert_eq!(
+            str::from_utf8(&error.encode()).unwrap(),
+            r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid \"postal\" code"}"#
+        );
+        assert_eq!((error.status_code(), error.msg()), (400, "bad request error: invalid \"postal\" code"));
+        assert_eq!(SuccessEnvelope::TRANSACTION_PROCESSED, "Transaction Processed Successfully");
+        assert_eq!(SuccessEnvelope::CUSTOMER_FOUND, "Customer Details found successfully");
+        assert_eq!(ErrorEnvelope::INVALID_API_KEY, "Unauthorized: Invalid API Key");
+        assert_eq!(ErrorEnvelope::TRANSACTION_NOT_FOUND, "Transaction not found");
+        assert_eq!(ErrorEnvelope::CUSTOMER_NOT_FOUND, "Customer not found");
+    }
 }
