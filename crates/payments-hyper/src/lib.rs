@@ -63,7 +63,7 @@
 //! [`NotProcessed`](payments_core::Outcome::NotProcessed), its
 //! [`is_configuration`](payments_core::Error::is_configuration) is true, and its text names what is missing.
 //!
-//! - Outside a runtime nothing panics, which matters with `panic = "abort"`.
+//! - A call made outside a runtime does not panic, which matters with `panic = "abort"`.
 //! - In a runtime without a driver tokio panics, and there is no way to ask it first. The panic is caught, but its message reaches
 //!   the panic hook, which prints it by default. With `panic = "abort"` it ends the process.
 //! - A panic after a connection was assigned is caught too. The request may have been sent, so the outcome is
@@ -104,7 +104,8 @@
 //!
 //! The connect deadline covers the wait for a free connection, name resolution, TCP, the proxy and TLS together. The total
 //! deadline covers everything up to the last byte of the body. Both start at the first poll. A response head is limited to
-//! 1 000 headers and 64 KiB, a body to the request's cap. Headers that are folded over several lines are read. A server that sends without end cannot delay the deadline.
+//! 1 000 headers and 64 KiB, a body to the request's cap. Headers that are folded over several lines are read. A server that
+//! sends without end cannot delay the deadline.
 //!
 //! # TLS
 //!

@@ -1,4 +1,3 @@
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,39 +13,51 @@ use crate::transport::ReqwestTransport;
 ///
 /// By default it trusts Mozilla's roots, compiled in. No setting disables the verification of certificates. For a test server, add
 /// its certificate or the authority that issued it.
+#[derive(Debug)]
 #[must_use = "a builder does nothing until it is built"]
 pub struct ReqwestTransportBuilder {
-    only_added_roots: bool,
-    added_roots: Vec<CertificateDer<'static>>,
-    /// The first setting that could not be read, kept until `build` can return it.
-    failure: Option<BuildError>,
+    /// The added roots, or why one could not be read.
+    roots: Result<RootCertStore, BuildError>,
+    trusts_public_authorities: bool,
 }
 
 impl ReqwestTransportBuilder {
     pub(crate) fn with_defaults() -> Self {
-        Self { only_added_roots: false, added_roots: Vec::new(), failure: None }
+        Self { roots: Ok(RootCertStore::empty()), trusts_public_authorities: true }
     }
 
     /// Trusts every certificate in this PEM text as an authority, in addition to the others.
-    pub fn root_certificates_pem(mut self, pem: impl AsRef<[u8]>) -> Self {
-        match certificates(pem.as_ref()) {
-            Ok(roots) => self.added_roots.extend(roots),
-            Err(failure) => {
-                self.failure.get_or_insert(failure);
-            }
-        }
-        self
+    pub fn root_certificates_pem(self, pem: impl AsRef<[u8]>) -> Self {
+        // Drops the parser's error, which may quote a line of the file: the file may be a private key by mistake.
+        self.add(match CertificateDer::pem_slice_iter(pem.as_ref()).collect::<Result<Vec<_>, _>>() {
+            Err(_) => Err("the text is not PEM"),
+            Ok(certificates) if certificates.is_empty() => Err("the text holds no PEM section CERTIFICATE"),
+            Ok(certificates) => Ok(certificates),
+        })
     }
 
     /// Trusts this DER certificate as an authority, in addition to the others.
-    pub fn root_certificate_der(mut self, der: impl Into<Vec<u8>>) -> Self {
-        self.added_roots.push(CertificateDer::from(der.into()));
+    pub fn root_certificate_der(self, der: impl Into<Vec<u8>>) -> Self {
+        self.add(Ok(vec![CertificateDer::from(der.into())]))
+    }
+
+    fn add(mut self, certificates: Result<Vec<CertificateDer<'static>>, &'static str>) -> Self {
+        self.roots = self.roots.and_then(|mut roots| {
+            for certificate in
+                certificates.map_err(|error| BuildError::new(BuildErrorKind::RootCertificate, error))?
+            {
+                roots
+                    .add(certificate)
+                    .map_err(|error| BuildError::new(BuildErrorKind::RootCertificate, error))?;
+            }
+            Ok(roots)
+        });
         self
     }
 
     /// Trusts the certificates in this PEM text and any others that you add, but no public authority.
     pub fn only_root_certificates_pem(mut self, pem: impl AsRef<[u8]>) -> Self {
-        self.only_added_roots = true;
+        self.trusts_public_authorities = false;
         self.root_certificates_pem(pem)
     }
 
@@ -56,17 +67,9 @@ impl ReqwestTransportBuilder {
     ///
     /// [`BuildError`] if a certificate could not be read.
     pub fn build(self) -> Result<ReqwestTransport, BuildError> {
-        if let Some(failure) = self.failure {
-            return Err(failure);
-        }
-        let mut roots = RootCertStore::empty();
-        if !self.only_added_roots {
+        let mut roots = self.roots?;
+        if self.trusts_public_authorities {
             roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-        }
-        for certificate in self.added_roots {
-            roots
-                .add(certificate)
-                .map_err(|error| BuildError::new(BuildErrorKind::RootCertificate, error))?;
         }
         // Set explicitly. Otherwise reqwest uses the process-wide provider, and panics if there is none.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -89,21 +92,3 @@ impl ReqwestTransportBuilder {
 /// Servers and load balancers commonly keep idle connections for 60 seconds or more. A client that closes first does not send a
 /// payment into a connection that is just being closed.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(20);
-
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, BuildError> {
-    let refused = |reason: &str| BuildError::new(BuildErrorKind::RootCertificate, reason);
-    // Drops the parser's error, which may quote a line of the file: the file may be a private key by mistake.
-    let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem)
-        .collect::<Result<_, _>>()
-        .map_err(|_| refused("the text is not PEM"))?;
-    if certificates.is_empty() {
-        return Err(refused("the text holds no PEM section CERTIFICATE"));
-    }
-    Ok(certificates)
-}
-
-impl fmt::Debug for ReqwestTransportBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReqwestTransportBuilder").field("failure", &self.failure).finish_non_exhaustive()
-    }
-}

@@ -1,4 +1,3 @@
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,13 +10,13 @@ use crate::{BuildError, UreqTransport};
 /// Settings of a [`UreqTransport`]. Every setting has a safe default.
 ///
 /// No setting disables the verification of certificates. For a test server, add its certificate or the authority that issued it.
+#[derive(Debug)]
 #[must_use = "a builder does nothing until it is built"]
 pub struct UreqTransportBuilder {
-    added_roots: Vec<CertificateDer<'static>>,
-    only_added_roots: bool,
+    /// The added roots, or why one could not be read.
+    roots: Result<RootCertStore, BuildError>,
+    trusts_public_authorities: bool,
     pool: Pool,
-    /// The first setting that could not be read, kept until `build` can return it.
-    failure: Option<BuildError>,
 }
 
 /// Which connections are kept for later calls.
@@ -30,13 +29,12 @@ pub(crate) struct Pool {
 impl UreqTransportBuilder {
     pub(crate) fn with_defaults() -> Self {
         Self {
-            added_roots: Vec::new(),
-            only_added_roots: false,
+            roots: Ok(RootCertStore::empty()),
+            trusts_public_authorities: true,
             pool: Pool {
                 idle_timeout: Self::DEFAULT_POOL_IDLE_TIMEOUT,
                 max_idle: Self::DEFAULT_MAX_IDLE_CONNECTIONS,
             },
-            failure: None,
         }
     }
 
@@ -50,25 +48,33 @@ impl UreqTransportBuilder {
     pub const DEFAULT_MAX_IDLE_CONNECTIONS: usize = 512;
 
     /// Trusts every certificate in this PEM text as an authority, in addition to the others.
-    pub fn root_certificates_pem(mut self, pem: impl AsRef<[u8]>) -> Self {
-        match certificates(pem.as_ref()) {
-            Ok(certificates) => self.added_roots.extend(certificates),
-            Err(failure) => {
-                self.failure.get_or_insert(failure);
-            }
-        }
-        self
+    pub fn root_certificates_pem(self, pem: impl AsRef<[u8]>) -> Self {
+        // Drops the parser's error, which may quote a line of the file: the file may be a private key by mistake.
+        self.add(match CertificateDer::pem_slice_iter(pem.as_ref()).collect::<Result<Vec<_>, _>>() {
+            Err(_) => Err("the text is not PEM"),
+            Ok(certificates) if certificates.is_empty() => Err("the text holds no PEM section CERTIFICATE"),
+            Ok(certificates) => Ok(certificates),
+        })
     }
 
     /// Trusts this DER certificate as an authority, in addition to the others.
-    pub fn root_certificate_der(mut self, der: impl Into<Vec<u8>>) -> Self {
-        self.added_roots.push(CertificateDer::from(der.into()));
+    pub fn root_certificate_der(self, der: impl Into<Vec<u8>>) -> Self {
+        self.add(Ok(vec![CertificateDer::from(der.into())]))
+    }
+
+    fn add(mut self, certificates: Result<Vec<CertificateDer<'static>>, &'static str>) -> Self {
+        self.roots = self.roots.and_then(|mut roots| {
+            for certificate in certificates.map_err(BuildError::root_certificate)? {
+                roots.add(certificate).map_err(BuildError::root_certificate)?;
+            }
+            Ok(roots)
+        });
         self
     }
 
     /// Trusts the certificates in this PEM text and any others that you add, but no public authority.
     pub fn only_root_certificates_pem(mut self, pem: impl AsRef<[u8]>) -> Self {
-        self.only_added_roots = true;
+        self.trusts_public_authorities = false;
         self.root_certificates_pem(pem)
     }
 
@@ -92,16 +98,10 @@ impl UreqTransportBuilder {
     ///
     /// [`BuildError`] if a certificate could not be read.
     pub fn build(self) -> Result<UreqTransport, BuildError> {
-        let Self { added_roots, only_added_roots, mut pool, failure } = self;
-        if let Some(failure) = failure {
-            return Err(failure);
-        }
-        let mut roots = RootCertStore::empty();
-        if !only_added_roots {
+        let Self { roots, trusts_public_authorities, mut pool } = self;
+        let mut roots = roots?;
+        if trusts_public_authorities {
             roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-        }
-        for certificate in added_roots {
-            roots.add(certificate).map_err(BuildError::root_certificate)?;
         }
         // Set explicitly. Otherwise rustls uses the process-wide provider, and panics if there is none.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -117,24 +117,5 @@ impl UreqTransportBuilder {
             pool.max_idle = 0;
         }
         Ok(UreqTransport::from_parts(Arc::new(tls), pool))
-    }
-}
-
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, BuildError> {
-    let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem)
-        .collect::<Result<_, _>>()
-        .map_err(|_| BuildError::root_certificate("the text is not PEM"))?;
-    if certificates.is_empty() {
-        return Err(BuildError::root_certificate("the text holds no PEM section CERTIFICATE"));
-    }
-    Ok(certificates)
-}
-
-impl fmt::Debug for UreqTransportBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UreqTransportBuilder")
-            .field("pool", &self.pool)
-            .field("failure", &self.failure)
-            .finish_non_exhaustive()
     }
 }

@@ -76,9 +76,11 @@ fn an_invalid_der_root_certificate_is_refused() {
 }
 
 #[test]
-fn debug_shows_only_the_pool() {
+fn debug_shows_the_settings_and_no_certificate() {
     let builder = UreqTransport::builder();
-    let shown = "UreqTransportBuilder { pool: Pool { idle_timeout: 20s, max_idle: 512 }, failure: None, .. }";
+    let roots = r#"Ok(RootCertStore { roots: "(0 roots)" }), trusts_public_authorities: true"#;
+    let pool = "Pool { idle_timeout: 20s, max_idle: 512 }";
+    let shown = format!("UreqTransportBuilder {{ roots: {roots}, pool: {pool} }}");
     assert_eq!(format!("{builder:?}"), shown);
     assert_eq!(format!("{:?}", builder.build().unwrap()), "UreqTransport { .. }");
 }

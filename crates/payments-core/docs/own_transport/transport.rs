@@ -1,13 +1,13 @@
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::thread;
 use std::time::Instant;
 
 use futures_channel::oneshot;
-use futures_timer::Delay;
-use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+use payments_core::transport::before;
+use payments_core::{
+    SystemTimer, Timer as _, Transport, TransportError, TransportErrorKind, TransportRequest,
+    TransportResponse,
+};
 
 use super::call_state::CallState;
 use super::exchange::exchange;
@@ -20,7 +20,7 @@ impl Transport for StdTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         // Both deadlines begin here, at the first poll. The future enforces the total deadline.
         let connect_by = Instant::now() + request.deadlines().connect();
-        let mut deadline = Delay::new(request.deadlines().total());
+        let deadline = SystemTimer::new().sleep(request.deadlines().total());
 
         let call = Arc::new(CallState::default());
         let (sender, mut result) = oneshot::channel();
@@ -34,11 +34,7 @@ impl Transport for StdTransport {
             .map_err(|error| TransportError::not_processed(TransportErrorKind::Other).with_source(error))?;
 
         let _end = EndOnDrop(&call);
-        let in_time = poll_fn(|cx| match Pin::new(&mut result).poll(cx) {
-            Poll::Ready(ended) => Poll::Ready(Some(ended)),
-            Poll::Pending => Pin::new(&mut deadline).poll(cx).map(|()| None),
-        });
-        let ended = if let Some(ended) = in_time.await {
+        let ended = if let Some(ended) = before(deadline, &mut result).await {
             ended
         } else {
             call.end(TransportErrorKind::Timeout);

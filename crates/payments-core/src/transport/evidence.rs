@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 use std::future::{Future, poll_fn};
-use std::io;
+use std::io::Error as IoError;
 use std::iter;
 use std::pin::pin;
 use std::task::Poll;
@@ -28,11 +28,9 @@ pub async fn before<T>(limit: impl Future<Output = ()>, work: impl Future<Output
 ///
 /// It looks into an `io::Error`, whose `source` skips the error that it contains: the error of a TLS library, for example.
 pub fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    iter::successors(Some(error), |&error| {
-        match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-            Some(inner) => Some(inner),
-            None => error.source(),
-        }
+    iter::successors(Some(error), |&error| match error.downcast_ref::<IoError>().and_then(IoError::get_ref) {
+        Some(inner) => Some(inner),
+        None => error.source(),
     })
 }
 
@@ -81,8 +79,8 @@ mod tests {
 
     #[test]
     fn causes_include_what_an_io_error_contains() {
-        let inner = io::Error::other(ClientCertificateAlert::Required);
-        let outer = io::Error::other(inner);
+        let inner = IoError::other(ClientCertificateAlert::Required);
+        let outer = IoError::other(inner);
         let alert = causes(&outer).find_map(|cause| cause.downcast_ref());
         assert_eq!(alert, Some(&ClientCertificateAlert::Required));
         assert_eq!(causes(&outer).count(), 3);
