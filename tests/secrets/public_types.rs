@@ -252,7 +252,7 @@ fn record_without_request(canaries: &Canaries) -> TransactionRecord {
         r#"{{"TransactionId":"txn_1","CardNumber":"{card}","Cvv":{cvv},"ExpiryDate":"{expiry}","account_no":"{}"}}"#,
         canaries.account()
     );
-    serde_json::from_str(&json).unwrap()
+    TransactionRecord::from_json(json.as_bytes()).unwrap()
 }
 
 fn core(transcript: &Transcript, canaries: &Canaries) {

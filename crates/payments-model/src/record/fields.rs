@@ -57,9 +57,7 @@ macro_rules! record {
             ///
             /// # Errors
             ///
-            /// If the document is not a JSON object
-            $(#[doc = concat!("or does not have exactly one `", $id_name, "`")])?
-            #[doc = "."]
+            /// If the document is not a JSON object, or does not have exactly one identifier where the record requires one.
             pub fn from_json(document: &[u8]) -> Result<Self, $crate::RecordError> {
                 let $crate::json::Members(members) =
                     serde_json::from_slice(document).map_err(|_| $crate::RecordError::NOT_AN_OBJECT)?;

@@ -13,6 +13,7 @@ use crate::secret::Redacted;
 use crate::violation::Rule;
 
 /// The validated fields.
+#[expect(clippy::struct_field_names, reason = "the interface's names")]
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Payment {
     pub(super) amount: Amount,
