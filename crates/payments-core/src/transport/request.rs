@@ -3,7 +3,8 @@ use std::fmt;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Uri};
 
-use crate::{Deadlines, OperationName};
+use super::deadlines::Deadlines;
+use crate::operation::OperationName;
 
 /// One request, ready to be sent once, with its deadlines and its response cap.
 ///
