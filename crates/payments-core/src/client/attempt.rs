@@ -61,13 +61,9 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Records how the call ended.
-    #[cfg_attr(
-        not(feature = "tracing"),
-        expect(unused_variables, clippy::unused_self, reason = "only for its span")
-    )]
+    /// Records how the call ended, in its span.
+    #[cfg(feature = "tracing")]
     pub(crate) fn finish<D, E: CallError>(&self, result: &Result<Success<D>, E>) {
-        #[cfg(feature = "tracing")]
         super::span::end_call(&self.span, self.facts.operation, result);
     }
 }

@@ -86,6 +86,7 @@ impl Client {
         let id = CallId(random.next());
         let call = Call::start(operation, &self.endpoint, observer.as_deref(), &**timer, id);
         let result = self.attempts(operation, &call).await;
+        #[cfg(feature = "tracing")]
         call.finish(&result);
         result
     }
@@ -159,7 +160,7 @@ impl Client {
     /// # payments_fake::block_on(async {
     /// use payments_core::{ApiKey, ErrorKind};
     ///
-    /// # let gateway = payments_fake::FakeGateway::builder().api_keys(["old_key", "new_key"]).build();
+    /// # let gateway = payments_fake::FakeGateway::builder().api_key("old_key").another_api_key("new_key").build();
     /// # let client = gateway.client().with_api_key(ApiKey::new("expired_key")?);
     /// let error = client.transaction(&"txn_1".parse()?).await.unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::Unauthorized);
@@ -192,7 +193,7 @@ impl Client {
     /// use payments_core::ApiKey;
     /// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
     ///
-    /// # let gateway = payments_fake::FakeGateway::builder().api_keys(["key_of_books", "key_of_toys"]).build();
+    /// # let gateway = payments_fake::FakeGateway::builder().api_key("key_of_books").another_api_key("key_of_toys").build();
     /// # let client = gateway.client();
     /// let books = client.for_merchant("books", ApiKey::new("key_of_books")?)?;
     /// let toys = client.for_merchant("toys", ApiKey::new("key_of_toys")?)?;
@@ -246,12 +247,12 @@ impl Client {
         let limit = timer.sleep(deadlines.total() + BACKSTOP);
         let sent = race(attempt, sending, limit).await;
         let sent = sent.unwrap_or_else(|| Err(TransportError::unknown(TransportErrorKind::Timeout)));
-        // Refuses a body over the cap even from a transport that ignores the cap.
-        let sent = sent.and_then(|response| match response.body().len() > response_cap {
-            true => Err(TransportError::answered(TransportErrorKind::BodyTooLarge, response)),
-            false => Ok(response),
-        });
         match sent {
+            // Even from a transport that ignores the cap.
+            Ok(response) if response.body().len() > response_cap => {
+                let error = TransportError::answered(TransportErrorKind::BodyTooLarge, response);
+                Err(not_answered(operation, secrets, id, error))
+            }
             Ok(response) => read(operation, secrets, id, response.as_http()),
             Err(error) => Err(not_answered(operation, secrets, id, error)),
         }

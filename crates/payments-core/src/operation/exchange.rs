@@ -59,7 +59,6 @@ pub trait Operation: Describe {
     ///
     /// Any response that does not say, as the interface documents it, that the operation succeeded. The table in the crate's
     /// documentation has the outcome of each.
-    #[expect(clippy::needless_pass_by_value, reason = "a response is read once")]
     fn read(
         &self,
         endpoint: &Endpoint,
