@@ -4,6 +4,7 @@ use std::fmt;
 
 use payments_core::model::{CustomerId, TransactionId, TransactionType, Void};
 use payments_core::{Client, Error, LookupError, OperationName, Outcome, RetryAfter};
+use payments_journal::Failure;
 
 use crate::requests::{APPROVED, ach, card, sale, token};
 
@@ -67,7 +68,7 @@ impl Failed {
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             Self::Payment(error) => error.outcome(),
-            Self::Lookup(error) if error.is_rejected() => Outcome::Rejected,
+            Self::Lookup(error) if error.failed_call().refused_by().is_some() => Outcome::Rejected,
             Self::Lookup(_) => Outcome::NotProcessed,
         }
     }
@@ -79,10 +80,11 @@ impl Failed {
         }
     }
 
+    /// The word of the journal and of the command's JSON document.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::Payment(error) => error.code(),
-            Self::Lookup(error) => error.code(),
+            Self::Payment(error) => Failure::kind_of(error.failed_call()),
+            Self::Lookup(error) => Failure::kind_of(error.failed_call()),
         }
     }
 }

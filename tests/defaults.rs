@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::header::USER_AGENT;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 use payments_core::{
-    Client, Deadlines, Jitter, Operation as _, Sleep, Timer, TransportError, TransportErrorKind,
+    Client, Deadlines, Operation as _, RandomSource, Sleep, Timer, TransportError, TransportErrorKind,
     TransportRequest,
 };
 use payments_fake::{FakeGateway, ManualClock, ScriptedTransport, block_on};
@@ -99,9 +99,9 @@ impl Timer for RecordingTimer {
     }
 }
 
-struct ConstantJitter(u64);
+struct ConstantSource(u64);
 
-impl Jitter for ConstantJitter {
+impl RandomSource for ConstantSource {
     fn next(&self) -> u64 {
         self.0
     }
@@ -113,7 +113,7 @@ fn pauses(retries: Option<u32>, jitter: u64) -> Vec<Duration> {
     let script = (0..20).fold(ScriptedTransport::new(), |script, _| script.fail(failed()));
     let timer = RecordingTimer::default();
     let mut client = Client::builder(FakeGateway::new().endpoint(), script.clone(), timer.clone());
-    client = client.jitter(ConstantJitter(jitter));
+    client = client.random_source(ConstantSource(jitter));
     if let Some(retries) = retries {
         client = client.lookup_retries(retries);
     }
@@ -176,7 +176,7 @@ fn user_agent_and_body_snippet_match_the_chapter() {
     assert_eq!(request.headers()[USER_AGENT], user_agent);
 
     let response = http::Response::new(Bytes::from("long ".repeat(1000)));
-    let kept = payment.read(&endpoint, response).unwrap_err().body_snippet().unwrap().len();
+    let kept = payment.read(&endpoint, response).unwrap_err().failed_call().body_snippet().unwrap().len();
     assert_eq!(
         default_of("part of a response kept in results and errors"),
         format!("{} KiB, masked", kept / 1024)

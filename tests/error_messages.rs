@@ -61,10 +61,10 @@ fn lookup(when: &str, error: LookupError) -> Message {
 #[test]
 fn payments_and_voids() {
     let endpoint = endpoint();
-    let unsent = |kind| sale(10_50).not_answered(&endpoint, TransportError::not_processed(kind));
-    let lost = |kind| sale(10_50).not_answered(&endpoint, TransportError::unknown(kind));
+    let unsent = |kind| sale(10_50).error_from_transport(&endpoint, TransportError::not_processed(kind));
+    let lost = |kind| sale(10_50).error_from_transport(&endpoint, TransportError::unknown(kind));
     let partial = |kind, status, body| {
-        sale(10_50).not_answered(&endpoint, TransportError::answered(kind, response(status, body)))
+        sale(10_50).error_from_transport(&endpoint, TransportError::answered(kind, response(status, body)))
     };
     let read = |status, body| sale(10_50).read(&endpoint, response(status, body)).unwrap_err();
     let encoded = |status, body| {
@@ -84,13 +84,13 @@ fn payments_and_voids() {
         payment("TLS failed", unsent(Kind::Tls)),
         payment(
             "a proxy refused the address",
-            sale(10_50).not_answered(&endpoint, TransportError::not_processed(Kind::Connect).permanent()),
+            sale(10_50).error_from_transport(&endpoint, TransportError::not_processed(Kind::Connect).permanent()),
         ),
         payment("the connect deadline passed", unsent(Kind::Timeout)),
         payment("a pooled connection was already closed", unsent(Kind::Closed)),
         payment("the transport shut down before sending", unsent(Kind::Cancelled)),
-        payment("a void could not be sent", void.not_answered(&endpoint, TransportError::not_processed(Kind::Connect))),
-        payment("the transport needs a runtime", sale(10_50).not_answered(&endpoint, no_runtime)),
+        payment("a void could not be sent", void.error_from_transport(&endpoint, TransportError::not_processed(Kind::Connect))),
+        payment("the transport needs a runtime", sale(10_50).error_from_transport(&endpoint, no_runtime)),
         payment("the connection was closed", lost(Kind::Closed)),
         payment("the total deadline passed", lost(Kind::Timeout)),
         payment("the response was not HTTP", lost(Kind::Protocol)),
@@ -98,13 +98,13 @@ fn payments_and_voids() {
         payment("any other failure of the transport", lost(Kind::Other)),
         payment(
             "a token payment with a reference was lost",
-            with_reference.not_answered(&endpoint, TransportError::unknown(Kind::Closed)),
+            with_reference.error_from_transport(&endpoint, TransportError::unknown(Kind::Closed)),
         ),
         payment(
             "a token payment without a reference was lost",
-            token("tok_1", 10_50).not_answered(&endpoint, TransportError::unknown(Kind::Closed)),
+            token("tok_1", 10_50).error_from_transport(&endpoint, TransportError::unknown(Kind::Closed)),
         ),
-        payment("a void was lost", void.not_answered(&endpoint, TransportError::unknown(Kind::Closed))),
+        payment("a void was lost", void.error_from_transport(&endpoint, TransportError::unknown(Kind::Closed))),
         payment("the body was truncated", partial(Kind::BodyTruncated, 200, r#"{"status":"suc"#)),
         payment("the body was too large", partial(Kind::BodyTooLarge, 200, "")),
         payment("a refusal was truncated", partial(Kind::BodyTruncated, 400, r#"{"status":"fai"#)),
@@ -142,7 +142,7 @@ fn lookups() {
     let endpoint = endpoint();
     let get = GetTransaction::new("txn_1".parse().unwrap());
     let read = |status, body| get.read(&endpoint, response(status, body)).unwrap_err();
-    let failed = |error| get.not_answered(&endpoint, error);
+    let failed = |error| get.error_from_transport(&endpoint, error);
     assert_messages(
         "Lookups",
         &[

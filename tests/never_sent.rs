@@ -11,7 +11,7 @@ use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, CustomerId, TokenTransaction,
     TransactionId, TransactionType, ValidationError, Void,
 };
-use payments_core::{ApiKey, Client, Endpoint, Error, Outcome};
+use payments_core::{ApiKey, Client, Endpoint, Error, ErrorKind, Outcome};
 use payments_fake::unversioned::SuccessEnvelope;
 use payments_fake::{FakeGateway, ManualClock, ScriptedTransport};
 use payments_hyper::{HyperTransport, TokioTimer};
@@ -229,13 +229,14 @@ async fn invalid_input_is_not_processed_d01() {
     for (index, rejected) in rejected.into_iter().enumerate() {
         let error = rejected.expect_err(&index.to_string());
         assert_eq!(
-            (error.outcome(), error.is_validation()),
-            (Outcome::NotProcessed, true),
+            (error.outcome(), error.kind()),
+            (Outcome::NotProcessed, ErrorKind::Invalid),
             "{index}: {error}"
         );
     }
     // A service may return an id that is not valid in a path. It is rejected when it is used in one.
-    assert!(client.transaction(&id_from_service("../void").await).await.unwrap_err().is_validation());
+    let error = client.transaction(&id_from_service("../void").await).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
     assert_nothing_received(&gateway);
 }
 
@@ -254,7 +255,11 @@ fn invalid<T>(built: Result<T, ValidationError>) -> Result<(), Error> {
 #[test]
 fn invalid_configuration_is_not_processed_d01_d24_d25() {
     let is_not_processed = |error: Error| {
-        assert_eq!((error.outcome(), error.is_configuration()), (Outcome::NotProcessed, true), "{error}");
+        assert_eq!(
+            (error.outcome(), error.kind()),
+            (Outcome::NotProcessed, ErrorKind::Configuration),
+            "{error}"
+        );
     };
     for base_url in ["http://pay.example.com/api", "pay.example.com", "https://me@pay.example.com", ""] {
         let key = ApiKey::new(FakeGateway::API_KEY).unwrap();

@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpListener};
 use std::sync::Arc;
 use std::thread;
 
-use payments_core::{ApiKey, Client, Endpoint, Error, Outcome, blocking};
+use payments_core::{ApiKey, Client, Endpoint, Error, Outcome, SystemTimer, TransportError, TransportErrorKind};
 use payments_hyper::HyperTransport;
 use payments_reqwest::ReqwestTransport;
 use payments_ureq::UreqTransport;
@@ -66,9 +66,9 @@ async fn errors(url: &str, authority_pem: &str) -> Vec<(&'static str, Error)> {
     let hyper = HyperTransport::builder().only_root_certificates_pem(authority_pem).build().unwrap();
     let reqwest = ReqwestTransport::builder().only_root_certificates_pem(authority_pem).build().unwrap();
     let ureq = UreqTransport::builder().only_root_certificates_pem(authority_pem).build().unwrap();
-    let ureq = blocking::Client::builder(endpoint(), ureq).build();
+    let ureq = Client::builder(endpoint(), ureq, SystemTimer::new()).build_blocking();
     let hyper = Client::builder(endpoint(), hyper, payments_hyper::TokioTimer::new()).build();
-    let reqwest = Client::builder(endpoint(), reqwest, payments_core::SystemTimer::new()).build();
+    let reqwest = Client::builder(endpoint(), reqwest, SystemTimer::new()).build();
     let payment = token("tok_approved", 1_00);
     vec![
         ("hyper", hyper.process_token(&payment).await.unwrap_err()),
@@ -88,7 +88,8 @@ async fn a_server_that_requires_a_client_certificate_is_named_as_that_d03() {
         for (stack, error) in errors(&server(&authority, version), &authority.pem()).await {
             let text = format!("{error:#}");
             assert!(text.contains("the server requires a client certificate"), "{stack} {version:?}: {text}");
-            assert_eq!(error.code(), "tls", "{stack} {version:?}: {text}");
+            let reported = error.failed_call().transport_error().map(TransportError::kind);
+            assert_eq!(reported, Some(TransportErrorKind::Tls), "{stack} {version:?}: {text}");
             if *version == TLS12 {
                 assert_eq!(error.outcome(), Outcome::NotProcessed, "{stack}: {text}");
             } else {

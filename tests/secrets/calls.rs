@@ -95,16 +95,21 @@ pub(super) fn transcribe_result_without_json<T: std::fmt::Debug>(
         Ok(success) => transcribe_success(transcript, success),
         Err(error) => {
             transcribe!(transcript, *error);
-            transcript.write(&error.body_snippet().unwrap_or_default());
+            transcript.write(&error.failed_call().body_snippet().unwrap_or_default());
             transcript.debug(&(
                 error.reason(),
-                error.status_code(),
+                error.failed_call().status_code(),
                 error.request_id(),
                 error.record_status(),
             ));
-            transcript.debug(&(error.transaction_id(), error.kind(), error.code(), error.violations()));
+            transcript.debug(&(
+                error.transaction_id(),
+                error.kind(),
+                error.failed_call(),
+                error.failed_call().violations(),
+            ));
             transcript.debug(&(error.retry_after(), error.record()));
-            if let Some(failed) = error.transport_error() {
+            if let Some(failed) = error.failed_call().transport_error() {
                 transcribe!(transcript, *failed);
                 Transcriber(failed).causes(transcript);
             }
@@ -118,10 +123,15 @@ fn transcribe_lookup<T: std::fmt::Debug>(transcript: &Transcript, result: &Resul
         Ok(success) => transcribe_success(transcript, success),
         Err(error) => {
             transcribe!(transcript, *error);
-            transcript.write(&error.body_snippet().unwrap_or_default());
-            transcript.debug(&(error.reason(), error.status_code(), error.request_id()));
-            transcript.debug(&(error.kind(), error.code(), error.violations(), error.retry_after()));
-            if let Some(failed) = error.transport_error() {
+            transcript.write(&error.failed_call().body_snippet().unwrap_or_default());
+            transcript.debug(&(error.reason(), error.failed_call().status_code(), error.request_id()));
+            transcript.debug(&(
+                error.kind(),
+                error.failed_call(),
+                error.failed_call().violations(),
+                error.retry_after(),
+            ));
+            if let Some(failed) = error.failed_call().transport_error() {
                 transcribe!(transcript, *failed);
                 Transcriber(failed).causes(transcript);
             }

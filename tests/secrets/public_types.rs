@@ -15,9 +15,9 @@ use payments_core::model::{
     TransactionReceipt, TransactionRecord, TransactionRequest, TransactionType, TransactionTypeCode, Void,
 };
 use payments_core::{
-    ApiKey, CallerHeaders, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction, Jitter,
-    MeterObserver, Operation, OperationName, RetryAfter, TracingObserver, TransportError, TransportErrorKind,
-    TransportRequest, TransportResponse,
+    ApiKey, CallerHeaders, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction,
+    MeterObserver, Operation, OperationName, RandomSource, RetryAfter, TracingObserver, TransportError,
+    TransportErrorKind, TransportRequest, TransportResponse,
 };
 use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{
@@ -227,7 +227,7 @@ fn responses(transcript: &Transcript, canaries: &Canaries) {
                     }
                 }
                 Err(error) => {
-                    transcript.write(&error.body_snippet().unwrap());
+                    transcript.write(&error.failed_call().body_snippet().unwrap());
                     transcribe!(transcript, error);
                 }
             }
@@ -261,7 +261,9 @@ fn core(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, endpoint);
     let script = || ScriptedTransport::new().hang().hang().hang();
     let client = |clock| {
-        Client::builder(endpoint.clone(), script(), clock).jitter(ConstantJitter).observer(transcript.clone())
+        Client::builder(endpoint.clone(), script(), clock)
+            .random_source(ConstantSource)
+            .observer(transcript.clone())
     };
     transcribe!(transcript, client(ManualClock::auto()));
     let client_without_time = client(ManualClock::new()).build();
@@ -322,9 +324,9 @@ fn core(transcript: &Transcript, canaries: &Canaries) {
 }
 
 /// Constant, because two runs must have the same output.
-struct ConstantJitter;
+struct ConstantSource;
 
-impl Jitter for ConstantJitter {
+impl RandomSource for ConstantSource {
     fn next(&self) -> u64 {
         7
     }

@@ -13,12 +13,12 @@ use super::sources::holders_of_secrets;
 /// Asserts that none of these types implements a trait through which its value could become text. `Display` includes
 /// `ToString`.
 macro_rules! secret_types {
-    ($($type:ident $(<$lifetime:lifetime>)? of $krate:ident $(:: $module:ident)?;)*) => {
+    ($($type:ident $(<$($generic:tt),+>)? of $krate:ident $(:: $module:ident)?;)*) => {
         const SECRET_TYPES: &[&str] = &[$(stringify!($type),)*];
 
         $(
             assert_not_impl_any!(
-                $krate $(::$module)? ::$type $(<$lifetime>)?: Display, LowerHex, UpperHex, Binary, Octal, LowerExp,
+                $krate $(::$module)? ::$type $(<$($generic),+>)?: Display, LowerHex, UpperHex, Binary, Octal, LowerExp,
                 Serialize, Deref<Target = str>, Deref<Target = String>, Deref<Target = [u8]>, AsRef<str>, Borrow<str>,
                 Into<String>, Into<Vec<u8>>, Into<Box<str>>
             );
@@ -27,6 +27,7 @@ macro_rules! secret_types {
 }
 
 use payments_core::model;
+use payments_fake::{FakeTransport, ManualClock};
 
 secret_types! {
     CardNumber of model;
@@ -49,7 +50,7 @@ secret_types! {
     ApiKey of payments_core;
     Endpoint of payments_core;
     Client of payments_core;
-    ClientBuilder of payments_core;
+    ClientBuilder<FakeTransport, ManualClock> of payments_core;
     MeterObserver of payments_core;
     BodySnippet<'static> of payments_core;
     TransportRequest of payments_core;
@@ -76,7 +77,8 @@ secret_types! {
 
 /// Types that may become text although they hold the secrets of their request, which they need for masking. `calls.rs`,
 /// `repeated_requests.rs` and `public_types.rs` search their output for secrets.
-const READABLE_TYPES: [&str; 5] = ["Error", "LookupError", "ResolveError", "Success", "Journaled"];
+const READABLE_TYPES: [&str; 6] =
+    ["Error", "LookupError", "FailedCall", "ResolveError", "Success", "Journaled"];
 
 #[test]
 fn s5_secret_types_cannot_become_text_by_accident() {

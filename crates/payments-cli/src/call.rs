@@ -8,8 +8,8 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::SystemTime;
 
-use payments_core::{Client, ClientBuilder, Deadlines, Delivery, OperationName, TransportErrorKind};
-use payments_model::{Amount, TransactionId};
+use payments_core::{Client, ClientBuilder, Deadlines, Delivery, Facts, OperationName, TransportErrorKind};
+use payments_hyper::{HyperTransport, TokioTimer};
 use tokio::runtime;
 use tokio::task::spawn_blocking;
 
@@ -27,24 +27,9 @@ use crate::trace::Trace;
 pub(crate) trait Call: Send + 'static {
     const PURPOSE: Purpose;
 
-    /// The transaction that the request names.
-    fn transaction(&self) -> Option<&TransactionId> {
+    /// What identifies a request that moves money.
+    fn facts(&self) -> Option<Facts<'_>> {
         None
-    }
-
-    /// The amount of the request.
-    fn amount(&self) -> Option<Amount> {
-        None
-    }
-
-    /// The caller's own reference in the request.
-    fn reference(&self) -> Option<&str> {
-        None
-    }
-
-    /// What the service's records can be searched by after an unknown outcome.
-    fn search_by(&self) -> &'static str {
-        "time"
     }
 
     /// `Error` for a call that moves money, `LookupError` for a lookup.
@@ -110,7 +95,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
 /// Everything that a call needs. Nothing has been sent yet.
 pub(crate) struct Prepared<C> {
     pub(crate) settings: Settings,
-    pub(crate) client: ClientBuilder,
+    pub(crate) client: ClientBuilder<HyperTransport, TokioTimer>,
     pub(crate) call: C,
     pub(crate) interrupt: Interrupt,
 }
@@ -179,10 +164,10 @@ async fn end<C: Call>(
 
 /// Adds what a call with an unknown outcome can be found by.
 pub(crate) fn with_sent<C: Call>(failure: Failure, call: &C, settings: &Settings, at: SystemTime) -> Failure {
-    let reference = call.reference().map(|text| settings.reference_without_key(text));
-    let sent = Sent { amount: call.amount(), reference, at };
-    let failure = failure.with_sent(sent, call.search_by());
-    match call.transaction() {
+    let Some(facts) = call.facts() else { return failure };
+    let reference = facts.reference.map(|text| settings.reference_without_key(text));
+    let failure = failure.with_sent(Sent { amount: facts.amount, reference, at }, facts.search_by());
+    match facts.transaction_id {
         Some(id) => failure.with_lookup(id),
         None => failure,
     }
@@ -196,8 +181,9 @@ pub(crate) fn failure_of(error: &impl CallError, settings: &Settings) -> Failure
 
 fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
     let mut hints = Vec::new();
-    let status = error.http_status().map(|status| status.as_u16());
-    let moves_money = error.operation().is_some_and(OperationName::moves_money);
+    let call = error.failed_call();
+    let status = call.http_status().map(|status| status.as_u16());
+    let moves_money = error.as_payment().is_some();
     if status == Some(401) {
         hints.push(settings.key_source.hint());
     }
@@ -207,11 +193,11 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
     }
     // The service's message for any transaction that cannot be voided.
     let is_not_voidable =
-        || error.reason().is_some_and(|it| it.eq_ignore_ascii_case("invalid transaction id"));
-    if error.operation() == Some(OperationName::Void) && status == Some(400) && is_not_voidable() {
+        || call.reason().is_some_and(|it| it.eq_ignore_ascii_case("invalid transaction id"));
+    if call.operation() == Some(OperationName::Void) && status == Some(400) && is_not_voidable() {
         hints.push("only an authorization that is not yet voided can be voided".to_owned());
     }
-    if let Some(unsent) = error.transport_error().filter(|it| it.delivery() == Delivery::NotProcessed) {
+    if let Some(unsent) = call.transport_error().filter(|it| it.delivery() == Delivery::NotProcessed) {
         let deadline = settings.timeout;
         if unsent.kind() != TransportErrorKind::Timeout {
             // `Failure::of` adds the other hints.
@@ -275,7 +261,9 @@ pub(crate) fn interrupted(signal: &str, rest: &str) -> Failure {
 pub(crate) fn after_sending<C: Call>(call: &C, kind: &'static str, what: &str) -> Failure {
     match C::PURPOSE {
         Purpose::MoveMoney => {
-            let next_step = failure::after_unknown(call.transaction(), call.search_by());
+            let facts = call.facts();
+            let search_by = facts.map_or("time", |facts| facts.search_by());
+            let next_step = failure::after_unknown(facts.and_then(|facts| facts.transaction_id), search_by);
             Failure::new(
                 FailedOutcome::Unknown,
                 kind,
@@ -336,7 +324,7 @@ mod tests {
 
         const PURPOSE: Purpose = Purpose::MoveMoney;
 
-        fn amount(&self) -> Option<Amount> {
+        fn facts(&self) -> Option<Facts<'_>> {
             unreachable!("a bug")
         }
 

@@ -4,10 +4,9 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::time::{Duration, SystemTime};
 
-use http::StatusCode;
 use payments_core::transport::{ClientCertificateAlert, causes};
 use payments_core::{
-    Delivery, Error, LookupError, OperationName, Outcome, Success, TransportError, TransportErrorKind,
+    Delivery, Error, ErrorKind, FailedCall, LookupError, Outcome, Success, TransportError, TransportErrorKind,
 };
 use payments_model::{Amount, TransactionId, ValidationError, Violation};
 
@@ -67,13 +66,14 @@ pub(crate) struct FailedResponse {
 
 impl FailedResponse {
     fn of(error: &impl CallError) -> Option<Self> {
+        let (call, payment) = (error.failed_call(), error.as_payment());
         Some(Self {
-            http_status: error.http_status()?.as_u16(),
-            status_code: error.status_code().map(str::to_owned),
-            transaction_id: error.transaction_id().map(ToString::to_string),
-            reason: error.reason().map(str::to_owned),
-            request_id: error.request_id().map(str::to_owned),
-            retry_after_seconds: error.retry_after_delay().as_ref().map(Duration::as_secs),
+            http_status: call.http_status()?.as_u16(),
+            status_code: call.status_code().map(str::to_owned),
+            transaction_id: payment.and_then(Error::transaction_id).map(ToString::to_string),
+            reason: call.reason().map(str::to_owned),
+            request_id: call.request_id().map(str::to_owned),
+            retry_after_seconds: call.retry_after_delay().as_ref().map(Duration::as_secs),
             body: refusal_body(error),
         })
     }
@@ -204,20 +204,24 @@ impl Failure {
 
     /// The failure of a call.
     pub(crate) fn of(error: &impl CallError) -> Self {
-        let cause = chain(error.source());
-        let hints = error.transport_error().and_then(|error| hint(error, cause.as_deref()));
+        let (call, cause) = (error.failed_call(), chain(error.source()));
+        let hints = call.transport_error().and_then(|error| hint(error, cause.as_deref()));
         Self {
-            violations: error.violations().to_vec(),
+            violations: call.violations().to_vec(),
             response: FailedResponse::of(error).map(Box::new),
             advice: Box::new(Advice {
                 to_look_up: to_look_up(error),
-                search_by: error.search_by(),
+                search_by: error.as_payment().and_then(Error::search_by),
                 hints: hints.into_iter().map(str::to_owned).collect(),
-                needs_a_fix: error.transport_error().is_some_and(needs_a_fix),
+                needs_a_fix: call.needs_a_fix(),
                 ..Advice::default()
             }),
             cause,
-            ..Self::new(error.failed_outcome(), error.code(), error.to_string())
+            ..Self::new(
+                error.outcome(),
+                payments_journal::Failure::kind_of(call),
+                format!("{error}{}", how_to_find_the_cause(error)),
+            )
         }
     }
 
@@ -341,12 +345,6 @@ pub(crate) fn no_common_tls(error: &rustls::Error) -> Option<&'static str> {
     }
 }
 
-/// Whether nothing was sent, for a reason that waiting does not remove.
-fn needs_a_fix(error: &TransportError) -> bool {
-    error.delivery() == Delivery::NotProcessed
-        && (error.is_permanent() || error.kind() == TransportErrorKind::Tls)
-}
-
 /// The texts of an error and of its sources.
 fn chain(error: Option<&dyn StdError>) -> Option<String> {
     let mut text = error?.to_string();
@@ -364,91 +362,75 @@ fn chain(error: Option<&dyn StdError>) -> Option<String> {
 
 /// The body of a refusal, unless it is blank or cannot be read.
 fn refusal_body(error: &impl CallError) -> Option<String> {
-    let is_refusal = error.failed_outcome() == FailedOutcome::Rejected
-        || error.http_status().is_some_and(|status| status.is_client_error());
-    let body = error.body_snippet().filter(|_| is_refusal && error.content_coding().is_none())?;
+    let call = error.failed_call();
+    let is_refusal = error.outcome() == FailedOutcome::Rejected
+        || call.http_status().is_some_and(|status| status.is_client_error());
+    let body = call.body_snippet().filter(|_| is_refusal && call.content_coding().is_none())?;
     (!body.trim().is_empty()).then_some(body)
 }
 
-/// The common parts of [`Error`] and [`LookupError`].
+/// [`Error`] or [`LookupError`].
 pub(crate) trait CallError: StdError {
-    fn failed_outcome(&self) -> FailedOutcome;
-    /// The transaction to look up next, which a failed lookup does not name.
-    fn transaction_id(&self) -> Option<&TransactionId> {
+    fn outcome(&self) -> FailedOutcome;
+
+    fn failed_call(&self) -> &FailedCall;
+
+    /// The error of a payment or a void.
+    fn as_payment(&self) -> Option<&Error> {
         None
     }
-    /// What the service's records can be searched by if the outcome is unknown: nothing for a lookup, which moves no money.
-    fn search_by(&self) -> Option<&'static str> {
-        None
+}
+
+impl CallError for Error {
+    fn outcome(&self) -> FailedOutcome {
+        match self.outcome() {
+            Outcome::NotProcessed if is_invalid(self.kind()) => FailedOutcome::Invalid,
+            Outcome::NotProcessed => FailedOutcome::NotProcessed,
+            Outcome::Rejected => FailedOutcome::Rejected,
+            Outcome::Unknown => FailedOutcome::Unknown,
+        }
     }
-    fn code(&self) -> &'static str;
-    fn operation(&self) -> Option<OperationName>;
-    fn violations(&self) -> &[Violation];
-    fn http_status(&self) -> Option<StatusCode>;
-    fn status_code(&self) -> Option<&str>;
-    fn reason(&self) -> Option<&str>;
-    fn request_id(&self) -> Option<&str>;
-    fn retry_after_delay(&self) -> Option<Duration>;
-    fn body_snippet(&self) -> Option<String>;
-    fn content_coding(&self) -> Option<&str>;
-    fn transport_error(&self) -> Option<&TransportError>;
-}
 
-macro_rules! call_error {
-    (impl $error:ident, $outcome:ident, $($method:ident -> $output:ty,)*) => {
-        impl CallError for $error {
-            fn failed_outcome(&self) -> FailedOutcome {
-                $outcome(self)
-            }
+    fn failed_call(&self) -> &FailedCall {
+        self.failed_call()
+    }
 
-            $(fn $method(&self) -> $output {
-                Self::$method(self)
-            })*
-        }
-    };
-    ($error:ident, $outcome:ident, $($only:tt)*) => {
-        call_error! {
-            impl $error, $outcome, $($only)*
-            code -> &'static str,
-            operation -> Option<OperationName>,
-            violations -> &[Violation],
-            http_status -> Option<StatusCode>,
-            status_code -> Option<&str>,
-            reason -> Option<&str>,
-            request_id -> Option<&str>,
-            retry_after_delay -> Option<Duration>,
-            body_snippet -> Option<String>,
-            content_coding -> Option<&str>,
-            transport_error -> Option<&TransportError>,
-        }
-    };
-}
-
-call_error!(
-    Error,
-    outcome_of_payment,
-    transaction_id -> Option<&TransactionId>,
-    search_by -> Option<&'static str>,
-);
-call_error!(LookupError, outcome_of_lookup,);
-
-fn outcome_of_payment(error: &Error) -> FailedOutcome {
-    match error.outcome() {
-        Outcome::NotProcessed if error.is_validation() || error.is_configuration() => FailedOutcome::Invalid,
-        Outcome::NotProcessed => FailedOutcome::NotProcessed,
-        Outcome::Rejected => FailedOutcome::Rejected,
-        Outcome::Unknown => FailedOutcome::Unknown,
+    fn as_payment(&self) -> Option<&Error> {
+        Some(self)
     }
 }
 
-fn outcome_of_lookup(error: &LookupError) -> FailedOutcome {
-    if error.is_validation() || error.is_configuration() {
-        FailedOutcome::Invalid
-    } else if error.is_rejected() {
-        FailedOutcome::Rejected
+impl CallError for LookupError {
+    fn outcome(&self) -> FailedOutcome {
+        if is_invalid(self.kind()) {
+            FailedOutcome::Invalid
+        } else if self.failed_call().refused_by().is_some() {
+            FailedOutcome::Rejected
+        } else {
+            FailedOutcome::NotProcessed
+        }
+    }
+
+    fn failed_call(&self) -> &FailedCall {
+        self.failed_call()
+    }
+}
+
+/// The end of the message about a 403 of something between here and the service.
+pub(crate) fn how_to_find_the_cause(error: &impl CallError) -> &'static str {
+    let call = error.failed_call();
+    let is_forbidden = call.http_status().is_some_and(|status| status.as_u16() == 403);
+    let is_foreign = call.kind() == ErrorKind::RefusedByIntermediary;
+    if error.as_payment().is_some() && is_forbidden && is_foreign {
+        "; run `payments check` to find the cause"
     } else {
-        FailedOutcome::NotProcessed
+        ""
     }
+}
+
+/// Whether nothing was sent, because the request or the settings are wrong.
+pub(crate) fn is_invalid(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Invalid | ErrorKind::Configuration)
 }
 
 /// The purpose of a command.
@@ -488,7 +470,7 @@ pub(crate) struct Sent {
 
 /// The transaction of a response, if its id can be looked up.
 pub(crate) fn to_look_up(error: &impl CallError) -> Option<TransactionId> {
-    error.transaction_id().filter(|id| id.path_segment().is_ok()).cloned()
+    error.as_payment()?.transaction_id().filter(|id| id.path_segment().is_ok()).cloned()
 }
 
 /// The next step as a clause, with the whole command if an id is known. Otherwise a person must search the service's
@@ -530,7 +512,7 @@ mod tests {
         let key = ApiKey::new("key").expect("visible ASCII");
         let endpoint = Endpoint::new("https://pay.example.com", key).expect("https");
         let mut response = http::Response::new(Bytes::from(body));
-        *response.status_mut() = StatusCode::from_u16(status).expect("three digits");
+        *response.status_mut() = http::StatusCode::from_u16(status).expect("three digits");
         match operation.read(&endpoint, response) {
             Ok(_) => ExitCode::Processed.number(),
             Err(error) => Failure::from(error).exit_code().number(),

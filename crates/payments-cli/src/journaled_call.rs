@@ -13,7 +13,9 @@ use crate::args::{ClientOptions, GlobalOptions};
 use crate::call::{self, Call, Prepared};
 use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
-use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent, shell_word};
+use crate::failure::{
+    FailedOutcome, FailedResponse, Failure, Purpose, Sent, how_to_find_the_cause, shell_word,
+};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, store_failure};
 use crate::output::{self, Output};
@@ -270,7 +272,8 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
         same_transaction_as: None,
         second_charge: None,
     };
-    let failure = Failure { message: error.to_string(), ..failure }.with_note(note);
+    let how_to_find_the_cause = error.call_error().map_or("", how_to_find_the_cause);
+    let failure = Failure { message: format!("{error}{how_to_find_the_cause}"), ..failure }.with_note(note);
     let status = failure.response.as_ref().map(|response| response.http_status);
     match (failure.outcome, status) {
         (FailedOutcome::Rejected, Some(status @ (401 | 403 | 429))) => failure.hint(format!(

@@ -106,7 +106,7 @@ impl Settings {
     }
 
     /// A client with these settings over a real network. Nothing is sent yet.
-    pub(crate) fn client(&self) -> Result<ClientBuilder, Failure> {
+    pub(crate) fn client(&self) -> Result<ClientBuilder<HyperTransport, TokioTimer>, Failure> {
         let mut transport = HyperTransport::builder();
         if let Some(authority) = &self.extra_ca {
             transport = transport.root_certificates_pem(&authority.pem);
@@ -130,7 +130,7 @@ impl Settings {
     }
 
     /// The same over any transport.
-    pub(crate) fn client_over(&self, transport: impl Transport) -> ClientBuilder {
+    pub(crate) fn client_over<T: Transport>(&self, transport: T) -> ClientBuilder<T, TokioTimer> {
         Client::builder(self.endpoint.clone(), transport, TokioTimer::new()).total_timeout(self.timeout)
     }
 

@@ -1,6 +1,8 @@
 //! `--verbose`: lines on stderr about what a call does, without secrets.
 
-use payments_core::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer, Outcome};
+use payments_core::{
+    AttemptAbandoned, AttemptFinished, AttemptStarted, Observer, Outcome, TransportErrorKind,
+};
 
 use crate::journal_place::JournalPlace;
 use crate::settings::Settings;
@@ -44,9 +46,10 @@ impl Observer for Trace {
         let how = match event.failure {
             None => "succeeded".to_owned(),
             Some(failure) => {
-                // A failed lookup has only a code.
+                // A failed lookup has only a kind.
                 let outcome = failure.outcome.map_or("failed", Outcome::as_str);
-                format!("{outcome} ({})", failure.code)
+                let kind = failure.transport.map_or(failure.kind.as_str(), TransportErrorKind::as_str);
+                format!("{outcome} ({kind})")
             }
         };
         let status = event.http_status.map(|status| format!(", HTTP {}", status.as_u16()));

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build()?;
     let receipt = match send(&payment.request(&endpoint)?) {
         Ok(response) => payment.read(&endpoint, response)?,
-        Err(evidence) => return Err(payment.not_answered(&endpoint, evidence).into()),
+        Err(evidence) => return Err(payment.error_from_transport(&endpoint, evidence).into()),
     };
     let ledger = sandbox.gateway().ledger();
     assert_eq!(ledger.assert_charged_once(amount).transaction_id(), &receipt.transaction_id);

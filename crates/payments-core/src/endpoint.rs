@@ -10,8 +10,7 @@ use http::{HeaderValue, Uri};
 use payments_model::unversioned::redact;
 use zeroize::Zeroizing;
 
-use crate::Error;
-use crate::error::ConfigurationError;
+use crate::error::{ConfigurationError, Error};
 use crate::transport::ServerAddress;
 
 /// The base URL of the service and the API key for it: one environment, sandbox or production.
@@ -22,6 +21,7 @@ pub struct Endpoint {
     inner: Arc<Inner>,
 }
 
+#[derive(Clone)]
 struct Inner {
     api_key: ApiKey,
     base_url: String,
@@ -89,7 +89,8 @@ impl Endpoint {
     }
 
     /// The service that the base URL names, in one spelling: the base URL with its scheme and host in lower case and without a
-    /// default port. Two endpoints are of the same service exactly if these texts are equal. A new API key is no new service.
+    /// default port. For a client of [one of several merchants](crate::Client::for_merchant), `#` and the merchant's label follow.
+    /// Two endpoints are of the same service exactly if these texts are equal. A new API key is no new service.
     ///
     /// An API key in the wrong place is replaced, so that the text can be stored and shown.
     ///
@@ -102,6 +103,22 @@ impl Endpoint {
     /// ```
     pub fn service(&self) -> &str {
         &self.inner.service
+    }
+
+    /// The same address with another key of the same merchant.
+    pub(crate) fn with_api_key(&self, api_key: ApiKey) -> Self {
+        Self { inner: Arc::new(Inner { api_key, ..Inner::clone(&self.inner) }) }
+    }
+
+    /// The same address for the merchant with this label. A base URL has no `#`, so the service with the label is none without.
+    pub(crate) fn for_merchant(&self, label: &str, api_key: ApiKey) -> Result<Self, ConfigurationError> {
+        let is_in_labels = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+        if !(1..=64).contains(&label.len()) || !label.bytes().all(is_in_labels) {
+            return Err(ConfigurationError::MerchantLabel);
+        }
+        let address = self.inner.service.split('#').next().unwrap_or_default();
+        let service = format!("{address}#{}", redact(label, &[api_key.expose()]));
+        Ok(Self { inner: Arc::new(Inner { api_key, service, ..Inner::clone(&self.inner) }) })
     }
 
     /// The server, checked.
@@ -244,7 +261,7 @@ fn check(base_url: &str) -> Result<(&str, ServerAddress), ConfigurationError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Outcome;
+    use crate::{ErrorKind, Outcome};
 
     fn endpoint(base_url: &str) -> Result<Endpoint, Error> {
         Endpoint::new(base_url, ApiKey::new("k").unwrap())
@@ -274,7 +291,7 @@ mod tests {
             "http://[::2]",
             "ftp://localhost",
         ] {
-            assert!(endpoint(bad).expect_err(bad).is_configuration(), "{bad}");
+            assert_eq!(endpoint(bad).expect_err(bad).kind(), ErrorKind::Configuration, "{bad}");
         }
     }
 
@@ -309,7 +326,7 @@ mod tests {
             " https://pay.example.com",
         ] {
             let error = endpoint(bad).expect_err(bad);
-            assert!(error.is_configuration(), "{bad}");
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{bad}");
             assert!(!error.to_string().contains("secret"));
         }
     }
@@ -377,7 +394,7 @@ mod tests {
         for bad in ["", " ", "key\n", "a key", "key\t", "schl\u{fc}ssel", "k\0"] {
             let error = ApiKey::new(bad).expect_err("refused");
             assert_eq!(error.outcome(), Outcome::NotProcessed);
-            assert!(error.is_configuration());
+            assert_eq!(error.kind(), ErrorKind::Configuration);
             assert!(bad.is_empty() || bad == " " || !error.to_string().contains(bad));
         }
         let key = ApiKey::new("sk_live_51H").unwrap();

@@ -82,8 +82,8 @@
 //!
 //! # Testing your own code
 //!
-//! [`Success::from_response`] creates a success or an error from any HTTP response. [`Operation::error_from_transport`] creates
-//! the error of a call that got no response. `payments-fake` is the whole service, in process.
+//! [`Operation::read`] creates a success or an error from any HTTP response. [`Operation::error_from_transport`] creates the
+//! error of a call that got no response. `payments-fake` is the whole service, in process.
 //!
 //! # A payment over a bare socket
 //!
@@ -101,7 +101,7 @@
 //! | `opentelemetry` | an [`Observer`] that records to a meter, and the headers of the current trace on every request |
 //!
 //! Neither is on by default. With `tracing`, the installed subscriber records the spans. The span of a call is named after its
-//! operation and has `payment.operation`, `payment.outcome`, `payment.amount` and `payment.reference`. Each attempt is
+//! operation and has `payment.call_id`, `payment.operation`, `payment.outcome`, `payment.amount` and `payment.reference`. Each attempt is
 //! a client span such as `POST /api/v1/public/transaction` with `http.request.method`, `server.address`, `server.port`,
 //! `url.template`, `http.response.status_code`, `error.type` and `http.request.resend_count`. With both features, and with
 //! tracing-opentelemetry and a global propagator installed, `traceparent` is that of the attempt's span. No span holds a secret.
@@ -118,8 +118,14 @@
 
 // docs.rs builds with nightly, which writes on each item the feature that it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![allow(
+    private_interfaces,
+    reason = "the traits that seal `Operation` name types of this crate, and only this crate calls them"
+)]
 
 pub mod blocking;
+mod call_id;
+mod caller_headers;
 mod client;
 mod endpoint;
 mod error;
@@ -131,17 +137,19 @@ pub mod transport;
 
 pub use payments_model as model;
 
-pub use client::{CallerHeaders, Client, ClientBuilder, Jitter};
+pub use call_id::CallId;
+pub use caller_headers::CallerHeaders;
+pub use client::{Client, ClientBuilder, RandomSource};
 pub use endpoint::{ApiKey, Endpoint};
-pub use error::{Error, ErrorKind, LookupError, Outcome};
+pub use error::{Error, ErrorKind, FailedCall, LookupError, Outcome, RefusedBy};
 #[cfg(feature = "opentelemetry")]
 pub use observer::MeterObserver;
 #[cfg(feature = "tracing")]
 pub use observer::TracingObserver;
 pub use observer::{
-    AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, BodySnippet, CallId, Observer,
+    AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, BodySnippet, Observer,
 };
-pub use operation::{GetCustomer, GetTransaction, Operation, OperationName, VoidReceipt};
+pub use operation::{Facts, GetCustomer, GetTransaction, Operation, OperationName, VoidReceipt};
 pub use response::{RetryAfter, Success};
 #[doc(inline)]
 pub use transport::{

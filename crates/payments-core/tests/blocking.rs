@@ -5,11 +5,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use payments_core::blocking::{Client, Timer, Transport};
+use payments_core::Client;
+use payments_core::blocking::{Timer, Transport};
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, Void};
 use payments_core::{
-    AttemptFinished, Deadlines, Observer, OperationName, Outcome, TransportError, TransportErrorKind,
-    TransportRequest, TransportResponse,
+    AttemptFinished, Deadlines, ErrorKind, Observer, OperationName, Outcome, TransportError,
+    TransportErrorKind, TransportRequest, TransportResponse,
 };
 use payments_fake::{FakeGateway, Fault, ManualClock};
 
@@ -53,7 +54,7 @@ fn every_operation_works_as_in_the_asynchronous_client() {
     assert_eq!(client.transaction(&id).unwrap().amount.value(), Some(&Amount::from_cents(10_50)));
     let error = client.void(&Void::new(id)).unwrap_err();
     assert_eq!(error.outcome(), Outcome::Rejected, "a sale cannot be voided");
-    assert!(client.customer(&"cus_unknown".parse().unwrap()).unwrap_err().is_not_found());
+    assert_eq!(client.customer(&"cus_unknown".parse().unwrap()).unwrap_err().kind(), ErrorKind::NotFound);
     gateway.ledger().assert_charged_once(Amount::from_cents(10_50));
 }
 
@@ -70,10 +71,10 @@ fn a_lost_response_is_unknown_and_sent_once_d20() {
 fn a_silent_service_ends_at_the_total_deadline_d23() {
     let gateway = FakeGateway::new();
     gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().stall());
-    let client = gateway.blocking_client_builder().total_timeout(Duration::from_secs(7)).build();
+    let client = gateway.client_builder().total_timeout(Duration::from_secs(7)).build_blocking();
     let before = gateway.clock().elapsed();
     let error = client.process_token(&payment()).unwrap_err();
-    assert_eq!((error.outcome(), error.is_timeout()), (Outcome::Unknown, true));
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, ErrorKind::TimedOut));
     assert_eq!(gateway.clock().elapsed(), before + Duration::from_secs(7));
 }
 
@@ -81,11 +82,10 @@ fn a_silent_service_ends_at_the_total_deadline_d23() {
 fn only_a_lookup_is_retried_and_within_its_deadline_d20() {
     let transport = Failing::default();
     let timer = SleepingClock(Arc::new(Mutex::new(Instant::now())));
-    let client = Client::builder(FakeGateway::new().endpoint(), transport.clone())
-        .timer(timer)
+    let client = Client::builder(FakeGateway::new().endpoint(), transport.clone(), timer)
         .connect_timeout(Duration::from_secs(3))
         .total_timeout(Duration::from_secs(30))
-        .build();
+        .build_blocking();
     let sent = || std::mem::take(&mut *transport.0.lock().unwrap());
 
     client.process_token(&payment()).unwrap_err();
@@ -114,7 +114,7 @@ fn a_late_response_is_not_discarded_d23() {
     let gateway = FakeGateway::new();
     let timer = SleepingClock(Arc::new(Mutex::new(Instant::now())));
     let transport = Late(gateway.clone(), timer.clone());
-    let client = Client::builder(gateway.endpoint(), transport).timer(timer).build();
+    let client = Client::builder(gateway.endpoint(), transport, timer).build_blocking();
     client.process_token(&payment()).unwrap();
 }
 
@@ -132,7 +132,7 @@ fn the_observer_receives_the_same_events() {
     let observer = Attempts::default();
     let gateway = FakeGateway::builder().clock(ManualClock::auto()).build();
     gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().stall());
-    let client = gateway.blocking_client_builder().observer(observer.clone()).build();
+    let client = gateway.client_builder().observer(observer.clone()).build_blocking();
     client.process_token(&payment()).unwrap_err();
     client.process_token(&payment()).unwrap();
     let attempts = observer.0.lock().unwrap();

@@ -18,8 +18,9 @@ use payments_core::model::{
 };
 use payments_core::{
     ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, CallId, CallerHeaders, Client, ClientBuilder,
-    Deadlines, Endpoint, GetTransaction, Jitter, Observer, Operation, OperationName, Outcome, Timer as _,
-    Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+    Deadlines, Endpoint, ErrorKind, GetTransaction, Observer, Operation, OperationName, Outcome,
+    RandomSource, Timer as _, Transport, TransportError, TransportErrorKind, TransportRequest,
+    TransportResponse,
 };
 use payments_fake::{FakeGateway, Fault, ManualClock, block_on};
 
@@ -59,16 +60,16 @@ impl Transport for Script {
     }
 }
 
-struct NoJitter;
+struct NoRandomness;
 
-impl Jitter for NoJitter {
+impl RandomSource for NoRandomness {
     fn next(&self) -> u64 {
         0
     }
 }
 
-fn builder(script: &Script, clock: &ManualClock) -> ClientBuilder {
-    Client::builder(endpoint(), script.clone(), clock.clone()).jitter(NoJitter)
+fn builder(script: &Script, clock: &ManualClock) -> ClientBuilder<Script, ManualClock> {
+    Client::builder(endpoint(), script.clone(), clock.clone()).random_source(NoRandomness)
 }
 
 fn endpoint() -> Endpoint {
@@ -140,7 +141,8 @@ fn a_lookup_is_retried_with_growing_pauses_d12_d20() {
 fn lookup_retries_are_limited_d12() {
     let script = Script::new([closed(), closed(), closed(), found()]);
     let error = block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap_err();
-    assert_eq!((error.code(), error.is_rejected(), error.is_unclear()), ("closed", false, false));
+    let reported = error.failed_call().transport_error().map(TransportError::kind);
+    assert_eq!((error.kind(), reported), (ErrorKind::Interrupted, Some(TransportErrorKind::Closed)));
     assert_eq!(script.sent(), 3);
 
     let script = Script::new([closed(), found()]);
@@ -230,7 +232,7 @@ fn extreme_deadlines_do_not_overflow_d23() {
             .total_timeout(total)
             .build();
         let error = block_on(client.process_token(&payment())).unwrap_err();
-        assert!(error.is_timeout());
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
         assert_eq!(error.outcome(), Outcome::Unknown);
     }
 }
@@ -299,7 +301,7 @@ fn a_transport_that_ignores_its_deadlines_cannot_hang_a_payment_d03_d23() {
     let script = Script::new([Step::Hang]);
     let error = block_on(builder(&script, &clock).build().process_token(&payment())).unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown);
-    assert!(error.is_timeout());
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
     assert!(clock.elapsed() > Duration::from_mins(1) && clock.elapsed() < Duration::from_millis(60_100));
 }
 
@@ -308,7 +310,7 @@ fn a_transport_that_ignores_its_deadlines_cannot_hang_a_lookup_d12_d23() {
     let clock = ManualClock::auto();
     let script = Script::new([Step::Hang]);
     let error = block_on(builder(&script, &clock).build().transaction(&id())).unwrap_err();
-    assert!(error.is_timeout() && !error.is_rejected());
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
 }
 
 #[test]
@@ -327,7 +329,7 @@ fn every_transport_has_the_backstop_d23() {
         let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else {
             panic!("the call did not end")
         };
-        assert!(error.is_timeout() && error.outcome() == Outcome::Unknown, "{error}");
+        assert!(error.kind() == ErrorKind::TimedOut && error.outcome() == Outcome::Unknown, "{error}");
     }
 }
 
@@ -352,7 +354,7 @@ fn evidence_that_is_ready_with_the_backstop_wins_d23() {
     assert!(call.as_mut().poll(&mut context).is_pending());
     clock.advance(Duration::from_hours(1));
     let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else { panic!("the call did not end") };
-    assert!(error.is_connect() && error.outcome() == Outcome::NotProcessed, "{error}");
+    assert!(error.kind() == ErrorKind::NotConnected && error.outcome() == Outcome::NotProcessed, "{error}");
 }
 
 #[test]
@@ -391,7 +393,7 @@ impl Observer for Log {
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
         let failure = event
             .failure
-            .map_or_else(|| "ok".to_owned(), |failure| format!("{:?} {}", failure.outcome, failure.code));
+            .map_or_else(|| "ok".to_owned(), |failure| format!("{:?} {}", failure.outcome, failure.kind));
         let status = event.http_status.map(|status| status.as_u16());
         self.add(format!(
             "{} {} {failure} {status:?} {:?}",
@@ -414,7 +416,7 @@ fn the_observer_receives_every_attempt() {
         log.lines(),
         [
             "get-transaction 1 started",
-            "get-transaction 1 None connect None None",
+            "get-transaction 1 None not_connected None None",
             "get-transaction 2 started",
             "get-transaction 2 ok Some(200) Some(\"t\")",
         ]
@@ -434,6 +436,8 @@ struct Fact {
     reference: Option<String>,
     last_four: Option<String>,
     transaction_id: Option<String>,
+    service: String,
+    caller_headers: Vec<String>,
 }
 
 macro_rules! fact {
@@ -446,6 +450,8 @@ macro_rules! fact {
             reference: $event.reference.map(str::to_owned),
             last_four: $event.last_four.map(str::to_owned),
             transaction_id: $event.transaction_id.map(str::to_owned),
+            service: $event.service.to_owned(),
+            caller_headers: $event.caller_headers.names().map(ToString::to_string).collect(),
         }
     };
 }
@@ -519,7 +525,7 @@ fn the_event_of_an_abandoned_payment_has_its_search_fields_d22() {
 
 struct Counter(AtomicU64);
 
-impl Jitter for Counter {
+impl RandomSource for Counter {
     fn next(&self) -> u64 {
         self.0.fetch_add(1, Ordering::Relaxed)
     }
@@ -530,12 +536,121 @@ fn all_attempts_of_a_call_share_an_id_that_no_other_call_has() {
     let facts = Facts::default();
     let script = Script::new([refused(), found(), found()]);
     let client = builder(&script, &ManualClock::auto()).observer(facts.clone());
-    let client = client.jitter(Counter(AtomicU64::new(7))).build();
+    let client = client.random_source(Counter(AtomicU64::new(7))).build();
     block_on(client.transaction(&id())).unwrap();
     block_on(client.transaction(&id())).unwrap();
     let ids: Vec<CallId> = facts.0.lock().unwrap().iter().map(|fact| fact.call_id).collect();
     assert_eq!(ids.len(), 6);
     assert!(ids[..4].iter().all(|id| *id == ids[0]) && ids[4] == ids[5] && ids[4] != ids[0], "{ids:?}");
+}
+
+#[test]
+fn an_error_and_a_success_have_the_call_id_of_their_events() {
+    let facts = Facts::default();
+    let last_id = || facts.0.lock().unwrap().last().map(|fact| fact.call_id);
+    let failed = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
+    let script = Script::new([found(), response(404, failed), closed(), refused()]);
+    let client = builder(&script, &ManualClock::auto())
+        .random_source(Counter(AtomicU64::new(0xabc)))
+        .lookup_retries(0)
+        .observer(facts.clone())
+        .build();
+    let success = block_on(client.transaction(&id())).unwrap();
+    assert!(success.call_id().is_some() && success.call_id() == last_id());
+    let error = block_on(client.transaction(&id())).unwrap_err();
+    assert!(error.failed_call().call_id() == last_id() && success.call_id() != last_id());
+    for _ in 0..2 {
+        let error = block_on(client.process_token(&payment())).unwrap_err();
+        assert!(error.failed_call().call_id() == last_id() && error.failed_call().call_id().is_some());
+    }
+    // Nothing was sent, so there is no event; the spans have the id.
+    let invalid = block_on(client.transaction(&"..".parse().unwrap())).unwrap_err();
+    assert_eq!(invalid.failed_call().call_id().map(|id| id.to_string()).as_deref(), Some("0000000000000ac0"));
+    assert_eq!(
+        payment().read(&endpoint(), http::Response::new(Bytes::new())).unwrap_err().failed_call().call_id(),
+        None
+    );
+}
+
+#[test]
+fn events_show_the_names_of_the_callers_headers_and_no_value_d64() {
+    #[derive(Clone, Default)]
+    struct Shown(Arc<Mutex<String>>);
+    impl Observer for Shown {
+        fn attempt_started(&self, event: &AttemptStarted<'_>) {
+            self.0.lock().unwrap().push_str(&format!("{event:?}"));
+        }
+        fn attempt_finished(&self, event: &AttemptFinished<'_>) {
+            self.0.lock().unwrap().push_str(&format!("{event:?}"));
+        }
+    }
+    let (facts, shown) = (Facts::default(), Shown::default());
+    let client = builder(&Script::new([found()]), &ManualClock::auto())
+        .observer((facts.clone(), shown.clone()))
+        .headers(|headers| headers.insert("x-session", "canary-1").unwrap())
+        .build();
+    let mut headers = CallerHeaders::new();
+    headers.insert("x-request-id", "canary-2").unwrap();
+    block_on(client.with_headers(headers).transaction(&id())).unwrap();
+    for fact in &*facts.0.lock().unwrap() {
+        let mut names = fact.caller_headers.clone();
+        names.retain(|name| !name.starts_with("trace"));
+        names.sort_unstable();
+        assert_eq!(names, ["x-request-id", "x-session"]);
+    }
+    let shown = shown.0.lock().unwrap();
+    assert!(shown.contains("x-request-id") && !shown.contains("canary"), "{shown}");
+}
+
+/// Accepts one key for each merchant, as the service does.
+#[test]
+fn a_rotated_key_and_another_merchant_use_the_same_connections_d47() {
+    #[derive(Clone, Default)]
+    struct Keys(Arc<Mutex<Vec<String>>>);
+    impl Transport for Keys {
+        async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+            let key = request.headers()["authorization"].to_str().unwrap().to_owned();
+            self.0.lock().unwrap().push(key);
+            Ok(http::Response::new(Bytes::from_static(
+                br#"{"status_code":200,"data":{"TransactionId":"t"}}"#,
+            ))
+            .into())
+        }
+    }
+    let (keys, facts) = (Keys::default(), Facts::default());
+    let first =
+        Client::builder(endpoint(), keys.clone(), ManualClock::auto()).observer(facts.clone()).build();
+    let key = |text| ApiKey::new(text).unwrap();
+    let rotated = first.with_api_key(key("key-2"));
+    let toys = rotated.for_merchant("toys", key("key-of-toys")).unwrap();
+    let rotated_toys = toys.with_api_key(key("key-of-toys-2"));
+    let books = toys.for_merchant("books", key("key-of-books")).unwrap();
+    for client in [&first, &rotated, &toys, &rotated_toys, &books] {
+        block_on(client.transaction(&id())).unwrap();
+    }
+    assert_eq!(*keys.0.lock().unwrap(), ["key", "key-2", "key-of-toys", "key-of-toys-2", "key-of-books"]);
+    let service = "https://pay.example.com/api/v1/public";
+    let services = [
+        service,
+        service,
+        &format!("{service}#toys"),
+        &format!("{service}#toys"),
+        &format!("{service}#books"),
+    ];
+    assert_eq!([&first, &rotated, &toys, &rotated_toys, &books].map(Client::service), services);
+    let observed: Vec<String> = facts.0.lock().unwrap().iter().map(|fact| fact.service.clone()).collect();
+    assert!(observed.iter().step_by(2).eq(services), "{observed:?}");
+    assert!(books.is_api_key_in("it is key-of-books") && !books.is_api_key_in("it is key-of-toys"));
+    for label in ["", " ", "a b", "a#b", "a/b", "\u{e4}", &"x".repeat(65)] {
+        assert_eq!(
+            first.for_merchant(label, key("k")).unwrap_err().kind(),
+            ErrorKind::Configuration,
+            "{label}"
+        );
+    }
+    // A key in the place of the label is not shown.
+    let misplaced = first.for_merchant("key-of-toys", key("key-of-toys")).unwrap();
+    assert_eq!(misplaced.service(), format!("{service}#[redacted]"));
 }
 
 /// Panics at every event.
@@ -667,12 +782,15 @@ fn all_sets_of_caller_headers_share_one_limit() {
     // Each set is short enough, and both together are not.
     let traced = client.with_headers(set("x-trace", &half));
     let error = block_on(traced.process_token(&payment)).unwrap_err();
-    assert!(error.is_configuration() && error.outcome() == Outcome::NotProcessed, "{error:?}");
+    assert!(
+        error.kind() == ErrorKind::Configuration && error.outcome() == Outcome::NotProcessed,
+        "{error:?}"
+    );
     assert_eq!(
         error.to_string(),
         "token-transaction: the caller headers are longer than 8 KiB in total; nothing was sent: fix the settings"
     );
-    assert!(block_on(traced.transaction(&id())).unwrap_err().is_configuration());
+    assert_eq!(block_on(traced.transaction(&id())).unwrap_err().kind(), ErrorKind::Configuration);
     assert!(gateway.requests().is_empty(), "nothing was sent");
 
     // A header of the same name replaces the other.
@@ -691,7 +809,7 @@ fn retry_after_is_a_pause_by_the_clock_of_the_response_d20_d54() {
         let response = http::Response::builder().status(429).header("retry-after", retry_after);
         let response = date.into_iter().fold(response, |response, date| response.header("date", date));
         let error = payment().read(&endpoint(), response.body(Bytes::new()).unwrap()).unwrap_err();
-        error.retry_after_delay()
+        error.failed_call().retry_after_delay()
     };
     let seconds = |seconds| Some(Duration::from_secs(seconds));
     assert_eq!(delay(None, "7"), seconds(7));

@@ -10,8 +10,8 @@ use payments_core::model::{
     TransactionType, Void,
 };
 use payments_core::{
-    ApiKey, Endpoint, Error, ErrorKind, GetTransaction, LookupError, Operation, OperationName, Outcome,
-    TransportError, TransportErrorKind,
+    ApiKey, Endpoint, Error, ErrorKind, FailedCall, GetTransaction, LookupError, Operation, OperationName,
+    Outcome, RefusedBy, TransportError, TransportErrorKind,
 };
 
 const KEY: &str = "sk_canary_7Qz";
@@ -57,7 +57,7 @@ fn shows(error: &impl std::error::Error, message: &str) {
 
 #[test]
 fn lost_response_names_what_to_search_by() {
-    let error = sale().not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
+    let error = sale().error_from_transport(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
     shows(
         &error,
         "transaction: the connection was closed, and the request may have been sent; \
@@ -71,7 +71,7 @@ fn search_terms_depend_on_the_operation_d46() {
     let lost = || TransportError::unknown(TransportErrorKind::Closed);
     let advice = |error: &Error| error.to_string().split("by ").skip(1).collect::<Vec<_>>().join("by ");
     assert_eq!(
-        advice(&sale().not_answered(&endpoint(), lost())),
+        advice(&sale().error_from_transport(&endpoint(), lost())),
         "amount, last four digits, payer's name and time"
     );
     let ach = AchTransaction::builder(
@@ -82,23 +82,23 @@ fn search_terms_depend_on_the_operation_d46() {
     );
     let ach = ach.account_field("Number", "000123456789").build().unwrap();
     assert_eq!(
-        advice(&ach.not_answered(&endpoint(), lost())),
+        advice(&ach.error_from_transport(&endpoint(), lost())),
         "amount, last four digits, payer's name and time"
     );
     let token = || TokenTransaction::builder("tok_1", Amount::from_cents(1_00), ConvenienceFee::Inactive);
     let with_reference = token().reference_no("invoice 17").build().unwrap();
     assert_eq!(
-        advice(&with_reference.not_answered(&endpoint(), lost())),
+        advice(&with_reference.error_from_transport(&endpoint(), lost())),
         "its reference, or by token, amount and time"
     );
     let without = token().build().unwrap();
-    assert_eq!(advice(&without.not_answered(&endpoint(), lost())), "token, amount and time");
+    assert_eq!(advice(&without.error_from_transport(&endpoint(), lost())), "token, amount and time");
 }
 
 #[test]
 fn lost_void_names_its_transaction_d20() {
     let void = Void::new("txn_1".parse().unwrap());
-    let error = void.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
+    let error = void.error_from_transport(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
     shows(
         &error,
         "void: the connection was closed, and the request may have been sent; \
@@ -117,17 +117,19 @@ fn lost_void_names_its_transaction_d20() {
     // Where the outcome is known there is nothing to look up, and the response holds no transaction.
     assert_eq!(id_of(&read(400, r#"{"status":"failed","status_code":400,"msg":"no"}"#)), None);
     let unsent = TransportError::not_processed(TransportErrorKind::Connect);
-    assert_eq!(id_of(&void.not_answered(&endpoint(), unsent)), None);
+    assert_eq!(id_of(&void.error_from_transport(&endpoint(), unsent)), None);
     let partial = http::Response::builder().status(200).body(Bytes::from_static(b"{")).unwrap();
     let broken = TransportError::answered(TransportErrorKind::BodyTruncated, partial);
-    assert_eq!(id_of(&void.not_answered(&endpoint(), broken)).as_deref(), Some("txn_1"));
+    assert_eq!(id_of(&void.error_from_transport(&endpoint(), broken)).as_deref(), Some("txn_1"));
 }
 
 #[test]
 fn id_that_cannot_be_looked_up_is_to_be_reconciled() {
     let void = Void::from_json(br#"{"TransactionId":"../customer/1"}"#);
     let error = match void {
-        Ok(void) => void.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed)),
+        Ok(void) => {
+            void.error_from_transport(&endpoint(), TransportError::unknown(TransportErrorKind::Closed))
+        }
         Err(_) => error_for(200, r#"{"status_code":101,"data":{"TransactionId":"../customer/1"}}"#),
     };
     let message = error.to_string();
@@ -137,20 +139,21 @@ fn id_that_cannot_be_looked_up_is_to_be_reconciled() {
 #[test]
 fn lost_void_hides_an_id_that_is_a_secret_d62() {
     let void = Void::new(format!("x{KEY}").parse().unwrap());
-    let error = void.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
+    let error = void.error_from_transport(&endpoint(), TransportError::unknown(TransportErrorKind::Closed));
     assert_eq!(error.transaction_id(), None);
     assert!(!format!("{error} {error:?}").contains(KEY));
 }
 
 #[test]
 fn unsent_request_is_safe_to_send_again() {
-    let error = sale().not_answered(&endpoint(), TransportError::not_processed(TransportErrorKind::Resolve));
+    let error =
+        sale().error_from_transport(&endpoint(), TransportError::not_processed(TransportErrorKind::Resolve));
     shows(
         &error,
         "transaction: the host name did not resolve; \
          nothing was processed: it is safe to send it again",
     );
-    assert!(error.is_connect());
+    assert_eq!(error.kind(), ErrorKind::NotConnected);
 }
 
 fn no_runtime() -> TransportError {
@@ -159,9 +162,8 @@ fn no_runtime() -> TransportError {
 
 #[test]
 fn missing_runtime_is_a_configuration_error_d01() {
-    let error = sale().not_answered(&endpoint(), no_runtime());
-    assert_eq!((error.outcome(), error.code()), (Outcome::NotProcessed, "configuration"));
-    assert!(error.is_configuration());
+    let error = sale().error_from_transport(&endpoint(), no_runtime());
+    assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, ErrorKind::Configuration));
     let message = "transaction: the transport cannot send: a runtime is missing; \
                    nothing was sent: fix the settings";
     shows(&error, message);
@@ -171,8 +173,8 @@ fn missing_runtime_is_a_configuration_error_d01() {
 #[test]
 fn request_that_may_have_been_sent_is_not_a_configuration_error_d03() {
     let sent = TransportError::unknown(TransportErrorKind::Configuration).with_source("a runtime is missing");
-    let error = sale().not_answered(&endpoint(), sent);
-    assert!(!error.is_configuration() && error.outcome() == Outcome::Unknown, "{error}");
+    let error = sale().error_from_transport(&endpoint(), sent);
+    assert!(error.kind() != ErrorKind::Configuration && error.outcome() == Outcome::Unknown, "{error}");
     assert!(error.to_string().contains("do not send it again"), "{error}");
 }
 
@@ -188,7 +190,7 @@ fn refusal_by_the_service() {
          it was rejected: fix the cause, then send a new request",
     );
     assert_eq!(error.reason(), Some("invalid postal code"));
-    assert!(!error.is_intermediary());
+    assert_eq!(error.kind(), ErrorKind::Refused);
 }
 
 #[test]
@@ -199,7 +201,18 @@ fn refusal_by_a_proxy_d10() {
         "transaction: something in front of the service returned HTTP 429: Too Many Requests; \
          it was rejected: fix the cause, then send a new request",
     );
-    assert!(error.is_intermediary());
+    assert_eq!(
+        (error.kind(), error.failed_call().refused_by()),
+        (ErrorKind::RateLimited, Some(RefusedBy::Intermediary))
+    );
+}
+
+#[test]
+fn a_401_that_is_not_the_services_is_not_unauthorized_d56() {
+    assert_eq!(error_for(401, "<html>").kind(), ErrorKind::RefusedByIntermediary);
+    assert_eq!(lookup(401, "<html>").kind(), ErrorKind::RefusedByIntermediary);
+    assert_eq!(error_for(401, FAILED).kind(), ErrorKind::Unauthorized);
+    assert_eq!(lookup(401, FAILED).kind(), ErrorKind::Unauthorized);
 }
 
 #[test]
@@ -208,13 +221,13 @@ fn foreign_403_may_come_after_the_service_acted_d10() {
     shows(
         &error,
         "transaction: before or after the service acted, something between here and the service returned HTTP 403: \
-         Forbidden; it may have been processed: find the cause with `payments check`, and look for the payment before \
+         Forbidden; it may have been processed: find the cause, and look for the payment before \
          you send anything again: reconcile it with the service by amount, last four digits, payer's name \
          and time",
     );
-    assert_eq!((error.outcome(), error.is_intermediary()), (Outcome::Unknown, false));
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, ErrorKind::RefusedByIntermediary));
     let own = error_for(403, r#"{"status":"failed","status_code":403,"msg":"not yours"}"#);
-    assert_eq!((own.outcome(), own.code()), (Outcome::Rejected, "rejected"));
+    assert_eq!((own.outcome(), own.kind()), (Outcome::Rejected, ErrorKind::Refused));
 }
 
 #[test]
@@ -318,7 +331,7 @@ fn refusal_in_a_200_keeps_its_data_d06() {
         error.record().and_then(|record| record.amount.value().copied()),
         Some(Amount::from_cents(10_50))
     );
-    assert_eq!(error.status_code(), Some("200"));
+    assert_eq!(error.failed_call().status_code(), Some("200"));
 }
 
 #[test]
@@ -345,7 +358,7 @@ fn not_found_is_http_404_only_d63() {
     let body = Bytes::from_static(br#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#);
     let not_found = |status: u16| {
         let response = http::Response::builder().status(status).body(body.clone()).unwrap();
-        lookup.read(&endpoint(), response).unwrap_err().is_not_found()
+        lookup.read(&endpoint(), response).unwrap_err().kind() == ErrorKind::NotFound
     };
     assert!(not_found(404));
     assert!(!not_found(400));
@@ -363,13 +376,13 @@ fn status_code_retry_after_request_id_and_snippet_are_kept_d64() {
     let error = sale().read(&endpoint(), response).unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown);
     assert_eq!(error.http_status().map(|status| status.as_u16()), Some(503));
-    assert_eq!(error.status_code(), Some("5O3"));
+    assert_eq!(error.failed_call().status_code(), Some("5O3"));
     assert_eq!(error.request_id(), Some("req_1"));
     assert_eq!(
         error.retry_after(),
         Some(payments_core::RetryAfter::Delay(std::time::Duration::from_secs(7)))
     );
-    assert!(error.body_snippet().unwrap().contains("down"));
+    assert!(error.failed_call().body_snippet().unwrap().contains("down"));
 }
 
 #[test]
@@ -379,11 +392,14 @@ fn status_code_equal_to_the_security_code_is_kept_d64() {
         (r#"{"status":"failed","status_code":917,"msg":"no"}"#, "917"),
         (r#"{"status":"failed","status_code":"1131","msg":"no"}"#, "1131"),
     ] {
-        assert_eq!(error_for(400, body).status_code(), Some(code));
+        assert_eq!(error_for(400, body).failed_call().status_code(), Some(code));
     }
     let repeated =
         error_for(400, r#"{"status":"failed","status_code":4242424242424242,"msg":"917 is wrong"}"#);
-    assert!(!repeated.status_code().unwrap().contains("424242424242"), "longer codes are masked");
+    assert!(
+        !repeated.failed_call().status_code().unwrap().contains("424242424242"),
+        "longer codes are masked"
+    );
     assert!(!repeated.to_string().contains("917"), "and so is the message: {repeated}");
 }
 
@@ -395,7 +411,7 @@ fn snippet_is_bounded_and_masked_d64() {
     body += &"x".repeat(10_000);
     body += r#"","Cvv":"917"}"#;
     let error = error_for(500, Box::leak(body.into_boxed_str()));
-    let snippet = error.body_snippet().unwrap();
+    let snippet = error.failed_call().body_snippet().unwrap();
     assert!(snippet.len() <= 2048, "{}", snippet.len());
     for secret in ["4242-4242", "42424242", "4000 0000", "40000000", "917"] {
         assert!(!snippet.contains(secret), "{secret} in {snippet}");
@@ -413,7 +429,7 @@ fn response_that_repeats_the_request_shows_no_secret_d62() {
     for status in [200, 400, 500] {
         let error = error_for(status, repeated);
         let text = format!("{error} {error:?} {error:#?} {:?} {:?}", error.reason(), error.record());
-        let snippet = error.body_snippet().unwrap();
+        let snippet = error.failed_call().body_snippet().unwrap();
         for secret in ["4242424242424242", "917", "1131", KEY] {
             assert!(!text.contains(secret) && !snippet.contains(secret), "{secret} in {text} {snippet}");
         }
@@ -493,15 +509,15 @@ fn id_that_cannot_be_in_a_path_is_refused_before_sending_d01() {
         http::Response::builder().status(200).body(Bytes::from_static(processed.as_bytes())).unwrap();
     let receipt = sale().read(&endpoint(), response).unwrap();
     let error = GetTransaction::new(receipt.transaction_id.clone()).request(&endpoint()).unwrap_err();
-    assert!(error.is_validation());
-    assert_eq!(error.violations()[0].field(), "TransactionId");
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert_eq!(error.failed_call().violations()[0].field(), "TransactionId");
 }
 
 #[test]
 fn alternate_form_adds_the_causes() {
     let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
     let error = TransportError::not_processed(TransportErrorKind::Connect).with_source(refused);
-    let error = sale().not_answered(&endpoint(), error);
+    let error = sale().error_from_transport(&endpoint(), error);
     assert_eq!(
         format!("{error:#}"),
         "transaction: could not connect: connection refused; \
@@ -515,7 +531,10 @@ fn truncated_response_is_not_trusted_even_if_it_looks_complete_d08_d10() {
     let broken = |status: u16, body: &'static str| {
         let partial =
             http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
-        sale().not_answered(&endpoint(), TransportError::answered(TransportErrorKind::BodyTruncated, partial))
+        sale().error_from_transport(
+            &endpoint(),
+            TransportError::answered(TransportErrorKind::BodyTruncated, partial),
+        )
     };
     let processed = broken(200, r#"{"status":"success","status_code":100,"data":{"TransactionId":"t9"}}"#);
     assert_eq!(processed.outcome(), Outcome::Unknown);
@@ -523,7 +542,7 @@ fn truncated_response_is_not_trusted_even_if_it_looks_complete_d08_d10() {
     let declined = broken(200, r#"{"status":"failed","status_code":200}"#);
     assert_eq!(declined.outcome(), Outcome::Unknown);
     let refused = broken(400, r#"{"status":"failed","status_code":400,"msg":"no"}"#);
-    assert_eq!((refused.outcome(), refused.is_intermediary()), (Outcome::Unknown, false));
+    assert_eq!((refused.outcome(), refused.failed_call().refused_by()), (Outcome::Unknown, None));
     assert_eq!(broken(500, r#"{"status":"failed"}"#).outcome(), Outcome::Unknown);
 }
 
@@ -589,7 +608,7 @@ fn status_code_that_is_the_key_is_redacted_d64() {
         let endpoint = Endpoint::new("https://pay.example.com", ApiKey::new(key).unwrap()).unwrap();
         let body = format!(r#"{{"status":"failed","status_code":{key},"msg":"no"}}"#);
         let response = http::Response::builder().status(400).body(Bytes::from(body)).unwrap();
-        sale().read(&endpoint, response).unwrap_err().status_code().map(str::to_owned)
+        sale().read(&endpoint, response).unwrap_err().failed_call().status_code().map(str::to_owned)
     };
     assert_eq!(status_code("1234567").as_deref(), Some("1234567"));
     assert_eq!(status_code("12345678").as_deref(), Some("[redacted]"));
@@ -612,16 +631,19 @@ fn lookup(status: u16, body: &'static str) -> LookupError {
 }
 
 fn unsent(kind: TransportErrorKind) -> Error {
-    sale().not_answered(&endpoint(), TransportError::not_processed(kind))
+    sale().error_from_transport(&endpoint(), TransportError::not_processed(kind))
 }
 
 fn lost(kind: TransportErrorKind) -> Error {
-    sale().not_answered(&endpoint(), TransportError::unknown(kind))
+    sale().error_from_transport(&endpoint(), TransportError::unknown(kind))
 }
 
 fn truncated_with(status: u16) -> Error {
     let partial = http::Response::builder().status(status).body(Bytes::new()).unwrap();
-    sale().not_answered(&endpoint(), TransportError::answered(TransportErrorKind::BodyTruncated, partial))
+    sale().error_from_transport(
+        &endpoint(),
+        TransportError::answered(TransportErrorKind::BodyTruncated, partial),
+    )
 }
 
 /// A lookup of an id that a server sent and that cannot be in a path.
@@ -633,108 +655,92 @@ fn invalid_lookup() -> LookupError {
 
 const FAILED: &str = r#"{"status":"failed","status_code":400,"msg":"no"}"#;
 
-/// What every error says of itself: the questions that it answers with yes, its code and its operation.
+/// What every error says of itself.
 struct Observed {
     text: String,
-    yes: Vec<&'static str>,
-    code: &'static str,
+    kind: ErrorKind,
+    transport: Option<TransportErrorKind>,
     operation: Option<OperationName>,
     has_violations: bool,
 }
 
-macro_rules! observed {
-    ($error:expr $(, $question:ident)*) => {{
-        let error = &$error;
-        let questions = [
-            ("validation", error.is_validation()),
-            ("configuration", error.is_configuration()),
-            ("unauthorized", error.is_unauthorized()),
-            ("not found", error.is_not_found()),
-            ("timeout", error.is_timeout()),
-            ("connect", error.is_connect()),
-            ("intermediary", error.is_intermediary()),
-            $((stringify!($question), error.$question()),)*
-        ];
-        Observed {
+impl Observed {
+    fn new(error: &impl std::error::Error, call: &FailedCall) -> Self {
+        Self {
             text: error.to_string(),
-            yes: questions.into_iter().filter(|(_, yes)| *yes).map(|(question, _)| question).collect(),
-            code: error.code(),
-            operation: error.operation(),
-            has_violations: !error.violations().is_empty(),
+            kind: call.kind(),
+            transport: call.transport_error().map(TransportError::kind),
+            operation: call.operation(),
+            has_violations: !call.violations().is_empty(),
         }
-    }};
+    }
 }
 
 impl From<Error> for Observed {
     fn from(error: Error) -> Self {
-        observed!(error)
+        assert_eq!(error.kind(), error.failed_call().kind());
+        Self::new(&error, error.failed_call())
     }
 }
 
 impl From<LookupError> for Observed {
     fn from(error: LookupError) -> Self {
-        observed!(error, is_rejected, is_unclear)
+        assert_eq!(error.kind(), error.failed_call().kind());
+        Self::new(&error, error.failed_call())
     }
 }
 
 #[test]
-fn predicates_hold_only_for_their_errors() {
+fn each_failure_has_one_kind_and_what_the_transport_reported() {
+    use ErrorKind::{
+        Configuration, Interrupted, Invalid, NotConnected, NotFound, Refused, RefusedByIntermediary,
+        TimedOut, Unauthorized, Unclear,
+    };
     use TransportErrorKind as Kind;
     let configuration = ApiKey::new("").unwrap_err();
     let blank = TransactionId::new("").unwrap_err();
     let void = Void::new("t".parse().unwrap());
-    let void_lost = void.not_answered(&endpoint(), TransportError::unknown(Kind::Closed));
-    let cases: [(Observed, &[&str], &str, Option<&str>); 28] = [
-        (configuration.into(), &["configuration"], "configuration", None),
-        (Error::from(blank).into(), &["validation"], "validation", None),
-        (invalid_lookup().into(), &["validation"], "validation", Some("get-transaction")),
-        (unsent(Kind::Resolve).into(), &["connect"], "resolve", Some("transaction")),
-        (unsent(Kind::Connect).into(), &["connect"], "connect", Some("transaction")),
-        (unsent(Kind::Tls).into(), &["connect"], "tls", Some("transaction")),
-        (unsent(Kind::Timeout).into(), &["timeout"], "timeout", Some("transaction")),
-        (lost(Kind::Timeout).into(), &["timeout"], "timeout", Some("transaction")),
-        (lost(Kind::Closed).into(), &[], "closed", Some("transaction")),
-        (void_lost.into(), &[], "closed", Some("void")),
-        (error_for(400, FAILED).into(), &[], "rejected", Some("transaction")),
-        (error_for(401, FAILED).into(), &["unauthorized"], "unauthorized", Some("transaction")),
-        (error_for(404, FAILED).into(), &["not found"], "not_found", Some("transaction")),
-        (error_for(400, "").into(), &["intermediary"], "intermediary", Some("transaction")),
-        (error_for(401, "").into(), &["unauthorized", "intermediary"], "intermediary", Some("transaction")),
-        (error_for(200, "").into(), &[], "unclear_answer", Some("transaction")),
-        (error_for(500, FAILED).into(), &[], "unclear_answer", Some("transaction")),
-        (error_for(502, "<html>").into(), &[], "intermediary", Some("transaction")),
-        (truncated_with(400).into(), &[], "body_truncated", Some("transaction")),
-        (truncated_with(500).into(), &[], "body_truncated", Some("transaction")),
-        (lookup(400, FAILED).into(), &["is_rejected"], "rejected", Some("get-transaction")),
-        (
-            lookup(401, FAILED).into(),
-            &["unauthorized", "is_rejected"],
-            "unauthorized",
-            Some("get-transaction"),
-        ),
-        (lookup(404, FAILED).into(), &["not found", "is_rejected"], "not_found", Some("get-transaction")),
-        (
-            lookup(404, "").into(),
-            &["not found", "intermediary", "is_rejected"],
-            "intermediary",
-            Some("get-transaction"),
-        ),
-        (lookup(502, "").into(), &["is_unclear"], "intermediary", Some("get-transaction")),
-        (lookup(500, FAILED).into(), &["is_unclear"], "unclear_answer", Some("get-transaction")),
-        (lost_lookup(Kind::Timeout).into(), &["timeout"], "timeout", Some("get-transaction")),
-        (lost_lookup(Kind::Connect).into(), &["connect"], "connect", Some("get-transaction")),
+    let void_lost = void.error_from_transport(&endpoint(), TransportError::unknown(Kind::Closed));
+    let cases: [(Observed, ErrorKind, Option<Kind>, Option<&str>); 28] = [
+        (configuration.into(), Configuration, None, None),
+        (Error::from(blank).into(), Invalid, None, None),
+        (invalid_lookup().into(), Invalid, None, Some("get-transaction")),
+        (unsent(Kind::Resolve).into(), NotConnected, Some(Kind::Resolve), Some("transaction")),
+        (unsent(Kind::Connect).into(), NotConnected, Some(Kind::Connect), Some("transaction")),
+        (unsent(Kind::Tls).into(), NotConnected, Some(Kind::Tls), Some("transaction")),
+        (unsent(Kind::Timeout).into(), TimedOut, Some(Kind::Timeout), Some("transaction")),
+        (lost(Kind::Timeout).into(), TimedOut, Some(Kind::Timeout), Some("transaction")),
+        (lost(Kind::Closed).into(), Interrupted, Some(Kind::Closed), Some("transaction")),
+        (void_lost.into(), Interrupted, Some(Kind::Closed), Some("void")),
+        (error_for(400, FAILED).into(), Refused, None, Some("transaction")),
+        (error_for(401, FAILED).into(), Unauthorized, None, Some("transaction")),
+        (error_for(404, FAILED).into(), NotFound, None, Some("transaction")),
+        (error_for(400, "").into(), RefusedByIntermediary, None, Some("transaction")),
+        (error_for(401, "").into(), RefusedByIntermediary, None, Some("transaction")),
+        (error_for(200, "").into(), Unclear, None, Some("transaction")),
+        (error_for(500, FAILED).into(), Unclear, None, Some("transaction")),
+        (error_for(502, "<html>").into(), RefusedByIntermediary, None, Some("transaction")),
+        (truncated_with(400).into(), Interrupted, Some(Kind::BodyTruncated), Some("transaction")),
+        (truncated_with(500).into(), Interrupted, Some(Kind::BodyTruncated), Some("transaction")),
+        (lookup(400, FAILED).into(), Refused, None, Some("get-transaction")),
+        (lookup(401, FAILED).into(), Unauthorized, None, Some("get-transaction")),
+        (lookup(404, FAILED).into(), NotFound, None, Some("get-transaction")),
+        (lookup(404, "").into(), RefusedByIntermediary, None, Some("get-transaction")),
+        (lookup(502, "").into(), RefusedByIntermediary, None, Some("get-transaction")),
+        (lookup(500, FAILED).into(), Unclear, None, Some("get-transaction")),
+        (lost_lookup(Kind::Timeout).into(), TimedOut, Some(Kind::Timeout), Some("get-transaction")),
+        (lost_lookup(Kind::Connect).into(), NotConnected, Some(Kind::Connect), Some("get-transaction")),
     ];
-    for (observed, yes, code, operation) in cases {
-        let Observed { text, yes: answered, code: shown, operation: of, has_violations } = observed;
-        assert_eq!(answered, yes, "{text}");
-        assert_eq!(shown, code, "{text}");
-        assert_eq!(of.map(OperationName::as_str), operation, "{text}");
-        assert_eq!(has_violations, yes.contains(&"validation"), "{text}");
+    for (observed, kind, transport, operation) in cases {
+        let text = observed.text;
+        assert_eq!((observed.kind, observed.transport), (kind, transport), "{text}");
+        assert_eq!(observed.operation.map(OperationName::as_str), operation, "{text}");
+        assert_eq!(observed.has_violations, kind == Invalid, "{text}");
     }
 }
 
 fn lost_lookup(kind: TransportErrorKind) -> LookupError {
-    GetTransaction::new("t".parse().unwrap()).not_answered(&endpoint(), TransportError::unknown(kind))
+    GetTransaction::new("t".parse().unwrap()).error_from_transport(&endpoint(), TransportError::unknown(kind))
 }
 
 #[test]
@@ -793,15 +799,15 @@ fn transport_error_is_kept() {
     assert!(shown.contains("BodyTruncated") && shown.contains("Answered(200)"), "{shown}");
     assert_eq!(error.source().map(ToString::to_string), Some(reset().to_string()));
 
-    let error = sale().not_answered(&endpoint(), error);
-    let account = error.transport_error().unwrap();
+    let error = sale().error_from_transport(&endpoint(), error);
+    let account = error.failed_call().transport_error().unwrap();
     assert_eq!(account.kind(), TransportErrorKind::BodyTruncated);
     assert_eq!(error.source().map(ToString::to_string), Some(reset().to_string()));
     let shown = format!("{error:?}");
     assert!(shown.contains("outcome: Unknown") && shown.contains("BodyTruncated"), "{shown}");
 
     let error = error_for(400, FAILED);
-    assert!(error.transport_error().is_none() && error.source().is_none());
+    assert!(error.failed_call().transport_error().is_none() && error.source().is_none());
     assert!(format!("{error:?}").contains("RefusedByService"), "{error:?}");
 }
 
@@ -833,7 +839,7 @@ fn half_a_card_number_between_separators_is_removed_d52_d64() {
         for before in (1950..2049).step_by(5) {
             let body = format!("<p>{}</p>{card}<p>{}", "x".repeat(before), "x".repeat(100));
             let error = error_for(502, Box::leak(body.into_boxed_str()));
-            let snippet = error.body_snippet().unwrap();
+            let snippet = error.failed_call().body_snippet().unwrap();
             assert!(snippet.len() > 1900 && !snippet.contains("42"), "{between:?} {before}: {snippet}");
         }
     }
@@ -876,10 +882,12 @@ fn kind_says_who_answered_and_outcome_where_the_money_is_d56() {
     ] {
         let error = error_for(status, body);
         assert_eq!((error.outcome(), error.kind()), (outcome, kind), "HTTP {status} {body}");
-        // Callers read from this predicate that nothing was charged.
-        assert!(!error.is_intermediary() || outcome == Outcome::Rejected, "HTTP {status} {body}");
-        let has_foreign_words = matches!(kind, ErrorKind::RefusedByIntermediary | ErrorKind::RateLimited);
-        assert_eq!(error.code() == "intermediary", has_foreign_words, "HTTP {status} {body}");
+        // Callers read from this that nothing was charged.
+        let refused_by = (outcome == Outcome::Rejected).then_some(match kind {
+            ErrorKind::Refused => RefusedBy::Service,
+            _ => RefusedBy::Intermediary,
+        });
+        assert_eq!(error.failed_call().refused_by(), refused_by, "HTTP {status} {body}");
     }
     assert_eq!(lookup(502, html).kind(), ErrorKind::RefusedByIntermediary);
 }
@@ -889,17 +897,17 @@ fn failed_tls_handshake_is_not_called_safe_without_a_warning_d56() {
     let source = "invalid peer certificate: UnknownIssuer";
     let tls = || TransportError::not_processed(TransportErrorKind::Tls).with_source(source);
     shows(
-        &sale().not_answered(&endpoint(), tls()),
+        &sale().error_from_transport(&endpoint(), tls()),
         "transaction: the TLS handshake failed; \
          nothing was processed: it is safe to send it again, but it will fail again until the cause is fixed",
     );
     let lookup = GetTransaction::new("t".parse().unwrap());
     shows(
-        &lookup.not_answered(&endpoint(), tls()),
+        &lookup.error_from_transport(&endpoint(), tls()),
         "get-transaction: the TLS handshake failed; a lookup moves no money: fix the cause, then run it again",
     );
     // An alert after the request was written is no proof.
     let lost = TransportError::unknown(TransportErrorKind::Tls).with_source("received fatal alert");
-    let error = sale().not_answered(&endpoint(), lost);
+    let error = sale().error_from_transport(&endpoint(), lost);
     assert!(error.to_string().contains("do not send it again"), "{error}");
 }

@@ -345,7 +345,8 @@ fn every_row_of_the_table_is_true_for_a_payment_d01_d02_d03_d04_d05_d06_d07_d08_
 #[test]
 fn every_row_of_the_table_is_true_for_a_lookup_d12() {
     let lookup = GetTransaction::new("t".parse().unwrap());
-    let means = |error: LookupError| Means::LookupFailed { is_rejected: error.is_rejected() };
+    let means =
+        |error: LookupError| Means::LookupFailed { is_rejected: error.failed_call().refused_by().is_some() };
     check(LOOKUP, |case| run(&lookup, case).map_err(means));
 }
 
@@ -381,7 +382,8 @@ fn a_refusal_that_is_cut_is_unknown_with_any_words_d10() {
             for status in 400..=499 {
                 let partial =
                     http::Response::builder().status(status).body(Bytes::from_static(body)).unwrap();
-                let error = payment.not_answered(&endpoint(), TransportError::answered(kind, partial));
+                let error =
+                    payment.error_from_transport(&endpoint(), TransportError::answered(kind, partial));
                 let found = error.transaction_id().map(ToString::to_string);
                 assert_eq!((error.outcome(), found.as_deref()), (Outcome::Unknown, id), "{kind:?} {status}");
             }
@@ -437,9 +439,12 @@ fn run<O: Operation>(operation: &O, case: &Case) -> Result<(), O::Error> {
         Unsent => {
             let error = TransportError::not_processed(TransportErrorKind::Connect);
             assert_eq!(error.delivery(), Delivery::NotProcessed);
-            Err(operation.not_answered(&endpoint(), error))
+            Err(operation.error_from_transport(&endpoint(), error))
         }
-        Lost => Err(operation.not_answered(&endpoint(), TransportError::unknown(TransportErrorKind::Closed))),
+        Lost => {
+            Err(operation
+                .error_from_transport(&endpoint(), TransportError::unknown(TransportErrorKind::Closed)))
+        }
         Response(status, body) => operation.read(&endpoint(), response(*status, body)).map(drop),
         Encoded(status, coding, body) => {
             let mut response = response(*status, body);
@@ -448,7 +453,8 @@ fn run<O: Operation>(operation: &O, case: &Case) -> Result<(), O::Error> {
         }
         Cut(status, body) => {
             let kind = TransportErrorKind::BodyTruncated;
-            Err(operation.not_answered(&endpoint(), TransportError::answered(kind, response(*status, body))))
+            Err(operation
+                .error_from_transport(&endpoint(), TransportError::answered(kind, response(*status, body))))
         }
     }
 }

@@ -61,7 +61,7 @@ fn secret_in_an_id_is_replaced_and_the_payment_is_processed_d55() {
     assert_eq!(receipt.transaction_id.as_str(), "[redacted]");
     let void = Void::new("txn_1".parse().unwrap());
     let voided = read(&void, 100, "TransactionId", KEY).unwrap();
-    assert_eq!((voided.voided.as_str(), voided.receipt.transaction_id.as_str()), ("txn_1", "[redacted]"));
+    assert_eq!((voided.voided.as_str(), voided.transaction_id.as_str()), ("txn_1", "[redacted]"));
     let look_up = GetTransaction::new("txn_1".parse().unwrap());
     let found = read(&look_up, 200, "TransactionId", KEY).unwrap();
     assert_eq!(found.transaction_id.as_str(), "[redacted]");
@@ -120,7 +120,7 @@ fn card_number_in_an_id_is_found_with_separators_d52_d55() {
             let everything = format!(
                 "{error} {error:#} {error:?} {:?} {}",
                 error.record_status(),
-                error.body_snippet().unwrap()
+                error.failed_call().body_snippet().unwrap()
             );
             assert!(!everything.contains(d) && !everything.contains(a), "{everything}");
         }

@@ -55,8 +55,10 @@ fn attributes(span: &SpanData) -> BTreeMap<&str, String> {
 
 #[test]
 fn a_payment_has_a_span_with_a_client_span_for_its_attempt() {
+    let mut call_id = String::new();
     let spans = recorded(|gateway| {
-        block_on(gateway.client().process_token(&payment("invoice 17"))).unwrap();
+        let charged = block_on(gateway.client().process_token(&payment("invoice 17"))).unwrap();
+        call_id = charged.call_id().unwrap().to_string();
     });
     let [attempt, call] = &*spans else { panic!("{spans:#?}") };
     assert_eq!((&*call.name, &*attempt.name), ("token-transaction", "POST /api/v1/public/token-transaction"));
@@ -66,6 +68,7 @@ fn a_payment_has_a_span_with_a_client_span_for_its_attempt() {
         attributes(call),
         BTreeMap::from([
             ("payment.operation", "token-transaction".to_owned()),
+            ("payment.call_id", call_id),
             ("payment.amount", "10.50".to_owned()),
             ("payment.reference", "invoice 17".to_owned()),
             ("payment.outcome", "processed".to_owned()),
@@ -99,7 +102,7 @@ fn a_failed_attempt_has_its_error_and_a_retried_lookup_its_resend_count() {
             .join(" ")
     };
     let summaries: Vec<_> = spans.iter().map(summary).collect();
-    assert_eq!(summaries, [" closed  ", "unknown closed  ", " 502 502 ", " 404 404 1", " 404  "]);
+    assert_eq!(summaries, [" interrupted  ", "unknown interrupted  ", " 502 502 ", " 404 404 1", " 404  "]);
     assert!(spans[0].status != Status::Unset && spans[2].status != Status::Unset);
 }
 

@@ -96,14 +96,17 @@ fn an_unknown_outcome_is_an_error_and_a_safe_failure_a_warning() {
         lost[1].starts_with("ERROR payments message=outcome unknown: it may have been processed"),
         "{lost:#?}"
     );
-    assert!(lost[1].contains("outcome=\"unknown\" kind=\"closed\""), "{lost:#?}");
+    assert!(lost[1].contains("outcome=\"unknown\" kind=\"interrupted\" transport=\"closed\""), "{lost:#?}");
 
     let refused = reported(|gateway| {
         gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
         pay(gateway);
     });
     assert!(refused[1].starts_with("WARN payments message=attempt failed"), "{refused:#?}");
-    assert!(refused[1].contains("outcome=\"not_processed\" kind=\"connect\""), "{refused:#?}");
+    assert!(
+        refused[1].contains("outcome=\"not_processed\" kind=\"not_connected\" transport=\"connect\""),
+        "{refused:#?}"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use http::Request;
 use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, blocking};
 use payments_model::CustomerRecord;
 
-use crate::randomness::SeededJitter;
+use crate::randomness::SeededSource;
 use crate::service::Service;
 use crate::{
     ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, HeldRequest, Ledger,
@@ -66,22 +66,15 @@ impl FakeGateway {
         self.client_builder().build()
     }
 
-    /// The builder of [`client`](Self::client), for other deadlines or an observer.
-    pub fn client_builder(&self) -> ClientBuilder {
+    /// The builder of [`client`](Self::client) and [`blocking_client`](Self::blocking_client), for other deadlines or an observer.
+    pub fn client_builder(&self) -> ClientBuilder<FakeTransport, ManualClock> {
         Client::builder(self.endpoint(), self.transport(), self.clock().clone())
-            .jitter(SeededJitter::default())
+            .random_source(SeededSource::default())
     }
 
     /// A client for programs without an async runtime.
     pub fn blocking_client(&self) -> blocking::Client {
-        self.blocking_client_builder().build()
-    }
-
-    /// The builder of [`blocking_client`](Self::blocking_client), for other deadlines or an observer.
-    pub fn blocking_client_builder(&self) -> blocking::ClientBuilder {
-        blocking::Client::builder(self.endpoint(), self.transport())
-            .timer(self.clock().clone())
-            .jitter(SeededJitter::default())
+        self.client_builder().build_blocking()
     }
 
     /// A transport that carries requests to this gateway.

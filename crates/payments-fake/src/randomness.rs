@@ -1,4 +1,4 @@
-use payments_core::Jitter;
+use payments_core::RandomSource;
 use payments_model::mask;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,11 +32,11 @@ impl Randomness {
     }
 }
 
-/// The jitter of a client's retry pauses, from the seed 0.
+/// A client's random numbers, from the seed 0.
 #[derive(Debug, Default)]
-pub(crate) struct SeededJitter(AtomicU64);
+pub(crate) struct SeededSource(AtomicU64);
 
-impl Jitter for SeededJitter {
+impl RandomSource for SeededSource {
     fn next(&self) -> u64 {
         mix(self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP))
     }

@@ -240,7 +240,7 @@ async fn pay(client: &Client, secrets: &Secrets) {
     for result in results {
         match result {
             Ok(charged) => drop(format!("{charged:?} {}", charged.body_snippet())),
-            Err(error) => drop(format!("{error:#} {error:?} {:?}", error.body_snippet())),
+            Err(error) => drop(format!("{error:#} {error:?} {:?}", error.failed_call().body_snippet())),
         }
     }
 }

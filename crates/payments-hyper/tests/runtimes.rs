@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{
-    ApiKey, Client, Delivery, Endpoint, Error, Outcome, Sleep, Timer, Transport, TransportErrorKind,
+    ApiKey, Client, Delivery, Endpoint, Error, ErrorKind, Outcome, Sleep, Timer, Transport,
+    TransportErrorKind,
 };
 use payments_hyper::{HyperTransport, TokioTimer};
 use static_assertions::assert_impl_all;
@@ -53,7 +54,7 @@ fn payment() -> TokenTransaction {
 #[track_caller]
 fn assert_names(error: &Error, missing: &str) {
     let text = error.to_string();
-    assert!(error.is_configuration() && error.outcome() == Outcome::NotProcessed, "{text}");
+    assert!(error.kind() == ErrorKind::Configuration && error.outcome() == Outcome::NotProcessed, "{text}");
     assert!(text.contains(missing) && text.ends_with("nothing was sent: fix the settings"), "{text}");
 }
 
@@ -149,7 +150,7 @@ async fn the_transports_deadline_fires_in_a_busy_task_d23() {
     tokio::time::advance(Duration::from_hours(1)).await;
     while poll(pin!(tokio::task::consume_budget())).is_ready() {}
     let Poll::Ready(Err(error)) = poll(call) else { panic!("the deadline has passed") };
-    assert!(error.is_timeout() && error.outcome() == Outcome::NotProcessed, "{error}");
+    assert!(error.kind() == ErrorKind::TimedOut && error.outcome() == Outcome::NotProcessed, "{error}");
 }
 
 /// A timer with one sleeping thread for each sleep. It needs no runtime.
@@ -198,7 +199,7 @@ fn a_timer_without_a_runtime_ends_a_call_on_an_undriven_runtime_d23() {
             Poll::Pending => thread::park_timeout(Duration::from_secs(30)),
         }
     };
-    assert!(error.is_timeout(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
 }
 
 /// Sends a message when its task is woken.

@@ -28,15 +28,14 @@ impl JournaledClient {
         key: &IntentKey,
         payment: &P,
         is_after_rejection: bool,
-    ) -> CallResult<P::Data>
-    where
-        for<'a> IntentRequest: From<&'a P>,
-    {
+    ) -> CallResult<P::Data> {
         let failed = |cause| Err(Error::new(key.clone(), cause));
         let is_api_key_in = |text: &str| self.client.is_api_key_in(text);
         let is_in_key = |secret: &&str| secret.len() >= MIN_SECRET_LENGTH && key.as_str().contains(*secret);
+        let facts = payment.facts();
+        let stored_id = facts.token_id.map(|id| id.as_str()).or(facts.transaction_id.map(|id| id.as_str()));
         if is_api_key_in(key.as_str())
-            || payment.stored_id().is_some_and(is_api_key_in)
+            || stored_id.is_some_and(is_api_key_in)
             || payment.card_data().iter().any(is_in_key)
         {
             return failed(Cause::SecretInKey);
@@ -197,11 +196,6 @@ pub(crate) trait Payment:
         Vec::new()
     }
 
-    /// The token or id that the journal stores.
-    fn stored_id(&self) -> Option<&str> {
-        None
-    }
-
     /// The transaction that the response names.
     fn processed_as(data: &Self::Data) -> &TransactionId;
 }
@@ -227,21 +221,13 @@ impl Payment for AchTransaction {
 }
 
 impl Payment for TokenTransaction {
-    fn stored_id(&self) -> Option<&str> {
-        Some(self.token_id().as_str())
-    }
-
     fn processed_as(data: &TransactionReceipt) -> &TransactionId {
         &data.transaction_id
     }
 }
 
 impl Payment for Void {
-    fn stored_id(&self) -> Option<&str> {
-        Some(self.transaction_id().as_str())
-    }
-
     fn processed_as(data: &VoidReceipt) -> &TransactionId {
-        &data.receipt.transaction_id
+        &data.transaction_id
     }
 }

@@ -1,4 +1,4 @@
-use payments_core::{CallerHeaders, Client, Success, VoidReceipt};
+use payments_core::{ApiKey, CallerHeaders, Client, Success, VoidReceipt};
 use payments_model::{
     AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
     Void,
@@ -66,6 +66,22 @@ impl JournaledClient {
     #[must_use]
     pub fn with_headers(&self, headers: CallerHeaders) -> Self {
         Self { client: self.client.with_headers(headers), ..self.clone() }
+    }
+
+    /// The same client with another API key of the same merchant, as in [`Client::with_api_key`]. Its intents stay valid.
+    #[must_use]
+    pub fn with_api_key(&self, api_key: ApiKey) -> Self {
+        Self { client: self.client.with_api_key(api_key), ..self.clone() }
+    }
+
+    /// A client of another merchant with the same journal, as in [`Client::for_merchant`]. A key belongs to the merchant for which
+    /// it was first used: for another one the call fails with [`is_other_service`](Error::is_other_service), and nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// A configuration error if the label is not valid.
+    pub fn for_merchant(&self, label: &str, api_key: ApiKey) -> Result<Self, payments_core::Error> {
+        Ok(Self { client: self.client.for_merchant(label, api_key)?, ..self.clone() })
     }
 
     /// Waits until every call of this client and its clones has ended and is recorded, including those whose futures were

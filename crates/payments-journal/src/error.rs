@@ -4,7 +4,7 @@ use std::fmt;
 use payments_core::Outcome;
 use payments_model::TransactionId;
 
-use crate::{Intent, IntentKey, IntentState, StoreError};
+use crate::{Failure, Intent, IntentKey, IntentState, StoreError};
 
 /// Why a journaled call did not succeed, and whether money can have moved.
 ///
@@ -176,11 +176,11 @@ impl Error {
         }
     }
 
-    /// One word for logs and metrics: [`payments_core::Error::code`], or `in_progress`, `key_reused`, `other_service`,
+    /// One word for logs and metrics: that of a [`Failure`](crate::Failure), or `in_progress`, `key_reused`, `other_service`,
     /// `no_such_key`, `journal`, `secret_in_key`, `panic`, `lost`.
     pub fn kind(&self) -> &str {
         match &self.0.cause {
-            Cause::Call(error) => error.code(),
+            Cause::Call(error) => Failure::kind_of(error.failed_call()),
             Cause::Recorded(intent) => match &intent.state {
                 IntentState::Sending => "in_progress",
                 IntentState::Rejected(failure)
@@ -219,7 +219,7 @@ impl fmt::Display for Error {
         match cause {
             // The client advises to send a new request, which could be read here as "with a new key".
             Cause::Call(error) if error.outcome() == Outcome::Rejected => {
-                error.what_happened().fmt(f)?;
+                error.failed_call().fmt(f)?;
                 let advice = after_a_rejection(error.http_status().map(|status| status.as_u16()));
                 write!(f, "; it was rejected: fix the cause, then {advice}")
             }

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::mem::discriminant;
 use std::time::SystemTime;
 
-use payments_core::OperationName;
+use payments_core::{ErrorKind, FailedCall, OperationName, RefusedBy};
 use payments_model::TransactionId;
 use serde::{Deserialize, Serialize};
 
@@ -270,7 +270,7 @@ impl IntentState {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Failure {
-    /// One word: [`payments_core::Error::code`], such as `timeout` or `rejected`, or one of the journal's own:
+    /// One word: that of [`kind_of`](Self::kind_of), such as `timeout` or `rejected`, or one of the journal's own:
     /// `crash`, `panic`, `abandoned`, `withdrawn`, `lost`, `reopened`, `reopened_by_name`, `resolved`.
     pub kind: Cow<'static, str>,
     /// The HTTP status of the response, if there was one.
@@ -304,6 +304,20 @@ impl Failure {
         matches!(&*self.kind, Self::REOPENED | Self::REOPENED_BY_NAME)
     }
 
+    /// The word under which the journal stores how a call failed. The command shows the same words. It is finer than
+    /// [`ErrorKind`] if the transport failed.
+    pub fn kind_of(call: &FailedCall) -> &'static str {
+        match (call.transport_error(), call.kind()) {
+            (Some(error), _) => error.kind().as_str(),
+            (None, ErrorKind::Invalid) => "validation",
+            (None, ErrorKind::Refused) => "rejected",
+            (None, ErrorKind::RateLimited) if call.refused_by() == Some(RefusedBy::Service) => "rejected",
+            (None, ErrorKind::RateLimited | ErrorKind::RefusedByIntermediary) => "intermediary",
+            (None, ErrorKind::Unclear) => "unclear_answer",
+            (None, kind) => kind.as_str(),
+        }
+    }
+
     /// A failure of which only the kind is known.
     pub fn of_kind(kind: impl Into<Cow<'static, str>>) -> Self {
         Self { kind: kind.into(), http_status: None, reason: None, transaction_id: None }
@@ -313,7 +327,7 @@ impl Failure {
 impl From<&payments_core::Error> for Failure {
     fn from(error: &payments_core::Error) -> Self {
         Self {
-            kind: error.code().into(),
+            kind: Self::kind_of(error.failed_call()).into(),
             http_status: error.http_status().map(|status| status.as_u16()),
             reason: error.reason().map(str::to_owned),
             transaction_id: error.transaction_id().cloned(),

@@ -1,8 +1,5 @@
-use payments_core::OperationName;
-use payments_model::{
-    AchTransaction, Amount, CardTransaction, ConvenienceFee, TokenId, TokenTransaction, TransactionId,
-    TransactionRecord, TransactionType, Void,
-};
+use payments_core::{Operation, OperationName};
+use payments_model::{Amount, ConvenienceFee, TokenId, TransactionId, TransactionRecord, TransactionType};
 use serde::{Deserialize, Serialize};
 
 /// The part of a request that may be stored: enough to tell a different request from the same one, and to find the payment in
@@ -44,27 +41,10 @@ pub enum Subject {
 }
 
 impl IntentRequest {
-    /// Only the operation and its subject; everything else is `None`.
-    pub(crate) const fn new(operation: OperationName, subject: Subject) -> Self {
-        Self {
-            operation,
-            subject,
-            amount: None,
-            transaction_type: None,
-            convenience_fee: None,
-            reference: None,
-        }
-    }
-
     /// What to search the service's records by if the outcome is unknown and there is no transaction to look up, as in
-    /// [`Operation::search_by`](payments_core::Operation::search_by).
+    /// [`Facts::search_by`](payments_core::Facts::search_by).
     pub fn search_by(&self) -> &'static str {
-        match (&self.subject, &self.reference) {
-            (Subject::Card { .. } | Subject::Account, _) => "amount, last four digits, payer's name and time",
-            (Subject::Token(_), Some(_)) => "its reference, or by token, amount and time",
-            (Subject::Token(_), None) => "token, amount and time",
-            (Subject::Transaction(_), _) => "its transaction id",
-        }
+        self.operation.search_by(self.reference.as_deref())
     }
 
     /// The names of the differences from `other` that matter for the money: `operation`, `card`, `token`, `amount` and the like.
@@ -123,49 +103,31 @@ impl IntentRequest {
     }
 }
 
-impl From<&CardTransaction> for IntentRequest {
-    fn from(payment: &CardTransaction) -> Self {
-        let last_four = payment.card_number().last_four().to_owned();
+/// Of any request that moves money.
+impl<O: Operation<Error = payments_core::Error>> From<&O> for IntentRequest {
+    fn from(operation: &O) -> Self {
+        let facts = Operation::facts(operation);
+        let subject = match (facts.token_id, facts.transaction_id, facts.last_four) {
+            (Some(token), ..) => Subject::Token(token.clone()),
+            (None, Some(id), _) => Subject::Transaction(id.clone()),
+            (None, None, Some(last_four)) => Subject::Card { last_four: last_four.to_owned() },
+            (None, None, None) => Subject::Account,
+        };
         Self {
-            amount: Some(payment.amount()),
-            transaction_type: Some(payment.transaction_type()),
-            convenience_fee: Some(payment.convenience_fee()),
-            ..Self::new(OperationName::Transaction, Subject::Card { last_four })
+            operation: facts.operation,
+            subject,
+            amount: facts.amount,
+            transaction_type: facts.transaction_type,
+            convenience_fee: facts.convenience_fee,
+            reference: facts.reference.map(str::to_owned),
         }
-    }
-}
-
-impl From<&AchTransaction> for IntentRequest {
-    fn from(payment: &AchTransaction) -> Self {
-        Self {
-            amount: Some(payment.amount()),
-            transaction_type: Some(payment.transaction_type()),
-            convenience_fee: Some(payment.convenience_fee()),
-            ..Self::new(OperationName::Transaction, Subject::Account)
-        }
-    }
-}
-
-impl From<&TokenTransaction> for IntentRequest {
-    fn from(payment: &TokenTransaction) -> Self {
-        let token = payment.token_id().clone();
-        Self {
-            amount: Some(payment.amount()),
-            convenience_fee: Some(payment.convenience_fee()),
-            reference: payment.reference_no().map(str::to_owned),
-            ..Self::new(OperationName::TokenTransaction, Subject::Token(token))
-        }
-    }
-}
-
-impl From<&Void> for IntentRequest {
-    fn from(void: &Void) -> Self {
-        Self::new(OperationName::Void, Subject::Transaction(void.transaction_id().clone()))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use payments_model::TokenTransaction;
+
     use super::*;
 
     #[test]

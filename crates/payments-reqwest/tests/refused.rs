@@ -8,8 +8,8 @@ use bytes::Bytes;
 use http::Request;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{
-    ApiKey, Deadlines, Delivery, Endpoint, OperationName, Transport, TransportError, TransportErrorKind,
-    TransportRequest,
+    ApiKey, Deadlines, Delivery, Endpoint, ErrorKind, OperationName, Transport, TransportError,
+    TransportErrorKind, TransportRequest,
 };
 use payments_reqwest::ReqwestTransport;
 
@@ -53,7 +53,7 @@ fn the_error_of_a_client_without_a_runtime_names_tokio() {
         .build()
         .unwrap();
     let error = payments_fake::block_on(client.process_token(&payment)).unwrap_err();
-    assert!(error.is_configuration(), "{error:?}");
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
     assert!(format!("{error:?}").contains("a tokio runtime is missing"), "{error:?}");
 }
 

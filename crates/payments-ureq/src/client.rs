@@ -1,4 +1,5 @@
 use payments_core::Endpoint;
+use payments_core::SystemTimer;
 use payments_core::blocking::Client;
 
 use crate::{BuildError, UreqTransport};
@@ -6,7 +7,8 @@ use crate::{BuildError, UreqTransport};
 /// Returns a client of the service at `endpoint`, over a [`UreqTransport`] with its defaults.
 ///
 /// Use one client for the whole program, because its clones share the connections. To change a setting of the transport or the
-/// client, build them with [`UreqTransport::builder`] and [`Client::builder`].
+/// client, build them with [`UreqTransport::builder`] and
+/// [`payments_core::Client::builder`].
 ///
 /// # Errors
 ///
@@ -27,5 +29,5 @@ use crate::{BuildError, UreqTransport};
 /// ```
 pub fn client(endpoint: Endpoint) -> Result<Client, BuildError> {
     let transport = UreqTransport::builder().build()?;
-    Ok(Client::builder(endpoint, transport).build())
+    Ok(payments_core::Client::builder(endpoint, transport, SystemTimer::new()).build_blocking())
 }

@@ -5,7 +5,7 @@
 use std::error::Error as StdError;
 
 use payments_core::Outcome;
-use payments_core::blocking::Client;
+use payments_core::SystemTimer;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use payments_ureq::{UreqTransport, UreqTransportBuilder};
@@ -13,7 +13,9 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 fn charge(sandbox: &BlockingSandbox, builder: UreqTransportBuilder) -> Result<(), payments_core::Error> {
-    let client = Client::builder(sandbox.endpoint(), builder.build().unwrap()).build();
+    let client =
+        payments_core::Client::builder(sandbox.endpoint(), builder.build().unwrap(), SystemTimer::new())
+            .build_blocking();
     let amount = Amount::from_cents(10_50);
     let payment =
         TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build().unwrap();

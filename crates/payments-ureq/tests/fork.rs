@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use fork::{Fork, fork, waitpid};
+use payments_core::SystemTimer;
 use payments_core::blocking::Client;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{ApiKey, Endpoint, Outcome};
@@ -77,7 +78,12 @@ fn parent_and_child_each_get_their_own_responses_d51() {
         if let Some(authority) = sandbox.ca_certificate_pem() {
             transport = transport.only_root_certificates_pem(authority);
         }
-        let client = Client::builder(sandbox.endpoint(), transport.build().unwrap()).build();
+        let client = payments_core::Client::builder(
+            sandbox.endpoint(),
+            transport.build().unwrap(),
+            SystemTimer::new(),
+        )
+        .build_blocking();
         pay(&client, "tok_approved");
 
         let child = Child::start(|| {
@@ -120,7 +126,8 @@ impl Server {
 
     fn client(&self, builder: UreqTransportBuilder) -> Client {
         let endpoint = Endpoint::new(&format!("http://{}", self.address), ApiKey::new("sk_test").unwrap());
-        Client::builder(endpoint.unwrap(), builder.build().unwrap()).build()
+        payments_core::Client::builder(endpoint.unwrap(), builder.build().unwrap(), SystemTimer::new())
+            .build_blocking()
     }
 
     fn seen(&self) -> Vec<Seen> {

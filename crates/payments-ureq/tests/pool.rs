@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use payments_core::blocking::Client;
+use payments_core::SystemTimer;
 use payments_core::{ApiKey, Endpoint};
 use payments_ureq::{UreqTransport, UreqTransportBuilder};
 
@@ -41,7 +41,8 @@ fn serve(mut stream: &TcpStream) {
 fn connections_of_three_calls(builder: UreqTransportBuilder) -> usize {
     let (address, connections) = server();
     let endpoint = Endpoint::new(&format!("http://{address}"), ApiKey::new("sk_test").unwrap()).unwrap();
-    let client = Client::builder(endpoint, builder.build().unwrap()).build();
+    let client = payments_core::Client::builder(endpoint, builder.build().unwrap(), SystemTimer::new())
+        .build_blocking();
     for _ in 0..3 {
         client.transaction(&"txn_1".parse().unwrap()).unwrap();
     }

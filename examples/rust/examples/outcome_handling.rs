@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context as _;
 use http::StatusCode;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, Violation};
-use payments_core::{ApiKey, Client, Endpoint, Outcome};
+use payments_core::{ApiKey, Client, Endpoint, ErrorKind, Outcome};
 use payments_hyper::{HyperTransport, TokioTimer};
 
 /// What to do about an order after its payment.
@@ -40,7 +40,9 @@ async fn next_step(client: &Client, payment: &TokenTransaction) -> NextStep {
     match error.outcome() {
         // The service provably did nothing: it is safe to send it again, now or later. Waiting does not fix a wrong setting, or a
         // certificate that is not trusted or has expired.
-        Outcome::NotProcessed if error.is_configuration() || error.code() == "tls" => {
+        Outcome::NotProcessed
+            if error.kind() == ErrorKind::Configuration || error.failed_call().needs_a_fix() =>
+        {
             NextStep::StopAndCallTheEngineer(error.to_string())
         }
         Outcome::NotProcessed => NextStep::SendAgain { after: Duration::from_secs(5) },
@@ -48,14 +50,16 @@ async fn next_step(client: &Client, payment: &TokenTransaction) -> NextStep {
         // The service refused. Who must change something?
         Outcome::Rejected => match error.http_status() {
             // Nobody: there were too many requests. Send it again, but not before the requested time.
-            Some(StatusCode::TOO_MANY_REQUESTS) => {
-                NextStep::SendAgain { after: error.retry_after_delay().unwrap_or(Duration::from_mins(1)) }
-            }
+            Some(StatusCode::TOO_MANY_REQUESTS) => NextStep::SendAgain {
+                after: error.failed_call().retry_after_delay().unwrap_or(Duration::from_mins(1)),
+            },
             // We: the API key is wrong, or our own proxy or firewall refused the request.
             Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
                 NextStep::StopAndCallTheEngineer(error.to_string())
             }
-            _ if error.is_intermediary() => NextStep::StopAndCallTheEngineer(error.to_string()),
+            _ if error.kind() == ErrorKind::RefusedByIntermediary => {
+                NextStep::StopAndCallTheEngineer(error.to_string())
+            }
             // The customer. The reason is the service's text: show it to people, never test it in code.
             _ => NextStep::AskTheCustomer(error.reason().unwrap_or("no reason given").to_owned()),
         },

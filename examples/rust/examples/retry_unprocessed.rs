@@ -25,7 +25,7 @@ async fn program() -> anyhow::Result<()> {
     // A `LookupError` has no outcome, because a failed lookup says nothing about the charge.
     match client.transaction(&charged.transaction_id).await {
         Ok(_) => println!("looked up"),
-        Err(error) => println!("the lookup failed ({}), but the charge succeeded", error.code()),
+        Err(error) => println!("the lookup failed ({}), but the charge succeeded", error.kind()),
     }
     Ok(())
 }

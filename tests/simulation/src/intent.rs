@@ -5,7 +5,7 @@ use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, CustomerId, Payer, TokenTransaction,
     TransactionId, TransactionType, Void,
 };
-use payments_core::{Client, Error, LookupError, OperationName, Success};
+use payments_core::{Client, Error, FailedCall, LookupError, OperationName, Success};
 use payments_fake::test_values::{TEST_VALUES, TestEffect, TestField};
 
 use crate::Ending;
@@ -173,15 +173,21 @@ trait Failed {
 
 impl Failed for Error {
     fn ending_and_code(&self) -> (Ending, &'static str) {
-        (self.outcome().into(), self.code())
+        (self.outcome().into(), word(self.failed_call()))
     }
 }
 
 impl Failed for LookupError {
     fn ending_and_code(&self) -> (Ending, &'static str) {
-        let ending = if self.is_rejected() { Ending::Rejected } else { Ending::NotProcessed };
-        (ending, self.code())
+        let ending =
+            if self.failed_call().refused_by().is_some() { Ending::Rejected } else { Ending::NotProcessed };
+        (ending, word(self.failed_call()))
     }
+}
+
+/// What the transport reported, or else the kind.
+fn word(call: &FailedCall) -> &'static str {
+    call.transport_error().map_or(call.kind().as_str(), |error| error.kind().as_str())
 }
 
 /// A payment's request, its kind for the trace, and its amount.

@@ -26,7 +26,9 @@ impl Observer for RecordingObserver {
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
         let outcome = event.failure.and_then(|failure| failure.outcome);
         let ending = event.failure.map_or(Some(Ending::Succeeded), |_| outcome.map(Into::into));
-        let how = event.failure.map_or("succeeded", |failure| failure.code);
+        let how = event.failure.map_or("succeeded", |failure| {
+            failure.transport.map_or(failure.kind.as_str(), |kind| kind.as_str())
+        });
         self.shared.note(self.current(), Event::AttemptFinished(how), |record| {
             record.observed_ends += 1;
             record.last_observed = ending;

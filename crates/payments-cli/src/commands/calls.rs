@@ -1,9 +1,9 @@
 //! The service's operations as calls of this command.
 
-use payments_core::{Client, Error, LookupError, Operation, Success, VoidReceipt};
+use payments_core::{Client, Error, Facts, LookupError, Operation, Success, VoidReceipt};
 use payments_model::{
-    Amount, CustomerId, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
-    TransactionRequest, Void,
+    CustomerId, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord, TransactionRequest,
+    Void,
 };
 
 use crate::call::Call;
@@ -26,18 +26,11 @@ impl Call for TransactionRequest {
 
     const PURPOSE: Purpose = Purpose::MoveMoney;
 
-    fn amount(&self) -> Option<Amount> {
+    fn facts(&self) -> Option<Facts<'_>> {
         Some(match self {
-            Self::Card(payment) => payment.amount(),
-            Self::Ach(payment) => payment.amount(),
+            Self::Card(payment) => payment.facts(),
+            Self::Ach(payment) => payment.facts(),
         })
-    }
-
-    fn search_by(&self) -> &'static str {
-        match self {
-            Self::Card(payment) => payment.search_by(),
-            Self::Ach(payment) => payment.search_by(),
-        }
     }
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
@@ -71,16 +64,8 @@ impl Call for TokenTransaction {
 
     const PURPOSE: Purpose = Purpose::MoveMoney;
 
-    fn amount(&self) -> Option<Amount> {
-        Some(self.amount())
-    }
-
-    fn reference(&self) -> Option<&str> {
-        self.reference_no()
-    }
-
-    fn search_by(&self) -> &'static str {
-        Operation::search_by(self)
+    fn facts(&self) -> Option<Facts<'_>> {
+        Some(Operation::facts(self))
     }
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
@@ -105,12 +90,8 @@ impl Call for Void {
 
     const PURPOSE: Purpose = Purpose::MoveMoney;
 
-    fn transaction(&self) -> Option<&TransactionId> {
-        Some(self.transaction_id())
-    }
-
-    fn search_by(&self) -> &'static str {
-        Operation::search_by(self)
+    fn facts(&self) -> Option<Facts<'_>> {
+        Some(Operation::facts(self))
     }
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
@@ -160,6 +141,5 @@ pub(super) fn of_receipt(success: &Success<TransactionReceipt>) -> Processed {
 
 /// Uses the response's own id, which may differ from the voided one, which the caller already knows.
 fn of_void(success: &Success<VoidReceipt>) -> Processed {
-    let receipt = &success.receipt;
-    Processed::moved(success, receipt.to_json(), &receipt.transaction_id)
+    Processed::moved(success, success.to_json(), &success.transaction_id)
 }

@@ -75,7 +75,7 @@ async fn examine(client: &Client, id: &TransactionId, findings: &Findings<'_>) -
 /// The transport has one deadline for name resolution, TCP and TLS, so a timeout does not show which of them was slow.
 fn ended_while_connecting(result: &Result<Success<TransactionRecord>, LookupError>) -> bool {
     let Err(error) = result else { return false };
-    error.transport_error().is_some_and(|error| {
+    error.failed_call().transport_error().is_some_and(|error| {
         error.kind() == TransportErrorKind::Timeout && error.delivery() == Delivery::NotProcessed
     })
 }

@@ -228,14 +228,14 @@ impl ClientResult {
     }
 
     fn failed(error: &impl CallError) -> Self {
-        match error.failed_outcome() {
+        match error.outcome() {
             FailedOutcome::Invalid | FailedOutcome::NotProcessed => {
                 Self { outcome: "not processed", details: error.to_string(), ..Self::default() }
             }
             FailedOutcome::Rejected => {
-                let http_status = error.http_status().map(|status| status.as_u16());
-                let id = error.transaction_id().cloned();
-                let mut details = error.reason().unwrap_or("no reason given").to_owned();
+                let http_status = error.failed_call().http_status().map(|status| status.as_u16());
+                let id = error.as_payment().and_then(|error| error.transaction_id()).cloned();
+                let mut details = error.failed_call().reason().unwrap_or("no reason given").to_owned();
                 if let Some(status) = http_status {
                     details = format!("HTTP {status}: {details}");
                 }
@@ -245,13 +245,13 @@ impl ClientResult {
                 Self { outcome: "rejected", http_status, id, details, next_step: None }
             }
             FailedOutcome::Unknown => {
-                let details = match error.transport_error() {
+                let details = match error.failed_call().transport_error() {
                     Some(error) => error.kind().description().to_owned(),
                     None => error.to_string(),
                 };
                 let to_look_up = failure::to_look_up(error);
-                let next_step =
-                    failure::after_unknown(to_look_up.as_ref(), error.search_by().unwrap_or("time"));
+                let search_by = error.as_payment().and_then(|error| error.search_by()).unwrap_or("time");
+                let next_step = failure::after_unknown(to_look_up.as_ref(), search_by);
                 Self { outcome: UNKNOWN, details, next_step: Some(next_step), ..Self::default() }
             }
         }
@@ -377,7 +377,9 @@ impl Demo<'_> {
         self.gateway.clear_requests();
         let client_result = match call.send(client).await {
             Ok(Processed { effect: Effect::Moved { transaction_id }, .. }) => ClientResult::processed(
-                call.transaction().cloned().map_or_else(|| TransactionId::new(transaction_id), Ok)?,
+                call.facts()
+                    .and_then(|facts| facts.transaction_id.cloned())
+                    .map_or_else(|| TransactionId::new(transaction_id), Ok)?,
             ),
             Ok(Processed { data, .. }) if record.is_some_and(|record| record.data.get() == data.get()) => {
                 ClientResult::found(&data)?
@@ -392,8 +394,15 @@ impl Demo<'_> {
         let received = self.gateway.requests().len();
         let mut changed = Entry::all(&self.gateway.ledger());
         changed.retain(|entry| !before.contains(entry));
-        let step =
-            Step { title, amount: call.amount(), moves_money, expected, client_result, received, changed };
+        let step = Step {
+            title,
+            amount: call.facts().and_then(|facts| facts.amount),
+            moves_money,
+            expected,
+            client_result,
+            received,
+            changed,
+        };
         let (amount, outcome) = (step.amount(), step.client_result.outcome(self.style));
         let details = for_terminal(&step.client_result.details);
         self.text(&format!("  {title:TITLE$}  {amount:>AMOUNT$}  {outcome}  {details}\n"))?;

@@ -126,13 +126,14 @@ fn check_document(
         (Some(Outcome::NotProcessed), true) => "; nothing was processed: it is safe to send it again",
         (Some(Outcome::Rejected), true) => "; it was rejected: fix the cause, then send a new request",
         (Some(Outcome::Unknown), _) if message.contains("HTTP 403") => {
-            "; it may have been processed: find the cause with `payments check`, and look for the payment before \
-             you send anything again: "
+            "; it may have been processed: find the cause, and look for the payment before you send anything again: "
         }
         (Some(Outcome::Unknown), _) => "; it may have been processed: do not send it again, ",
         _ => "; a lookup moves no money: ",
     };
     assert!(message.contains(advice), "{what}: {message}");
+    let is_foreign_403 = expected.outcome == Some(Outcome::Unknown) && message.contains("HTTP 403");
+    assert_eq!(message.ends_with("; run `payments check` to find the cause"), is_foreign_403, "{message}");
     let has_status = matches!(kind, FaultKind::Status { .. } | FaultKind::Html { .. });
     let pause = if has_status { json!(120) } else { Value::Null };
     assert_eq!(error["retry_after_seconds"], pause, "{what}: {error}");

@@ -68,7 +68,7 @@ fn each_lookup_attempt_is_traced_with_its_failure() {
         .flat_map(|attempt| {
             [
                 format!("get-transaction attempt {attempt} started"),
-                format!("get-transaction attempt {attempt} finished after … failed (intermediary), HTTP 502"),
+                format!("get-transaction attempt {attempt} finished after … failed (refused_by_intermediary), HTTP 502"),
             ]
         })
         .collect();

@@ -1,12 +1,17 @@
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::retry::{RandomJitter, RetryPolicy};
-use super::{CallerHeaders, Client, Shared};
-use crate::transport::BoxedTransport;
-use crate::{Deadlines, Endpoint, Jitter, Observer, Timer, Transport, TransportRequest};
+use super::Client;
+use super::random::{RandomSource, SystemRandom};
+use super::retry::RetryPolicy;
+use crate::blocking::{self, BlockingTimer, Immediate};
+use crate::observer::Observer;
+use crate::transport::{BoxedTransport, Deadlines, Timer, Transport, TransportRequest};
+use crate::{CallerHeaders, Endpoint};
 
-/// Builds a [`Client`]. Only the endpoint, the transport and its clock have no default.
+/// Builds a [`Client`] or a [`blocking::Client`], depending on the transport. Only the endpoint, the transport and its clock have no
+/// default.
 ///
 /// ```
 /// use std::time::Duration;
@@ -22,9 +27,14 @@ use crate::{Deadlines, Endpoint, Jitter, Observer, Timer, Transport, TransportRe
 ///     .build();
 /// ```
 #[must_use = "a builder does nothing until it is built"]
-pub struct ClientBuilder {
-    shared: Shared,
+pub struct ClientBuilder<T, C> {
+    endpoint: Endpoint,
+    transport: T,
+    timer: C,
     settings: Settings,
+    random: Box<dyn RandomSource>,
+    observer: Option<Box<dyn Observer>>,
+    headers: Option<Box<HeaderHook>>,
 }
 
 /// The settings that can differ between clones of one client.
@@ -36,23 +46,33 @@ pub(crate) struct Settings {
     pub(crate) response_cap: usize,
 }
 
-impl ClientBuilder {
-    pub(crate) fn new(endpoint: Endpoint, transport: impl Transport, timer: impl Timer) -> Self {
+/// What all clones of one client share.
+pub(crate) struct Shared {
+    pub(crate) transport: BoxedTransport,
+    pub(crate) timer: Box<dyn Timer>,
+    pub(crate) random: Box<dyn RandomSource>,
+    pub(crate) observer: Option<Box<dyn Observer>>,
+    pub(crate) headers: Option<Box<HeaderHook>>,
+}
+
+/// Adds headers to an attempt.
+type HeaderHook = dyn Fn(&mut CallerHeaders) + Send + Sync;
+
+impl<T, C> ClientBuilder<T, C> {
+    pub(crate) fn new(endpoint: Endpoint, transport: T, timer: C) -> Self {
         Self {
-            shared: Shared {
-                endpoint,
-                transport: BoxedTransport::new(transport),
-                timer: Box::new(timer),
-                jitter: Box::new(RandomJitter),
-                observer: None,
-                headers: None,
-            },
+            endpoint,
+            transport,
+            timer,
             settings: Settings {
                 connect_timeout: Deadlines::DEFAULT_CONNECT,
                 total_timeout: Deadlines::DEFAULT_TOTAL,
                 retry: RetryPolicy::DEFAULT,
                 response_cap: TransportRequest::DEFAULT_RESPONSE_CAP,
             },
+            random: Box::new(SystemRandom),
+            observer: None,
+            headers: None,
         }
     }
 
@@ -84,7 +104,7 @@ impl ClientBuilder {
 
     /// Sets the observer of every attempt.
     pub fn observer(mut self, observer: impl Observer) -> Self {
-        self.shared.observer = Some(Box::new(observer));
+        self.observer = Some(Box::new(observer));
         self
     }
 
@@ -107,35 +127,47 @@ impl ClientBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn headers(mut self, add: impl Fn(&mut CallerHeaders) + Send + Sync + 'static) -> Self {
-        self.shared.headers = Some(Box::new(add));
+        self.headers = Some(Box::new(add));
         self
     }
 
     /// Sets the source of random numbers for a lookup's pauses and for call ids, so that tests are repeatable.
-    pub fn jitter(mut self, jitter: impl Jitter) -> Self {
-        self.shared.jitter = Box::new(jitter);
+    pub fn random_source(mut self, random: impl RandomSource) -> Self {
+        self.random = Box::new(random);
         self
     }
 
-    /// Replaces the clock. The blocking client has a default clock.
-    pub(crate) fn timer(mut self, timer: impl Timer) -> Self {
-        self.shared.timer = Box::new(timer);
-        self
-    }
-
-    /// Builds the client. It connects and sends nothing before the first call.
-    #[must_use]
-    pub fn build(self) -> Client {
-        Client::from_parts(self.shared, self.settings)
+    fn build_over(self, erase: impl FnOnce(T, C) -> (BoxedTransport, Box<dyn Timer>)) -> Client {
+        let Self { endpoint, transport, timer, settings, random, observer, headers } = self;
+        let (transport, timer) = erase(transport, timer);
+        let shared = Arc::new(Shared { transport, timer, random, observer, headers });
+        Client { shared, endpoint, settings, headers: CallerHeaders::new() }
     }
 }
 
-impl fmt::Debug for ClientBuilder {
+impl<T: Transport, C: Timer> ClientBuilder<T, C> {
+    /// Builds the client. It connects and sends nothing before the first call.
+    #[must_use]
+    pub fn build(self) -> Client {
+        self.build_over(|transport, timer| (BoxedTransport::new(transport), Box::new(timer)))
+    }
+}
+
+impl<T: blocking::Transport, C: blocking::Timer> ClientBuilder<T, C> {
+    /// Builds the client for programs without a runtime. It connects and sends nothing before the first call.
+    #[must_use]
+    pub fn build_blocking(self) -> blocking::Client {
+        blocking::Client(self.build_over(|transport, timer| {
+            (BoxedTransport::new(Immediate(transport)), Box::new(BlockingTimer(Arc::new(timer))))
+        }))
+    }
+}
+
+impl<T, C> fmt::Debug for ClientBuilder<T, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { shared, settings } = self;
         f.debug_struct("ClientBuilder")
-            .field("endpoint", &shared.endpoint)
-            .field("settings", settings)
+            .field("endpoint", &self.endpoint)
+            .field("settings", &self.settings)
             .finish_non_exhaustive()
     }
 }

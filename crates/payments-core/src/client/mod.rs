@@ -1,46 +1,40 @@
 //! The client. It adds deadlines, retries of lookups and the observer to a transport.
 
-mod attempt_reporter;
+mod attempt;
 mod builder;
-mod headers;
+mod named_calls;
+mod random;
 mod retry;
+#[cfg(feature = "tracing")]
 mod span;
 
 use std::fmt;
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use payments_model::{
-    AchTransaction, CardTransaction, CustomerId, CustomerRecord, TokenTransaction, TransactionId,
-    TransactionReceipt, TransactionRecord, Void,
-};
-
-use crate::error::{Cause, Failure};
-use crate::observer::CallId;
-use crate::operation::OperationError as _;
-use crate::response::Secrets;
-use crate::transport::{BoxedTransport, before};
-use crate::{
-    Deadlines, Endpoint, Error, GetCustomer, GetTransaction, LookupError, Observer, Operation, Success,
-    Timer, Transport, TransportError, TransportErrorKind, TransportRequest, VoidReceipt,
-};
-use attempt_reporter::AttemptReporter;
+use crate::error::{CallError as _, Cause, Error};
+use crate::operation::{Operation, not_answered, not_sent, read, request};
+use crate::response::{Secrets, Success};
+use crate::transport::{Deadlines, TransportError, TransportErrorKind, TransportRequest, before};
+use crate::{ApiKey, CallId, CallerHeaders, Endpoint};
+use attempt::{Attempt, Call};
 pub use builder::ClientBuilder;
-use builder::Settings;
-pub use headers::CallerHeaders;
-pub use retry::Jitter;
-use span::{AttemptSpan, CallSpan};
+use builder::{Settings, Shared};
+pub(crate) use named_calls::named_calls;
+pub use random::RandomSource;
 
 /// A client of the service.
 ///
 /// Cloning is cheap and shares the transport. A payment or void is sent at most once, and its [`Error::outcome`] says
-/// whether the money can have moved. A lookup fails with [`LookupError`], which says nothing about money.
+/// whether the money can have moved. A lookup fails with [`LookupError`](crate::LookupError), which says nothing about money.
 ///
 /// # Dropping a call
 ///
 /// If you drop the future of a payment or a void after its first poll, the outcome is unknown and no error reports it: the service
 /// may have processed the request. Set a [deadline](ClientBuilder::total_timeout) instead of wrapping the call in a timeout of
-/// your own, and record [`Observer::attempt_abandoned`].
+/// your own, and record [`Observer::attempt_abandoned`](crate::Observer::attempt_abandoned).
 ///
 /// # Example
 ///
@@ -64,31 +58,20 @@ use span::{AttemptSpan, CallSpan};
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
+    endpoint: Endpoint,
     settings: Settings,
     headers: CallerHeaders,
 }
 
-pub(crate) struct Shared {
-    pub(crate) endpoint: Endpoint,
-    pub(crate) transport: BoxedTransport,
-    pub(crate) timer: Box<dyn Timer>,
-    pub(crate) jitter: Box<dyn Jitter>,
-    pub(crate) observer: Option<Box<dyn Observer>>,
-    pub(crate) headers: Option<Box<HeaderHook>>,
-}
-
-/// Adds headers to an attempt.
-pub(crate) type HeaderHook = dyn Fn(&mut CallerHeaders) + Send + Sync;
-
 impl Client {
     /// Returns a builder for a client of the service at `endpoint`, over an HTTP stack and its clock. For a client with every
     /// default, use `payments_hyper::client(endpoint)`.
-    pub fn builder(endpoint: Endpoint, transport: impl Transport, timer: impl Timer) -> ClientBuilder {
+    ///
+    /// An asynchronous stack and its [`Timer`](crate::Timer) make this client with [`build`](ClientBuilder::build), a blocking stack
+    /// and its [`blocking::Timer`](crate::blocking::Timer) a [`blocking::Client`](crate::blocking::Client) with
+    /// [`build_blocking`](ClientBuilder::build_blocking).
+    pub fn builder<T, C>(endpoint: Endpoint, transport: T, timer: C) -> ClientBuilder<T, C> {
         ClientBuilder::new(endpoint, transport, timer)
-    }
-
-    pub(crate) fn from_parts(shared: Shared, settings: Settings) -> Self {
-        Self { shared: Arc::new(shared), settings, headers: CallerHeaders::new() }
     }
 
     /// Runs any operation. A payment or a void is sent at most once. A lookup may be retried within the total deadline.
@@ -96,108 +79,53 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Error`] for a payment or a void, [`LookupError`] for a lookup.
+    /// [`Error`] for a payment or a void, [`LookupError`](crate::LookupError) for a lookup.
     pub async fn call<O: Operation>(&self, operation: &O) -> Result<Success<O::Data>, O::Error> {
-        let span = CallSpan::new(operation, &self.shared.endpoint);
-        let result = self.attempts(operation, &span).await;
-        span.finish::<O>(&result);
+        let Shared { timer, random, observer, .. } = &*self.shared;
+        let id = CallId(random.next());
+        let call = Call::start(operation, &self.endpoint, observer.as_deref(), &**timer, id);
+        let result = self.attempts(operation, &call).await;
+        #[cfg(feature = "tracing")]
+        call.finish(&result);
         result
     }
 
     async fn attempts<O: Operation>(
         &self,
         operation: &O,
-        call_span: &CallSpan,
+        call: &Call<'_>,
     ) -> Result<Success<O::Data>, O::Error> {
-        let call_id = CallId(self.shared.observer.as_ref().map_or(0, |_| self.shared.jitter.next()));
-        let started = self.shared.timer.now();
+        let Shared { timer, random, .. } = &*self.shared;
+        let started = timer.now();
         let total = self.settings.total_timeout;
-        let left = || total.saturating_sub(self.shared.timer.now().saturating_duration_since(started));
-        let (mut attempt, mut time_left) = (1, total);
+        let left = || total.saturating_sub(timer.now().saturating_duration_since(started));
+        let (mut number, mut time_left) = (1, total);
         loop {
-            let span = AttemptSpan::new::<O>(call_span, &self.shared.endpoint, attempt);
-            let result = self.attempt(operation, &span, call_id, attempt, time_left).await;
-            span.finish::<O>(&result);
+            let mut attempt = Attempt::new(call, number);
+            let result = self.send(operation, call, &mut attempt, time_left).await;
+            attempt.finish::<O>(&result);
             let Err(error) = result else { return result };
-            let retry = |error: &LookupError| self.settings.retry.pause(attempt, error, &*self.shared.jitter);
-            let Some(pause) = error.as_lookup().and_then(retry) else {
+            // A payment or a void is never sent again.
+            let is_lookup = error.as_payment().is_none();
+            let retry = || self.settings.retry.pause(number, error.failed_call(), &**random);
+            let Some(pause) = is_lookup.then(retry).flatten() else {
                 return Err(error);
             };
             if pause >= left() {
                 return Err(error);
             }
-            self.shared.timer.sleep(pause).await;
+            timer.sleep(pause).await;
             // The pause can take longer than requested, for example while the computer sleeps. If no time is left for another
             // attempt, the last attempt's error says more than a timeout.
             time_left = left();
             if time_left.is_zero() {
                 return Err(error);
             }
-            attempt += 1;
+            number += 1;
         }
     }
 
-    /// Processes a card payment, a sale or an authorization. Sent at most once.
-    ///
-    /// A success means that the service says it processed the payment. Its record is returned unchanged and is not compared with
-    /// the request. The amounts may differ, for example because of a convenience fee.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::outcome`] says whether the card can have been charged.
-    pub async fn process_card(&self, payment: &CardTransaction) -> Result<Success<TransactionRecord>, Error> {
-        self.call(payment).await
-    }
-
-    /// Processes an ACH payment. Sent at most once.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::outcome`] says whether the account can have been debited.
-    pub async fn process_ach(&self, payment: &AchTransaction) -> Result<Success<TransactionRecord>, Error> {
-        self.call(payment).await
-    }
-
-    /// Processes a payment with a stored token. Sent at most once.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::outcome`] says whether the token can have been charged.
-    pub async fn process_token(
-        &self,
-        payment: &TokenTransaction,
-    ) -> Result<Success<TransactionReceipt>, Error> {
-        self.call(payment).await
-    }
-
-    /// Voids a previously authorized transaction. Sent at most once.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::outcome`] says whether the authorization can have been voided. After
-    /// [`Outcome::Unknown`](crate::Outcome::Unknown), [look the transaction up](Self::transaction) before voiding
-    /// again.
-    pub async fn void(&self, void: &Void) -> Result<Success<VoidReceipt>, Error> {
-        self.call(void).await
-    }
-
-    /// Looks up one transaction. Retried within the deadline after a transient failure.
-    ///
-    /// # Errors
-    ///
-    /// [`LookupError`]. It says nothing about an earlier charge, so do not send a charge again because of it.
-    pub async fn transaction(&self, id: &TransactionId) -> Result<Success<TransactionRecord>, LookupError> {
-        self.call(&GetTransaction::new(id.clone())).await
-    }
-
-    /// Looks up one customer. Retried within the deadline after a transient failure.
-    ///
-    /// # Errors
-    ///
-    /// [`LookupError`]. It says nothing about an earlier charge, so do not send a charge again because of it.
-    pub async fn customer(&self, id: &CustomerId) -> Result<Success<CustomerRecord>, LookupError> {
-        self.call(&GetCustomer::new(id.clone())).await
-    }
+    named_calls!(async, .await);
 
     /// Returns the same client, over the same connections, with another total deadline.
     #[must_use]
@@ -222,71 +150,123 @@ impl Client {
         Self { headers, ..self.clone() }
     }
 
-    /// The service that this client calls, in one spelling. See [`Endpoint::service`].
+    /// Returns the same client, over the same connections, with another API key of the same merchant: for a key that was replaced
+    /// while the program runs.
+    ///
+    /// A new key is no new [service](Self::service): a journal's intents stay valid. Calls that are in flight keep the old key.
+    ///
+    /// ```
+    /// # payments_fake::block_on(async {
+    /// use payments_core::{ApiKey, ErrorKind};
+    ///
+    /// # let gateway = payments_fake::FakeGateway::builder().api_key("old_key").another_api_key("new_key").build();
+    /// # let client = gateway.client().with_api_key(ApiKey::new("expired_key")?);
+    /// let error = client.transaction(&"txn_1".parse()?).await.unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Unauthorized);
+    ///
+    /// let rotated = client.with_api_key(ApiKey::new("new_key")?);
+    /// assert_eq!(rotated.service(), client.service());
+    /// let error = rotated.transaction(&"txn_1".parse()?).await.unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::NotFound);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_api_key(&self, api_key: ApiKey) -> Self {
+        Self { endpoint: self.endpoint.with_api_key(api_key), ..self.clone() }
+    }
+
+    /// Returns a client of another merchant at the same service, over the same connections. The label names the merchant, and
+    /// replaces that of an earlier call.
+    ///
+    /// The label is part of the [service](Self::service), to which a journal's intents belong: a key that one merchant has used is
+    /// not sent for another. Always use the same label for the same merchant.
+    ///
+    /// # Errors
+    ///
+    /// A configuration error if the label is not 1 to 64 ASCII letters, digits and `- . _`. This rule is chosen by this SDK.
+    ///
+    /// ```
+    /// # payments_fake::block_on(async {
+    /// use payments_core::ApiKey;
+    /// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+    ///
+    /// # let gateway = payments_fake::FakeGateway::builder().api_key("key_of_books").another_api_key("key_of_toys").build();
+    /// # let client = gateway.client();
+    /// let books = client.for_merchant("books", ApiKey::new("key_of_books")?)?;
+    /// let toys = client.for_merchant("toys", ApiKey::new("key_of_toys")?)?;
+    /// assert_eq!(books.service(), "https://payments.invalid/api/v1/public#books");
+    ///
+    /// let payment =
+    ///     TokenTransaction::builder("tok_approved", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
+    /// let charged = toys.process_token(&payment).await?;
+    /// assert!(toys.transaction(&charged.transaction_id).await.is_ok());
+    /// // Each merchant sees its own transactions only.
+    /// assert!(books.transaction(&charged.transaction_id).await.is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn for_merchant(&self, label: &str, api_key: ApiKey) -> Result<Self, Error> {
+        Ok(Self { endpoint: self.endpoint.for_merchant(label, api_key)?, ..self.clone() })
+    }
+
+    /// The service that this client calls, in one spelling, with the label of the merchant. See [`Endpoint::service`].
     pub fn service(&self) -> &str {
-        self.shared.endpoint.service()
+        self.endpoint.service()
     }
 
     /// Whether this text contains the API key, for example because a reference or a name was read from the wrong field. Do not keep
     /// or show such a text. A key of fewer than eight characters is not searched for, because it occurs by chance.
     pub fn is_api_key_in(&self, text: &str) -> bool {
-        Secrets::new(&[], Some(&self.shared.endpoint)).are_in(text)
+        Secrets::new(&[], self.endpoint.api_key().header_value()).are_in(text)
     }
 
     /// Sends the request through the transport once.
-    async fn attempt<O: Operation>(
+    async fn send<O: Operation>(
         &self,
         operation: &O,
-        span: &AttemptSpan<'_>,
-        call_id: CallId,
-        attempt: u32,
+        call: &Call<'_>,
+        attempt: &mut Attempt<'_>,
         total: Duration,
     ) -> Result<Success<O::Data>, O::Error> {
-        let Shared { endpoint, transport, timer, jitter: _, observer, headers } = &*self.shared;
+        let Shared { transport, timer, .. } = &*self.shared;
+        let response_cap = self.settings.response_cap;
+        let (secrets, id) = (&call.secrets, Some(call.id));
         let deadlines = Deadlines::new(self.settings.connect_timeout, total);
-        let mut request = operation.request(endpoint)?;
-        let added = span.in_scope(|| {
-            let mut added = CallerHeaders::new();
-            if let Some(add) = headers {
-                add(&mut added);
-            }
-            added = added.with(&self.headers)?;
-            #[cfg(feature = "opentelemetry")]
-            added.add_current_trace();
-            Ok(added)
+        let built = request(operation, &self.endpoint).and_then(|mut request| {
+            let added = attempt.in_scope(|| self.caller_headers())?;
+            added.add_to(request.headers_mut());
+            Ok((TransportRequest::to(self.endpoint.server(), request, O::NAME, deadlines, response_cap), added))
         });
-        match added {
-            Ok(added) => added.add_to(request.headers_mut()),
-            Err(error) => {
-                let failure = Failure::new(Some(O::NAME), Cause::Configuration(error));
-                return Err(O::Error::of(operation, failure, Some(endpoint), None, None));
-            }
-        }
-        let cap = self.settings.response_cap;
-        let request = TransportRequest::to(endpoint.server(), request, O::NAME, deadlines, cap);
-
-        let observer = observer.as_deref();
-        let reporter = observer.map(|observer| {
-            AttemptReporter::start(observer, &**timer, endpoint, operation, call_id, attempt)
-        });
-        let backstop = timer.sleep(deadlines.total() + BACKSTOP);
-        let sent = before(backstop, span.instrument(transport.send(request))).await;
-        let result = match sent {
-            // Refuses a body over the cap even from a transport that ignores the cap.
-            Some(Ok(response)) if response.body().len() > cap => {
+        let (request, caller_headers) = built.map_err(|cause| not_sent(operation, secrets, id, cause))?;
+        attempt.start(caller_headers);
+        let mut sending = pin!(transport.send(request));
+        let in_span = poll_fn(|context| attempt.in_scope(|| sending.as_mut().poll(context)));
+        let sent = before(timer.sleep(deadlines.total() + BACKSTOP), in_span).await;
+        let sent = sent.unwrap_or_else(|| Err(TransportError::unknown(TransportErrorKind::Timeout)));
+        match sent {
+            // Even from a transport that ignores the cap.
+            Ok(response) if response.body().len() > response_cap => {
                 let error = TransportError::answered(TransportErrorKind::BodyTooLarge, response);
-                Err(operation.not_answered(endpoint, error))
+                Err(not_answered(operation, secrets, id, error))
             }
-            Some(Ok(response)) => operation.read(endpoint, response.into_http()),
-            Some(Err(error)) => Err(operation.not_answered(endpoint, error)),
-            None => {
-                Err(operation.not_answered(endpoint, TransportError::unknown(TransportErrorKind::Timeout)))
-            }
-        };
-        if let Some(reporter) = reporter {
-            reporter.finish::<O>(&result);
+            Ok(response) => read(operation, secrets, id, response.as_http()),
+            Err(error) => Err(not_answered(operation, secrets, id, error)),
         }
-        result
+    }
+
+    /// The caller's headers for one attempt.
+    fn caller_headers(&self) -> Result<CallerHeaders, Cause> {
+        let mut headers = CallerHeaders::new();
+        if let Some(add) = &self.shared.headers {
+            add(&mut headers);
+        }
+        headers = headers.with(&self.headers)?;
+        #[cfg(feature = "opentelemetry")]
+        headers.add_current_trace();
+        Ok(headers)
     }
 }
 
@@ -296,9 +276,9 @@ const BACKSTOP: Duration = Duration::from_millis(20);
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { shared, settings, headers } = self;
+        let Self { shared: _, endpoint, settings, headers } = self;
         f.debug_struct("Client")
-            .field("endpoint", &shared.endpoint)
+            .field("endpoint", endpoint)
             .field("settings", settings)
             .field("headers", headers)
             .finish_non_exhaustive()

@@ -1,7 +1,8 @@
-use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-use crate::{LookupError, TransportErrorKind};
+use super::random::RandomSource;
+use crate::error::{ErrorKind, FailedCall};
+use crate::transport::TransportErrorKind;
 
 /// How often a lookup is retried, and how long it pauses before each retry. Operations that move money are never retried.
 #[derive(Clone, Copy, Debug)]
@@ -19,65 +20,51 @@ impl RetryPolicy {
     /// The pause before the next attempt of a lookup, or `None` if there is no next attempt.
     ///
     /// It doubles with every attempt. Half of it is fixed and half is random. `Retry-After` lengthens it.
-    pub(crate) fn pause(self, attempt: u32, error: &LookupError, jitter: &dyn Jitter) -> Option<Duration> {
-        if attempt > self.retries || !is_transient(error) {
+    pub(crate) fn pause(
+        self,
+        attempt: u32,
+        call: &FailedCall,
+        random: &dyn RandomSource,
+    ) -> Option<Duration> {
+        if attempt > self.retries || !is_transient(call) {
             return None;
         }
         let doubled = Self::FIRST_PAUSE.saturating_mul(1 << (attempt - 1).min(16)).min(Self::LONGEST_PAUSE);
-        let spread = u32::try_from(jitter.next() % 1024).expect("a remainder of 1024 fits");
+        let spread = u32::try_from(random.next() % 1024).expect("a remainder of 1024 fits");
         let pause = doubled / 2 + doubled / 2 * spread / 1024;
-        let asked_for = error.failure().metadata().and_then(|metadata| metadata.pause).unwrap_or_default();
-        Some(pause.max(asked_for))
+        Some(pause.max(call.retry_after_delay().unwrap_or_default()))
     }
 }
 
 /// Whether the same lookup may succeed a moment later.
-fn is_transient(error: &LookupError) -> bool {
-    match error.http_status().map(|status| status.as_u16()) {
+fn is_transient(call: &FailedCall) -> bool {
+    match call.http_status().map(|status| status.as_u16()) {
         // Retries an unreadable 2xx, but not a refusal in the body of a 2xx.
-        Some(200..=299) => error.is_unclear(),
+        Some(200..=299) => call.kind() != ErrorKind::Refused,
         Some(status) => matches!(status, 408 | 425 | 429 | 500..=599),
         // An invalid certificate or configuration will still be invalid in a second.
-        None => error.transport_error().is_some_and(|error| {
+        None => call.transport_error().is_some_and(|error| {
             !matches!(error.kind(), TransportErrorKind::Tls | TransportErrorKind::Configuration)
         }),
-    }
-}
-
-/// A source of random numbers. They vary the pauses between a lookup's attempts, so that many clients do not retry at once, and
-/// identify calls in the events of an observer.
-pub trait Jitter: Send + Sync + 'static {
-    /// Any number, uniformly distributed over all of `u64`.
-    fn next(&self) -> u64;
-}
-
-/// Uses the standard library's randomly keyed hasher, which needs no dependency and is random enough for pauses.
-#[derive(Debug)]
-pub(crate) struct RandomJitter;
-
-impl Jitter for RandomJitter {
-    fn next(&self) -> u64 {
-        RandomState::new().hash_one(0_u8)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{Cause, Failure};
-    use crate::{OperationName, TransportError};
+    use crate::TransportError;
+    use crate::error::Cause;
 
     struct Always(u64);
 
-    impl Jitter for Always {
+    impl RandomSource for Always {
         fn next(&self) -> u64 {
             self.0
         }
     }
 
-    fn failed(kind: TransportErrorKind) -> LookupError {
-        let cause = Cause::Transport(TransportError::not_processed(kind));
-        LookupError::new(Failure::new(Some(OperationName::GetTransaction), cause))
+    fn failed(kind: TransportErrorKind) -> FailedCall {
+        FailedCall::of_cause(Cause::Transport(TransportError::not_processed(kind)))
     }
 
     #[test]
@@ -115,11 +102,5 @@ mod tests {
                 (1..9).map_while(|attempt| RetryPolicy { retries }.pause(attempt, &error, &Always(0)));
             assert_eq!(pauses.count(), retries as usize);
         }
-    }
-
-    #[test]
-    fn random_jitter_varies() {
-        let numbers: std::collections::HashSet<u64> = (0..100).map(|_| RandomJitter.next()).collect();
-        assert!(numbers.len() > 90, "{numbers:?}");
     }
 }

@@ -21,4 +21,6 @@ pub(crate) enum ConfigurationError {
     HeaderReserved,
     #[error("the caller headers are longer than 8 KiB in total")]
     HeadersTooLong,
+    #[error("the label of a merchant is not 1 to 64 ASCII letters, digits and - . _")]
+    MerchantLabel,
 }

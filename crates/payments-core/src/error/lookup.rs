@@ -1,12 +1,11 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use http::StatusCode;
-
-use super::ErrorKind;
-use super::failure::{Cause, Failure, failure_accessors};
-use crate::OperationName;
-use crate::response::Meaning;
+use super::call_error::CallError;
+use super::failed_call::{FailedCall, failed_call_accessors};
+use super::kind::ErrorKind;
+use crate::operation::{Facts, OperationName};
+use crate::response::Secrets;
 
 /// Why a lookup did not succeed.
 ///
@@ -41,76 +40,24 @@ use crate::response::Meaning;
 /// ```
 ///
 /// `{}` is one line: what happened and what to do. `{:#}` adds the causes. Neither these nor `Debug` show the API key.
-pub struct LookupError(Box<Failure>);
+pub struct LookupError(Box<FailedCall>);
 
 impl LookupError {
-    pub(crate) fn new(failure: Failure) -> Self {
-        Self(Box::new(failure))
-    }
+    failed_call_accessors!();
 
-    /// Nothing was sent, because the id or the settings are invalid.
-    pub(crate) fn before_sending(operation: OperationName, cause: impl Into<Cause>) -> Self {
-        Self::new(Failure::new(Some(operation), cause.into()))
-    }
-
-    /// HTTP 404: the service does not know this id. A payment of unknown outcome may still be made later.
-    ///
-    /// Check [`is_intermediary`](Self::is_intermediary) before you conclude that a transaction does not exist: a proxy's 404
-    /// says nothing about it.
-    pub fn is_not_found(&self) -> bool {
-        self.http_status() == Some(StatusCode::NOT_FOUND)
-    }
-
-    /// The API key was refused (HTTP 401). Every further call will fail until the key is fixed.
-    pub fn is_unauthorized(&self) -> bool {
-        self.http_status() == Some(StatusCode::UNAUTHORIZED)
-    }
-
-    /// The service, or something in front of it, refused: HTTP 4xx, or a 2xx whose body says `failed` or the like. Not found
-    /// and unauthorized are rejections too. Fix the cause before you run the lookup again.
-    pub fn is_rejected(&self) -> bool {
-        matches!(self.0.meaning(), Some(Meaning::RefusedByService | Meaning::RefusedByIntermediary))
-    }
-
-    /// A deadline passed.
-    pub fn is_timeout(&self) -> bool {
-        self.failure().is_timeout()
-    }
-
-    /// The response is neither the record nor a refusal: a 5xx, a redirect, an unrelated page, a record that cannot be read.
-    pub fn is_unclear(&self) -> bool {
-        self.0.meaning() == Some(Meaning::Unclear)
-    }
-
-    /// Nothing was sent: the id cannot be looked up. See [`violations`](Self::violations).
-    pub fn is_validation(&self) -> bool {
-        self.kind() == ErrorKind::Invalid
-    }
-
-    /// Nothing was sent: the client's configuration is wrong, or its transport lacks something that it needs, such as a runtime.
-    pub fn is_configuration(&self) -> bool {
-        self.kind() == ErrorKind::Configuration
-    }
-
-    /// Connecting to the service failed (name resolution, TCP or TLS).
-    pub fn is_connect(&self) -> bool {
-        self.kind() == ErrorKind::NotConnected
-    }
-
-    /// The refusal does not have the service's error body, so a proxy or a firewall in front of the service probably sent it.
-    pub fn is_intermediary(&self) -> bool {
-        self.0.is_intermediary()
-    }
-
-    failure_accessors!();
-
-    pub(crate) fn failure(&self) -> &Failure {
+    /// Everything else that is known of the failed call.
+    pub fn failed_call(&self) -> &FailedCall {
         &self.0
     }
+}
 
-    /// Whether the service itself, and not a proxy, does not know the transaction.
-    fn is_unknown_transaction(&self) -> bool {
-        self.operation() == Some(OperationName::GetTransaction) && self.kind() == ErrorKind::NotFound
+impl CallError for LookupError {
+    fn of(call: FailedCall, _: &Facts<'_>, _: &Secrets) -> Self {
+        Self(Box::new(call))
+    }
+
+    fn failed_call(&self) -> &FailedCall {
+        self.failed_call()
     }
 }
 
@@ -118,25 +65,25 @@ impl fmt::Debug for LookupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LookupError")
             .field("message", &format_args!("{self}"))
-            .field("failure", &self.0)
+            .field("failed_call", &self.0)
             .finish()
     }
 }
 
 impl fmt::Display for LookupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.write_what_happened(false, f)?;
-        f.write_str(if self.is_validation() {
-            "; nothing was sent: fix the request"
-        } else if self.is_configuration() {
-            "; nothing was sent: fix the settings"
-        } else if self.is_unknown_transaction() {
+        self.0.fmt(f)?;
+        f.write_str(match self.kind() {
+            ErrorKind::Invalid => "; nothing was sent: fix the request",
+            ErrorKind::Configuration => "; nothing was sent: fix the settings",
             // A payment that is still in flight has no record yet.
-            "; a lookup moves no money: check the id; a payment of unknown outcome may still be made"
-        } else if self.is_rejected() || self.0.needs_a_fix() {
-            "; a lookup moves no money: fix the cause, then run it again"
-        } else {
-            "; a lookup moves no money: it is safe to run it again"
+            ErrorKind::NotFound if self.0.operation() == Some(OperationName::GetTransaction) => {
+                "; a lookup moves no money: check the id; a payment of unknown outcome may still be made"
+            }
+            _ if self.0.refused_by().is_some() || self.0.needs_a_fix() => {
+                "; a lookup moves no money: fix the cause, then run it again"
+            }
+            _ => "; a lookup moves no money: it is safe to run it again",
         })
     }
 }

@@ -1,16 +1,18 @@
 //! Why a call failed: [`Error`] for what moves money, [`LookupError`] for lookups.
 
+mod call_error;
 mod configuration;
-mod failure;
+mod failed_call;
 mod kind;
 mod lookup;
 mod outcome;
 mod payment;
 
+pub(crate) use call_error::CallError;
 pub(crate) use configuration::ConfigurationError;
-pub(crate) use failure::{Cause, FailedResponse, Failure};
+pub(crate) use failed_call::{Cause, FailedResponse};
+pub use failed_call::{FailedCall, RefusedBy};
 pub use kind::ErrorKind;
 pub use lookup::LookupError;
 pub use outcome::Outcome;
 pub use payment::Error;
-pub(crate) use payment::Found;

@@ -1,7 +1,9 @@
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter};
 
-use crate::{AttemptAbandoned, AttemptFinished, Endpoint, Observer, OperationName, Outcome};
+use super::events::{AttemptAbandoned, AttemptFinished, Observer};
+use crate::error::Outcome;
+use crate::{Endpoint, OperationName};
 
 /// Records every attempt to instruments of an OpenTelemetry meter.
 ///

@@ -1,7 +1,9 @@
-use tracing::field::display;
+use tracing::field::{debug, display};
 use tracing::{debug, error, info, warn};
 
-use crate::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer, Outcome};
+use super::events::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer};
+use crate::error::Outcome;
+use crate::transport::TransportErrorKind;
 
 /// Reports every attempt to [`tracing`], under the target `payments`.
 ///
@@ -21,7 +23,8 @@ impl TracingObserver {
 impl Observer for TracingObserver {
     fn attempt_started(&self, event: &AttemptStarted<'_>) {
         let (call_id, operation) = (display(event.call_id), event.operation.as_str());
-        debug!(target: "payments", operation, attempt = event.attempt, call_id, "attempt started");
+        let caller_headers = event.caller_headers.names().next().map(|_| debug(event.caller_headers));
+        debug!(target: "payments", operation, attempt = event.attempt, call_id, caller_headers, "attempt started");
     }
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
@@ -30,8 +33,10 @@ impl Observer for TracingObserver {
         let http_status = event.http_status.map(|status| status.as_u16());
         let AttemptFinished { attempt, latency, reference, last_four, request_id, transaction_id, .. } =
             *event;
+        let kind = event.failure.map(|failure| failure.kind.as_str());
+        let transport = event.failure.and_then(|failure| failure.transport).map(TransportErrorKind::as_str);
         macro_rules! report {
-            ($level:ident, $outcome:expr, $kind:expr, $message:literal) => {
+            ($level:ident, $outcome:expr, $message:literal) => {
                 $level!(
                     target: "payments",
                     operation,
@@ -39,7 +44,8 @@ impl Observer for TracingObserver {
                     call_id,
                     ?latency,
                     outcome = $outcome,
-                    kind = $kind,
+                    kind,
+                    transport,
                     http_status,
                     request_id,
                     transaction_id,
@@ -51,12 +57,12 @@ impl Observer for TracingObserver {
             };
         }
         match event.failure {
-            None => report!(info, "processed", None::<&str>, "attempt succeeded"),
+            None => report!(info, "processed", "attempt succeeded"),
             Some(failure) if failure.outcome == Some(Outcome::Unknown) => {
-                report!(error, "unknown", Some(failure.code), "outcome unknown: it may have been processed");
+                report!(error, "unknown", "outcome unknown: it may have been processed");
             }
             Some(failure) => {
-                report!(warn, failure.outcome.map(Outcome::as_str), Some(failure.code), "attempt failed");
+                report!(warn, failure.outcome.map(Outcome::as_str), "attempt failed");
             }
         }
     }

@@ -4,8 +4,11 @@ use http::Uri;
 use payments_model::unversioned::Envelope;
 use payments_model::{CustomerId, CustomerRecord, Field, TransactionId, TransactionRecord, ValidationError};
 
-use super::sealed::{Describe, Facts, redact_transaction_id};
-use crate::{Endpoint, LookupError, OperationName};
+use super::describe::{Describe, redact_transaction_id};
+use super::facts::Facts;
+use super::name::OperationName;
+use crate::Endpoint;
+use crate::error::{Cause, LookupError};
 
 /// The lookup of one transaction, `GET /transaction/{id}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +28,8 @@ impl Describe for GetTransaction {
     type Error = LookupError;
     const NAME: OperationName = OperationName::GetTransaction;
 
-    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, LookupError> {
-        record_uri(Self::NAME, endpoint, "transaction", self.id.path_segment())
+    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Cause> {
+        record_uri(endpoint, "transaction", self.id.path_segment())
     }
 
     fn data(&self, envelope: &Envelope<'_>) -> Option<TransactionRecord> {
@@ -37,12 +40,12 @@ impl Describe for GetTransaction {
         redact_transaction_id(&mut data.transaction_id, redacted);
     }
 
-    fn transaction_id(data: &TransactionRecord) -> Option<&str> {
-        Some(data.transaction_id.as_str())
+    fn transaction_id(data: &TransactionRecord) -> Option<&TransactionId> {
+        Some(&data.transaction_id)
     }
 
-    fn facts(&self) -> Facts<'_> {
-        Facts { transaction_id: Some(self.id.as_str()), ..Facts::default() }
+    fn describe(&self) -> Facts<'_> {
+        Facts::of_transaction(Self::NAME, &self.id)
     }
 }
 
@@ -64,8 +67,8 @@ impl Describe for GetCustomer {
     type Error = LookupError;
     const NAME: OperationName = OperationName::GetCustomer;
 
-    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, LookupError> {
-        record_uri(Self::NAME, endpoint, "customer", self.id.path_segment())
+    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Cause> {
+        record_uri(endpoint, "customer", self.id.path_segment())
     }
 
     fn data(&self, envelope: &Envelope<'_>) -> Option<CustomerRecord> {
@@ -80,22 +83,20 @@ impl Describe for GetCustomer {
         }
     }
 
-    fn transaction_id(_: &CustomerRecord) -> Option<&str> {
+    fn transaction_id(_: &CustomerRecord) -> Option<&TransactionId> {
         None
     }
 
-    fn facts(&self) -> Facts<'_> {
-        Facts::default()
+    fn describe(&self) -> Facts<'_> {
+        Facts::new(Self::NAME)
     }
 }
 
 /// The URL of one record, if its id can be a path segment.
 fn record_uri(
-    operation: OperationName,
     endpoint: &Endpoint,
     collection: &str,
     segment: Result<Cow<'_, str>, ValidationError>,
-) -> Result<Uri, LookupError> {
-    let segment = segment.map_err(|error| LookupError::before_sending(operation, error))?;
-    endpoint.record(collection, &segment).map_err(|error| LookupError::before_sending(operation, error))
+) -> Result<Uri, Cause> {
+    Ok(endpoint.record(collection, &*segment?)?)
 }

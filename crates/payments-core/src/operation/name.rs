@@ -58,6 +58,20 @@ impl OperationName {
         }
     }
 
+    /// What to search the service's records by after an unknown outcome without a transaction id: a phrase such as
+    /// `amount, last four digits, payer's name and time`. `reference` is that of the request.
+    ///
+    /// The interface has no search, so a person searches the service's own reports. A card or ACH payment has no field for a
+    /// reference of the caller (the interface, Card transaction request body).
+    pub const fn search_by(self, reference: Option<&str>) -> &'static str {
+        match (self, reference) {
+            (Self::Transaction, _) => "amount, last four digits, payer's name and time",
+            (Self::TokenTransaction, Some(_)) => "its reference, or by token, amount and time",
+            (Self::TokenTransaction, None) => "token, amount and time",
+            (Self::Void | Self::GetTransaction | Self::GetCustomer, _) => "its transaction id",
+        }
+    }
+
     /// Whether the operation can move money or undo a payment: true for the three POST operations.
     ///
     /// A failed call of such an operation may be [`Outcome::Unknown`](crate::Outcome::Unknown). This SDK never sends it

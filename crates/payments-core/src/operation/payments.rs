@@ -1,3 +1,5 @@
+use std::ops::Deref;
+
 use http::Uri;
 use payments_model::unversioned::Envelope;
 use payments_model::{
@@ -6,8 +8,11 @@ use payments_model::{
 };
 use serde::Serialize;
 
-use super::sealed::{Describe, Facts, redact_transaction_id};
-use crate::{Endpoint, Error, OperationName};
+use super::describe::{Describe, redact_transaction_id};
+use super::facts::Facts;
+use super::name::OperationName;
+use crate::Endpoint;
+use crate::error::{Cause, Error};
 
 /// `POST /transaction`, for a card and for an account: the interface has one URL and one response for both.
 macro_rules! describe_payment {
@@ -17,7 +22,7 @@ macro_rules! describe_payment {
             type Error = Error;
             const NAME: OperationName = OperationName::Transaction;
 
-            fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
+            fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Cause> {
                 Ok(endpoint.transaction())
             }
 
@@ -34,11 +39,6 @@ macro_rules! describe_payment {
                 card_number(self)
             }
 
-            fn found_by(&self) -> &'static str {
-                // The interface has no field for a reference here (Card transaction request body).
-                "amount, last four digits, payer's name and time"
-            }
-
             fn data(&self, envelope: &Envelope<'_>) -> Option<TransactionRecord> {
                 envelope.transaction_record()
             }
@@ -47,17 +47,19 @@ macro_rules! describe_payment {
                 redact_transaction_id(&mut data.transaction_id, redacted);
             }
 
-            fn into_record(data: TransactionRecord) -> Option<TransactionRecord> {
-                Some(data)
+            fn transaction_id(data: &TransactionRecord) -> Option<&TransactionId> {
+                Some(&data.transaction_id)
             }
 
-            fn transaction_id(data: &TransactionRecord) -> Option<&str> {
-                Some(data.transaction_id.as_str())
-            }
-
-            fn facts(&self) -> Facts<'_> {
+            fn describe(&self) -> Facts<'_> {
                 let last_four: fn(&Self) -> Option<&str> = $last_four;
-                Facts { amount: Some(self.amount()), last_four: last_four(self), ..Facts::default() }
+                Facts {
+                    amount: Some(self.amount()),
+                    transaction_type: Some(self.transaction_type()),
+                    convenience_fee: Some(self.convenience_fee()),
+                    last_four: last_four(self),
+                    ..Facts::new(Self::NAME)
+                }
             }
         }
     };
@@ -74,19 +76,12 @@ impl Describe for TokenTransaction {
     type Error = Error;
     const NAME: OperationName = OperationName::TokenTransaction;
 
-    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
+    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Cause> {
         Ok(endpoint.token_transaction())
     }
 
     fn body(&self) -> Option<SecretBytes> {
         Some(self.to_json())
-    }
-
-    fn found_by(&self) -> &'static str {
-        match self.reference_no() {
-            Some(_) => "its reference, or by token, amount and time",
-            None => "token, amount and time",
-        }
     }
 
     fn data(&self, envelope: &Envelope<'_>) -> Option<TransactionReceipt> {
@@ -97,16 +92,22 @@ impl Describe for TokenTransaction {
         redact_transaction_id(&mut data.transaction_id, redacted);
     }
 
-    fn transaction_id(data: &TransactionReceipt) -> Option<&str> {
-        Some(data.transaction_id.as_str())
+    fn transaction_id(data: &TransactionReceipt) -> Option<&TransactionId> {
+        Some(&data.transaction_id)
     }
 
-    fn facts(&self) -> Facts<'_> {
-        Facts { amount: Some(self.amount()), reference: self.reference_no(), ..Facts::default() }
+    fn describe(&self) -> Facts<'_> {
+        Facts {
+            amount: Some(self.amount()),
+            convenience_fee: Some(self.convenience_fee()),
+            token_id: Some(self.token_id()),
+            reference: self.reference_no(),
+            ..Facts::new(Self::NAME)
+        }
     }
 }
 
-/// What the service returns for a void.
+/// What the service returns for a void. It dereferences to the receipt in the response.
 ///
 /// The response may have another `TransactionId` than the voided transaction, for the void itself. Both ids are kept. Whether they
 /// are equal has no meaning.
@@ -115,8 +116,15 @@ impl Describe for TokenTransaction {
 pub struct VoidReceipt {
     /// The transaction to be voided, from the request.
     pub voided: TransactionId,
-    /// The receipt in the response.
-    pub receipt: TransactionReceipt,
+    receipt: TransactionReceipt,
+}
+
+impl Deref for VoidReceipt {
+    type Target = TransactionReceipt;
+
+    fn deref(&self) -> &TransactionReceipt {
+        &self.receipt
+    }
 }
 
 /// `POST /void`
@@ -125,16 +133,12 @@ impl Describe for Void {
     type Error = Error;
     const NAME: OperationName = OperationName::Void;
 
-    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Error> {
+    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Cause> {
         Ok(endpoint.void())
     }
 
     fn body(&self) -> Option<SecretBytes> {
         Some(self.to_json())
-    }
-
-    fn changes(&self) -> Option<&TransactionId> {
-        Some(self.transaction_id())
     }
 
     fn data(&self, envelope: &Envelope<'_>) -> Option<VoidReceipt> {
@@ -146,11 +150,11 @@ impl Describe for Void {
         redact_transaction_id(&mut data.receipt.transaction_id, redacted);
     }
 
-    fn transaction_id(data: &VoidReceipt) -> Option<&str> {
-        Some(data.receipt.transaction_id.as_str())
+    fn transaction_id(data: &VoidReceipt) -> Option<&TransactionId> {
+        Some(&data.receipt.transaction_id)
     }
 
-    fn facts(&self) -> Facts<'_> {
-        Facts { transaction_id: Some(self.transaction_id().as_str()), ..Facts::default() }
+    fn describe(&self) -> Facts<'_> {
+        Facts::of_transaction(Self::NAME, self.transaction_id())
     }
 }

@@ -3,14 +3,16 @@
 mod body_form;
 mod meaning;
 mod metadata;
+mod received;
 mod retry_after;
 mod secrets;
 mod snippet;
 mod success;
 
 pub(crate) use body_form::BodyForm;
-pub(crate) use meaning::{IdSearch, Meaning, Summary, meaning_for_lookup, meaning_for_payment};
+pub(crate) use meaning::Meaning;
 pub(crate) use metadata::Metadata;
+pub(crate) use received::{Found, Received};
 pub use retry_after::RetryAfter;
 pub(crate) use secrets::Secrets;
 pub use success::Success;

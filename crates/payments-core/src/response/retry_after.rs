@@ -13,7 +13,7 @@ pub enum RetryAfter {
     /// After this pause.
     Delay(Duration),
     /// Not before this time, by the service's clock. Do not compare it with this machine's:
-    /// [`retry_after_delay`](crate::Error::retry_after_delay) is the pause.
+    /// [`retry_after_delay`](crate::FailedCall::retry_after_delay) is the pause.
     Date(SystemTime),
 }
 

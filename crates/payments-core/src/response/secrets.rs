@@ -1,29 +1,45 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
+use http::HeaderValue;
 use payments_model::mask;
 use payments_model::unversioned::{Envelope, redact, without_half_a_number};
 use zeroize::Zeroizing;
 
-use crate::Endpoint;
-
-/// The secrets of a request and the API key, to be masked in the texts that are kept of a response. A copy, set to zero on drop.
+/// The secrets of a call, to be masked in the texts that are kept of it: those of the request and the API key. They are copied
+/// once for each call, shared by everything that is kept of it, and set to zero when the last part is dropped.
 #[derive(Clone, Default)]
-pub(crate) struct Secrets {
+pub(crate) struct Secrets(Option<Arc<Shared>>);
+
+struct Shared {
     of_request: Vec<Zeroizing<String>>,
-    /// Contains the API key.
-    endpoint: Option<Endpoint>,
+    api_key: HeaderValue,
 }
 
 impl Secrets {
-    pub(crate) fn new(of_request: &[&str], endpoint: Option<&Endpoint>) -> Self {
+    pub(crate) fn new(of_request: &[&str], api_key: &HeaderValue) -> Self {
         let of_request = of_request.iter().map(|secret| Zeroizing::new((*secret).to_owned())).collect();
-        Self { of_request, endpoint: endpoint.cloned() }
+        Self(Some(Arc::new(Shared { of_request, api_key: api_key.clone() })))
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
-        let key = self.endpoint.iter().map(|endpoint| endpoint.api_key().expose());
-        self.of_request.iter().map(|secret| secret.as_str()).chain(key)
+    fn api_key(&self) -> Option<&str> {
+        self.0.as_ref()?.api_key.to_str().ok()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        let of_request = self.0.iter().flat_map(|shared| &shared.of_request);
+        of_request.map(|secret| secret.as_str()).chain(self.api_key())
+    }
+
+    /// The id without the API key and this card number, if it contains one of them. Nothing else is replaced: by chance, a security
+    /// code occurs in more than one of a hundred random ids.
+    pub(crate) fn redacted_id(&self, id: &str, card_number: Option<&str>) -> Option<String> {
+        let secrets: Vec<&str> = card_number.into_iter().chain(self.api_key()).collect();
+        match redact(id, &secrets) {
+            Cow::Owned(redacted) => Some(redacted),
+            Cow::Borrowed(_) => None,
+        }
     }
 
     /// Whether a secret occurs in a text that cannot be masked, such as an id. Secrets that are short enough to occur by chance do not

@@ -2,12 +2,12 @@ use std::fmt;
 use std::ops::Deref;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::StatusCode;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Metadata;
-use crate::{Operation, RetryAfter};
+use super::metadata::Metadata;
+use super::retry_after::RetryAfter;
+use crate::CallId;
 
 /// The data of a successful response, and the response's metadata.
 ///
@@ -18,14 +18,15 @@ use crate::{Operation, RetryAfter};
 ///
 /// ```
 /// # use bytes::Bytes;
-/// use payments_core::Success;
 /// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+/// use payments_core::{ApiKey, Endpoint, Operation};
 ///
 /// let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
 /// let response = http::Response::new(Bytes::from_static(
 ///     br#"{"status":"success","status_code":100,"message":"Processed","data":{"TransactionId":"txn_1"}}"#,
 /// ));
-/// let success = Success::from_response(&payment, response)?;
+/// let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new("sk_live_51H")?)?;
+/// let success = payment.read(&endpoint, response)?;
 /// assert_eq!(success.transaction_id.as_str(), "txn_1");
 /// assert_eq!(success.message(), Some("Processed"));
 /// let receipt = success.into_data();
@@ -39,27 +40,12 @@ pub struct Success<T>(Box<Parts<T>>);
 struct Parts<T> {
     data: T,
     metadata: Metadata,
+    call_id: Option<CallId>,
 }
 
 impl<T> Success<T> {
-    pub(crate) fn new(data: T, metadata: Metadata) -> Self {
-        Self(Box::new(Parts { data, metadata }))
-    }
-
-    /// Returns what a call of the operation returns for this response. Use it in tests of the code around a call, without a
-    /// transport.
-    ///
-    /// For a call that gets no whole response, see [`Operation::error_from_transport`].
-    ///
-    /// # Errors
-    ///
-    /// The operation's error, for any response that is not a success.
-    #[expect(clippy::needless_pass_by_value, reason = "a response is read once")]
-    pub fn from_response<O>(operation: &O, response: http::Response<Bytes>) -> Result<Self, O::Error>
-    where
-        O: Operation<Data = T>,
-    {
-        crate::operation::read(operation, None, &response)
+    pub(crate) fn new(data: T, metadata: Metadata, call_id: Option<CallId>) -> Self {
+        Self(Box::new(Parts { data, metadata, call_id }))
     }
 
     /// The response's `data`.
@@ -70,6 +56,11 @@ impl<T> Success<T> {
     /// The response's `data`, without the rest of the response.
     pub fn into_data(self) -> T {
         self.0.data
+    }
+
+    /// The call, as events and spans name it. `None` if no client made the call.
+    pub fn call_id(&self) -> Option<CallId> {
+        self.0.call_id
     }
 
     /// The HTTP status, always a 2xx.
@@ -97,7 +88,7 @@ impl<T> Success<T> {
         self.0.metadata.retry_after
     }
 
-    /// How long the service asks to wait. See [`Error::retry_after_delay`](crate::Error::retry_after_delay).
+    /// How long the service asks to wait. See [`FailedCall::retry_after_delay`](crate::FailedCall::retry_after_delay).
     pub fn retry_after_delay(&self) -> Option<Duration> {
         self.0.metadata.pause
     }
@@ -120,8 +111,9 @@ impl<T> Deref for Success<T> {
 
 impl<T: fmt::Debug> fmt::Debug for Success<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { data, metadata } = &*self.0;
+        let Parts { data, metadata, call_id } = &*self.0;
         f.debug_struct("Success")
+            .field("call_id", call_id)
             .field("data", &metadata.secrets().masked_debug(data))
             .field("metadata", metadata)
             .finish()
@@ -156,6 +148,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Success<T> {
         let document = Document::<T, String>::deserialize(deserializer)?;
         let Document { http_status, status_code, message, request_id, data } = document;
         let http_status = StatusCode::from_u16(http_status).map_err(serde::de::Error::custom)?;
-        Ok(Self::new(data, Metadata::kept(http_status, [status_code, message, request_id])))
+        Ok(Self::new(data, Metadata::kept(http_status, [status_code, message, request_id]), None))
     }
 }

@@ -5,7 +5,7 @@ use http::StatusCode;
 use thiserror::Error;
 
 use super::evidence::ClientCertificateAlert;
-use crate::TransportResponse;
+use super::response::TransportResponse;
 
 /// How far a request provably got. It alone decides the outcome that the caller sees.
 ///
@@ -47,7 +47,8 @@ pub enum TransportErrorKind {
     /// The transport was shut down, or the attempt was cancelled.
     Cancelled,
     /// The transport cannot send: its runtime is missing, for example. The [source](std::error::Error::source) names what is
-    /// missing. With [`Delivery::NotProcessed`], [`Error::is_configuration`](crate::Error::is_configuration) is true.
+    /// missing. With [`Delivery::NotProcessed`], the error has the kind
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration).
     Configuration,
     /// Anything else.
     Other,

@@ -3,8 +3,10 @@ use std::fmt;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Uri};
 
+use super::deadlines::Deadlines;
+use super::error::{TransportError, TransportErrorKind};
 use super::server_address::{InvalidServerAddress, ServerAddress};
-use crate::{Deadlines, OperationName, TransportError, TransportErrorKind};
+use crate::operation::OperationName;
 
 /// One request, ready to be sent once, with its deadlines and its response cap.
 ///

@@ -1,9 +1,9 @@
 //! Each of the fake's choices, where the interface does not say what the service does.
 
-use payments_core::Client;
 use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Field, TransactionType, TransactionTypeCode, Void,
 };
+use payments_core::{Client, ErrorKind};
 use payments_fake::{EntryKind, FakeGateway, VoidAnswer, block_on};
 
 use crate::support::*;
@@ -74,7 +74,7 @@ fn a_void_can_return_a_new_id_that_can_be_looked_up_d66() {
     let client = gateway.client();
     let authorized = block_on(client.process_card(&authorization())).unwrap().into_data().transaction_id;
     let voided = block_on(client.void(&Void::new(authorized.clone()).reason("changed their mind"))).unwrap();
-    let id = &voided.receipt.transaction_id;
+    let id = &voided.transaction_id;
     assert_ne!(*id, authorized);
     block_on(client.transaction(id)).unwrap();
 
@@ -90,7 +90,7 @@ fn a_void_returns_the_same_id_by_default_d66() {
     let client = gateway.client();
     let authorized = block_on(client.process_card(&authorization())).unwrap().into_data().transaction_id;
     let voided = block_on(client.void(&Void::new(authorized.clone()))).unwrap();
-    assert_eq!((&voided.voided, &voided.receipt.transaction_id), (&authorized, &authorized));
+    assert_eq!((&voided.voided, &voided.transaction_id), (&authorized, &authorized));
     assert_eq!(gateway.ledger().entries().len(), 1);
 }
 
@@ -119,7 +119,10 @@ fn only_the_chosen_key_is_accepted_d25() {
     block_on(gateway.client().process_card(&sale())).unwrap();
     let wrong_key =
         Client::builder(FakeGateway::new().endpoint(), gateway.transport(), gateway.clock().clone());
-    assert!(block_on(wrong_key.build().process_card(&sale())).unwrap_err().is_unauthorized());
+    assert_eq!(
+        block_on(wrong_key.build().process_card(&sale())).unwrap_err().kind(),
+        ErrorKind::Unauthorized
+    );
     gateway.ledger().assert_charged_once(PRICE);
 }
 

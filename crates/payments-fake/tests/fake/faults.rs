@@ -5,7 +5,9 @@ use std::time::Duration;
 use crate::support::*;
 use http::StatusCode;
 use payments_core::model::Void;
-use payments_core::{Delivery, Error, LookupError, OperationName, Outcome};
+use payments_core::{
+    Delivery, Error, ErrorKind, FailedCall, LookupError, OperationName, Outcome, TransportErrorKind,
+};
 use payments_fake::{EntryState, FakeGateway, Fault, FaultKind, FaultMoment, Phase, block_on};
 
 const PAUSE: Duration = Duration::from_millis(500);
@@ -66,8 +68,9 @@ fn a_broken_connection_is_unknown_and_looks_the_same_in_every_phase_d03() {
     for (kind, word, delivery) in failing_kinds() {
         let [before, after, late] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
             let error = pay_under(kind, phase);
-            assert_eq!((error.outcome(), error.code()), (Outcome::Unknown, word), "{phase:?}");
-            assert_eq!(error.transport_error().unwrap().delivery(), delivery, "{word} {phase:?}");
+            assert_eq!(error.outcome(), Outcome::Unknown, "{phase:?}");
+            let reported = error.failed_call().transport_error().unwrap();
+            assert_eq!((reported.kind().as_str(), reported.delivery()), (word, delivery), "{phase:?}");
             format!("{error:?}")
         });
         assert_eq!(before, after, "the client must not be able to tell");
@@ -81,8 +84,8 @@ fn an_unclear_response_is_unknown_and_looks_the_same_in_every_phase_d11() {
         let [before, after, late] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
             let error = pay_under(kind, phase);
             // A proxy's page is not in the service's words.
-            let code = if http_status == 502 { "intermediary" } else { "unclear_answer" };
-            assert_eq!((error.outcome(), error.code()), (Outcome::Unknown, code), "{phase:?}");
+            let kind = if http_status == 502 { ErrorKind::RefusedByIntermediary } else { ErrorKind::Unclear };
+            assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, kind), "{phase:?}");
             assert_eq!(error.http_status().unwrap().as_u16(), http_status);
             format!("{error:?}")
         });
@@ -99,7 +102,7 @@ fn a_refused_connection_is_not_processed_in_any_phase_d02() {
         assert_eq!(fault.phase(), Phase::BeforeCommit);
         gateway.arm(fault);
         let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
-        assert_eq!((error.outcome(), error.is_connect()), (Outcome::NotProcessed, true));
+        assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, ErrorKind::NotConnected));
         assert_eq!(gateway.requests(), [], "nothing arrived");
         assert_eq!(gateway.deliver_late(), 0);
         gateway.ledger().assert_nothing_charged();
@@ -147,7 +150,7 @@ fn a_delay_beyond_the_deadline_is_unknown_in_every_phase_d23() {
         let gateway = FakeGateway::new();
         gateway.arm(Fault::on(OperationName::Transaction).at(phase).delay(minutes));
         let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
-        assert_eq!((error.outcome(), error.is_timeout()), (Outcome::Unknown, true));
+        assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, ErrorKind::TimedOut));
         assert_eq!(gateway.clock().elapsed(), Duration::from_mins(1), "the default deadline");
         (gateway.ledger().entries().len(), gateway.deliver_late())
     });
@@ -170,8 +173,8 @@ fn a_drip_before_the_commit_never_completes() {
         let gateway = FakeGateway::new();
         gateway.arm(Fault::on(OperationName::Transaction).at(phase).drip(usize::MAX, PAUSE));
         let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
-        assert_eq!((error.outcome(), error.is_timeout()), (Outcome::Unknown, true));
-        let partial = error.transport_error().unwrap().partial().unwrap().body();
+        assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, ErrorKind::TimedOut));
+        let partial = error.failed_call().transport_error().unwrap().partial().unwrap().body();
         assert!(partial.ends_with(b"}") && !partial.ends_with(b"}}"), "all but the last brace arrived");
         gateway.ledger().assert_nothing_charged();
         gateway.deliver_late();
@@ -183,7 +186,7 @@ fn a_truncated_response_has_the_id_of_the_new_transaction_d08() {
     let gateway = FakeGateway::new();
     gateway.arm(Fault::on(OperationName::Transaction).after_commit().truncate(200));
     let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
-    let partial = error.transport_error().unwrap().partial().unwrap();
+    let partial = error.failed_call().transport_error().unwrap().partial().unwrap();
     assert_eq!((partial.status(), partial.body().len()), (StatusCode::OK, 200));
     let ledger = gateway.ledger();
     assert_eq!(error.transaction_id(), Some(ledger.assert_charged_once(PRICE).transaction_id()));
@@ -195,7 +198,7 @@ fn a_truncated_response_never_has_its_last_byte() {
     gateway.arm(Fault::on_any().after_commit().truncate(usize::MAX));
     let error =
         block_on(gateway.client().with_lookup_retries(0).customer(&"cus_1".parse().unwrap())).unwrap_err();
-    let partial = error.transport_error().unwrap().partial().unwrap().body();
+    let partial = error.failed_call().transport_error().unwrap().partial().unwrap().body();
     assert!(serde_json::from_slice::<serde_json::Value>(partial).is_err());
     assert_eq!(partial.last(), Some(&b'}'), "all but the last brace arrived");
 }
@@ -263,7 +266,7 @@ fn a_lookup_with_a_fault_is_rejected_only_by_a_4xx_d12() {
         gateway.arm(kind(Fault::on(OperationName::GetCustomer).before_commit()).times(9));
         let error = block_on(gateway.client().customer(&"cus_1".parse().unwrap())).unwrap_err();
         let is_4xx = error.http_status().is_some_and(|status| status.is_client_error());
-        assert_eq!(error.is_rejected(), is_4xx, "{error}");
+        assert_eq!(error.failed_call().refused_by().is_some(), is_4xx, "{error}");
     }
 }
 
@@ -287,8 +290,12 @@ fn a_fault_on_any_operation_fires_for_every_operation() {
         let void = Void::new("txn_1".parse().unwrap());
         let id = "txn_1".parse().unwrap();
         let customer = "cus_1".parse().unwrap();
-        let of_payment = |error: Error| (error.code(), error.operation());
-        let of_lookup = |error: LookupError| (error.code(), error.operation());
+        let reported = |call: &FailedCall| {
+            let kind = call.transport_error().map(|error| error.kind().as_str());
+            (kind.unwrap_or(call.kind().as_str()), call.operation())
+        };
+        let of_payment = |error: Error| reported(error.failed_call());
+        let of_lookup = |error: LookupError| reported(error.failed_call());
         let (code, reported) = match operation {
             "transaction" => of_payment(block_on(client.process_card(&sale())).unwrap_err()),
             "token-transaction" => {
@@ -308,8 +315,9 @@ fn a_response_over_the_cap_is_answered_and_unknown_d65() {
     let gateway = FakeGateway::new();
     let client = gateway.client_builder().response_cap(100).build();
     let error = block_on(client.process_card(&sale())).unwrap_err();
-    assert_eq!((error.outcome(), error.code()), (Outcome::Unknown, "body_too_large"));
-    assert_eq!(error.transport_error().unwrap().partial().unwrap().body().len(), 100);
+    let reported = error.failed_call().transport_error().map(|error| error.kind());
+    assert_eq!((error.outcome(), reported), (Outcome::Unknown, Some(TransportErrorKind::BodyTooLarge)));
+    assert_eq!(error.failed_call().transport_error().unwrap().partial().unwrap().body().len(), 100);
     gateway.ledger().assert_charged_once(PRICE);
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use payments_core::{Client, Outcome, TransportError, TransportErrorKind};
+use payments_core::{Client, ErrorKind, Outcome, TransportError, TransportErrorKind};
 use payments_fake::{FakeGateway, ManualClock, ScriptedTransport, block_on};
 
 use crate::support::*;
@@ -34,7 +34,7 @@ fn a_transport_that_ignores_its_deadline_cannot_hang_a_payment_d23() {
     let script = ScriptedTransport::new().hang();
     let client = Client::builder(FakeGateway::new().endpoint(), script, clock.clone()).build();
     let error = block_on(client.process_card(&sale())).unwrap_err();
-    assert_eq!((error.outcome(), error.is_timeout()), (Outcome::Unknown, true));
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, ErrorKind::TimedOut));
     assert!(clock.elapsed() > Duration::from_mins(1));
 }
 

@@ -185,7 +185,9 @@ fn precedence_is_fault_then_card_then_postal_code_then_approval() {
         block_on(gateway.client().process_card(&payment))
     };
     gateway.arm(Fault::on(payments_core::OperationName::Transaction).before_commit().garbage());
-    assert_eq!(pay(DECLINED, INVALID_POSTAL_CODE).unwrap_err().code(), "protocol");
+    let garbage = pay(DECLINED, INVALID_POSTAL_CODE).unwrap_err();
+    let reported = garbage.failed_call().transport_error().map(|error| error.kind());
+    assert_eq!(reported, Some(payments_core::TransportErrorKind::Protocol));
     assert_eq!(pay(DECLINED, INVALID_POSTAL_CODE).unwrap_err().reason(), Some("declined"));
     assert_eq!(pay(VISA, INVALID_POSTAL_CODE).unwrap_err().reason(), Some("invalid postal code"));
     pay(VISA, "94105").unwrap();
@@ -206,7 +208,7 @@ fn every_shape_of_a_decline_is_a_rejection_and_takes_no_money_d06() {
         assert_eq!(error.reason(), Some("declined"), "{shape}");
         let (http_status, status_code) = statuses(shape);
         assert_eq!(
-            (error.http_status().unwrap().as_u16(), error.status_code()),
+            (error.http_status().unwrap().as_u16(), error.failed_call().status_code()),
             (http_status, Some(status_code))
         );
 

@@ -166,3 +166,27 @@ async fn transaction_is_not_looked_up_at_another_service_d47() {
     assert_eq!(gateway.requests().len(), sent);
     assert!(world.intent().await.is_unresolved());
 }
+
+#[tokio::test]
+async fn a_merchants_key_is_not_sent_for_another_merchant_and_outlives_a_new_api_key_d47() {
+    let gateway = FakeGateway::builder().api_key("key_of_books").another_api_key("key_of_toys").build();
+    let world = World::new().await;
+    let client = JournaledClient::new(gateway.client(), world.client.journal().clone());
+    let api_key = |text| ApiKey::new(text).unwrap();
+    let books = client.for_merchant("books", api_key("key_of_books")).unwrap();
+    let toys = client.for_merchant("toys", api_key("key_of_toys")).unwrap();
+    let payment = payment_of(TEN_FIFTY);
+    let paid = books.process_token(&key(), &payment).await.unwrap();
+
+    for other in [&toys, &client] {
+        let error = other.process_token(&key(), &payment).await.unwrap_err();
+        assert!(error.is_other_service() && error.outcome() == Outcome::Unknown, "{error}");
+        let service = format!("{}#books", FakeGateway::BASE_URL);
+        assert_eq!((error.other_service(), error.transaction_id()), (Some(&*service), None));
+        assert!(other.after_rejection(&key()).process_token(&payment).await.unwrap_err().is_other_service());
+    }
+    let rotated = books.with_api_key(api_key("key_of_toys"));
+    let again = rotated.process_token(&key(), &payment).await.unwrap();
+    assert!(again.is_from_the_journal() && again.transaction_id == paid.transaction_id);
+    gateway.ledger().assert_charged_once(TEN_FIFTY);
+}

@@ -1,7 +1,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
-use payments_core::{ApiKey, Endpoint, Error, GetTransaction, Operation, Outcome};
+use payments_core::{ApiKey, Endpoint, Error, ErrorKind, GetTransaction, Operation, Outcome};
 
 use crate::http_text::line;
 
@@ -30,7 +30,7 @@ pub fn read_endpoint(data: &[u8]) {
 }
 
 fn check_error(error: &Error, input: &str) {
-    assert!(error.is_configuration());
+    assert_eq!(error.kind(), ErrorKind::Configuration);
     assert_eq!(error.outcome(), Outcome::NotProcessed);
     let shown = format!("{error} {error:?}");
     // The input may be part of the fixed text of a message.

@@ -172,7 +172,7 @@ where
     fn check_truncated(&self, response: Response) {
         let http = response.status().as_u16();
         let error = TransportError::answered(TransportErrorKind::BodyTruncated, response);
-        let error = self.operation.not_answered(&self.endpoint, error);
+        let error = self.operation.error_from_transport(&self.endpoint, error);
         let facts = BodyFacts { is_hidden: true, ..BodyFacts::UNREADABLE };
         assert_eq!(error.read_outcome(), self.expected(http, &facts));
         check_error(&error, self.secrets);
@@ -207,7 +207,7 @@ impl CheckedError for Error {
     }
 
     fn snippet(&self) -> Option<String> {
-        self.body_snippet()
+        self.failed_call().body_snippet()
     }
 
     fn record(&self) -> Option<&TransactionRecord> {
@@ -217,7 +217,8 @@ impl CheckedError for Error {
     fn shown(&self) -> Vec<String> {
         let id = self.transaction_id().map(ToString::to_string);
         assert_ne!(id.as_deref(), Some(""));
-        let texts = [self.reason(), self.status_code(), self.request_id(), self.record_status()];
+        let texts =
+            [self.reason(), self.failed_call().status_code(), self.request_id(), self.record_status()];
         let texts = texts.into_iter().flatten().map(str::to_owned);
         texts.chain(id).collect()
     }
@@ -225,11 +226,11 @@ impl CheckedError for Error {
 
 impl CheckedError for LookupError {
     fn read_outcome(&self) -> ReadOutcome {
-        if self.is_rejected() { ReadOutcome::Rejected } else { ReadOutcome::Unclear }
+        if self.failed_call().refused_by().is_some() { ReadOutcome::Rejected } else { ReadOutcome::Unclear }
     }
 
     fn snippet(&self) -> Option<String> {
-        self.body_snippet()
+        self.failed_call().body_snippet()
     }
 
     fn record(&self) -> Option<&TransactionRecord> {
@@ -237,7 +238,7 @@ impl CheckedError for LookupError {
     }
 
     fn shown(&self) -> Vec<String> {
-        let texts = [self.reason(), self.status_code(), self.request_id()];
+        let texts = [self.reason(), self.failed_call().status_code(), self.request_id()];
         texts.into_iter().flatten().map(str::to_owned).collect()
     }
 }

@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{DATE, RETRY_AFTER};
-use payments_core::{ApiKey, Endpoint, GetTransaction, Operation, RetryAfter};
+use payments_core::{ApiKey, Endpoint, ErrorKind, GetTransaction, Operation, RetryAfter};
 
 use crate::http_text::line;
 
@@ -24,7 +24,7 @@ pub fn read_retry_after(data: &[u8]) {
 
     let lookup = GetTransaction::new("txn_1".parse().expect("a valid id"));
     let error = lookup.read(&endpoint, response).expect_err("HTTP 503");
-    assert!(error.is_unclear());
+    assert_eq!(error.kind(), ErrorKind::RefusedByIntermediary);
     match (error.retry_after(), value) {
         (None, value) => {
             assert!(!value.is_some_and(|value| is_digits(&value)), "a number of seconds was not read");

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use payments_core::model::{Amount, TransactionType};
-use payments_core::{ApiKey, Client, Endpoint, Jitter};
+use payments_core::{ApiKey, Client, Endpoint, RandomSource};
 use payments_fake::{DeclineShape, FakeGateway, ManualClock, VoidAnswer};
 
 use super::KEYS;
@@ -60,15 +60,15 @@ pub(super) fn draw_client(
         .connect_timeout(connect)
         // The default is a MiB, and filling that would only cost time.
         .response_cap(4096)
-        .jitter(SeededJitter(AtomicU64::new(rng.u64(..))))
+        .random_source(SeededSource(AtomicU64::new(rng.u64(..))))
         .observer(RecordingObserver { shared: shared.clone(), sabotage })
         .build()
 }
 
-/// Jitter from the seed, for the pauses of lookup retries.
-struct SeededJitter(AtomicU64);
+/// RandomSource from the seed, for the pauses of lookup retries.
+struct SeededSource(AtomicU64);
 
-impl Jitter for SeededJitter {
+impl RandomSource for SeededSource {
     fn next(&self) -> u64 {
         let seed = self.0.fetch_add(1, Ordering::Relaxed);
         fastrand::Rng::with_seed(seed).u64(..)

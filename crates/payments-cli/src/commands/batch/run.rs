@@ -22,7 +22,7 @@ use super::rows::Row;
 use super::throttle::{PatienceExceeded, Start, Throttle, Ticket};
 use crate::batch_report::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
 use crate::call::catch_panic;
-use crate::failure::Failure;
+use crate::failure::{Failure, is_invalid};
 use crate::intent_object::second_charge;
 use crate::journaled_call::{self, LAST_WRITES};
 use crate::report::{Processed, Report};
@@ -345,13 +345,14 @@ impl<W: ChargeService> State<W> {
         };
         let Some(call) = error.call_error() else { return false };
         let status = call.http_status().map(|status| status.as_u16());
-        let is_permanent = call.transport_error().is_some_and(TransportError::is_permanent);
+        let word = payments_journal::Failure::kind_of(call.failed_call());
+        let is_permanent = call.failed_call().transport_error().is_some_and(TransportError::is_permanent);
         match (call.outcome(), status) {
             (outcome, Some(401)) => self.stop(Stop::Unauthorized(outcome)),
             (outcome, Some(403)) => self.stop(Stop::Forbidden(outcome, call.kind())),
             (outcome, Some(429)) => {
                 self.last_problem = "HTTP 429";
-                let asked = call.retry_after_delay();
+                let asked = call.failed_call().retry_after_delay();
                 if let Err(PatienceExceeded { left }) = throttle.throttled(ticket, now, asked) {
                     self.stop(Stop::Throttled { outcome, asked, left });
                 }
@@ -359,17 +360,14 @@ impl<W: ChargeService> State<W> {
             (Outcome::Unknown, _) if is_permanent => self.stop(Stop::Unreachable(explained(call))),
             (Outcome::Rejected, _) => throttle.responded(ticket),
             (Outcome::Unknown, _) => {
-                self.last_problem = call.code();
+                self.last_problem = word;
                 if throttle.unknown(ticket, now).is_err() {
-                    self.stop(Stop::Outage(format!(
-                        "the most recent outcomes are unknown ({})",
-                        call.code()
-                    )));
+                    self.stop(Stop::Outage(format!("the most recent outcomes are unknown ({})", word)));
                 }
             }
-            (Outcome::NotProcessed, _) if call.is_validation() || call.is_configuration() => {}
+            (Outcome::NotProcessed, _) if is_invalid(call.kind()) => {}
             (Outcome::NotProcessed, _) => {
-                self.last_problem = call.code();
+                self.last_problem = word;
                 if is_permanent {
                     self.stop(Stop::Unreachable(explained(call)));
                 } else if throttle.not_reached(ticket, now).is_err() {
@@ -606,7 +604,7 @@ fn explained(call: &payments_core::Error) -> String {
     let Failure { cause, advice, .. } = Failure::of(call);
     let cause = cause.map(|cause| format!(": {cause}")).unwrap_or_default();
     let hints = advice.hints.into_iter().map(|hint| format!("; {hint}"));
-    format!("{}{cause}{}", call.what_happened(), hints.collect::<String>())
+    format!("{}{cause}{}", call.failed_call(), hints.collect::<String>())
 }
 
 /// Charges through a client with a journal.

@@ -62,8 +62,9 @@ impl Findings<'_> {
         if is_unknown && is_the_services(error.reason()) {
             return None;
         }
-        let unsent = error.transport_error().filter(|error| error.delivery() == Delivery::NotProcessed);
-        let (at, message) = match (unsent, error.transport_error()) {
+        let unsent =
+            error.failed_call().transport_error().filter(|error| error.delivery() == Delivery::NotProcessed);
+        let (at, message) = match (unsent, error.failed_call().transport_error()) {
             // With TLS 1.3, the server says this after the handshake.
             (_, Some(evidence)) if requires_client_certificate(evidence) => {
                 let message = format!(
@@ -197,15 +198,16 @@ impl Findings<'_> {
         let Some(status) = error.http_status().map(|status| status.as_u16()) else {
             return self.no_response(error);
         };
-        if let Some(coding) = error.content_coding() {
+        if let Some(coding) = error.failed_call().content_coding() {
             return format!(
                 "HTTP {status}, but the response is {coding}-encoded although identity was asked for, so it was not read, and \
                  the key was not checked; a payment with such a response would be unknown: ask the owner of the server, or \
                  of what is between here and the server, to send responses to this client unencoded"
             );
         }
-        let unread = error.is_truncated().then_some(TransportErrorKind::BodyTruncated);
-        if let Some(kind) = unread.or_else(|| error.transport_error().map(TransportError::kind)) {
+        let unread = error.failed_call().is_truncated().then_some(TransportErrorKind::BodyTruncated);
+        if let Some(kind) = unread.or_else(|| error.failed_call().transport_error().map(TransportError::kind))
+        {
             return format!(
                 "HTTP {status}, but {}, so the key was not checked; a payment with such a response would be unknown: try \
                  again; if it recurs, ask the owner of the server, or of what is between here and the server",
@@ -215,8 +217,9 @@ impl Findings<'_> {
         let address = format!("check the base URL ({})", self.settings.base_url_source);
         let reason = error.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
         let key = &self.settings.key_source;
+        let is_foreign = error.kind() == ErrorKind::RefusedByIntermediary;
         match status {
-            401 if error.is_intermediary() => format!(
+            401 if is_foreign => format!(
                 "HTTP 401 without the service's error body: something in front of it, or another server, \
                  wants other credentials; {address}, and the key, which came from {key}"
             ),
@@ -227,7 +230,7 @@ impl Findings<'_> {
                 "refused: HTTP 403{reason}; this key, or this machine, is not allowed to look up transactions: \
                  ask the issuer of the key, which came from {key}"
             ),
-            404 if error.is_intermediary() => format!(
+            404 if is_foreign => format!(
                 "HTTP 404 without the service's error body: the service is not at this path; {}",
                 self.settings.path_hint()
             ),
@@ -244,7 +247,7 @@ impl Findings<'_> {
                 "HTTP {status}{reason}: the service, or something in front of it, has failed, \
                  and the key was not checked; try again later"
             ),
-            200..=299 if error.is_rejected() => {
+            200..=299 if error.failed_call().refused_by().is_some() => {
                 format!("HTTP {status}, but the response is a rejection{reason}; ask the service's support")
             }
             200..=299 if is_a_page(error) => format!(
@@ -264,7 +267,7 @@ impl Findings<'_> {
         let authority = self.authority();
         let at = &self.settings.base_url_source;
         let or_https = if self.is_secure() { "" } else { ", or does it expect https" };
-        match error.transport_error().map(TransportError::kind) {
+        match error.failed_call().transport_error().map(TransportError::kind) {
             Some(Kind::Timeout) => format!(
                 "{authority} did not respond in time: raise --timeout, or find out whether the service is up"
             ),
@@ -301,7 +304,7 @@ fn is_the_services(reason: Option<&str>) -> bool {
 }
 
 fn is_a_page(error: &LookupError) -> bool {
-    error.body_snippet().is_some_and(|body| body.trim_start().starts_with('<'))
+    error.failed_call().body_snippet().is_some_and(|body| body.trim_start().starts_with('<'))
 }
 
 /// The error of the handshake; `None` if it was not started.

@@ -3,6 +3,7 @@
 use std::env;
 use std::time::Duration;
 
+use payments_core::ErrorKind;
 use payments_journal::{
     Intent, IntentKey, IntentState, Journal, JournaledClient, Resolution, ResolveError, Subject, Verdict,
 };
@@ -15,7 +16,7 @@ use super::{resolve_file, show};
 use crate::args::ClientOptions;
 use crate::args::journal::{ResolutionOptions, ResolveArguments};
 use crate::call::{self, Prepared};
-use crate::failure::{Failure, Purpose};
+use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::intent_object::DetailedObject;
 pub(super) use crate::intent_object::second_charge;
 use crate::journal_place::{JournalPlace, store_failure};
@@ -345,7 +346,11 @@ fn failure_with_hints(error: &ResolveError, settings: &Settings) -> Failure {
         Some(look_up) => {
             let failure = call::failure_of(look_up, settings).for_purpose(Purpose::FindTransaction);
             let failure = Failure { message: error.to_string(), ..failure };
-            if look_up.is_rejected() || look_up.is_validation() { failure.hint(UNVERIFIED) } else { failure }
+            if failure.outcome == FailedOutcome::Rejected || look_up.kind() == ErrorKind::Invalid {
+                failure.hint(UNVERIFIED)
+            } else {
+                failure
+            }
         }
         None => failure(error),
     }

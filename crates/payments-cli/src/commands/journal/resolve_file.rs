@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead};
 use std::path::Path;
 
-use payments_core::{Client, LookupError};
+use payments_core::{Client, ErrorKind, LookupError};
 use payments_journal::{Intent, IntentKey, IntentState, Journal, StateName, Verdict};
 use payments_model::{Amount, TransactionId, TransactionRecord, printable_field_name};
 use serde::{Serialize, Serializer};
@@ -520,7 +520,7 @@ async fn look_up(
         let CheckedRow { row, intent, record, .. } = &mut rows[index];
         let rule = match found {
             // Another server's 404 says nothing about the transaction.
-            Err(error) if error.is_not_found() && !error.is_intermediary() => {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
                 "is not known to the service (HTTP 404)".to_owned()
             }
             Err(error) => return Err(lookup_failure(row, &error, settings)),

@@ -2,20 +2,21 @@ use std::fmt;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::Error;
-use crate::error::ConfigurationError;
+use crate::error::{ConfigurationError, Error};
 
 /// Headers of the caller, sent in addition to those of this SDK: `traceparent`, `baggage`, `x-request-id` and the like.
 ///
-/// They are sent unchanged with every attempt. `Debug` shows only their names.
+/// They are sent unchanged with every attempt. An observer and `Debug` see only their names: a value, of `baggage` or a session
+/// header for example, may be a secret.
 ///
 /// ```
-/// use payments_core::CallerHeaders;
+/// use payments_core::{CallerHeaders, ErrorKind};
 ///
 /// # let client = payments_fake::FakeGateway::new().client();
 /// let mut headers = CallerHeaders::new();
 /// headers.insert("x-request-id", "req-5f1c9a04")?;
-/// assert!(headers.insert("Authorization", "sk_live_51H").unwrap_err().is_configuration());
+/// let error = headers.insert("Authorization", "sk_live_51H").unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Configuration);
 ///
 /// let client = client.with_headers(headers);
 /// # payments_fake::block_on(client.transaction(&"txn_1".parse()?)).unwrap_err();
@@ -66,6 +67,11 @@ impl CallerHeaders {
         headers.insert(name, value);
         self.0 = Self::checked(headers)?;
         Ok(())
+    }
+
+    /// The names of the headers.
+    pub fn names(&self) -> impl Iterator<Item = &HeaderName> {
+        self.0.keys()
     }
 
     /// These headers and others, which replace those of the same name.
@@ -138,6 +144,7 @@ impl fmt::Debug for CallerHeaders {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
 
     #[test]
     fn headers_of_the_sdk_and_the_http_stack_are_refused() {
@@ -161,10 +168,13 @@ mod tests {
             "X-HTTP-Method-Override",
         ] {
             let error = headers.insert(name, "x").unwrap_err();
-            assert!(error.is_configuration(), "{name}");
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{name}");
         }
         for (name, value) in [("", "x"), ("a b", "x"), ("x-request-id", "a\nb"), ("x-request-id", "ä")] {
-            assert!(headers.insert(name, value).unwrap_err().is_configuration(), "{name:?}: {value:?}");
+            assert!(
+                headers.insert(name, value).unwrap_err().kind() == ErrorKind::Configuration,
+                "{name:?}: {value:?}"
+            );
         }
         assert!(headers.0.is_empty());
     }
@@ -175,7 +185,7 @@ mod tests {
         let longest = "x".repeat(CallerHeaders::MAX_BYTES - "baggage".len());
         headers.insert("baggage", &*longest).unwrap();
         headers.insert("Baggage", &*longest).unwrap();
-        assert!(headers.insert("x", "").unwrap_err().is_configuration());
+        assert!(headers.insert("x", "").unwrap_err().kind() == ErrorKind::Configuration);
         headers.insert("baggage", "a=1").unwrap();
         headers.insert("x", "").unwrap();
         assert_eq!(format!("{headers:?}"), r#"{"baggage", "x"}"#, "no value is shown");

@@ -1,0 +1,23 @@
+use super::failed_call::FailedCall;
+use super::payment::Error;
+use crate::operation::Facts;
+use crate::response::Secrets;
+
+/// The error of an operation: [`Error`] or [`LookupError`](super::LookupError).
+#[allow(
+    unnameable_types,
+    unreachable_pub,
+    reason = "only the two error types of this crate implement it; Rust 1.91 reports the second lint"
+)]
+pub trait CallError: std::error::Error + Sized {
+    /// The error of the operation with these facts.
+    fn of(call: FailedCall, facts: &Facts<'_>, secrets: &Secrets) -> Self;
+
+    /// What went wrong.
+    fn failed_call(&self) -> &FailedCall;
+
+    /// This error, if it is that of a payment or a void. Any other is a lookup's.
+    fn as_payment(&self) -> Option<&Error> {
+        None
+    }
+}

@@ -1,0 +1,376 @@
+use std::error::Error as StdError;
+use std::fmt;
+use std::time::Duration;
+
+use http::StatusCode;
+use payments_model::unversioned::BAD_REQUEST_PREFIX;
+use payments_model::{ValidationError, Violation};
+use thiserror::Error;
+
+use super::configuration::ConfigurationError;
+use super::kind::ErrorKind;
+use crate::CallId;
+use crate::operation::{Facts, OperationName};
+use crate::response::{BodyForm, Found, Meaning, Metadata, Received, RetryAfter, Secrets};
+use crate::transport::{Delivery, TransportError, TransportErrorKind};
+
+/// What [`Error`](crate::Error) and [`LookupError`](crate::LookupError) share: which call failed, why, and what was read of the
+/// response. It says nothing about the money.
+///
+/// `Display` is the first part of the error's message: what happened, without the consequence and what to do. `{:#}` adds the
+/// causes.
+#[derive(Debug)]
+pub struct FailedCall {
+    pub(crate) operation: Option<OperationName>,
+    pub(crate) call_id: Option<CallId>,
+    pub(crate) cause: Cause,
+    pub(crate) response: Option<FailedResponse>,
+}
+
+/// What went wrong, in the order of a call's steps.
+#[derive(Debug, Error)]
+pub(crate) enum Cause {
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+    #[error(transparent)]
+    Validation(#[from] ValidationError),
+    #[error(transparent)]
+    Transport(TransportError),
+    /// A complete response that is not a success.
+    #[error("the response is unclear")]
+    Response,
+}
+
+/// Who refused a request: the author of the response. See [`FailedCall::refused_by`].
+///
+/// Complete: a response has the service's error body, or it has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "a response has the service's error body, or it has not")]
+pub enum RefusedBy {
+    /// The service, with its error body.
+    Service,
+    /// Something between here and the service, such as a proxy.
+    Intermediary,
+}
+
+/// A response that is not a success, complete or not.
+pub(crate) struct FailedResponse {
+    meaning: Meaning,
+    form: BodyForm,
+    metadata: Metadata,
+    found: Found,
+}
+
+impl FailedResponse {
+    pub(crate) fn new(
+        received: Received<'_>,
+        meaning: Meaning,
+        facts: &Facts<'_>,
+        secrets: &Secrets,
+    ) -> Self {
+        let (found, metadata) = (received.found(meaning, facts, secrets), received.metadata(secrets));
+        Self { meaning, form: received.form, metadata, found }
+    }
+}
+
+impl fmt::Debug for FailedResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { meaning, form, metadata, found } = self;
+        f.debug_struct("FailedResponse")
+            .field("meaning", meaning)
+            .field("form", form)
+            .field("metadata", metadata)
+            .field("found", &metadata.secrets().masked_debug(found))
+            .finish()
+    }
+}
+
+impl FailedCall {
+    /// The kind of failure: one `match` decides who has to act.
+    pub fn kind(&self) -> ErrorKind {
+        let is_foreign = match self.refused_by() {
+            Some(refused_by) => refused_by == RefusedBy::Intermediary,
+            None if self.is_foreign() => true,
+            None => return self.kind_of_cause(),
+        };
+        match self.http_status() {
+            Some(StatusCode::TOO_MANY_REQUESTS) => ErrorKind::RateLimited,
+            _ if is_foreign => ErrorKind::RefusedByIntermediary,
+            Some(StatusCode::UNAUTHORIZED) => ErrorKind::Unauthorized,
+            Some(StatusCode::NOT_FOUND) => ErrorKind::NotFound,
+            _ => ErrorKind::Refused,
+        }
+    }
+
+    /// Who refused the request, if it was refused. After a payment or a void, the outcome is then
+    /// [`Outcome::Rejected`](crate::Outcome::Rejected).
+    pub fn refused_by(&self) -> Option<RefusedBy> {
+        match self.meaning()? {
+            Meaning::RefusedByService => Some(RefusedBy::Service),
+            Meaning::RefusedByIntermediary => Some(RefusedBy::Intermediary),
+            Meaning::Unclear | Meaning::Processed => None,
+        }
+    }
+
+    /// Whether nothing was sent, for a reason that waiting does not remove: an invalid certificate, for example.
+    pub fn needs_a_fix(&self) -> bool {
+        self.transport_error().is_some_and(|error| {
+            error.delivery() == Delivery::NotProcessed
+                && (error.is_permanent() || error.kind() == TransportErrorKind::Tls)
+        })
+    }
+
+    /// The call, as events and spans name it. `None` if no client made the call.
+    pub fn call_id(&self) -> Option<CallId> {
+        self.call_id
+    }
+
+    /// The operation that failed, if the error belongs to one.
+    pub fn operation(&self) -> Option<OperationName> {
+        self.operation
+    }
+
+    /// Every violation of an invalid request, by field and rule; empty for any other error.
+    pub fn violations(&self) -> &[Violation] {
+        match &self.cause {
+            Cause::Validation(error) => error.violations(),
+            _ => &[],
+        }
+    }
+
+    /// The transport's error, if no complete response was read. Its kind is finer than [`kind`](Self::kind).
+    pub fn transport_error(&self) -> Option<&TransportError> {
+        match &self.cause {
+            Cause::Transport(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The HTTP status of the response, if there was one.
+    pub fn http_status(&self) -> Option<StatusCode> {
+        self.metadata().map(|metadata| metadata.http_status)
+    }
+
+    /// The body's `status_code`, unchanged.
+    pub fn status_code(&self) -> Option<&str> {
+        self.metadata()?.status_code()
+    }
+
+    /// The service's reason for the refusal, [masked](payments_model::mask): the body's message without the prefix
+    /// `bad request error: `, or else the standard phrase of the HTTP status. For people: the interface publishes no list.
+    pub fn reason(&self) -> Option<&str> {
+        let metadata = self.metadata()?;
+        let message = metadata.message().map(|it| it.strip_prefix(BAD_REQUEST_PREFIX).unwrap_or(it));
+        message
+            .filter(|message| !message.trim().is_empty())
+            .or_else(|| metadata.http_status.canonical_reason())
+    }
+
+    /// When the service asks to be called again. It is not a permission to send a charge again.
+    pub fn retry_after(&self) -> Option<RetryAfter> {
+        self.metadata()?.retry_after
+    }
+
+    /// How long the service asks to wait, from the same header. It can be any length: compare it before you add it to a time.
+    ///
+    /// A date is measured against the response's own `Date`, because the clocks of the two machines may differ. `None` if the
+    /// header is a date and the response has none.
+    pub fn retry_after_delay(&self) -> Option<Duration> {
+        self.metadata()?.pause
+    }
+
+    /// The response's request id header, if it has one. Quote it to the service's support.
+    pub fn request_id(&self) -> Option<&str> {
+        self.metadata()?.request_id()
+    }
+
+    /// The first 2 KiB of the response's body, [masked](payments_model::mask).
+    ///
+    /// It may contain personal data, so it is part of neither `Debug` nor `Display`.
+    pub fn body_snippet(&self) -> Option<String> {
+        self.metadata().map(Metadata::body_snippet)
+    }
+
+    /// The coding of the response, such as `gzip`, if it is encoded although the request accepts only `identity`; `unknown`
+    /// if no header names it and the body is not text. The body was not read, so nothing is known of what it says.
+    pub fn content_coding(&self) -> Option<&str> {
+        match &self.response.as_ref()?.form {
+            BodyForm::Encoded(coding) => Some(coding),
+            _ => None,
+        }
+    }
+
+    /// Whether the response's body ended too early, so that nothing is known of what the rest would have said.
+    pub fn is_truncated(&self) -> bool {
+        let is_cut = self.response.as_ref().is_some_and(|response| response.form == BodyForm::Cut);
+        let kind = self.transport_error().map(TransportError::kind);
+        is_cut || kind == Some(TransportErrorKind::BodyTruncated)
+    }
+
+    /// A failure that belongs to no operation.
+    pub(crate) fn of_cause(cause: Cause) -> Self {
+        Self { operation: None, call_id: None, cause, response: None }
+    }
+
+    pub(crate) fn meaning(&self) -> Option<Meaning> {
+        self.response.as_ref().map(|response| response.meaning)
+    }
+
+    pub(crate) fn found(&self) -> Option<&Found> {
+        self.response.as_ref().map(|response| &response.found)
+    }
+
+    pub(crate) fn metadata(&self) -> Option<&Metadata> {
+        self.response.as_ref().map(|response| &response.metadata)
+    }
+
+    /// Whether the service or something in front of it refused, with words that can be read.
+    pub(crate) fn is_readable_refusal(&self) -> bool {
+        let is_client_error = self.http_status().is_some_and(|status| status.is_client_error());
+        (is_client_error || self.refused_by().is_some()) && self.content_coding().is_none()
+    }
+
+    /// A 403 without the service's error body: firewalls that inspect responses send it after the service has acted.
+    pub(crate) fn is_foreign_forbidden(&self) -> bool {
+        self.is_foreign()
+            && self.meaning() == Some(Meaning::Unclear)
+            && self.http_status() == Some(StatusCode::FORBIDDEN)
+            && self.operation.is_some_and(OperationName::moves_money)
+    }
+
+    pub(crate) fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.transport_error()?.source()
+    }
+
+    /// Whether the words of a complete response are not the service's. A 2xx can be the service's in a form that this version does
+    /// not know, unless it is a web page.
+    fn is_foreign(&self) -> bool {
+        let is_complete = matches!(self.cause, Cause::Response);
+        self.response.as_ref().filter(|_| is_complete).is_some_and(
+            |FailedResponse { form, metadata, .. }| {
+                *form == BodyForm::Foreign && (!metadata.http_status.is_success() || metadata.is_page())
+            },
+        )
+    }
+
+    fn kind_of_cause(&self) -> ErrorKind {
+        use TransportErrorKind as Kind;
+        match &self.cause {
+            Cause::Configuration(_) => ErrorKind::Configuration,
+            Cause::Validation(_) => ErrorKind::Invalid,
+            Cause::Response => ErrorKind::Unclear,
+            Cause::Transport(error) if error.is_configuration() => ErrorKind::Configuration,
+            Cause::Transport(error) => match error.kind() {
+                Kind::Resolve | Kind::Connect | Kind::Tls => ErrorKind::NotConnected,
+                Kind::Timeout => ErrorKind::TimedOut,
+                _ => ErrorKind::Interrupted,
+            },
+        }
+    }
+
+    fn write_response(
+        &self,
+        FailedResponse { meaning, form, metadata, found }: &FailedResponse,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let status = metadata.http_status.as_u16();
+        let phrase = metadata.http_status.canonical_reason().filter(|_| !metadata.http_status.is_success());
+        let phrase = phrase.map(|phrase| format!(": {phrase}")).unwrap_or_default();
+        match form {
+            BodyForm::Encoded(coding) => {
+                return write!(
+                    f,
+                    "the response is {coding}-encoded although identity was asked for, HTTP {status}{phrase}"
+                );
+            }
+            BodyForm::Cut => return write!(f, "the response was truncated, HTTP {status}{phrase}"),
+            BodyForm::Service | BodyForm::Foreign | BodyForm::Ambiguous => {}
+        }
+        f.write_str(match meaning {
+            Meaning::RefusedByService => "the service returned ",
+            Meaning::RefusedByIntermediary => "something in front of the service returned ",
+            Meaning::Unclear | Meaning::Processed if self.is_foreign_forbidden() => {
+                "before or after the service acted, something between here and the service returned "
+            }
+            Meaning::Unclear | Meaning::Processed => "the response is unclear, ",
+        })?;
+        write!(f, "HTTP {status}")?;
+        let is_success = metadata.http_status.is_success();
+        let is_refusal = self.refused_by() == Some(RefusedBy::Service);
+        let moves_money = self.operation.is_some_and(OperationName::moves_money);
+        let is_near_success = *meaning == Meaning::Unclear && moves_money && is_success;
+        let is_telling = |code: &&str| is_near_success || *code != metadata.http_status.as_str();
+        let status_code = metadata.status_code().filter(is_telling);
+        if let Some(code) = status_code {
+            write!(f, " with status_code {code}")?;
+        }
+        if is_success {
+            f.write_str(match (status_code, found.transaction_id.is_some()) {
+                (None, _) if is_refusal => " with an error body",
+                (Some(_), _) if is_refusal => " and an error body",
+                (None, _) if !moves_money => " without the requested record",
+                (Some(_), _) if !moves_money => ", without the requested record",
+                (None, false) => " without status_code 100 and a TransactionId",
+                (None, true) => " without status_code 100",
+                (Some(_), false) => ", without a TransactionId",
+                (Some(_), true) => "",
+            })?;
+        }
+        // The phrase of a 2xx, such as OK, does not explain a refusal or an unclear response.
+        match self.reason().filter(|_| !is_success || metadata.message().is_some()) {
+            Some(reason) => write!(f, ": {reason}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for FailedCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(operation) = self.operation {
+            write!(f, "{operation}: ")?;
+        }
+        if let Some(response) = self.response.as_ref().filter(|_| matches!(self.cause, Cause::Response)) {
+            return self.write_response(response, f);
+        }
+        write!(f, "{}", self.cause)?;
+        // The source of a configuration error names what to fix.
+        let is_shown = f.alternate() || self.kind() == ErrorKind::Configuration;
+        let mut source = self.source().filter(|_| is_shown);
+        while let Some(cause) = source {
+            write!(f, ": {cause}")?;
+            source = cause.source();
+        }
+        Ok(())
+    }
+}
+
+/// The accessors that both errors have of their own, for the parts that nearly every caller uses.
+macro_rules! failed_call_accessors {
+    () => {
+        /// The kind of failure: one `match` decides who has to act.
+        pub fn kind(&self) -> crate::ErrorKind {
+            self.failed_call().kind()
+        }
+
+        /// See [`FailedCall::reason`](crate::FailedCall::reason).
+        pub fn reason(&self) -> Option<&str> {
+            self.failed_call().reason()
+        }
+
+        /// The HTTP status of the response, if there was one.
+        pub fn http_status(&self) -> Option<http::StatusCode> {
+            self.failed_call().http_status()
+        }
+
+        /// See [`FailedCall::retry_after`](crate::FailedCall::retry_after).
+        pub fn retry_after(&self) -> Option<crate::RetryAfter> {
+            self.failed_call().retry_after()
+        }
+
+        /// The response's request id header, if it has one. Quote it to the service's support.
+        pub fn request_id(&self) -> Option<&str> {
+            self.failed_call().request_id()
+        }
+    };
+}
+pub(crate) use failed_call_accessors;

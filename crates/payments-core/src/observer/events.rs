@@ -1,0 +1,184 @@
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use http::StatusCode;
+use payments_model::Amount;
+
+use crate::error::{CallError, Error, ErrorKind, Outcome};
+use crate::response::Metadata;
+use crate::transport::TransportErrorKind;
+use crate::{CallId, CallerHeaders, OperationName};
+
+/// Receives an event for every attempt of a client, for metrics, traces and alarms. No event contains a secret.
+///
+/// The methods run during the call, so they must return at once. An observer cannot change an outcome; its panics are caught.
+///
+/// ```
+/// use payments_core::{AttemptAbandoned, AttemptFinished, Observer};
+///
+/// struct Log;
+///
+/// impl Observer for Log {
+///     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
+///         println!("{} {} took {:?}", event.call_id, event.operation, event.latency);
+///     }
+///
+///     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
+///         if event.operation.moves_money() {
+///             eprintln!("reconcile: {:?} {:?} at {:?}", event.amount, event.reference, event.started_at);
+///         }
+///     }
+/// }
+///
+/// # let gateway = payments_fake::FakeGateway::new();
+/// # let (endpoint, transport, timer) = (gateway.endpoint(), gateway.transport(), gateway.clock().clone());
+/// let client = payments_core::Client::builder(endpoint, transport, timer).observer(Log).build();
+/// # payments_fake::block_on(client.transaction(&"txn_1".parse()?)).unwrap_err();
+/// # Ok::<(), payments_core::model::ValidationError>(())
+/// ```
+pub trait Observer: Send + Sync + 'static {
+    /// A request is about to be passed to the transport.
+    fn attempt_started(&self, _event: &AttemptStarted<'_>) {}
+
+    /// The attempt ended, with a success or a failure.
+    fn attempt_finished(&self, _event: &AttemptFinished<'_>) {}
+
+    /// The call's future was dropped while the transport had the request.
+    ///
+    /// For an operation that [moves money](OperationName::moves_money), the outcome is unknown, and no error reports it to the
+    /// caller. Record this event, and reconcile the payment.
+    fn attempt_abandoned(&self, _event: &AttemptAbandoned<'_>) {}
+}
+
+/// Both receive every event, the first one first.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn attempt_started(&self, event: &AttemptStarted<'_>) {
+        self.0.attempt_started(event);
+        self.1.attempt_started(event);
+    }
+
+    fn attempt_finished(&self, event: &AttemptFinished<'_>) {
+        self.0.attempt_finished(event);
+        self.1.attempt_finished(event);
+    }
+
+    fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
+        self.0.attempt_abandoned(event);
+        self.1.attempt_abandoned(event);
+    }
+}
+
+/// Declares an event with the fields that all events share and its own fields.
+macro_rules! event {
+    ($(#[$meta:meta])* $event:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug)]
+        #[non_exhaustive]
+        pub struct $event<'a> {
+            /// The call. All attempts of one call have the same id.
+            pub call_id: CallId,
+            /// The [service](crate::Client::service) that is called, with the label of a merchant.
+            pub service: &'a str,
+            /// The operation.
+            pub operation: OperationName,
+            /// 1 for the first attempt. Only lookups have more than one.
+            pub attempt: u32,
+            /// When the attempt began, by the client's [clock](crate::Timer::system_time).
+            pub started_at: SystemTime,
+            /// The amount of a payment.
+            pub amount: Option<Amount>,
+            /// The `ReferenceNo` of a token payment, [masked](payments_model::mask). No other operation has one.
+            pub reference: Option<&'a str>,
+            /// The last four digits of the card.
+            pub last_four: Option<&'a str>,
+            /// The caller's headers that are sent. Only their names can be read, because any value may be a secret.
+            pub caller_headers: &'a CallerHeaders,
+            $($(#[$field_meta])* pub $field: $type,)*
+        }
+    };
+}
+
+event! {
+    /// An attempt is starting.
+    AttemptStarted {
+        /// The transaction to void or to look up.
+        transaction_id: Option<&'a str>,
+    }
+}
+
+event! {
+    /// An attempt ended.
+    AttemptFinished {
+        /// From the start of the attempt until the response was read.
+        latency: Duration,
+        /// The failure, or `None` if the operation succeeded.
+        failure: Option<AttemptFailure>,
+        /// The response's HTTP status, if there was one.
+        http_status: Option<StatusCode>,
+        /// The response's request id header.
+        request_id: Option<&'a str>,
+        /// The transaction that the response names. Otherwise, for a void of unknown outcome, the transaction to be voided.
+        transaction_id: Option<&'a str>,
+        /// The beginning of the body of a refusal: HTTP 4xx, or a 2xx that says no.
+        refusal: Option<BodySnippet<'a>>,
+    }
+}
+
+event! {
+    /// An attempt's future was dropped before it ended. The event has what is needed to find the payment in the service's records.
+    AttemptAbandoned {
+        /// From the start of the attempt until the future was dropped.
+        latency: Duration,
+        /// The transaction to void or to look up.
+        transaction_id: Option<&'a str>,
+    }
+}
+
+/// The first 2 KiB of a response's body. `Debug` shows none of it, because it may contain personal data.
+#[derive(Clone, Copy)]
+pub struct BodySnippet<'a>(pub(crate) &'a Metadata);
+
+impl BodySnippet<'_> {
+    /// The text, [masked](payments_model::mask) and on one line.
+    pub fn text(&self) -> String {
+        self.0.body_snippet()
+    }
+}
+
+impl fmt::Debug for BodySnippet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BodySnippet").finish_non_exhaustive()
+    }
+}
+
+/// How an attempt failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AttemptFailure {
+    /// Whether the money can have moved. `None` for a lookup, which says nothing about a payment.
+    pub outcome: Option<Outcome>,
+    /// The kind of failure.
+    pub kind: ErrorKind,
+    /// What the transport reported, if no complete response was read. It is finer than the kind.
+    pub transport: Option<TransportErrorKind>,
+}
+
+impl AttemptFailure {
+    pub(crate) fn of(error: &impl CallError) -> Self {
+        let call = error.failed_call();
+        Self {
+            outcome: error.as_payment().map(Error::outcome),
+            kind: call.kind(),
+            transport: call.transport_error().map(|error| error.kind()),
+        }
+    }
+
+    /// `error.type` by OpenTelemetry's conventions: the HTTP status if it is not a success, otherwise the kind.
+    #[cfg(any(feature = "tracing", feature = "opentelemetry"))]
+    pub(crate) fn error_type(&self, http_status: Option<StatusCode>) -> String {
+        match http_status {
+            Some(status) if !status.is_success() => status.as_str().to_owned(),
+            _ => self.kind.as_str().to_owned(),
+        }
+    }
+}

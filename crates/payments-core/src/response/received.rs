@@ -1,0 +1,110 @@
+use bytes::Bytes;
+use payments_model::unversioned::{
+    Body, Data, Envelope, Status, salvage_transaction_id, salvaged_transaction_ids,
+};
+use payments_model::{TransactionId, TransactionRecord};
+
+use super::body_form::BodyForm;
+use super::meaning::{IdSearch, Meaning, Summary, meaning_for_lookup, meaning_for_payment};
+use super::metadata::Metadata;
+use super::secrets::Secrets;
+use crate::operation::{Facts, OperationName};
+
+/// A response, or the part of one that was read.
+pub(crate) struct Received<'a> {
+    response: &'a http::Response<Bytes>,
+    pub(crate) form: BodyForm,
+    body: Body<'a>,
+}
+
+/// What an unsuccessful response contains about the transaction.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) transaction_id: Option<TransactionId>,
+    pub(crate) record_status: Option<String>,
+    pub(crate) record: Option<TransactionRecord>,
+}
+
+impl<'a> Received<'a> {
+    pub(crate) fn whole(response: &'a http::Response<Bytes>, secrets: &Secrets) -> Self {
+        let (form, body) = BodyForm::read(response, secrets);
+        Self { response, form, body }
+    }
+
+    pub(crate) fn cut(response: &'a http::Response<Bytes>) -> Self {
+        Self { response, form: BodyForm::Cut, body: Body::Unreadable }
+    }
+
+    pub(crate) fn envelope(&self) -> Option<&Envelope<'a>> {
+        match &self.body {
+            Body::Object(envelope) => Some(envelope),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn metadata(&self, secrets: &Secrets) -> Metadata {
+        Metadata::new(self.response, &self.body, secrets.clone())
+    }
+
+    /// What it means for a request with these facts.
+    pub(crate) fn meaning(&self, facts: &Facts<'_>) -> Meaning {
+        let http = self.response.status();
+        let has_data = self.envelope().is_some_and(|envelope| match facts.operation {
+            OperationName::GetCustomer => envelope.data() == Data::Object,
+            _ => envelope.transaction_id().is_some(),
+        });
+        let summary = Summary::of(&self.body, has_data);
+        if !facts.operation.moves_money() {
+            return meaning_for_lookup(http, summary);
+        }
+        let search = if !self.form.is_whole() {
+            IdSearch::Impossible
+        } else if http.is_client_error() && self.transaction_ids(facts.transaction_id).next().is_some() {
+            IdSearch::Found
+        } else {
+            IdSearch::NotFound
+        };
+        meaning_for_payment(http, summary, search)
+    }
+
+    /// What it contains about the transaction of a request that moves money. An id or a code that holds a secret is left out,
+    /// because these are shown unmasked.
+    pub(crate) fn found(&self, meaning: Meaning, facts: &Facts<'_>, secrets: &Secrets) -> Found {
+        if !facts.operation.moves_money() {
+            return Found::default();
+        }
+        let record = self.envelope().and_then(Envelope::transaction_record);
+        let read = record.as_ref().map(|record| record.transaction_id.clone());
+        let id = read.or_else(|| salvage_transaction_id(self.response.body()));
+        // A refusal without the service's status that contains different ids: any of them may be the payment's.
+        let is_ambiguous = meaning == Meaning::Unclear
+            && self.response.status().is_client_error()
+            && self.has_no_service_status()
+            && self.transaction_ids(facts.transaction_id).any(|other| Some(&other) != id.as_ref());
+        let status = match &record {
+            Some(record) => record.status.value().cloned(),
+            None => self.envelope().and_then(Envelope::data_status),
+        };
+        Found {
+            transaction_id: id.filter(|id| !is_ambiguous && !secrets.are_in(id.as_str())),
+            record_status: status.filter(|status| !secrets.are_in(status)),
+            record: record.filter(|record| !secrets.are_in(record.transaction_id.as_str())),
+        }
+    }
+
+    /// Whether the body has no `status` that the service may have written.
+    fn has_no_service_status(&self) -> bool {
+        !self.envelope().is_some_and(|envelope| {
+            matches!(envelope.status(), Status::Success | Status::Failure | Status::Other)
+        })
+    }
+
+    /// Every transaction id that can be read, in its documented place or anywhere in the bytes. The id that the request `changes` is
+    /// left out, because a response may repeat it.
+    fn transaction_ids(&self, changes: Option<&TransactionId>) -> impl Iterator<Item = TransactionId> {
+        let read = self.envelope().and_then(Envelope::transaction_id);
+        read.into_iter()
+            .chain(salvaged_transaction_ids(self.response.body()))
+            .filter(move |id| Some(id) != changes)
+    }
+}
