@@ -15,6 +15,7 @@ use payments_core::model::{
     TransactionReceipt, TransactionRecord, TransactionRequest, TransactionType, TransactionTypeCode,
     UnknownFields, Void,
 };
+use payments_core::transport::{ClientCertificateAlert, ServerAddress};
 use payments_core::{
     ApiKey, CallerHeaders, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction, Jitter,
     MeterObserver, Operation, OperationName, RetryAfter, TracingObserver, TransportError, TransportErrorKind,
@@ -317,6 +318,10 @@ fn core(transcript: &Transcript, canaries: &Canaries) {
         let error = Endpoint::new(&address.replace("{}", canaries.key()), key(canaries)).unwrap_err();
         transcribe!(transcript, error);
     }
+    let server = |text: String| ServerAddress::of(&text.parse().unwrap());
+    transcribe!(transcript, server("https://pay.example.com".to_owned()).unwrap());
+    transcribe!(transcript, server(format!("https://u:{}@pay.example.com", canaries.key())).unwrap_err());
+    transcribe!(transcript, ClientCertificateAlert::Required);
     let error: Error = ApiKey::new(&format!("{}\n", canaries.key())).unwrap_err();
     transcribe!(transcript, error);
 }
