@@ -14,6 +14,7 @@ use payments_core::model::{
     Field, GatewayCustomerId, MaskedCard, OtherFields, RawJson, Shipping, SuggestedMode, TokenTransaction,
     TransactionReceipt, TransactionRecord, TransactionRequest, TransactionType, TransactionTypeCode, Void,
 };
+use payments_core::transport::{ClientCertificateAlert, ServerAddress};
 use payments_core::{
     ApiKey, CallerHeaders, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction,
     MeterObserver, Operation, OperationName, RandomSource, RetryAfter, TracingObserver, TransportError,
@@ -319,6 +320,10 @@ fn core(transcript: &Transcript, canaries: &Canaries) {
         let error = Endpoint::new(&address.replace("{}", canaries.key()), key(canaries)).unwrap_err();
         transcribe!(transcript, error);
     }
+    let server = |text: String| ServerAddress::of(&text.parse().unwrap());
+    transcribe!(transcript, server("https://pay.example.com".to_owned()).unwrap());
+    transcribe!(transcript, server(format!("https://u:{}@pay.example.com", canaries.key())).unwrap_err());
+    transcribe!(transcript, ClientCertificateAlert::Required);
     let error: Error = ApiKey::new(&format!("{}\n", canaries.key())).unwrap_err();
     transcribe!(transcript, error);
 }

@@ -62,10 +62,10 @@ impl ServerAddress {
             "" => Some(default_port),
             port => port.strip_prefix(':').and_then(parsed_port),
         };
-        let port = port.filter(|_| is_host(host));
-        let port = port.ok_or(InvalidServerAddress("the URI has no usable host and port"))?;
+        let unusable = InvalidServerAddress("the URI has no usable host and port");
+        let port = port.filter(|_| is_host(host)).ok_or(unusable)?;
         let text = if port == default_port { host.to_owned() } else { format!("{host}:{port}") };
-        let host_header = HeaderValue::try_from(text).expect("a host is visible ASCII");
+        let host_header = HeaderValue::try_from(text).map_err(|_| unusable)?;
         Ok(Self { is_https, host_header, host_length: host.len(), port })
     }
 
