@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use payments_canary::{Canaries, assert_no_leak_in_runs};
+use payments_core::blocking::SystemTimer;
 use payments_core::model::unversioned::{Body, ErrorEnvelope, RequestMembers};
 use payments_core::model::{
     Amount, CardNumber, CardTransaction, ConvenienceFee, CustomerRecord, Cvv, DialPrefix, Email, Expiry,
@@ -17,8 +18,8 @@ use payments_core::model::{
 };
 use payments_core::{
     ApiKey, CallerHeaders, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction,
-    MeterObserver, Operation, OperationName, RandomSource, RetryAfter, TracingObserver, TransportError,
-    TransportErrorKind, TransportRequest, TransportResponse,
+    MeterObserver, Operation, OperationName, RandomSource, RefusedBy, RetryAfter, TracingObserver,
+    TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
 use payments_fake::{
     Change, Choices, FakeGateway, Fault, Fixtures, ManualClock, NotDurable, Phase, Reply, RequestedFault,
@@ -272,6 +273,8 @@ fn core(transcript: &Transcript, canaries: &Canaries) {
     let error = block_on(client.process_card(&card_payment(canaries))).unwrap_err();
     transcribe!(transcript, error.outcome());
     transcribe!(transcript, error.kind());
+    transcribe!(transcript, *error.failed_call());
+    transcript.write(&format!("{0} {0:#}", error.failed_call()));
     transcribe!(transcript, error);
     // Observers receive the reference, in which some programs write a card number.
     let reference = format!("invoice 17, card {}", canaries.card());
@@ -280,6 +283,11 @@ fn core(transcript: &Transcript, canaries: &Canaries) {
         .build()
         .unwrap();
     transcribe!(transcript, block_on(client.process_token(&stored)).unwrap_err());
+    transcribe!(transcript, stored.facts());
+    let payment = card_payment(canaries);
+    transcribe!(transcript, payment.facts());
+    transcribe!(transcript, RefusedBy::Service);
+    transcribe!(transcript, SystemTimer::new());
     assert!(transcript.text().contains("invoice 17, card ************8794"));
     // An abandoned call, with a clock that does not advance.
     {
