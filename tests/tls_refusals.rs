@@ -5,7 +5,9 @@ use std::net::{Shutdown, TcpListener};
 use std::sync::Arc;
 use std::thread;
 
-use payments_core::{ApiKey, Client, Endpoint, Error, Outcome, SystemTimer, TransportError, TransportErrorKind};
+use payments_core::{
+    ApiKey, Client, Endpoint, Error, Outcome, SystemTimer, TransportError, TransportErrorKind,
+};
 use payments_hyper::HyperTransport;
 use payments_reqwest::ReqwestTransport;
 use payments_ureq::UreqTransport;

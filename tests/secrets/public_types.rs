@@ -17,8 +17,8 @@ use payments_core::model::{
 use payments_core::transport::{ClientCertificateAlert, ServerAddress};
 use payments_core::{
     ApiKey, CallerHeaders, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction,
-    MeterObserver, Operation, OperationName, RandomSource, RetryAfter, TracingObserver, TransportError,
-    TransportErrorKind, TransportRequest, TransportResponse,
+    MeterObserver, Operation, OperationName, RandomSource, RefusedBy, RetryAfter, SystemTimer,
+    TracingObserver, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
 use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{
@@ -273,6 +273,8 @@ fn core(transcript: &Transcript, canaries: &Canaries) {
     let error = block_on(client.process_card(&card_payment(canaries))).unwrap_err();
     transcribe!(transcript, error.outcome());
     transcribe!(transcript, error.kind());
+    transcribe!(transcript, *error.failed_call());
+    transcript.write(&format!("{0} {0:#}", error.failed_call()));
     transcribe!(transcript, error);
     // Observers receive the reference, in which some programs write a card number.
     let reference = format!("invoice 17, card {}", canaries.card());
@@ -281,6 +283,10 @@ fn core(transcript: &Transcript, canaries: &Canaries) {
         .build()
         .unwrap();
     transcribe!(transcript, block_on(client.process_token(&stored)).unwrap_err());
+    transcribe!(transcript, stored.facts());
+    let payment = card_payment(canaries);
+    transcribe!(transcript, payment.facts());
+    transcribe!(transcript, RefusedBy::Service);
     assert!(transcript.text().contains("invoice 17, card ************8794"));
     // An abandoned call, with a clock that does not advance.
     {
@@ -350,7 +356,7 @@ fn reqwest(transcript: &Transcript, canaries: &Canaries) {
     let builder = ReqwestTransport::builder();
     transcribe!(transcript, builder);
     transcribe!(transcript, builder.build().unwrap());
-    transcribe!(transcript, payments_core::SystemTimer::new());
+    transcribe!(transcript, SystemTimer::new());
     transcribe!(
         transcript,
         ReqwestTransport::builder().root_certificates_pem(canaries.key()).build().unwrap_err()

@@ -1,6 +1,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Instant, SystemTime};
 
+use payments_model::TransactionId;
+
 use crate::endpoint::Endpoint;
 use crate::error::{CallError, Error};
 use crate::observer::{
@@ -143,7 +145,7 @@ impl<'a> Attempt<'a> {
         let latency = self.call.timer.now().saturating_duration_since(started);
         let event = match result {
             Ok(success) => {
-                let id = O::transaction_id(success.data()).map(|id| id.as_str());
+                let id = O::transaction_id(success.data()).map(TransactionId::as_str);
                 event!(AttemptFinished of self at started_at {
                     latency,
                     failure: None,
@@ -161,7 +163,7 @@ impl<'a> Attempt<'a> {
                     failure: Some(AttemptFailure::of(error)),
                     http_status: call.http_status(),
                     request_id: call.request_id(),
-                    transaction_id: id.map(|id| id.as_str()),
+                    transaction_id: id.map(TransactionId::as_str),
                     refusal: call.metadata().filter(|_| call.is_readable_refusal()).map(BodySnippet),
                 })
             }
@@ -171,7 +173,7 @@ impl<'a> Attempt<'a> {
 
     /// The transaction to void or to look up.
     fn transaction_id(&self) -> Option<&'a str> {
-        self.call.facts.transaction_id.map(|id| id.as_str())
+        self.call.facts.transaction_id.map(TransactionId::as_str)
     }
 }
 

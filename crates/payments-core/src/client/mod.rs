@@ -238,7 +238,10 @@ impl Client {
         let built = request(operation, &self.endpoint).and_then(|mut request| {
             let added = attempt.in_scope(|| self.caller_headers())?;
             added.add_to(request.headers_mut());
-            Ok((TransportRequest::to(self.endpoint.server(), request, O::NAME, deadlines, response_cap), added))
+            Ok((
+                TransportRequest::to(self.endpoint.server(), request, O::NAME, deadlines, response_cap),
+                added,
+            ))
         });
         let (request, caller_headers) = built.map_err(|cause| not_sent(operation, secrets, id, cause))?;
         attempt.start(caller_headers);

@@ -6,7 +6,7 @@ use payments_model::Amount;
 
 use crate::error::{CallError, Error, ErrorKind, Outcome};
 use crate::response::Metadata;
-use crate::transport::TransportErrorKind;
+use crate::transport::{TransportError, TransportErrorKind};
 use crate::{CallId, CallerHeaders, OperationName};
 
 /// Receives an event for every attempt of a client, for metrics, traces and alarms. No event contains a secret.
@@ -169,13 +169,13 @@ impl AttemptFailure {
         Self {
             outcome: error.as_payment().map(Error::outcome),
             kind: call.kind(),
-            transport: call.transport_error().map(|error| error.kind()),
+            transport: call.transport_error().map(TransportError::kind),
         }
     }
 
     /// `error.type` by OpenTelemetry's conventions: the HTTP status if it is not a success, otherwise the kind.
     #[cfg(any(feature = "tracing", feature = "opentelemetry"))]
-    pub(crate) fn error_type(&self, http_status: Option<StatusCode>) -> String {
+    pub(crate) fn error_type(self, http_status: Option<StatusCode>) -> String {
         match http_status {
             Some(status) if !status.is_success() => status.as_str().to_owned(),
             _ => self.kind.as_str().to_owned(),

@@ -98,5 +98,5 @@ fn record_uri(
     collection: &str,
     segment: Result<Cow<'_, str>, ValidationError>,
 ) -> Result<Uri, Cause> {
-    Ok(endpoint.record(collection, &*segment?)?)
+    Ok(endpoint.record(collection, &segment?)?)
 }
