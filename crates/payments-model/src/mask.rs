@@ -198,6 +198,9 @@ fn is_number(secret: &str) -> bool {
 /// The places where the digits of a number stand in order, whatever separators are between them.
 fn occurrences_of_number(text: &str, number: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
+    if digits_in(text) < number.len() {
+        return found;
+    }
     // The places of the digits since the last letter.
     let mut run: Vec<usize> = Vec::new();
     for (at, character) in text.char_indices() {
@@ -222,11 +225,14 @@ pub(crate) fn contains_card_number(text: &str) -> bool {
     READINGS.into_iter().any(|read| !card_numbers(&read(text)).is_empty())
 }
 
+fn digits_in(text: &str) -> usize {
+    text.bytes().filter(u8::is_ascii_digit).count()
+}
+
 /// The card-like numbers in the text, from left to right.
 fn card_numbers(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let digits = || text.bytes().filter(u8::is_ascii_digit).count();
-    if text.len() < *CARD_DIGITS.start() || digits() < *CARD_DIGITS.start() {
+    if digits_in(text) < *CARD_DIGITS.start() {
         return found;
     }
     let groups = groups_of_digits(text);

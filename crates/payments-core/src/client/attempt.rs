@@ -115,6 +115,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Runs a function within the attempt's span.
+    #[cfg_attr(not(feature = "tracing"), expect(clippy::unused_self, reason = "only a span needs it"))]
     pub(crate) fn in_scope<T>(&self, of: impl FnOnce() -> T) -> T {
         #[cfg(feature = "tracing")]
         return self.span.in_scope(of);

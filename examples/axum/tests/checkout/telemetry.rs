@@ -111,8 +111,9 @@ fn write_named(text: &mut String, name: &str, object: &Value, depth: usize) {
     let prefixes = ["error.", "http.", "key", "payment.", "server.", "url."];
     let mut pairs: BTreeMap<_, _> =
         pairs.filter(|(name, _)| prefixes.iter().any(|it| name.starts_with(it))).collect();
-    // Differs in each run.
-    pairs.entry("server.port").and_modify(|port| "PORT".clone_into(port));
+    for (differs_in_each_run, shown) in [("server.port", "PORT"), ("payment.call_id", "CALL_ID")] {
+        pairs.entry(differs_in_each_run).and_modify(|value| shown.clone_into(value));
+    }
     let indent = "  ".repeat(depth);
     writeln!(text, "{indent}{name}").unwrap();
     for (name, value) in pairs {
