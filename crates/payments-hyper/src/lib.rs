@@ -61,7 +61,7 @@
 //! A call needs a tokio runtime with network and time drivers, such as `#[tokio::main]` and `Builder::enable_all` create. If the
 //! runtime or a driver is missing, nothing is sent, and a retry does not help: the error is
 //! [`NotProcessed`](payments_core::Outcome::NotProcessed), its
-//! [`is_configuration`](payments_core::Error::is_configuration) is true, and its text names what is missing.
+//! kind is [`Configuration`](payments_core::ErrorKind::Configuration), and its text names what is missing.
 //!
 //! - A call made outside a runtime does not panic, which matters with `panic = "abort"`.
 //! - In a runtime without a driver tokio panics, and there is no way to ask it first. The panic is caught, but its message reaches

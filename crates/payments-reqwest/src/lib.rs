@@ -82,7 +82,7 @@
 //!
 //! A call needs a tokio runtime with its network and time drivers, as `#[tokio::main]` and `Builder::enable_all` create it.
 //! Outside a runtime nothing is sent: the error is [`NotProcessed`](payments_core::Outcome::NotProcessed), its
-//! [`is_configuration`](payments_core::Error::is_configuration) is true, and its text names tokio. In a runtime without
+//! kind is [`Configuration`](payments_core::ErrorKind::Configuration), and its text names tokio. In a runtime without
 //! one of these drivers, tokio panics.
 //!
 //! A connection belongs to the runtime that opened it. Several runtimes can use one transport. Each has its own connections, and
