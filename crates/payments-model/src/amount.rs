@@ -2,7 +2,6 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::iter::Sum;
-use std::num::IntErrorKind;
 use std::str::FromStr;
 
 use serde::de::{self, Visitor};
@@ -337,14 +336,12 @@ fn scaled(coefficient: i128, places: i64) -> Option<i128> {
 
 /// An exponent that does not fit is as good as a very large one.
 fn read_exponent(text: &str) -> Option<i64> {
-    match text.parse::<i64>() {
-        Ok(exponent) => Some(exponent.clamp(-HUGE, HUGE)),
-        Err(error) => match error.kind() {
-            IntErrorKind::PosOverflow => Some(HUGE),
-            IntErrorKind::NegOverflow => Some(-HUGE),
-            _ => None,
-        },
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
     }
+    let huge = if text.starts_with('-') { -HUGE } else { HUGE };
+    Some(text.parse().map_or(huge, |exponent: i64| exponent.clamp(-HUGE, HUGE)))
 }
 
 /// Larger than any amount of money needs, and small enough that printing is cheap.
