@@ -142,12 +142,13 @@ fn lookup_retries_match_the_chapter_d12_d20() {
 fn fixed_limits_in_chapter_match_the_code() {
     let has = |file: &str, line: &str| assert!(file.contains(line), "{line}");
     has(
-        include_str!("../crates/payments-model/src/request/check.rs"),
+        include_str!("../crates/payments-model/src/request/body.rs"),
         "const MAX_BODY_BYTES: usize = 64 * 1024;",
     );
     assert_eq!(default_of("body of a request"), "64 KiB at most");
     has(include_str!("../crates/payments-hyper/src/transport.rs"), "const MAX_HEAD_SIZE: usize = 64 * 1024;");
-    assert_eq!(default_of("head of a response"), "100 headers and 64 KiB at most");
+    has(include_str!("../crates/payments-hyper/src/transport.rs"), "const MAX_HEADERS: usize = 1000;");
+    assert_eq!(default_of("head of a response"), "1 000 headers and 64 KiB at most");
     has(
         include_str!("../crates/payments-core/src/client/mod.rs"),
         "const BACKSTOP: Duration = Duration::from_millis(20);",

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic reports a failed test")]
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::future::{Future, pending};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -578,10 +579,10 @@ fn events_show_the_names_of_the_callers_headers_and_no_value_d64() {
     struct Shown(Arc<Mutex<String>>);
     impl Observer for Shown {
         fn attempt_started(&self, event: &AttemptStarted<'_>) {
-            self.0.lock().unwrap().push_str(&format!("{event:?}"));
+            write!(self.0.lock().unwrap(), "{event:?}").unwrap();
         }
         fn attempt_finished(&self, event: &AttemptFinished<'_>) {
-            self.0.lock().unwrap().push_str(&format!("{event:?}"));
+            write!(self.0.lock().unwrap(), "{event:?}").unwrap();
         }
     }
     let (facts, shown) = (Facts::default(), Shown::default());

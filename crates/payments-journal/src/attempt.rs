@@ -8,8 +8,8 @@ use std::time::SystemTime;
 
 use payments_core::{Operation, Outcome, VoidReceipt};
 use payments_model::{
-    AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
-    Void,
+    AchTransaction, CardTransaction, TokenId, TokenTransaction, TransactionId, TransactionReceipt,
+    TransactionRecord, Void,
 };
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -33,7 +33,8 @@ impl JournaledClient {
         let is_api_key_in = |text: &str| self.client.is_api_key_in(text);
         let is_in_key = |secret: &&str| secret.len() >= MIN_SECRET_LENGTH && key.as_str().contains(*secret);
         let facts = payment.facts();
-        let stored_id = facts.token_id.map(|id| id.as_str()).or(facts.transaction_id.map(|id| id.as_str()));
+        let stored_id =
+            facts.token_id.map(TokenId::as_str).or_else(|| facts.transaction_id.map(TransactionId::as_str));
         if is_api_key_in(key.as_str())
             || stored_id.is_some_and(is_api_key_in)
             || payment.card_data().iter().any(is_in_key)

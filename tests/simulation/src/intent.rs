@@ -187,7 +187,7 @@ impl Failed for LookupError {
 
 /// What the transport reported, or else the kind.
 fn word(call: &FailedCall) -> &'static str {
-    call.transport_error().map_or(call.kind().as_str(), |error| error.kind().as_str())
+    call.transport_error().map_or_else(|| call.kind().as_str(), |error| error.kind().as_str())
 }
 
 /// A payment's request, its kind for the trace, and its amount.

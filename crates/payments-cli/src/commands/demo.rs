@@ -250,7 +250,7 @@ impl ClientResult {
                     None => error.to_string(),
                 };
                 let to_look_up = failure::to_look_up(error);
-                let search_by = error.as_payment().and_then(|error| error.search_by()).unwrap_or("time");
+                let search_by = error.as_payment().and_then(Error::search_by).unwrap_or("time");
                 let next_step = failure::after_unknown(to_look_up.as_ref(), search_by);
                 Self { outcome: UNKNOWN, details, next_step: Some(next_step), ..Self::default() }
             }

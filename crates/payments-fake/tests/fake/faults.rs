@@ -6,7 +6,8 @@ use crate::support::*;
 use http::StatusCode;
 use payments_core::model::Void;
 use payments_core::{
-    Delivery, Error, ErrorKind, FailedCall, LookupError, OperationName, Outcome, TransportErrorKind,
+    Delivery, Error, ErrorKind, FailedCall, LookupError, OperationName, Outcome, TransportError,
+    TransportErrorKind,
 };
 use payments_fake::{EntryState, FakeGateway, Fault, FaultKind, FaultMoment, Phase, block_on};
 
@@ -292,7 +293,7 @@ fn a_fault_on_any_operation_fires_for_every_operation() {
         let customer = "cus_1".parse().unwrap();
         let reported = |call: &FailedCall| {
             let kind = call.transport_error().map(|error| error.kind().as_str());
-            (kind.unwrap_or(call.kind().as_str()), call.operation())
+            (kind.unwrap_or_else(|| call.kind().as_str()), call.operation())
         };
         let of_payment = |error: Error| reported(error.failed_call());
         let of_lookup = |error: LookupError| reported(error.failed_call());
@@ -315,7 +316,7 @@ fn a_response_over_the_cap_is_answered_and_unknown_d65() {
     let gateway = FakeGateway::new();
     let client = gateway.client_builder().response_cap(100).build();
     let error = block_on(client.process_card(&sale())).unwrap_err();
-    let reported = error.failed_call().transport_error().map(|error| error.kind());
+    let reported = error.failed_call().transport_error().map(TransportError::kind);
     assert_eq!((error.outcome(), reported), (Outcome::Unknown, Some(TransportErrorKind::BodyTooLarge)));
     assert_eq!(error.failed_call().transport_error().unwrap().partial().unwrap().body().len(), 100);
     gateway.ledger().assert_charged_once(PRICE);

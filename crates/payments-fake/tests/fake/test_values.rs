@@ -186,7 +186,7 @@ fn precedence_is_fault_then_card_then_postal_code_then_approval() {
     };
     gateway.arm(Fault::on(payments_core::OperationName::Transaction).before_commit().garbage());
     let garbage = pay(DECLINED, INVALID_POSTAL_CODE).unwrap_err();
-    let reported = garbage.failed_call().transport_error().map(|error| error.kind());
+    let reported = garbage.failed_call().transport_error().map(payments_core::TransportError::kind);
     assert_eq!(reported, Some(payments_core::TransportErrorKind::Protocol));
     assert_eq!(pay(DECLINED, INVALID_POSTAL_CODE).unwrap_err().reason(), Some("declined"));
     assert_eq!(pay(VISA, INVALID_POSTAL_CODE).unwrap_err().reason(), Some("invalid postal code"));

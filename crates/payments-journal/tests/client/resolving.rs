@@ -147,7 +147,10 @@ async fn transaction_that_cannot_be_looked_up_is_refused() {
     let (world, _) = charged_and_unknown().await;
     let nothing = TransactionId::new("txn_nothing").unwrap();
     let error = world.client.resolve_processed(&key(), &nothing, "ada", None).await.unwrap_err();
-    assert_eq!(error.look_up_error().map(|error| error.kind()), Some(payments_core::ErrorKind::NotFound));
+    assert_eq!(
+        error.look_up_error().map(payments_core::LookupError::kind),
+        Some(payments_core::ErrorKind::NotFound)
+    );
     assert_eq!(world.intent().await.state.name(), StateName::Unknown);
 }
 

@@ -18,7 +18,7 @@ pub fn parse_card_request(data: &[u8]) {
     assert_eq!(card.expiry().expose_secret().len(), 4);
     check_amount(card.amount());
     check_hidden(&card, &number, card.amount());
-    assert_eq!(TransactionRequest::from_json(data), Ok(TransactionRequest::Card(card.clone())));
+    assert_eq!(TransactionRequest::from_json(data), Ok(TransactionRequest::Card(card)));
 }
 
 /// An ACH payment as a JSON document.

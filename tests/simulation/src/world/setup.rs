@@ -65,7 +65,7 @@ pub(super) fn draw_client(
         .build()
 }
 
-/// RandomSource from the seed, for the pauses of lookup retries.
+/// The random source from the seed, for the pauses of lookup retries.
 struct SeededSource(AtomicU64);
 
 impl RandomSource for SeededSource {

@@ -362,7 +362,7 @@ impl<W: ChargeService> State<W> {
             (Outcome::Unknown, _) => {
                 self.last_problem = word;
                 if throttle.unknown(ticket, now).is_err() {
-                    self.stop(Stop::Outage(format!("the most recent outcomes are unknown ({})", word)));
+                    self.stop(Stop::Outage(format!("the most recent outcomes are unknown ({word})")));
                 }
             }
             (Outcome::NotProcessed, _) if is_invalid(call.kind()) => {}
