@@ -77,7 +77,7 @@ impl<T: Transport> Transport for Arc<T> {
     }
 }
 
-/// The client's clock: [`SystemTimer`](crate::SystemTimer), or `ManualClock` of `payments-fake` for tests.
+/// The client's clock: [`SystemTimer`], or `ManualClock` of `payments-fake` for tests.
 pub trait Timer: Send + Sync + 'static {
     /// The current instant.
     fn now(&self) -> Instant;

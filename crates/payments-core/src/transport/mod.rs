@@ -23,8 +23,8 @@ pub use timer::{Sleep, SystemTimer, Timer};
 /// An HTTP stack: one attempt, at most one transmission.
 ///
 /// A transport sends the request once and reports the result. It follows no redirect, retries nothing and turns no status into an
-/// error. It enforces the request's [`Deadlines`](crate::Deadlines) and its response cap. When it fails, it reports in
-/// [`Delivery`](crate::Delivery) what it can prove: `NotProcessed` only if no byte of the request reached a connection, `Answered`
+/// error. It enforces the request's [`Deadlines`] and its response cap. When it fails, it reports in
+/// [`Delivery`] what it can prove: `NotProcessed` only if no byte of the request reached a connection, `Answered`
 /// once a final status was read, `Unknown` in every other case.
 ///
 /// Dropping the returned future must end the attempt.
