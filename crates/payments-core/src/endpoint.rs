@@ -1,11 +1,12 @@
 //! The address of the service and its API key.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::uri::{PathAndQuery, Scheme};
+use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Uri};
 use payments_model::unversioned::redact;
 use zeroize::Zeroizing;
@@ -78,7 +79,7 @@ impl Endpoint {
                 transaction,
                 token_transaction: at("/token-transaction")?,
                 void: at("/void")?,
-                base_url: base_url.to_owned(),
+                base_url: base_url.into_owned(),
             }),
         })
     }
@@ -233,7 +234,7 @@ fn service(server: &ServerAddress, path: &str, api_key: &ApiKey) -> String {
 }
 
 /// Returns the URL without trailing slashes, and its server, if both are acceptable.
-fn check(base_url: &str) -> Result<(&str, ServerAddress), ConfigurationError> {
+fn check(base_url: &str) -> Result<(Cow<'_, str>, ServerAddress), ConfigurationError> {
     // `http::Uri` silently drops everything after `#`, so this checks the text and not the parsed URL.
     if base_url.contains('#') {
         return Err(ConfigurationError::BaseUrlExtras);
@@ -251,11 +252,22 @@ fn check(base_url: &str) -> Result<(&str, ServerAddress), ConfigurationError> {
     if ![Scheme::HTTPS, Scheme::HTTP].contains(scheme) {
         return Err(ConfigurationError::BaseUrlNotHttps);
     }
-    let server = ServerAddress::of(&uri).map_err(|_| ConfigurationError::BaseUrlSyntax)?;
+    let plain = without_zeros_before_port(base_url.trim_end_matches('/'), authority);
+    let plain_uri = plain.parse().map_err(|_| ConfigurationError::BaseUrlSyntax)?;
+    let server = ServerAddress::of(&plain_uri).map_err(|_| ConfigurationError::BaseUrlSyntax)?;
     if !server.is_https() && !server.is_loopback() {
         return Err(ConfigurationError::BaseUrlNotHttps);
     }
-    Ok((base_url.trim_end_matches('/'), server))
+    Ok((plain, server))
+}
+
+/// The URL with this authority and a port such as `0443` written as `443`: another spelling, which HTTP stacks read differently.
+fn without_zeros_before_port<'a>(base_url: &'a str, authority: &Authority) -> Cow<'a, str> {
+    let port = authority.as_str()[authority.host().len()..].strip_prefix(":0");
+    let Some((after_zero, (before, after))) = port.zip(base_url.split_once(authority.as_str())) else {
+        return Cow::Borrowed(base_url);
+    };
+    Cow::Owned([before, authority.host(), ":", after_zero.trim_start_matches('0'), after].concat())
 }
 
 #[cfg(test)]
@@ -316,6 +328,7 @@ mod tests {
             "https://pay.example.com:+80",
             "https://pay.example.com:",
             "https://pay.example.com:0",
+            "https://pay.example.com:000",
             "https://[pay.example.com]",
             "http://[localhost]",
             "http://[127.0.0.1]",
@@ -357,6 +370,7 @@ mod tests {
             ("https://[2001:DB8:0:0::1]:443/x", "https://[2001:db8::1]/x"),
         ] {
             assert_eq!(service(base_url), expected, "{base_url}");
+            assert!(!endpoint(base_url).unwrap().base_url().contains(":0443"), "{base_url}");
         }
         // The path is the service's own, so every letter counts.
         for (one, other) in [

@@ -44,7 +44,7 @@ impl ServerAddress {
     /// - is not absolute, or neither https nor http,
     /// - contains a user name,
     /// - has a host that is neither an IPv6 address in brackets without a zone, nor made of ASCII letters, digits and `- . _`,
-    /// - has a port that is not a number from 1 to 65535.
+    /// - has a port that is not a number from 1 to 65535 of at most five digits.
     pub fn of(uri: &Uri) -> Result<Self, InvalidServerAddress> {
         let is_https = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTPS => true,
@@ -130,7 +130,7 @@ fn is_host(text: &str) -> bool {
 }
 
 fn parsed_port(digits: &str) -> Option<u16> {
-    let is_number = digits.bytes().all(|digit| digit.is_ascii_digit());
+    let is_number = digits.len() <= 5 && digits.bytes().all(|digit| digit.is_ascii_digit());
     digits.parse().ok().filter(|port| is_number && *port > 0)
 }
 
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn an_unreadable_port_is_refused_d01() {
-        const PORTS: [&str; 8] = [":", ":0", ":+80", ":-80", ":80a", ":65536", ":65616", ":99999"];
+        const PORTS: [&str; 9] = [":", ":0", ":+80", ":-80", ":80a", ":65536", ":65616", ":99999", ":000080"];
         for scheme in ["http", "https"] {
             for name in ["pay.example", "127.0.0.1", "[::1]"] {
                 let checked = |port| server(&format!("{scheme}://{name}{port}/x"));
