@@ -171,10 +171,8 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Configuration, "{name}");
         }
         for (name, value) in [("", "x"), ("a b", "x"), ("x-request-id", "a\nb"), ("x-request-id", "ä")] {
-            assert!(
-                headers.insert(name, value).unwrap_err().kind() == ErrorKind::Configuration,
-                "{name:?}: {value:?}"
-            );
+            let error = headers.insert(name, value).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{name:?}: {value:?}");
         }
         assert!(headers.0.is_empty());
     }
@@ -185,7 +183,7 @@ mod tests {
         let longest = "x".repeat(CallerHeaders::MAX_BYTES - "baggage".len());
         headers.insert("baggage", &*longest).unwrap();
         headers.insert("Baggage", &*longest).unwrap();
-        assert!(headers.insert("x", "").unwrap_err().kind() == ErrorKind::Configuration);
+        assert_eq!(headers.insert("x", "").unwrap_err().kind(), ErrorKind::Configuration);
         headers.insert("baggage", "a=1").unwrap();
         headers.insert("x", "").unwrap();
         assert_eq!(format!("{headers:?}"), r#"{"baggage", "x"}"#, "no value is shown");

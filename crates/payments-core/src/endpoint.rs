@@ -353,6 +353,13 @@ mod tests {
         );
         assert_eq!(endpoint("https://pay.example.com").unwrap().void(), "https://pay.example.com/void");
         assert_eq!(with_prefix.base_url(), "https://pay.example.com/tenant/7/api/v1/public");
+        for (written, sent_to) in [
+            ("https://pay.example.com:0443", "https://pay.example.com:443"),
+            ("https://pay.example.com:000443/x", "https://pay.example.com:443/x"),
+            ("http://[::1]:08080/x/", "http://[::1]:8080/x"),
+        ] {
+            assert_eq!(endpoint(written).unwrap().base_url(), sent_to, "{written}");
+        }
     }
 
     #[test]
@@ -370,7 +377,6 @@ mod tests {
             ("https://[2001:DB8:0:0::1]:443/x", "https://[2001:db8::1]/x"),
         ] {
             assert_eq!(service(base_url), expected, "{base_url}");
-            assert!(!endpoint(base_url).unwrap().base_url().contains(":0443"), "{base_url}");
         }
         // The path is the service's own, so every letter counts.
         for (one, other) in [
