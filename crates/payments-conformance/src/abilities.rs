@@ -101,8 +101,9 @@ impl Abilities {
     #[track_caller]
     pub fn deviation(mut self, contract: impl Into<String>, reason: impl Into<String>) -> Self {
         let contract = contract.into();
-        if !NAMES.contains(&contract.as_str()) {
-            let nearest = NAMES.iter().max_by_key(|name| common_words(name, &contract)).unwrap_or(&"");
+        let names = NAMES.iter().map(|(_, name)| *name);
+        if !names.clone().any(|name| name == contract) {
+            let nearest = names.max_by_key(|name| common_words(name, &contract)).unwrap_or_default();
             panic!(
                 "cannot declare a deviation from `{contract}`: there is no contract with that name; the nearest is \
                  `{nearest}`; see `payments_conformance::contracts` for all names"

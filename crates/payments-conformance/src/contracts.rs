@@ -1,4 +1,7 @@
-//! The contracts, one function each.
+//! The contracts, one function each, in themes.
+//!
+//! One mistake breaks many contracts: fix the themes in the order of `docs/transport.md`, which is also the order of a
+//! [`Report`](crate::Report).
 //!
 //! Every contract also checks the **general rules**:
 //!
@@ -156,15 +159,40 @@ macro_rules! __check_each {
 #[macro_export]
 macro_rules! __name_each {
     ({ $($nothing:tt)* } $($theme:ident :: $contract:ident,)*) => {
-        &[$(stringify!($contract)),*]
+        &[$((stringify!($theme), stringify!($contract))),*]
     };
 }
 
-/// The names of all contracts.
-pub(crate) const NAMES: &[&str] = __each_contract!(__name_each {});
+/// The theme and the name of each contract.
+pub(crate) const NAMES: &[(&str, &str)] = __each_contract!(__name_each {});
+
+/// The themes, in the order in which to fix them.
+pub(crate) fn themes() -> Vec<&'static str> {
+    let mut themes: Vec<_> = NAMES.iter().map(|(theme, _)| *theme).collect();
+    themes.dedup();
+    themes
+}
 
 pub(crate) fn check_each(stack: &impl Stack, wanted: impl Fn(&str) -> bool) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     __each_contract!(__check_each { stack wanted verdicts });
     verdicts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn themes_are_numbered_as_in_the_guide() {
+        let guide = include_str!("../../../docs/transport.md");
+        let in_guide = guide.lines().filter_map(|line| {
+            let (number, rest) = line.split_once(". **")?;
+            let (title, _) = rest.split_once("**")?;
+            Some((number.to_owned(), title.to_owned()))
+        });
+        let numbered = themes().into_iter().enumerate();
+        let here = numbered.map(|(at, theme)| ((at + 1).to_string(), theme.replace('_', " ")));
+        assert_eq!(in_guide.collect::<Vec<_>>(), here.collect::<Vec<_>>());
+    }
 }

@@ -1,6 +1,7 @@
 use std::fmt;
 
 use crate::Stack;
+use crate::contracts::{NAMES, themes};
 
 /// Checks every contract on a stack, one after the other.
 ///
@@ -48,7 +49,7 @@ pub fn check_only(stack: &impl Stack, wanted: impl Fn(&str) -> bool) -> Report {
     Report { verdicts }
 }
 
-/// The verdict for every contract, in the order of the documentation. `Display` prints one line each.
+/// The verdict for every contract, in the order in which to fix them. `Display` prints a line for each, below its theme.
 #[derive(Clone, Debug)]
 #[must_use = "an unread report proves nothing"]
 pub struct Report {
@@ -74,8 +75,14 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut printed = None;
         for verdict in &self.verdicts {
+            let theme = verdict.theme();
+            if let Some(theme) = theme.as_ref().filter(|_| theme != printed) {
+                writeln!(f, "{}. {}", theme.number, theme.title())?;
+            }
             writeln!(f, "{verdict}")?;
+            printed = theme;
         }
         let count = |is: fn(&Verdict) -> bool| self.verdicts.iter().filter(|verdict| is(verdict)).count();
         write!(
@@ -148,6 +155,13 @@ impl Verdict {
         self.contract
     }
 
+    /// `None` if there is no such contract.
+    fn theme(&self) -> Option<Theme> {
+        let (name, _) = NAMES.iter().find(|(_, contract)| *contract == self.contract)?;
+        let number = themes().iter().position(|theme| theme == name)? + 1;
+        Some(Theme { name, number })
+    }
+
     /// Whether the stack keeps the contract.
     pub fn is_kept(&self) -> bool {
         matches!(self.status, Status::Kept)
@@ -191,9 +205,30 @@ impl Verdict {
     #[allow(clippy::print_stdout, reason = "measured figures belong in the output of a test")]
     pub fn assert_kept(&self) {
         if let Status::Broken { message } = &self.status {
-            panic!("\n\n{message}\n");
+            let theme = self.theme().map(|theme| {
+                let (number, title, count) = (theme.number, theme.title(), themes().len());
+                format!(
+                    "\n  theme:          {number} of {count}, {title}; fix failures of earlier themes first"
+                )
+            });
+            panic!("\n\n{message}{}\n", theme.unwrap_or_default());
         }
         println!("{self}");
+    }
+}
+
+/// What a group of contracts is about.
+#[derive(PartialEq, Eq)]
+struct Theme {
+    /// The module of the contracts.
+    name: &'static str,
+    /// Its place in the order in which to fix them, from 1.
+    number: usize,
+}
+
+impl Theme {
+    fn title(&self) -> String {
+        self.name.replace('_', " ")
     }
 }
 

@@ -42,6 +42,36 @@ fn a_program_that_checks_a_stack_does_not_start_itself() {
 }
 
 #[test]
+fn a_report_has_its_contracts_below_their_numbered_themes() {
+    let wanted = |contract: &str| {
+        ["a_payment_arrives_byte_for_byte", "refused_is_not_processed", "folded_headers_are_an_answer"]
+            .contains(&contract)
+    };
+    let report = check_only(&PlainStack(None), wanted).to_string();
+    let mut lines = report.lines();
+    assert_eq!(lines.next(), Some("1. requests"), "{report}");
+    assert!(lines.next().unwrap().contains("a_payment_arrives_byte_for_byte"), "{report}");
+    assert_eq!(lines.next(), Some("2. answers"), "{report}");
+}
+
+#[test]
+fn certificate_contract_speaks_of_what_was_given_away_only_if_something_was_sent() {
+    for (flaw, contract, risk) in [
+        (Flaw::TrustsAnyCertificate, "an_untrusted_certificate_is_not_processed", "now it has the API key"),
+        (
+            Flaw::ReportsFailedHandshakeAsUnknown,
+            "an_untrusted_certificate_is_not_processed",
+            "nothing was sent",
+        ),
+    ] {
+        let report = check_only(&PlainStack(Some(flaw)), |name| name == contract);
+        let story = report.verdicts()[0].story().unwrap();
+        assert!(story.contains(risk), "{story}");
+        assert_eq!(story.contains("API key"), risk.contains("API key"), "{story}");
+    }
+}
+
+#[test]
 fn only_a_contract_that_tests_an_ability_says_how_to_declare_it_missing() {
     for (flaw, contract, ability) in [
         (Flaw::ContinuesAfterDrop, "a_dropped_call_closes_its_connection", Some("Ability::Cancel")),

@@ -11,7 +11,8 @@ use crate::connection::Connection;
 use crate::contract::{Contract, Harness};
 use crate::script::Act;
 use crate::server::Security;
-use crate::violation::{Violation, ensure};
+use crate::test_run::TestRun;
+use crate::violation::Violation;
 use crate::{Stack, Verdict};
 
 /// Nothing listens on the server's port.
@@ -43,7 +44,7 @@ pub fn an_unknown_host_is_not_processed(stack: &impl Stack) -> Verdict {
 ///
 /// It may be anyone. The call must be `NotProcessed`, and neither API key nor card are sent.
 pub fn an_untrusted_certificate_is_not_processed(stack: &impl Stack) -> Verdict {
-    Contract::over_tls("an_untrusted_certificate_is_not_processed", NOT_THE_SERVICE).check(stack, |harness| {
+    Contract::over_tls("an_untrusted_certificate_is_not_processed", NOTHING_SENT).check(stack, |harness| {
         let other_authority = Authority::new().server();
         is_refused(harness, "presents a certificate from an unknown authority", other_authority)
     })
@@ -54,7 +55,7 @@ pub fn an_untrusted_certificate_is_not_processed(stack: &impl Stack) -> Verdict 
 /// The call must be `NotProcessed`. Otherwise anyone with any valid certificate could take the card.
 pub fn a_certificate_for_another_host_is_not_processed(stack: &impl Stack) -> Verdict {
     let name = "a_certificate_for_another_host_is_not_processed";
-    Contract::over_tls(name, NOT_THE_SERVICE).check(stack, |harness| {
+    Contract::over_tls(name, NOTHING_SENT).check(stack, |harness| {
         let other = harness.authority.server_named("elsewhere.example");
         is_refused(harness, "presents a trusted certificate for elsewhere.example", other)
     })
@@ -64,7 +65,7 @@ pub fn a_certificate_for_another_host_is_not_processed(stack: &impl Stack) -> Ve
 ///
 /// The call must be `NotProcessed`.
 pub fn an_expired_certificate_is_not_processed(stack: &impl Stack) -> Verdict {
-    Contract::over_tls("an_expired_certificate_is_not_processed", NOT_THE_SERVICE).check(stack, |harness| {
+    Contract::over_tls("an_expired_certificate_is_not_processed", NOTHING_SENT).check(stack, |harness| {
         let expired = harness.authority.expired_server();
         is_refused(harness, "presents a trusted certificate that has expired", expired)
     })
@@ -74,7 +75,7 @@ pub fn an_expired_certificate_is_not_processed(stack: &impl Stack) -> Verdict {
 ///
 /// The call must be `NotProcessed`, and no part of the request is sent unencrypted.
 pub fn a_server_without_tls_is_sent_nothing(stack: &impl Stack) -> Verdict {
-    Contract::over_tls("a_server_without_tls_is_sent_nothing", NOT_THE_SERVICE).check(stack, |harness| {
+    Contract::over_tls("a_server_without_tls_is_sent_nothing", NOTHING_SENT).check(stack, |harness| {
         let script = |connection: &mut Connection| {
             connection.read_at_least(1);
             connection.write("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
@@ -82,10 +83,9 @@ pub fn a_server_without_tls_is_sent_nothing(stack: &impl Stack) -> Verdict {
         };
         let what = "speaks plain HTTP at an https address";
         harness.with_server_over(Security::Plain, what, script, |run| {
-            run.send(run.charge())?.must_be_not_processed()?;
-            let requests = run.journal.requests();
-            ensure!(requests == 0, "the request was sent unencrypted; it must not be sent at all");
-            Ok(())
+            let call = run.send(run.charge())?;
+            must_have_sent_nothing(run, "the request was sent unencrypted; it must not be sent at all")?;
+            call.must_be_not_processed()
         })
     })
 }
@@ -145,12 +145,18 @@ fn is_refused<S: Stack>(
     config: Arc<ServerConfig>,
 ) -> Result<(), Violation> {
     harness.with_server_over(Security::Tls(config), what, Connection::serve, |run| {
-        run.send(run.charge())?.must_be_not_processed()
+        let call = run.send(run.charge())?;
+        must_have_sent_nothing(run, "the request was sent to that server; it must not be sent at all")?;
+        call.must_be_not_processed()
     })
+}
+
+fn must_have_sent_nothing<S: Stack>(run: &TestRun<'_, S>, found: &str) -> Result<(), Violation> {
+    if run.journal.requests() == 0 { Ok(()) } else { Err(Violation::general(found, NOT_THE_SERVICE)) }
 }
 
 const NOTHING_SENT: &str = "nothing was sent, and the transport can prove it. Without that proof the caller must treat \
      the payment as possibly charged, and a person has to look it up";
 
-const NOT_THE_SERVICE: &str = "that server is not the service: sending the request gives it the API key and the card. Verify \
-     certificates and never fall back to plain http";
+const NOT_THE_SERVICE: &str = "that server is not the service, and now it has the API key and the card. Verify certificates and \
+     never fall back to plain http";
