@@ -61,12 +61,12 @@ pub(crate) struct ClientOptions {
     )]
     pub(crate) api_key_file: Option<PathBuf>,
 
-    /// Deadline of the whole call in seconds, decimals allowed [default: 60]
+    /// Deadline of the whole call in seconds, decimals allowed [env: PAYMENTS_TIMEOUT] [default: 60]
     // Negative numbers are accepted here so that `timeout` refuses them with its own message.
     #[arg(long, global = true, value_name = "SECONDS", value_parser = timeout, allow_negative_numbers = true)]
     pub(crate) timeout: Option<Duration>,
 
-    /// PEM file with an additional certificate authority to trust
+    /// PEM file with an additional certificate authority to trust [env: PAYMENTS_CA_CERT]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) ca_cert: Option<PathBuf>,
 
@@ -77,14 +77,6 @@ pub(crate) struct ClientOptions {
         help = "Egress proxy as http://host:port; set one with a password in the variable [env: PAYMENTS_PROXY]"
     )]
     pub(crate) proxy: Option<String>,
-
-    #[arg(
-        long,
-        global = true,
-        value_name = "NAME",
-        help = "Profile for settings that have no option or variable [env: PAYMENTS_PROFILE]"
-    )]
-    pub(crate) profile: Option<String>,
 
     /// Show the request, redacted, and send nothing
     #[arg(long, global = true)]
@@ -149,7 +141,7 @@ pub(crate) enum Command {
     Customer(CustomerCommand),
 
     /// Check address, TLS and key without moving money
-    #[command(long_about = help!("check"), after_long_help = end(help!("check_codes"), "payments check --profile sandbox"))]
+    #[command(long_about = help!("check"), after_long_help = end(help!("check_codes"), "payments check --base-url https://pay.example.com/api/v1/public"))]
     Check,
 
     /// Print a shell completion script
@@ -164,7 +156,7 @@ pub(crate) enum Command {
         shell: Shell,
     },
 
-    /// Explain options, settings, profiles and JSON
+    /// Explain options, settings and JSON
     #[command(hide = true, long_about = help!("settings"), help_template = "{about}", args = help::hidden_client_options())]
     Settings,
 }

@@ -20,7 +20,7 @@ use crate::failure::{self, CallError, FailedOutcome, Failure, Purpose, SERVICE_U
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::report::{Processed, Report};
-use crate::settings::{Settings, Source};
+use crate::settings::Settings;
 use crate::trace::Trace;
 
 /// A validated request, ready for a client.
@@ -218,9 +218,6 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
         }
         if let Some(variable) = settings.ignored_proxy_variable() {
             hints.push(ignored_proxy(variable));
-        }
-        if let source @ Source::Profile(_) = &settings.base_url_source {
-            hints.push(format!("the base URL came from {source}"));
         }
     }
     hints

@@ -16,7 +16,7 @@
 //! # What it does not do
 //!
 //! It never sends a payment twice automatically, and sends nothing to an environment that was not named: there is no
-//! default address, key or profile. The API key and card data are never arguments, because other users of the machine
+//! default address or key. The API key and card data are never arguments, because other users of the machine
 //! could read them. It asks no questions and stores nothing between calls except what you ask for, such as a journal.
 
 mod args;

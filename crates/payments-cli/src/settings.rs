@@ -1,9 +1,7 @@
-//! Base URL, API key, deadline, certificate authority and proxy: each from its option, else from the environment, else
-//! from the chosen profile.
+//! Base URL, API key, deadline, certificate authority and proxy: each from its option, else from the environment.
 
 mod access;
 mod known_keys;
-mod profile;
 mod proxy;
 mod source;
 
@@ -17,12 +15,11 @@ use payments_hyper::{HyperTransport, TokioTimer};
 use zeroize::Zeroizing;
 
 pub(crate) use self::known_keys::KnownKeys;
-use self::profile::Profile;
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
-use self::source::{API_KEY, API_KEY_FILE, BASE_URL, text_variable, variable};
+use self::source::{API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, TIMEOUT, text_variable, variable};
 pub(crate) use self::source::{KeySource, Source, seen_in_arguments};
-use crate::args::ClientOptions;
+use crate::args::{self, ClientOptions};
 use crate::failure::Failure;
 use crate::files::{self, FIX_THE_FILE};
 
@@ -56,18 +53,16 @@ struct Authority {
 impl Settings {
     /// Reads the environment and the files that the settings name. Reports all problems together.
     pub(crate) fn resolve(options: &ClientOptions) -> Result<Self, Failure> {
-        // A failure of the profile is reported alone, because everything that it sets would also seem to be missing.
-        let profile = profile::chosen(options)?;
-        let profile = profile.as_ref();
-        let key = api_key(options, profile);
+        let key = api_key(options);
         let keys = KnownKeys::new(options, key.as_ref().ok());
         let key = key.and_then(Key::checked);
-        let extra_ca = authority(options, profile);
-        let proxy = Proxy::chosen(options, profile);
-        match (base_url(options, profile), key, extra_ca, proxy) {
+        let extra_ca = authority(options);
+        let proxy = Proxy::chosen(options);
+        match (base_url(options), key, timeout(options), extra_ca, proxy) {
             (
                 Ok((base_url, base_url_source)),
                 Ok(Key { text: key, source: key_source, warning }),
+                Ok((timeout, timeout_source)),
                 Ok(extra_ca),
                 Ok(mut proxy),
             ) => {
@@ -76,11 +71,8 @@ impl Settings {
                     proxy.host_and_port = keys.mask(&proxy.host_and_port);
                 }
                 let endpoint = Endpoint::new(&base_url, ApiKey::new(&key)?)?;
-                let (timeout, timeout_source) = timeout(options, profile);
-                let mut warnings = warnings(profile, &base_url_source, &key_source);
-                warnings.extend(warning);
                 Ok(Self {
-                    warnings,
+                    warnings: warning.into_iter().collect(),
                     shown_base_url: keys.mask(endpoint.base_url()),
                     endpoint,
                     keys,
@@ -92,17 +84,17 @@ impl Settings {
                     proxy,
                 })
             }
-            (base_url, key, extra_ca, proxy) => {
-                let problems = [base_url.err(), key.err(), extra_ca.err(), proxy.err()].into_iter().flatten();
-                Err(problems.reduce(Failure::and).expect("at least one of the four failed"))
+            (base_url, key, timeout, extra_ca, proxy) => {
+                let problems = [base_url.err(), key.err(), timeout.err(), extra_ca.err(), proxy.err()];
+                let all = problems.into_iter().flatten().reduce(Failure::and);
+                Err(all.expect("at least one of the five failed"))
             }
         }
     }
 
     /// Every API key in the settings, whatever else is missing or wrong: a person's text may contain one.
     pub(crate) fn known_keys(options: &ClientOptions) -> KnownKeys {
-        let profile = profile::chosen(options).ok().flatten();
-        KnownKeys::new(options, api_key(options, profile.as_ref()).ok().as_ref())
+        KnownKeys::new(options, api_key(options).ok().as_ref())
     }
 
     /// A client with these settings over a real network. Nothing is sent yet.
@@ -115,16 +107,10 @@ impl Settings {
             transport = transport.proxy(&*proxy.address);
         }
         let transport = transport.build().map_err(|error| {
-            let failure = Failure::configuration(
-                "HTTPS cannot be set up; nothing was sent: check the file of --ca-cert",
-            );
-            match &self.extra_ca {
-                Some(Authority { source: source @ Source::Profile(_), .. }) => {
-                    failure.hint(format!("ca_cert came from {source}"))
-                }
-                _ => failure,
-            }
-            .with_cause(&error)
+            let source =
+                self.extra_ca.as_ref().map_or(Source::Flag("--ca-cert"), |authority| authority.source);
+            let what = format!("HTTPS cannot be set up; nothing was sent: check the file of {source}");
+            Failure::configuration(what).with_cause(&error)
         })?;
         Ok(self.client_over(transport))
     }
@@ -188,23 +174,15 @@ impl Settings {
     }
 }
 
-fn base_url(options: &ClientOptions, profile: Option<&Profile>) -> Result<(String, Source), Failure> {
+fn base_url(options: &ClientOptions) -> Result<(String, Source), Failure> {
     let (base_url, source) = if let Some(url) = &options.base_url {
         (url.clone(), Source::Flag("--base-url"))
     } else if let Some(url) = text_variable(BASE_URL)? {
         (url, Source::Variable(BASE_URL))
-    } else if let Some(profile) = profile
-        && let Some(url) = &profile.entries.base_url
-    {
-        (url.clone(), profile.source())
     } else {
-        let advice = match profile {
-            Some(Profile { name, .. }) => {
-                format!("give {name} a base_url, or give --base-url or set PAYMENTS_BASE_URL")
-            }
-            None => "choose a --profile, give --base-url or set PAYMENTS_BASE_URL".to_owned(),
-        };
-        return Err(Failure::configuration(format!("no base URL is set; nothing was sent: {advice}")));
+        return Err(Failure::configuration(
+            "no base URL is set; nothing was sent: give --base-url or set PAYMENTS_BASE_URL",
+        ));
     };
     // With a placeholder key, so that a wrong address and a missing key are reported together.
     if let Err(error) = Endpoint::new(&base_url, ApiKey::new("any")?) {
@@ -213,26 +191,18 @@ fn base_url(options: &ClientOptions, profile: Option<&Profile>) -> Result<(Strin
     Ok((base_url, source))
 }
 
-/// The key: from the option's file, else the variable, else the variable's file, else the profile.
-fn api_key(options: &ClientOptions, profile: Option<&Profile>) -> Result<Key, Failure> {
+/// The key: from the option's file, else the variable, else the variable's file.
+fn api_key(options: &ClientOptions) -> Result<Key, Failure> {
     if let Some(path) = &options.api_key_file {
-        key_file(path, path, KeySource::File(Source::Flag("--api-key-file")))
+        key_file(path, KeySource::File(Source::Flag("--api-key-file")))
     } else if let Some(key) = text_variable(API_KEY)? {
-        Ok(Key::inline(Zeroizing::new(key), Source::Variable(API_KEY)))
+        let source = KeySource::Key(Source::Variable(API_KEY));
+        Ok(Key { text: Zeroizing::new(key), source, warning: None })
     } else if let Some(path) = variable(API_KEY_FILE).map(PathBuf::from) {
-        key_file(&path, &path, KeySource::File(Source::Variable(API_KEY_FILE)))
-    } else if let Some(profile) = profile
-        && let Some(key) = &profile.entries.api_key
-    {
-        Ok(Key::inline(key.clone(), profile.source()))
-    } else if let Some(profile) = profile
-        && let Some(path) = &profile.entries.api_key_file
-    {
-        key_file(&profile.folder.join(path), path, KeySource::File(profile.source()))
+        key_file(&path, KeySource::File(Source::Variable(API_KEY_FILE)))
     } else {
         Err(Failure::configuration(
-            "no API key is set; nothing was sent: choose a --profile with one, \
-             set PAYMENTS_API_KEY, or give --api-key-file or PAYMENTS_API_KEY_FILE",
+            "no API key is set; nothing was sent: set PAYMENTS_API_KEY, or give --api-key-file or PAYMENTS_API_KEY_FILE",
         ))
     }
 }
@@ -246,11 +216,6 @@ struct Key {
 }
 
 impl Key {
-    /// A key that is not in a file of its own.
-    fn inline(text: Zeroizing<String>, source: Source) -> Self {
-        Self { text, source: KeySource::Key(source), warning: None }
-    }
-
     /// Refuses a key that no header can hold.
     fn checked(self) -> Result<Self, Failure> {
         match ApiKey::new(&self.text) {
@@ -260,10 +225,9 @@ impl Key {
     }
 }
 
-/// Reads the key from the file at `path`. `written` is the path as the user wrote it, for messages.
-fn key_file(path: &Path, written: &Path, source: KeySource) -> Result<Key, Failure> {
+fn key_file(path: &Path, source: KeySource) -> Result<Key, Failure> {
     let about_file = |what: &str| {
-        let name = files::key_name_in_brackets(written);
+        let name = files::key_name_in_brackets(path);
         format!("{source}{name} {what}")
     };
     let refused = |why: &str| {
@@ -292,53 +256,37 @@ fn without_final_newline(text: &str) -> &str {
     text.strip_suffix('\r').unwrap_or(text)
 }
 
-fn timeout(options: &ClientOptions, profile: Option<&Profile>) -> (Duration, Source) {
+fn timeout(options: &ClientOptions) -> Result<(Duration, Source), Failure> {
     if let Some(timeout) = options.timeout {
-        (timeout, Source::Flag("--timeout"))
-    } else if let Some(profile) = profile
-        && let Some(timeout) = profile.entries.timeout
-    {
-        (timeout, profile.source())
-    } else {
-        (Deadlines::DEFAULT_TOTAL, Source::Default)
+        return Ok((timeout, Source::Flag("--timeout")));
     }
+    let Some(text) = text_variable(TIMEOUT)? else { return Ok((Deadlines::DEFAULT_TOTAL, Source::Default)) };
+    let timeout = args::timeout(&text);
+    let timeout =
+        timeout.map_err(|rule| Failure::configuration(format!("{TIMEOUT} {rule}; nothing was sent")))?;
+    Ok((timeout, Source::Variable(TIMEOUT)))
 }
 
-fn authority(options: &ClientOptions, profile: Option<&Profile>) -> Result<Option<Authority>, Failure> {
+fn authority(options: &ClientOptions) -> Result<Option<Authority>, Failure> {
     let (path, source) = if let Some(path) = &options.ca_cert {
         (path.clone(), Source::Flag("--ca-cert"))
-    } else if let Some(profile) = profile
-        && let Some(path) = &profile.entries.ca_cert
-    {
-        (profile.folder.join(path), profile.source())
+    } else if let Some(path) = variable(CA_CERT) {
+        (PathBuf::from(path), Source::Variable(CA_CERT))
     } else {
         return Ok(None);
     };
     let refused = |why: &str| {
-        let (of, name) = (source.of_setting("ca_cert"), files::name_in_brackets(&path));
-        Failure::configuration(format!("the file of {of}{name} {why}; nothing was sent: {FIX_THE_FILE}"))
+        // In a variable, the key can stand in place of the path by mistake.
+        let name = match source {
+            Source::Variable(_) => files::key_name_in_brackets(&path),
+            _ => files::name_in_brackets(&path),
+        };
+        Failure::configuration(format!("the file of {source}{name} {why}; nothing was sent: {FIX_THE_FILE}"))
     };
     let bytes = files::read(&path, LARGEST_CERTIFICATE_FILE)
         .map_err(|error| refused("cannot be read").with_cause(&error))?
         .ok_or_else(|| refused("is larger than 1 MiB"))?;
     Ok(Some(Authority { pem: bytes.to_vec(), name: files::shown_name(&path), source }))
-}
-
-/// Warns if a variable overrides the profile's address or key: a variable left over in the shell could turn a test charge
-/// into a real one.
-fn warnings(profile: Option<&Profile>, base_url: &Source, key: &KeySource) -> Vec<String> {
-    let Some(Profile { name, entries, .. }) = profile else { return Vec::new() };
-    let mut warnings = Vec::new();
-    if let (Some(_), Source::Variable(variable)) = (&entries.base_url, base_url) {
-        warnings.push(format!("{variable} is set and overrides the base URL of {name}"));
-    }
-    let has_key = entries.api_key.is_some() || entries.api_key_file.is_some();
-    if let KeySource::Key(Source::Variable(variable)) | KeySource::File(Source::Variable(variable)) = key
-        && has_key
-    {
-        warnings.push(format!("{variable} is set and overrides the key of {name}"));
-    }
-    warnings
 }
 
 /// Larger than any key that fits in a header, and small enough to refuse a wrong file at once.

@@ -1,14 +1,17 @@
-//! Permissions of the files that decide where money goes.
+//! Permissions of the file with the API key.
 
 use std::fs::Metadata;
 
 /// Why a key file is refused. Anyone who can write to it decides which account the next charge goes to.
 #[cfg(unix)]
 pub(super) fn refusal_of_key_file(metadata: &Metadata) -> Option<&'static str> {
-    use std::os::unix::fs::FileTypeExt as _;
+    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
     // A terminal is writable by its group, but stores nothing.
-    if metadata.file_type().is_char_device() { None } else { refusal(metadata) }
+    if metadata.file_type().is_char_device() {
+        return None;
+    }
+    refusal_of(metadata.uid(), rustix::process::geteuid().as_raw(), metadata.mode())
 }
 
 /// A warning about a key file that others can read. It is not refused, because in containers, mounted secrets are often
@@ -20,28 +23,6 @@ pub(super) fn warning_of_key_file(metadata: &Metadata) -> Option<&'static str> {
     (metadata.is_file() && metadata.mode() & 0o044 != 0).then_some(
         "can be read by others: unless they may have the key, run chmod 600 on it and replace the key",
     )
-}
-
-/// Why any such file is refused. Anyone who can write to it decides where the next charge goes.
-#[cfg(unix)]
-pub(super) fn refusal(metadata: &Metadata) -> Option<&'static str> {
-    use std::os::unix::fs::MetadataExt as _;
-
-    let user = rustix::process::geteuid().as_raw();
-    refusal_of(metadata.uid(), user, metadata.mode())
-}
-
-/// Why the file must not contain this secret.
-#[cfg(unix)]
-pub(super) fn refusal_of_secret(metadata: &Metadata, secret: &str) -> Option<String> {
-    use std::os::unix::fs::MetadataExt as _;
-
-    (metadata.mode() & 0o077 != 0).then(|| {
-        format!(
-            "contains a {secret} and can be opened by others: run chmod 600 on it, and replace the {secret} if they may \
-             know it"
-        )
-    })
 }
 
 #[cfg(unix)]
@@ -67,18 +48,6 @@ pub(super) fn refusal_of_key_file(_: &Metadata) -> Option<&'static str> {
 /// There are no permission bits to check.
 #[cfg(not(unix))]
 pub(super) fn warning_of_key_file(_: &Metadata) -> Option<&'static str> {
-    None
-}
-
-/// There are no permission bits to check.
-#[cfg(not(unix))]
-pub(super) fn refusal(_: &Metadata) -> Option<&'static str> {
-    None
-}
-
-/// There are no permission bits to check.
-#[cfg(not(unix))]
-pub(super) fn refusal_of_secret(_: &Metadata, _: &str) -> Option<String> {
     None
 }
 

@@ -10,36 +10,33 @@ use payments_model::unversioned::redact;
 use zeroize::Zeroizing;
 
 use super::source::{API_KEY, API_KEY_FILE, text_variable, variable};
-use super::{Key, LARGEST_KEY_FILE, profile};
+use super::{Key, LARGEST_KEY_FILE};
 use crate::args::ClientOptions;
 use crate::files;
 
-/// The keys of the options, the environment and, if a profile is chosen, the file of profiles: also those that are overridden,
-/// refused or invalid.
+/// The keys of the options and the environment: also those that are overridden, refused or invalid.
 #[derive(Clone)]
 pub(crate) struct KnownKeys(Arc<[Zeroizing<String>]>);
 
 impl KnownKeys {
     /// `chosen` is the key that calls would use. Its file may be a pipe, which can be read only once.
     pub(super) fn new(options: &ClientOptions, chosen: Option<&Key>) -> Self {
-        let (in_profiles, mut files) = profile::keys(options);
-        files.extend(options.api_key_file.clone());
-        Self::with(chosen.map(|key| key.text.clone()).into_iter().chain(in_profiles), files)
+        Self::with(chosen.map(|key| key.text.clone()), options.api_key_file.clone())
     }
 
     /// Only the keys in the environment, for a command that takes no settings.
     pub(crate) fn in_environment() -> Self {
-        Self::with([], Vec::new())
+        Self::with(None, None)
     }
 
-    fn with(keys: impl IntoIterator<Item = Zeroizing<String>>, mut files: Vec<PathBuf>) -> Self {
-        files.extend(variable(API_KEY_FILE).map(PathBuf::from));
-        let in_files = files.iter().filter(|path| path.is_file()).filter_map(|path| {
-            let bytes = files::read(path, LARGEST_KEY_FILE).ok()??;
+    fn with(key: Option<Zeroizing<String>>, file: Option<PathBuf>) -> Self {
+        let files = file.into_iter().chain(variable(API_KEY_FILE).map(PathBuf::from));
+        let in_files = files.filter(|path| path.is_file()).filter_map(|path| {
+            let bytes = files::read(&path, LARGEST_KEY_FILE).ok()??;
             Some(Zeroizing::new(str::from_utf8(&bytes).ok()?.to_owned()))
         });
         let variable = text_variable(API_KEY).ok().flatten().map(Zeroizing::new);
-        let keys = keys.into_iter().chain(variable).chain(in_files);
+        let keys = key.into_iter().chain(variable).chain(in_files);
         // An invalid key may have white space around it that a person leaves out.
         let keys = keys.map(|key| Zeroizing::new(key.trim().to_owned()));
         Self(keys.filter(|key| !key.is_empty()).collect())

@@ -8,7 +8,6 @@ use payments_core::{ApiKey, Endpoint};
 use payments_hyper::HyperTransport;
 use zeroize::Zeroizing;
 
-use super::profile::Profile;
 use super::source::{PROXY, Source, seen_in_arguments, text_variable};
 use crate::args::ClientOptions;
 use crate::failure::Failure;
@@ -22,26 +21,18 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// The proxy from the option, else the environment, else the profile. No other variable is read.
-    pub(super) fn chosen(
-        options: &ClientOptions,
-        profile: Option<&Profile>,
-    ) -> Result<Option<Self>, Failure> {
+    /// The proxy from the option, else the environment. No other variable is read.
+    pub(super) fn chosen(options: &ClientOptions) -> Result<Option<Self>, Failure> {
         let (address, source) = if let Some(address) = &options.proxy {
             (Zeroizing::new(address.clone()), Source::Flag("--proxy"))
         } else if let Some(address) = text_variable(PROXY)? {
             (Zeroizing::new(address), Source::Variable(PROXY))
-        } else if let Some(profile) = profile
-            && let Some(address) = &profile.entries.proxy
-        {
-            (address.clone(), profile.source())
         } else {
             return Ok(None);
         };
         let refused = |why: &str| {
-            let of = source.of_setting("proxy");
             Failure::configuration(format!(
-                "{of} cannot be used: {why}; nothing was sent: give http://host:port"
+                "{source} cannot be used: {why}; nothing was sent: give http://host:port"
             ))
         };
         // Only the transport knows what it accepts. Its errors never contain the address.
@@ -82,7 +73,7 @@ pub(crate) fn warning_of_proxy(options: &ClientOptions) -> Option<String> {
     is_seen.then(|| seen_in_arguments("--proxy", PROXY))
 }
 
-pub(super) fn has_password(address: &str) -> bool {
+fn has_password(address: &str) -> bool {
     let (_, rest) = address.split_once("://").unwrap_or(("", address));
     let password = rest.rsplit_once('@').and_then(|(user, _)| user.split_once(':'));
     password.is_some_and(|(_, password)| !password.is_empty())

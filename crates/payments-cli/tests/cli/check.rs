@@ -276,6 +276,9 @@ fn valid_certificate_passes_the_tls_step() {
     assert_eq!(document["data"]["steps"][2]["message"], "the certificate is valid for localhost");
     let authority = json!({"value": file.path(), "from": "--ca-cert"});
     assert_eq!(document["data"]["settings"]["ca_cert"], authority);
+    let by_variable = payments_at(&base_url, ["check"]).env("PAYMENTS_CA_CERT", file.path()).end().json();
+    let authority = json!({"value": file.path(), "from": "PAYMENTS_CA_CERT"});
+    assert_eq!(by_variable["data"]["settings"]["ca_cert"], authority);
 
     // A refused key does not affect the TLS step.
     let (base_url, pem) = https(response("401 Unauthorized", responses::UNAUTHORIZED));

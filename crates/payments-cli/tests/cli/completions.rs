@@ -20,7 +20,6 @@ fn every_shell_gets_every_command_and_option() {
             "completions",
             "base-url",
             "api-key-file",
-            "profile",
             "dry-run",
             "verbose",
             "ca-cert",
@@ -45,8 +44,8 @@ fn unknown_shell_is_refused_with_the_known_names() {
         assert!(message.contains(shell), "{message}");
     }
     payments(["completions"]).end().failed(2, "invalid");
-    let error = payments(["completions", "bash", "--profile", "p"]).end().failed(2, "invalid");
-    assert!(error["message"].as_str().unwrap().contains("takes no --profile"), "{error}");
+    let error = payments(["completions", "bash", "--proxy", "p"]).end().failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("takes no --proxy"), "{error}");
 }
 
 #[test]

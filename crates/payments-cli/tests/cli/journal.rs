@@ -243,8 +243,8 @@ fn reading_commands_do_not_create_a_journal() {
 fn local_commands_refuse_service_settings() {
     for arguments in [&["list"][..], &["show", "k"], &["export"], &["retry", "--status", "401"]] {
         let run = payments(["journal"]).arguments(arguments.iter().copied());
-        let error = run.arguments(["--profile", "production"]).end().failed(2, "invalid");
-        assert!(error["message"].as_str().unwrap().contains("takes no --profile"), "{error}");
+        let error = run.arguments(["--proxy", "http://127.0.0.1:1"]).end().failed(2, "invalid");
+        assert!(error["message"].as_str().unwrap().contains("takes no --proxy"), "{error}");
     }
 }
 
@@ -429,30 +429,10 @@ fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
     };
     let file = |name: &str, content: &str| file_of_mode(name, content, 0o600);
     let (with_key, with_another) = (file("key", KEY), file("another", "sk_of_somebody_else"));
-    file("payments/config.toml", &format!("[profiles.keyed]\napi_key = '{KEY}'\n"));
     let writable = file_of_mode("writable.key", &format!("{KEY}\n"), 0o666);
-    let in_profile = format!("[profiles.keyed]\napi_key = '{KEY}'\n");
-    for (place, content, mode) in [
-        ("open", in_profile.clone(), 0o644),
-        ("writable", in_profile.clone(), 0o666),
-        ("mistaken", format!("{in_profile}timeout = 'x'\n"), 0o600),
-        ("doubled", format!("{in_profile}api_key_file = 'x'\n"), 0o600),
-        ("misplaced", format!("api_key = '{KEY}'\n"), 0o600),
-        ("torn", format!("[profiles.other]\napi_key = '{KEY}'\nbase_url = 'x\n"), 0o600),
-        ("of_file", format!("[profiles.keyed]\napi_key_file = '{writable}'\ntimeout = 'x'\n"), 0o600),
-    ] {
-        file_of_mode(&format!("{place}/payments/config.toml"), &content, mode);
-    }
-    let profile_in = |place: &str| -> Change<'_> {
-        let home = format!("{}/{place}", other.path().display());
-        Box::new(move |run| {
-            run.env("PAYMENTS_API_KEY", "").env("XDG_CONFIG_HOME", &home).env("PAYMENTS_PROFILE", "keyed")
-        })
-    };
-    let changes: [(&str, Change<'_>); 20] = [
+    let changes: [(&str, Change<'_>); 11] = [
         ("without a base URL", Box::new(|run| run)),
         ("invalid base URL", Box::new(|run| run.env("PAYMENTS_BASE_URL", "ftp://x"))),
-        ("missing profile", Box::new(|run| run.env("PAYMENTS_PROFILE", "nowhere"))),
         ("missing authority", Box::new(|run| run.arguments(["--ca-cert", "/nowhere"]))),
         ("invalid proxy", Box::new(|run| run.env("PAYMENTS_PROXY", "x"))),
         (
@@ -467,10 +447,6 @@ fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
             Box::new(|run| run.env("PAYMENTS_API_KEY", "").env("PAYMENTS_API_KEY_FILE", &with_key)),
         ),
         (
-            "key in a profile",
-            Box::new(|run| run.env("PAYMENTS_API_KEY", "").env("PAYMENTS_PROFILE", "keyed")),
-        ),
-        (
             "key in a file that others can write to",
             Box::new(|run| run.env("PAYMENTS_API_KEY", "").env("PAYMENTS_API_KEY_FILE", &writable)),
         ),
@@ -480,20 +456,11 @@ fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
                 run.env("PAYMENTS_API_KEY", "sk_of_somebody_else").env("PAYMENTS_API_KEY_FILE", &with_key)
             }),
         ),
-        ("profile that others can read", profile_in("open")),
-        ("profile that others can write to", profile_in("writable")),
-        ("mistake in the profile", profile_in("mistaken")),
-        ("key twice in the profile", profile_in("doubled")),
-        ("key outside of a profile", profile_in("misplaced")),
-        ("file of profiles that is torn", profile_in("torn")),
-        ("refused key file of a refused profile", profile_in("of_file")),
     ];
     for (number, (state, change)) in changes.iter().enumerate() {
         let run = |arguments: &[&str]| {
             let run = workspace.run(["journal"]).arguments(arguments.iter().copied());
-            let run =
-                run.env("PAYMENTS_BASE_URL", "").env("XDG_CONFIG_HOME", other.path().to_str().expect("text"));
-            change(run).env("USER", KEY).end()
+            change(run.env("PAYMENTS_BASE_URL", "")).env("USER", KEY).end()
         };
         let (one, two) = (format!("one-{number}"), format!("two-{number}"));
         workspace.lose_response(&one);

@@ -36,7 +36,6 @@ mod messages;
 mod never_sent;
 mod outcomes;
 mod output;
-mod profiles;
 mod proxy;
 mod sandbox;
 mod sandbox_options;

@@ -40,7 +40,6 @@ fn own_messages_of_the_command_are_documented() {
     write("results.jsonl", "", 0o600);
     write("rows.txt", "invoice-1", 0o600);
     write("wrong.json", r#"{"customers": 1}"#, 0o600);
-    write("config/payments/config.toml", "[profiles.sandbox]\nbase_url = \"http://127.0.0.1:1\"\n", 0o600);
 
     let closes = Peer::new(Then::Close);
     let address = closes.base_url.as_str();
@@ -58,7 +57,6 @@ fn own_messages_of_the_command_are_documented() {
         unsent("no base URL", &create, &[("PAYMENTS_API_KEY", KEY)]),
         unsent("no API key", &create, &[("PAYMENTS_BASE_URL", address)]),
         unsent("a base URL that is not https", &create, &at_key("http://pay.example.com")),
-        unsent("an unknown profile", &with(&["--profile", "production"]), &[]),
         unsent("a certificate file that is not there", &with(&["--ca-cert", "none.pem"]), at),
         unsent("a certificate file without a certificate", &with(&["--ca-cert", "broken.pem"]), at),
         unsent("a proxy that is not http", &with(&["--proxy", "socks5://127.0.0.1"]), at),

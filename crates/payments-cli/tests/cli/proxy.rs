@@ -1,7 +1,5 @@
 //! The egress proxy: which one is used, what is sent to it, and how a command fails when it refuses.
 
-use std::fs;
-
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use payments_tests::{ConnectProxy, UnresponsivePort};
 use serde_json::json;
@@ -221,9 +219,6 @@ fn ignored_proxy_variable_is_named_when_the_connection_fails() {
 
 #[test]
 fn invalid_proxy_address_is_refused_and_not_shown_d25() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    fs::create_dir(folder.path().join("payments")).expect("it is writable");
-    let file = folder.path().join("payments/config.toml");
     for (address, mistake) in [
         ("https://u:canary@localhost:1", "does not begin with http://"),
         ("socks5://u:canary@localhost:1", "does not begin with http://"),
@@ -231,17 +226,13 @@ fn invalid_proxy_address_is_refused_and_not_shown_d25() {
         ("http://u:canary@localhost:99999", "no usable host and port"),
         ("http://u:can ary@localhost", "is not a URI"),
     ] {
-        fs::write(&file, format!("[profiles.p]\nproxy = '{address}'\n")).expect("it is writable");
-        permit_only_me(&file);
         let charge = || {
             payments_at("https://localhost:1", ["transaction", "create", "--file", "-", "--verbose"])
                 .stdin(CARD_PAYMENT)
         };
-        let config = folder.path().to_str().expect("a plain path");
         for (run, from) in [
             (charge().arguments(["--proxy", address]), "--proxy"),
             (charge().env("PAYMENTS_PROXY", address), "PAYMENTS_PROXY"),
-            (charge().arguments(["--profile", "p"]).env("XDG_CONFIG_HOME", config), "proxy in profile p of "),
         ] {
             let ended = run.end();
             let error = ended.failed(2, "invalid");
@@ -273,44 +264,27 @@ fn plain_http_through_a_remote_proxy_is_refused_d24() {
     assert_eq!(peer.connections(), 0);
 }
 
-#[cfg(unix)]
 #[test]
-fn proxy_option_overrides_variable_overrides_profile() {
+fn proxy_option_overrides_variable_and_no_other_variable_is_read() {
     let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
-    let [flag, variable, profile, other] = [(); 4].map(|()| ConnectProxy::tunnelling());
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    fs::create_dir(folder.path().join("payments")).expect("it is writable");
-    let file = folder.path().join("payments/config.toml");
-    let content =
-        format!("[profiles.p]\nproxy = '{}'\n[profiles.none]\n", with_credentials(profile.address()));
-    fs::write(&file, content).expect("it is writable");
-    permit_only_me(&file);
-    let run = |name: &str| {
-        let mut run = payments_at(&peer.base_url, lookup()).arguments(["--profile", name]);
-        run = run.env("XDG_CONFIG_HOME", folder.path().to_str().expect("a plain path"));
+    let [flag, variable, other] = [(); 3].map(|()| ConnectProxy::tunnelling());
+    let run = || {
+        let mut run = payments_at(&peer.base_url, lookup());
         for name in ["http_proxy", "https_proxy", "all_proxy"] {
             let address = format!("http://{}", other.address());
             run = run.env(name, &address).env(&name.to_ascii_uppercase(), &address);
         }
-        // NO_PROXY does not apply to this setting either.
-        if name == "p" { run.env("NO_PROXY", "*").env("no_proxy", "*") } else { run }
+        run
     };
     let url = |proxy: &ConnectProxy| format!("http://{}", proxy.address());
 
-    run("p").env("PAYMENTS_PROXY", &url(&variable)).arguments(["--proxy", &url(&flag)]).end().processed();
-    run("p").env("PAYMENTS_PROXY", &url(&variable)).end().processed();
-    run("p").end().processed();
-    run("none").end().processed();
-    let tunnels = [&flag, &variable, &profile, &other].map(|proxy| proxy.heads().len());
-    assert_eq!(tunnels, [1, 1, 1, 0]);
-    assert!(profile.heads()[0].contains(CREDENTIALS));
-
-    // A config file with a password must be private, like one with a key.
-    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644))
-        .expect("the test owns it");
-    let error = run("none").end().failed(2, "invalid");
-    let message = error["message"].as_str().expect("a text");
-    assert!(message.contains("contains a password and can be opened by others"), "{message}");
+    run().env("PAYMENTS_PROXY", &url(&variable)).arguments(["--proxy", &url(&flag)]).end().processed();
+    // NO_PROXY does not apply to this setting either.
+    let address = with_credentials(variable.address());
+    run().env("PAYMENTS_PROXY", &address).env("NO_PROXY", "*").env("no_proxy", "*").end().processed();
+    run().end().processed();
+    assert_eq!([&flag, &variable, &other].map(|proxy| proxy.heads().len()), [1, 1, 0]);
+    assert!(variable.heads()[0].contains(CREDENTIALS));
 }
 
 #[test]
@@ -363,10 +337,4 @@ fn proxy_password_on_the_command_line_is_warned_about() {
 fn help_recommends_the_variable_for_a_proxy_password() {
     let help = payments(["help", "settings"]).end().stdout;
     assert!(help.contains("for a password, prefer PAYMENTS_PROXY"), "{help}");
-}
-
-#[cfg_attr(not(unix), allow(unused_variables))]
-fn permit_only_me(file: &std::path::Path) {
-    #[cfg(unix)]
-    fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("the test owns it");
 }

@@ -112,7 +112,6 @@ fn ordinary_runs_reveal_no_secret() {
 #[cfg(unix)]
 #[test]
 fn no_command_option_or_key_source_reveals_a_secret_d62() {
-    use std::os::unix::fs::PermissionsExt as _;
     use std::{fs, iter};
 
     let echo = format!("{KEY} 378282246310005 3782-822463-10005 000123456789 cvv 7391");
@@ -142,14 +141,10 @@ fn no_command_option_or_key_source_reveals_a_secret_d62() {
     ];
     let shapes: [&[&str]; 4] = [&[], &["--dry-run"], &["--verbose"], &["--dry-run", "--verbose"]];
     let folder = tempfile::tempdir().unwrap();
-    let home = folder.path().to_str().unwrap();
-    let (config, key_file) = (folder.path().join("payments"), folder.path().join("key"));
-    fs::create_dir(&config).unwrap();
-    fs::write(config.join("config.toml"), format!("[profiles.p]\napi_key = '{KEY}'\n")).unwrap();
-    fs::set_permissions(config.join("config.toml"), fs::Permissions::from_mode(0o600)).unwrap();
+    let key_file = folder.path().join("key");
     fs::write(&key_file, KEY).unwrap();
 
-    let mut sources = iter::repeat(["variable", "file", "profile"]).flatten();
+    let mut sources = iter::repeat(["variable", "file"]).flatten();
     for (status, body) in &echoes {
         let peer = Peer::responding(status, body);
         let authority =
@@ -161,8 +156,7 @@ fn no_command_option_or_key_source_reveals_a_secret_d62() {
                     .stdin(stdin);
                 let run = match sources.next() {
                     Some("variable") => run.env("PAYMENTS_API_KEY", KEY),
-                    Some("file") => run.arguments(["--api-key-file", key_file.to_str().unwrap()]),
-                    _ => run.arguments(["--profile", "p"]).env("XDG_CONFIG_HOME", home),
+                    _ => run.arguments(["--api-key-file", key_file.to_str().unwrap()]),
                 };
                 let mut ended = run.end();
                 // A port can contain any digits.

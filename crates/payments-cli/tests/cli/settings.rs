@@ -44,6 +44,23 @@ fn key_file_option_overrides_variable_overrides_variable_file() {
 }
 
 #[test]
+fn timeout_option_overrides_the_variable() {
+    let peer = Peer::new(Then::Wait);
+    let run = |timeout: &str| payments_at(&peer.base_url, lookup()).env("PAYMENTS_TIMEOUT", timeout);
+    let error = run("0.5").end().failed(3, "not_processed");
+    assert_eq!(error["kind"], "timeout");
+    let error = run("3000").arguments(["--timeout", "0.5"]).end().failed(3, "not_processed");
+    assert_eq!(error["kind"], "timeout");
+    for wrong in ["0", "-1", "canary", "30s", "86401"] {
+        let ended = run(wrong).end();
+        let message = ended.failed(2, "invalid")["message"].as_str().unwrap().to_owned();
+        assert!(message.starts_with("PAYMENTS_TIMEOUT must be a number of seconds above 0"), "{message}");
+        assert!(message.ends_with("nothing was sent"), "{message}");
+        assert!(!message.contains("canary"), "{message}");
+    }
+}
+
+#[test]
 fn one_newline_at_the_end_of_a_key_file_is_stripped() {
     let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
     for content in ["key_1", "key_1\n", "key_1\r\n"] {

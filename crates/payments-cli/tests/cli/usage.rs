@@ -129,7 +129,7 @@ fn nearest_help_is_named() {
         (&["sandbox", "--listen", "nowhere"], "payments sandbox --help"),
         (&["sandbox", "magic", "x"], "payments sandbox magic --help"),
         // An option's value is not a command.
-        (&["--profile", "transaction", "customer", "get"], "payments customer get --help"),
+        (&["--proxy", "transaction", "customer", "get"], "payments customer get --help"),
         (&["pay", "transaction"], "payments --help"),
         (&[], "payments --help"),
     ] {
