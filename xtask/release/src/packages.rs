@@ -56,7 +56,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         let text = workspace.read(path)?;
         if text.contains("\n```rust") {
             follow(&text, &mut dependencies).with_context(|| path.to_owned())?;
-            let file = shell.current_dir().join(path);
+            let file = shell.current_dir().join(path).display().to_string();
             writeln!(
                 library,
                 "#[doc = include_str!({file:?})]\nmod {} {{}}",
@@ -95,10 +95,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
 fn wrong_files(files: &[&str], manifest: &str) -> Vec<String> {
     let added_by_cargo = [".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml", "Cargo.toml.orig"];
     let is_named = |path: &str| path == "README.md" || manifest.contains(&format!("\"/{path}\""));
-    let is_source = |path: &str| match path.split_once('/') {
-        Some(("src" | "docs", rest)) => {
-            rest.ends_with(".rs") || rest.ends_with(".md") || rest.starts_with("help/")
-        }
+    let is_source = |path: &str| match (path.split_once('/'), path.rsplit_once('.')) {
+        (Some(("src" | "docs", _)), Some((_, "rs" | "md"))) => true,
+        (Some(("src", name)), Some((_, "txt"))) => name.starts_with("help/"),
         _ => path.starts_with("LICENSE-"),
     };
     let is_expected = |path: &str| is_named(path) || is_source(path) || added_by_cargo.contains(&path);

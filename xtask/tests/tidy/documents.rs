@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::workspace::{Workspace, lines_with};
+use super::workspace::{Workspace, has_extension, lines_with};
 
 const INVARIANT: &str = "**Architecture Invariant:**";
 
@@ -17,7 +17,7 @@ pub(super) fn documents_exist(workspace: &Workspace) -> Vec<String> {
 pub(super) fn examples_of_documents_are_compiled(workspace: &Workspace) -> Vec<String> {
     let compiled = workspace.read("tests/lib.rs");
     let is_for_users = |path: &&String| match path.rsplit_once('/') {
-        Some(("docs", name)) => name.ends_with(".md"),
+        Some(("docs", name)) => has_extension(name, "md"),
         Some((folder, name)) => folder.starts_with("crates/") && name == "README.md",
         None => *path == "README.md",
     };
@@ -39,7 +39,7 @@ pub(super) fn one_command_tests_everything(workspace: &Workspace) -> Vec<String>
 /// Every link in a document points to an existing file or folder.
 pub(super) fn links_lead_somewhere(workspace: &Workspace) -> Vec<String> {
     let mut findings = Vec::new();
-    for path in workspace.files.iter().filter(|path| path.ends_with(".md")) {
+    for path in workspace.files.iter().filter(|path| has_extension(path, "md")) {
         let folder = workspace.root.join(path).parent().unwrap().to_owned();
         let is_broken = |line: &str| local_links(line).any(|target| !folder.join(target).exists());
         let broken = lines_with(&workspace.read(path), is_broken);
@@ -132,7 +132,7 @@ fn numbers(name: &str) -> Vec<u8> {
 /// plain function there, and a macro makes it a test of each transport.
 fn functions(workspace: &Workspace) -> Vec<(String, usize, String)> {
     let mut found = Vec::new();
-    for path in workspace.files.iter().filter(|path| path.ends_with(".rs")) {
+    for path in workspace.files.iter().filter(|path| has_extension(path, "rs")) {
         let counts_all = path.strip_prefix("tests/").is_some_and(|name| !name.contains("/src/"));
         found.extend(tests(&workspace.read(path), counts_all).map(|(line, name)| (path.clone(), line, name)));
     }

@@ -1,6 +1,6 @@
 //! Rules about every committed file.
 
-use super::workspace::{Workspace, lines_with};
+use super::workspace::{Workspace, has_extension, lines_with};
 
 /// A file that names a folder of one machine works only on that machine.
 pub(super) fn files_name_no_machine(workspace: &Workspace) -> Vec<String> {
@@ -15,7 +15,7 @@ pub(super) fn files_point_to_nothing_outside(workspace: &Workspace) -> Vec<Strin
         "names a ticket by its number: say what it is about instead",
     );
     // Rust sources contain such paths as hostile test input, and the compiler checks the real ones.
-    let leaves = |path: &str, line: &str| !path.ends_with(".rs") && leaves_repository(path, line);
+    let leaves = |path: &str, line: &str| !has_extension(path, "rs") && leaves_repository(path, line);
     findings.extend(find(workspace, leaves, "names a path above the root of the repository: remove it"));
     findings
 }

@@ -69,7 +69,7 @@ fn circles<'a>(sources: impl Iterator<Item = (&'a str, String)>) -> BTreeSet<BTr
         let module = if ["lib", "main"].contains(&module) { "" } else { module };
         let module: Vec<_> = module.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
         files.insert(module.clone(), path.to_owned());
-        uses.extend(Uses::of(module, path, &text).uses);
+        uses.extend(Uses::of(module, path, &text).items);
     }
     // A re-export is a name for something in another file, so whoever uses it uses that file.
     let names: BTreeMap<_, _> = uses.iter().map(|item| (item.name.clone(), item.path.clone())).collect();
@@ -104,7 +104,7 @@ fn circles<'a>(sources: impl Iterator<Item = (&'a str, String)>) -> BTreeSet<BTr
 /// The `use` items and paths of one file, without its tests.
 struct Uses {
     module: Vec<String>,
-    uses: Vec<Use>,
+    items: Vec<Use>,
     /// The other paths in the code.
     paths: Vec<Vec<String>>,
 }
@@ -120,7 +120,7 @@ struct Use {
 
 impl Uses {
     fn of(module: Vec<String>, path: &str, text: &str) -> Self {
-        let mut found = Self { module, uses: Vec::new(), paths: Vec::new() };
+        let mut found = Self { module, items: Vec::new(), paths: Vec::new() };
         found.visit_file(&syn::parse_file(text).unwrap_or_else(|error| panic!("{path}: {error}")));
         found
     }
@@ -146,7 +146,7 @@ impl Uses {
                 path.push(rename.ident.to_string());
                 self.add(&path, rename.rename.to_string(), is_re_export);
             }
-            _ => self.add(&path, "*".to_owned(), is_re_export),
+            syn::UseTree::Glob(_) => self.add(&path, "*".to_owned(), is_re_export),
         }
     }
 
@@ -162,7 +162,7 @@ impl Uses {
         }
         let name = [&self.module[..], &[name]].concat();
         if name != target {
-            self.uses.push(Use { module: self.module.clone(), name, path: target, is_re_export });
+            self.items.push(Use { module: self.module.clone(), name, path: target, is_re_export });
         }
     }
 }
@@ -215,7 +215,7 @@ fn io(path: &str, text: &str) -> Vec<String> {
     const ITEMS: [&str; 7] =
         ["TcpListener", "TcpStream", "ToSocketAddrs", "UdpSocket", "stderr", "stdin", "stdout"];
     let found = Uses::of(Vec::new(), path, text);
-    let paths = found.uses.into_iter().map(|item| item.path).chain(found.paths);
+    let paths = found.items.into_iter().map(|item| item.path).chain(found.paths);
     let is_io = |path: &Vec<String>| match path.as_slice() {
         [first, rest @ ..] if !rest.is_empty() => {
             let words = [first].into_iter().filter(|first| *first != "std").chain(rest);

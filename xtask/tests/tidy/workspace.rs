@@ -52,7 +52,7 @@ impl Workspace {
     pub(super) fn product_sources(&self, member: &Member) -> Vec<&str> {
         let prefix = format!("{}/src/", member.folder);
         let is_test = |path: &str| path.split('/').any(|part| part == "tests" || part.ends_with("tests.rs"));
-        let sources = self.files.iter().filter(|path| path.starts_with(&prefix) && path.ends_with(".rs"));
+        let sources = self.files.iter().filter(|path| path.starts_with(&prefix) && has_extension(path, "rs"));
         sources.map(String::as_str).filter(|path| !is_test(&path[prefix.len()..])).collect()
     }
 }
@@ -69,6 +69,10 @@ impl Member {
     pub(super) fn has_library(&self) -> bool {
         self.package["targets"].as_array().unwrap().iter().any(|target| target["kind"][0] == "lib")
     }
+}
+
+pub(super) fn has_extension(path: &str, extension: &str) -> bool {
+    Path::new(path).extension().is_some_and(|found| found == extension)
 }
 
 /// What a program prints in the root of the workspace.
