@@ -220,7 +220,9 @@ impl Output {
     #[track_caller]
     pub(crate) fn succeeds(self, texts: &[&str]) -> Self {
         assert!(self.ok, "the command failed: {}", self.text);
-        texts.iter().for_each(|text| self.must_contain(text));
+        for text in texts {
+            self.must_contain(text);
+        }
         self
     }
 
@@ -228,7 +230,9 @@ impl Output {
     #[track_caller]
     pub(crate) fn fails(self, texts: &[&str]) -> Self {
         assert!(!self.ok, "the command succeeded: {}", self.text);
-        texts.iter().for_each(|text| self.must_contain(text));
+        for text in texts {
+            self.must_contain(text);
+        }
         self
     }
 
