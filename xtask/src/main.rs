@@ -28,7 +28,7 @@ enum Task {
     /// Run benchmarks in a release build, and fail if a figure misses its goal.
     #[command(disable_help_flag = true)]
     Bench(PassedOn),
-    /// Publish the crates to a registry: `prepare`, `check`, `publish`, `api`.
+    /// Publish the crates to a registry: `prepare`, `check`, `publish`, `api`, `packages`.
     #[command(disable_help_flag = true)]
     Release(PassedOn),
     /// Simulate payments over a bad network in virtual time, in a release build, and fail on a broken promise.

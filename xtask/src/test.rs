@@ -205,7 +205,7 @@ fn doctests(shell: &Shell) -> anyhow::Result<()> {
 }
 
 fn packages(shell: &Shell) -> anyhow::Result<()> {
-    run_all(shell, &["test --locked --workspace --test packages -- --ignored"])
+    run_all(shell, &["run --quiet --locked --package payments-release -- packages"])
 }
 
 fn documentation(shell: &Shell) -> anyhow::Result<()> {

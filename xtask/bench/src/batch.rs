@@ -42,7 +42,7 @@ fn rate(report: &mut Report, server: &Server) -> anyhow::Result<()> {
     };
     let journaled = || {
         let folder = folder()?;
-        per_second(watch(billing_run(server, folder.path(), None, rows, IN_FLIGHT)?, |_| ())?)
+        per_second(watch(billing_run(server, folder.path(), rows, IN_FLIGHT)?, |_| ())?)
     };
     let turns = Turns::take(report.amount(5, 1), journaled, plain)?;
     let name = format!("batch of {rows}, SQLite journal, {IN_FLIGHT} in flight");
@@ -59,7 +59,7 @@ fn commits(report: &mut Report, server: &Server) -> anyhow::Result<()> {
     let kept_open = SqliteStore::open(folder.path().join("journal.db"))?;
     let log = folder.path().join("journal.db-wal");
     let before = commits_in(&fs::read(&log)?).context("the journal's log is not in SQLite's format")?;
-    watch(billing_run(server, folder.path(), None, charges, 1)?, |_| ())?;
+    watch(billing_run(server, folder.path(), charges, 1)?, |_| ())?;
     let after = commits_in(&fs::read(&log)?).context("the journal's log is not in SQLite's format")?;
     drop(kept_open);
     // Opening the journal restarts its log if no other connection is active.
@@ -96,7 +96,7 @@ fn length(report: &mut Report, server: &Server) -> anyhow::Result<()> {
     // The size of the results over time.
     let (mut growth, mut peak) = (Vec::new(), 0_f64);
     let started = Instant::now();
-    watch(billing_run(server, folder.path(), None, rows, IN_FLIGHT)?, |process| {
+    watch(billing_run(server, folder.path(), rows, IN_FLIGHT)?, |process| {
         // The process may already have ended.
         peak = peak.max(memory_mib(process, "VmHWM:").unwrap_or_default());
         let size = fs::metadata(&results).map_or(0, |metadata| metadata.len());
@@ -115,14 +115,8 @@ fn last_tenth_by_first(growth: &[(Duration, u64)]) -> Option<f64> {
     Some((when(all / 10)? - when(1)?) / (when(all)? - when(all / 10 * 9)?))
 }
 
-/// Writes a billing file of `rows` valid rows and returns the command that runs it. The default journal is a file in `folder`.
-pub(crate) fn billing_run(
-    server: &Server,
-    folder: &Path,
-    journal: Option<&str>,
-    rows: u32,
-    in_flight: u32,
-) -> anyhow::Result<Command> {
+/// Writes a billing file of `rows` valid rows and returns the command that runs it. The journal is a file in `folder`.
+fn billing_run(server: &Server, folder: &Path, rows: u32, in_flight: u32) -> anyhow::Result<Command> {
     let mut text = String::from("Key,TokenId,GatewayCustomerId,Amount,ConvenienceFeeActive,ReferenceNo\n");
     for row in 0..rows {
         let (whole, cents) = (1 + row % 900, row % 100);
@@ -132,8 +126,7 @@ pub(crate) fn billing_run(
     fs::write(file("billing.csv"), text)?;
     let mut command = Command::new(payments()?);
     command.args(["batch", "run"]).arg(file("billing.csv"));
-    let journal = journal.map_or_else(|| file("journal.db"), PathBuf::from);
-    command.arg("--journal").arg(journal).arg("--results").arg(file("results.jsonl"));
+    command.arg("--journal").arg(file("journal.db")).arg("--results").arg(file("results.jsonl"));
     command.args(["--concurrency", &in_flight.to_string(), "--base-url", &server.base_url]);
     command.args(["--output", "json"]).env("PAYMENTS_API_KEY", &server.api_key);
     for name in ["PAYMENTS_BASE_URL", "PAYMENTS_API_KEY_FILE", "PAYMENTS_PROFILE"] {

@@ -13,8 +13,8 @@ use anyhow::Context as _;
 use serde_json::Value;
 
 use crate::measure::{Cost, Turns, cost};
-use crate::process::{memory_mib, watch};
-use crate::report::{Goal, Report, short};
+use crate::process::watch;
+use crate::report::{Goal, Report};
 use crate::responses;
 
 pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
@@ -51,7 +51,6 @@ pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
     let goal = Some(Goal::AtMost(1.25));
     report.add("lookup", lookup / peer, "of hyper-util", goal, format!("{lookup:.0} instructions"));
 
-    many_in_flight(report, &ours, first)?;
     let calls = report.amount(64_000, 640);
     for (name, program, least) in [("of hyper-util", &hyper_util, 0.9), ("of reqwest", &reqwest, 1.4)] {
         let rate = |program: &Path| {
@@ -66,32 +65,6 @@ pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
 }
 
 const MANY_IN_FLIGHT: u32 = 64;
-
-/// Whether a call costs the same with many in flight, and how much memory grows over many calls.
-fn many_in_flight(report: &mut Report, ours: &Path, server: SocketAddr) -> anyhow::Result<()> {
-    let each = |in_flight: u32, calls: (u32, u32)| {
-        let arguments = |calls: u32| {
-            [server.to_string(), "charge".to_owned(), calls.to_string(), in_flight.to_string()].into()
-        };
-        anyhow::Ok(cost(ours, arguments, calls)?.instructions)
-    };
-    let many = (report.amount(12_800, 64), report.amount(25_600, 128));
-    let ratio = each(MANY_IN_FLIGHT, many)? / each(1, (report.amount(100, 2), report.amount(300, 4)))?;
-    let name = format!("instructions of a charge, {MANY_IN_FLIGHT} in flight");
-    report.add(name, ratio, "of one alone", Some(Goal::AtMost(1.05)), "");
-
-    let peak = |calls| {
-        let mut peak = 0_f64;
-        let look = |process| peak = peak.max(memory_mib(process, "VmHWM:").unwrap_or_default());
-        watch(run(ours, server, calls, MANY_IN_FLIGHT), look)?;
-        anyhow::Ok(peak)
-    };
-    let (some, many) = (report.amount(10_000, 640), report.amount(1_000_000, 1_280));
-    let (before, after) = (peak(some)?, peak(many)?);
-    let note = format!("{} MiB after {some}", short(before));
-    report.add(format!("growth over {many} charges"), after - before, "MiB", Some(Goal::AtMost(1.0)), note);
-    Ok(())
-}
 
 fn run(program: &Path, server: SocketAddr, calls: u32, in_flight: u32) -> Command {
     let mut command = Command::new(program);

@@ -9,8 +9,6 @@ mod bare_server;
 mod batch;
 mod build;
 mod call;
-mod fleet;
-mod gateway;
 mod load;
 mod measure;
 mod process;
@@ -30,7 +28,7 @@ use report::Report;
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench", args_conflicts_with_subcommands = true)]
 struct Options {
-    /// Run only these benchmarks: call, gateway, sandbox, batch, fleet, build.
+    /// Run only these benchmarks: call, sandbox, batch, build.
     names: Vec<String>,
     /// Use tiny counts, to check that everything still runs; the figures mean nothing.
     #[arg(long)]
@@ -47,7 +45,6 @@ struct Options {
 #[command(hide = true)]
 enum Child {
     BareServer,
-    GatewayLoop { case: String, calls: u32 },
     PlainCharges { base_url: String, api_key: String, count: u32 },
 }
 
@@ -55,10 +52,8 @@ type Benchmark = fn(&mut Report) -> anyhow::Result<()>;
 
 const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("call", call::measure),
-    ("gateway", gateway::measure),
     ("sandbox", sandbox::measure),
     ("batch", batch::measure),
-    ("fleet", fleet::measure),
     ("build", build::measure),
 ];
 
@@ -66,7 +61,6 @@ fn main() -> ExitCode {
     let options = Options::parse();
     let done = match &options.child {
         Some(Child::BareServer) => bare_server::run().map(|()| true),
-        Some(Child::GatewayLoop { case, calls }) => gateway::run_loop(case, *calls).map(|()| true),
         Some(Child::PlainCharges { base_url, api_key, count }) => {
             batch::charge_plainly(base_url, api_key, *count).map(|()| true)
         }

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use anyhow::ensure;
 
-use crate::gateway::CARD_PAYMENT;
 use crate::load::{Burst, Load};
 use crate::measure::{Turns, median};
 use crate::process::{Server, child, folder, payments};
 use crate::report::{Goal, Report, short};
+use crate::responses::CARD_PAYMENT;
 
 const MANY_CONNECTIONS: usize = 64;
 

@@ -1,20 +1,15 @@
 //! Publishes the workspace's crates to a registry. Run it with `cargo xtask release`.
 //!
-//! [`prepare`] creates the commit of a version, [`check`] looks for everything in that commit that could harm a user, and
-//! [`publish`] is the only step that cannot be undone. Cargo orders, packs and uploads the crates. No file records the
-//! progress: git and the registry's index show what has happened, so you can always run the same command again.
+//! [`prepare`] creates the commit of a version, [`check`] runs every gate on it, and [`publish`] uploads it with
+//! `cargo publish`. No file records the progress: git and the registry show what has happened, so you can always run the
+//! same command again.
 
 #![allow(clippy::print_stdout, reason = "a command reports to the person who ran it")]
 
 mod api;
 mod changelog;
 mod check;
-mod consumer;
-mod contents;
-mod gates;
-mod git;
-mod index;
-mod package;
+mod packages;
 mod prepare;
 mod publish;
 mod workspace;
@@ -23,19 +18,21 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// Publish the workspace's crates to a registry. The usual order is prepare, check, publish. Run `prepare` and `publish`
-/// first without `--execute`, then with it. If a command is interrupted, run it again.
+/// Publish the workspace's crates to a registry: prepare, check, publish. Run `prepare` and `publish` first without
+/// `--execute`, then with it. If a command is interrupted, run it again.
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask release")]
 enum Release {
-    /// Commit a new version; without `--execute`, only show what would change. Uses no network.
+    /// Commit a new version; without `--execute`, only show it. Uses no network.
     Prepare(prepare::Options),
-    /// Run every gate on this commit, and change nothing.
+    /// Run every gate on this commit.
     Check(check::Options),
-    /// Publish this commit; without `--execute`, only show what would happen. After an interruption, run it again.
+    /// Publish this commit; without `--execute`, only show what would happen.
     Publish(publish::Options),
     /// Write the public API of each library as text, to be committed and reviewed.
     Api(api::Options),
+    /// Pack every crate, and compile the documents' examples with only these packages.
+    Packages,
 }
 
 fn main() -> ExitCode {
@@ -44,6 +41,7 @@ fn main() -> ExitCode {
         Release::Check(options) => check::run(&options),
         Release::Publish(options) => publish::run(&options),
         Release::Api(options) => api::run(&options),
+        Release::Packages => packages::run(),
     };
     if let Err(error) = done {
         println!("\nerror: {error:#}");

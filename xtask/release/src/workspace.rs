@@ -1,29 +1,31 @@
-//! The workspace according to `cargo metadata`.
+//! The workspace according to cargo and git.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 use semver::Version;
 use serde_json::Value;
 use xshell::{Cmd, Shell};
 
-/// What is released: everything under `crates/`, with one version.
+/// The branch that releases are made from.
+pub(crate) const BRANCH: &str = "main";
+
+/// What is released: every package that may be published, with one version.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     /// Its current folder is the root.
     pub(crate) shell: Shell,
     /// The target folder.
     pub(crate) target: PathBuf,
+    /// The registry's name in cargo's configuration.
+    pub(crate) registry: String,
     pub(crate) version: Version,
-    pub(crate) members: Vec<Member>,
+    pub(crate) crates: Vec<Crate>,
 }
 
-/// One package of the workspace.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct Crate {
     pub(crate) name: String,
-    /// The path from the root, such as `crates/payments-core`.
-    pub(crate) folder: String,
     /// The package's object in `cargo metadata`.
     pub(crate) package: Value,
 }
@@ -33,49 +35,41 @@ impl Workspace {
         let shell = Shell::new()?;
         let metadata = cargo(&shell, "metadata --locked --no-deps --format-version 1").read()?;
         let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata is not JSON")?;
-        let folder = |key: &str| {
-            metadata[key].as_str().map(PathBuf::from).with_context(|| format!("cargo metadata has no {key}"))
+        let text = |value: &Value, key: &str| {
+            value[key].as_str().map(str::to_owned).with_context(|| format!("cargo metadata has no {key}"))
         };
-        let (root, target) = (folder("workspace_root")?, folder("target_directory")?);
-        shell.change_dir(&root);
+        shell.change_dir(text(&metadata, "workspace_root")?);
         let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
-        let members = packages.iter().map(|package| Member::read(&root, package));
-        let manifest: toml_edit::DocumentMut = shell.read_file("Cargo.toml")?.parse()?;
-        let version = manifest["workspace"]["package"]["version"].as_str();
-        let version = version.context("Cargo.toml has no version under [workspace.package]")?.parse()?;
-        let members = members.collect::<anyhow::Result<Vec<_>>>()?;
-        let workspace = Self { shell, target, version, members };
-        ensure!(workspace.crates().count() > 0, "nothing to release: there is no crate under crates/");
-        Ok(workspace)
-    }
-
-    /// The members that users get.
-    pub(crate) fn crates(&self) -> impl Iterator<Item = &Member> {
-        self.members.iter().filter(|member| member.is_crate())
+        let published = packages.iter().filter(|package| package["publish"].is_null());
+        let crates = published
+            .map(|package| Ok(Crate { name: text(package, "name")?, package: package.clone() }))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        let first = crates.first().context("nothing to release: every package has publish = false")?;
+        let version = text(&first.package, "version")?;
+        let other = crates.iter().find(|other| other.package["version"] != version);
+        ensure!(
+            other.is_none(),
+            "{} has another version than {version}: set version.workspace = true in its manifest",
+            other.map_or("", |other| &other.name)
+        );
+        let target = text(&metadata, "target_directory")?.into();
+        Ok(Self { target, registry: "crates-io".to_owned(), version: version.parse()?, crates, shell })
     }
 
     /// The crates with a library.
-    pub(crate) fn libraries(&self) -> impl Iterator<Item = &Member> {
-        self.crates().filter(|member| member.has_target("lib"))
+    pub(crate) fn libraries(&self) -> impl Iterator<Item = &Crate> {
+        self.crates.iter().filter(|member| {
+            member.package["targets"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .any(|target| target["kind"][0] == "lib")
+        })
     }
 
-    /// A value of cargo's configuration. Stable cargo prints it only with `RUSTC_BOOTSTRAP`; this call builds nothing.
-    pub(crate) fn configured(&self, key: &str) -> Option<Value> {
-        let call = format!("config get -Z unstable-options --format json-value {key}");
-        let printed = cargo(&self.shell, &call).env("RUSTC_BOOTSTRAP", "1").ignore_stderr().read().ok()?;
-        serde_json::from_str(&printed).ok()
-    }
-
-    /// Fails if cargo is configured to build for a platform, which also changes where it puts its output.
-    pub(crate) fn must_build_for_this_machine(&self) -> anyhow::Result<()> {
-        let platform = self.configured("build.target");
-        ensure!(
-            platform.is_none(),
-            "cargo is configured to build for {}, and a release must be checked without `build.target`: remove it from \
-             cargo's configuration (or CARGO_BUILD_TARGET from the environment) for this command",
-            platform.unwrap_or_default()
-        );
-        Ok(())
+    /// `--package NAME` for each crate.
+    pub(crate) fn selection(&self) -> impl Iterator<Item = &str> {
+        self.crates.iter().flat_map(|member| ["--package", &member.name])
     }
 
     /// The text of a file in the repository.
@@ -83,67 +77,56 @@ impl Workspace {
         self.shell.read_file(path).with_context(|| format!("cannot read {path}"))
     }
 
-    /// `--package NAME` for each crate.
-    pub(crate) fn selection(&self) -> impl Iterator<Item = &str> {
-        self.crates().flat_map(|member| ["--package", &member.name])
+    /// What git prints.
+    pub(crate) fn git(&self, call: &str) -> anyhow::Result<String> {
+        Ok(self.shell.cmd("git").args(call.split(' ')).quiet().read()?)
     }
-}
 
-impl Member {
-    fn read(root: &Path, package: &Value) -> anyhow::Result<Self> {
-        let manifest = package["manifest_path"].as_str().map(Path::new).and_then(Path::parent);
-        let folder = manifest.and_then(|folder| folder.strip_prefix(root).ok()).and_then(Path::to_str);
-        Ok(Self {
-            name: package["name"]
-                .as_str()
-                .context("cargo metadata lists a package without a name")?
-                .to_owned(),
-            folder: folder.context("cargo metadata lists a package outside the workspace")?.to_owned(),
-            package: package.clone(),
+    /// What git prints, or `None` if it fails.
+    pub(crate) fn try_git(&self, call: &str) -> Option<String> {
+        self.shell.cmd("git").args(call.split(' ')).quiet().ignore_stderr().read().ok()
+    }
+
+    /// The crates that a commit already has.
+    pub(crate) fn crates_at(&self, commit: &str) -> impl Iterator<Item = &Crate> {
+        let root = self.shell.current_dir();
+        self.libraries().filter(move |member| {
+            let manifest = member.package["manifest_path"].as_str().map(PathBuf::from).unwrap_or_default();
+            let path = manifest.strip_prefix(&root).unwrap_or(&manifest).display().to_string();
+            self.try_git(&format!("cat-file -e {commit}:{path}")).is_some()
         })
     }
 
-    /// The path of its manifest from the root.
-    pub(crate) fn manifest(&self) -> String {
-        format!("{}/Cargo.toml", self.folder)
-    }
-
-    /// A text in its metadata, empty if there is none.
-    pub(crate) fn text(&self, key: &str) -> &str {
-        self.package[key].as_str().unwrap_or_default()
-    }
-
-    pub(crate) fn is_crate(&self) -> bool {
-        self.folder.starts_with("crates/")
-    }
-
-    pub(crate) fn has_target(&self, kind: &str) -> bool {
-        let mut targets = self.package["targets"].as_array().into_iter().flatten();
-        targets.any(|target| target["kind"][0] == kind)
-    }
-
-    pub(crate) fn features(&self) -> impl Iterator<Item = &String> {
-        self.package["features"].as_object().into_iter().flat_map(serde_json::Map::keys)
+    /// Fails if this is another branch, or if any file is changed, added or untracked.
+    pub(crate) fn must_be_clean(&self) -> anyhow::Result<()> {
+        let branch = self.try_git("symbolic-ref --quiet --short HEAD").unwrap_or_default();
+        ensure!(
+            branch == BRANCH,
+            "a release is made only from {BRANCH}, and this is {branch:?}: git switch {BRANCH}"
+        );
+        let status = self.git("status --porcelain --untracked-files=normal")?;
+        ensure!(
+            status.is_empty(),
+            "the tree is not clean: commit, ignore or remove the files that git lists here\n{status}"
+        );
+        Ok(())
     }
 }
 
 /// A cargo command without registry tokens in its environment, because it runs tests and build scripts.
+pub(crate) fn cargo<'a>(shell: &'a Shell, call: &str) -> Cmd<'a> {
+    let is_token = |name: &str| name.starts_with("CARGO_REGISTR") && name.ends_with("_TOKEN");
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    names.filter(|name| is_token(name)).fold(cargo_with_token(shell, call), Cmd::env_remove)
+}
+
+/// A cargo command as a person would run it.
 ///
 /// `cargo run` sets variables about the package that it runs. Some build scripts watch those variables and would run again
-/// whenever a person and this program call cargo in turn, so this removes them too.
-pub(crate) fn cargo<'a>(shell: &'a Shell, call: &str) -> Cmd<'a> {
-    program(shell, "cargo").args(call.split(' '))
-}
-
-pub(crate) fn program(shell: &Shell, name: impl AsRef<Path>) -> Cmd<'_> {
+/// whenever a person and this program call cargo in turn, so this removes them.
+pub(crate) fn cargo_with_token<'a>(shell: &'a Shell, call: &str) -> Cmd<'a> {
     const SET_BY_CARGO_RUN: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let names =
-        names.filter(|name| is_token(name) || SET_BY_CARGO_RUN.iter().any(|prefix| name.starts_with(prefix)));
-    names.fold(shell.cmd(name.as_ref()).quiet(), Cmd::env_remove)
-}
-
-/// `CARGO_REGISTRY_TOKEN`, or `CARGO_REGISTRIES_NAME_TOKEN`.
-fn is_token(name: &str) -> bool {
-    name.starts_with("CARGO_REGISTR") && name.ends_with("_TOKEN")
+    let names = names.filter(|name| SET_BY_CARGO_RUN.iter().any(|prefix| name.starts_with(prefix)));
+    names.fold(shell.cmd("cargo").args(call.split(' ')).quiet(), Cmd::env_remove)
 }

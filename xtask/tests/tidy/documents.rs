@@ -1,216 +1,194 @@
-//! Rules about documents: they exist, they name the command that CI runs, and the tests that they name exist.
+//! Rules about documents: they exist, their links, tests and commands exist, and every decision has a test.
 
 use std::collections::BTreeSet;
 
-use super::Finding;
-use super::decisions;
-use super::workspace::{Workspace, has_extension};
+use super::workspace::{Workspace, has_extension, lines_with};
 
 const INVARIANT: &str = "**Architecture Invariant:**";
 
-/// The command that checks everything, as the README names it.
-const TEST_COMMAND: &str = "cargo xtask test";
-
-pub(super) fn documents_exist(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let documents = [
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "SECURITY.md",
-        "CHANGELOG.md",
-        "docs/decisions.md",
-        "LICENSE-MIT",
-        "LICENSE-APACHE",
-    ];
-    let missing = documents.into_iter().filter(|path| !workspace.files.iter().any(|file| file == path));
-    Ok(missing.map(|path| Finding::new(path, "this document is missing: write it")).collect())
+pub(super) fn documents_exist(workspace: &Workspace) -> Vec<String> {
+    let documents = "README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs/decisions.md LICENSE-MIT \
+                     LICENSE-APACHE";
+    let missing = documents.split(' ').filter(|path| !workspace.files.iter().any(|file| file == path));
+    missing.map(|path| format!("{path}: this document is missing: write it")).collect()
 }
 
 /// An example that is never compiled soon stops working.
-pub(super) fn examples_of_documents_are_compiled(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let compiled = workspace.read("tests/lib.rs")?;
-    let mut findings = Vec::new();
-    for path in workspace.files.iter().filter(|path| is_for_users(path)) {
-        let is_compiled = compiled.contains(&format!("#[doc = include_str!(\"../{path}\")]"));
-        if !is_compiled && workspace.read(path)?.contains("\n```rust") {
-            findings.push(Finding::new(path, "its examples are not compiled: include it in tests/lib.rs"));
-        }
-    }
-    Ok(findings)
-}
-
-/// Whether this is the README, a crate's README or a guide.
-fn is_for_users(path: &str) -> bool {
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    match folder {
-        "docs" => has_extension(name, "md"),
-        _ => name == "README.md" && (folder.is_empty() || folder.starts_with("crates/")),
-    }
+pub(super) fn examples_of_documents_are_compiled(workspace: &Workspace) -> Vec<String> {
+    let compiled = workspace.read("tests/lib.rs");
+    let is_for_users = |path: &&String| match path.rsplit_once('/') {
+        Some(("docs", name)) => has_extension(name, "md"),
+        Some((folder, name)) => folder.starts_with("crates/") && name == "README.md",
+        None => *path == "README.md",
+    };
+    let documents = workspace.files.iter().filter(is_for_users);
+    let documents = documents.filter(|path| workspace.read(path).contains("\n```rust"));
+    let left_out = documents.filter(|path| !compiled.contains(&format!("include_str!(\"../{path}\")")));
+    left_out
+        .map(|path| format!("{path}: its examples are not compiled: include it in tests/lib.rs"))
+        .collect()
 }
 
 /// The README names the command that CI runs.
-pub(super) fn one_command_tests_everything(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let mut findings = Vec::new();
-    for path in ["README.md", ".ci/run"] {
-        if !workspace.read(path)?.contains(TEST_COMMAND) {
-            findings.push(Finding::new(
-                path,
-                format!("does not name `{TEST_COMMAND}`, the command that checks everything: add it"),
-            ));
-        }
-    }
-    Ok(findings)
+pub(super) fn one_command_tests_everything(workspace: &Workspace) -> Vec<String> {
+    let command = "cargo xtask test";
+    let silent = ["README.md", ".ci/run"].into_iter().filter(|path| !workspace.read(path).contains(command));
+    silent.map(|path| format!("{path}: does not name `{command}`, which checks everything: add it")).collect()
 }
 
 /// Every link in a document points to an existing file or folder.
-pub(super) fn links_lead_somewhere(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
+pub(super) fn links_lead_somewhere(workspace: &Workspace) -> Vec<String> {
     let mut findings = Vec::new();
     for path in workspace.files.iter().filter(|path| has_extension(path, "md")) {
-        let folder = workspace.root.join(path).parent().expect("a file is in a folder").to_owned();
-        let text = workspace.read(path)?;
-        let broken = local_links(&text).into_iter().filter(|(_, target)| !folder.join(target).exists());
-        findings.extend(broken.map(|(line, target)| {
-            Finding::new(format!("{path}:{line}"), format!("{target} does not exist: fix the link"))
-        }));
-    }
-    Ok(findings)
-}
-
-/// A newcomer does not find a member that the code map leaves out.
-pub(super) fn code_map_names_every_member(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let map = workspace.read("ARCHITECTURE.md")?;
-    let missing = workspace
-        .members
-        .iter()
-        .filter(|member| !map.contains(&member.name) && !map.contains(&member.folder));
-    let findings = missing.map(|member| {
-        Finding::new(
-            "ARCHITECTURE.md",
-            format!("the code map does not name {}: say what it is for", member.folder),
-        )
-    });
-    Ok(findings.collect())
-}
-
-/// Every invariant names the test that checks it.
-pub(super) fn invariants_name_their_tests(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let tests: BTreeSet<_> = workspace
-        .members
-        .iter()
-        .flat_map(|member| &member.sources)
-        .flat_map(decisions::test_functions)
-        .map(|function| function.name)
-        .collect();
-    let main = workspace.read("xtask/tests/tidy/main.rs")?;
-    let is_test = |path: &str| match path.strip_prefix("tidy::") {
-        Some(rule) => main.lines().any(|line| line.trim_end_matches(',').ends_with(&format!("::{rule}"))),
-        None => path.rsplit("::").next().is_some_and(|name| tests.contains(name)),
-    };
-    Ok(unchecked_invariants(&workspace.read("ARCHITECTURE.md")?, is_test))
-}
-
-/// The targets of Markdown links within the repository, with their lines.
-fn local_links(text: &str) -> Vec<(usize, &str)> {
-    let mut links = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        for rest in line.split("](").skip(1) {
-            let target = rest.split([')', ' ', '#']).next().unwrap_or_default();
-            if !target.is_empty() && !target.contains(':') {
-                links.push((index + 1, target));
-            }
-        }
-    }
-    links
-}
-
-fn unchecked_invariants(text: &str, is_test: impl Fn(&str) -> bool) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let lines: Vec<_> = text.lines().collect();
-    for (index, _) in lines.iter().enumerate().filter(|(_, line)| line.starts_with(INVARIANT)) {
-        let place = format!("ARCHITECTURE.md:{}", index + 1);
-        let paragraph =
-            lines[index..].split(|line| line.trim().is_empty()).next().unwrap_or_default().join(" ");
-        let names = marker(&paragraph);
-        if names.is_empty() {
-            findings.push(Finding::new(
-                &place,
-                "name the test that checks this, at the end: (checked by `tidy::name`)",
-            ));
-        }
-        for name in names.into_iter().filter(|name| !is_test(name)) {
-            findings.push(Finding::new(
-                &place,
-                format!("there is no test {name}: name the test that checks this"),
-            ));
-        }
-    }
-    if !text.contains(INVARIANT) {
-        findings.push(Finding::new(
-            "ARCHITECTURE.md",
-            format!("has no invariant: write each as a paragraph that begins with {INVARIANT}"),
-        ));
+        let folder = workspace.root.join(path).parent().unwrap().to_owned();
+        let is_broken = |line: &str| local_links(line).any(|target| !folder.join(target).exists());
+        let broken = lines_with(&workspace.read(path), is_broken);
+        findings.extend(broken.iter().map(|number| format!("{path}:{number}: a link leads nowhere: fix it")));
     }
     findings
 }
 
-/// The names in a final ``(checked by `a`, `b`)``.
-fn marker(paragraph: &str) -> Vec<&str> {
-    let text = paragraph.trim_end().trim_end_matches('.');
-    let Some((_, names)) = text.rsplit_once("(checked by ") else {
-        return Vec::new();
-    };
-    let Some(names) = names.strip_suffix(')') else {
-        return Vec::new();
-    };
-    names.split('`').skip(1).step_by(2).collect()
+/// The targets of Markdown links within the repository.
+fn local_links(line: &str) -> impl Iterator<Item = &str> {
+    let targets = line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ', '#']).next());
+    targets.filter(|target| !target.is_empty() && !target.contains(':'))
 }
 
-mod tests {
-    use super::*;
+/// A newcomer does not find a member that the code map leaves out.
+pub(super) fn code_map_names_every_member(workspace: &Workspace) -> Vec<String> {
+    let map = workspace.read("ARCHITECTURE.md");
+    let is_named =
+        |folder: &str| map.contains(&format!("`{folder}`")) || map.contains(&format!("`{folder}/"));
+    let missing = workspace.members.iter().filter(|member| !is_named(&member.folder));
+    missing.map(|member| format!("ARCHITECTURE.md: the code map does not name {}", member.folder)).collect()
+}
 
-    fn findings(text: &str) -> usize {
-        unchecked_invariants(text, |name| name == "tidy::known").len()
-    }
+/// Every invariant names the tool or test that checks it.
+pub(super) fn invariants_name_their_tests(workspace: &Workspace) -> Vec<String> {
+    let rules = workspace.read("xtask/tests/tidy/main.rs");
+    let tests = functions(workspace);
+    let is_check = |name: &str| match name.split_once("::") {
+        Some(("tidy", rule)) => rules.contains(&format!("::{rule},\n")),
+        Some((_, test)) => tests.iter().any(|(_, _, name)| name == test),
+        None => workspace.files.iter().any(|path| path == name),
+    };
+    unchecked_invariants(&workspace.read("ARCHITECTURE.md"), is_check)
+}
 
-    #[test]
-    fn an_invariant_with_a_known_test_passes() {
-        assert_eq!(findings("**Architecture Invariant:** x is absent. (checked by `tidy::known`)"), 0);
-        assert_eq!(
-            findings(
-                "**Architecture Invariant:** x\nis absent (checked by `tidy::known`,\n`tidy::known`).\n\nOther."
-            ),
-            0
-        );
-    }
+/// The invariants that do not end in ``(checked by `a`, `b`)`` with known names.
+fn unchecked_invariants(text: &str, is_check: impl Fn(&str) -> bool) -> Vec<String> {
+    let invariants: Vec<_> =
+        text.split("\n\n").filter(|paragraph| paragraph.starts_with(INVARIANT)).collect();
+    let is_unchecked = |invariant: &&&str| {
+        let text = invariant.trim_end().replace('\n', " ");
+        let names = text.strip_suffix(").").and_then(|text| text.rsplit_once("(checked by "));
+        let names: Vec<_> = names.map_or("", |(_, names)| names).split('`').skip(1).step_by(2).collect();
+        names.is_empty() || !names.into_iter().all(&is_check)
+    };
+    let unchecked = invariants.iter().filter(is_unchecked).map(|invariant| {
+        format!("ARCHITECTURE.md: end this with the test or file that checks it, (checked by `tidy::name`): {invariant}")
+    });
+    let none =
+        invariants.is_empty().then(|| format!("ARCHITECTURE.md: no paragraph begins with {INVARIANT}"));
+    unchecked.chain(none).collect()
+}
 
-    #[test]
-    fn an_invariant_without_a_test_is_found() {
-        assert_eq!(findings("**Architecture Invariant:** x is absent."), 1);
-        assert_eq!(findings("**Architecture Invariant:** x is absent. (checked by `tidy::gone`)"), 1);
-        assert_eq!(findings("**Architecture Invariant:** x (checked by `tidy::known`) and y."), 1);
-        assert_eq!(findings("No invariants at all."), 1);
-    }
-
-    #[test]
-    fn only_links_within_the_repository_are_checked() {
-        let text = "[a](src/a.rs) [b](https://example.com/b)\n[c](#c) [d](docs/d.md#part) `a[i](x)`";
-        assert_eq!(local_links(text), [(1, "src/a.rs"), (2, "docs/d.md"), (2, "x")]);
-    }
-
-    #[test]
-    fn readme_lists_what_the_interface_does_not_offer_d42() {
-        let readme = Workspace::load().and_then(|workspace| workspace.read("README.md")).unwrap();
-        let (_, missing) =
-            readme.split_once("does not offer").expect("the README has a chapter on what is missing");
-        let missing = missing
-            .split("\n## ")
-            .next()
-            .unwrap_or_default()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        for word in ["capture", "refund", "token creation", "list", "webhooks"] {
-            assert!(missing.contains(word), "{word}");
+/// Every numbered decision has a test whose name ends in its number, such as `html_200_is_unknown_d08`, and every number at
+/// the end of a test's name is a decision's.
+pub(super) fn decisions_have_tests(workspace: &Workspace) -> Vec<String> {
+    let decisions = workspace.read("docs/decisions.md");
+    let rows = decisions.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |"));
+    let listed: BTreeSet<u8> = rows.filter_map(|(number, _)| number.parse().ok()).collect();
+    let (mut tested, mut findings) = (BTreeSet::new(), Vec::new());
+    for (path, line, name) in functions(workspace) {
+        for number in numbers(&name) {
+            tested.insert(number);
+            if !listed.contains(&number) {
+                findings.push(format!(
+                    "{path}:{line}: there is no decision {number}: fix the test's name, or add it"
+                ));
+            }
         }
     }
+    let untested = listed.difference(&tested);
+    let write = "write one whose name ends in its number";
+    findings
+        .extend(untested.map(|number| format!("docs/decisions.md: decision {number} has no test: {write}")));
+    if listed.is_empty() {
+        findings.push(
+            "docs/decisions.md: no decision was found: write each as a table row `| 8 | ...`".to_owned(),
+        );
+    }
+    findings
+}
+
+/// The decision numbers at the end of a test's name.
+fn numbers(name: &str) -> Vec<u8> {
+    let number = |word: &str| word.strip_prefix('d').filter(|digits| digits.len() == 2)?.parse().ok();
+    name.rsplit('_').map_while(number).collect()
+}
+
+/// Every function whose attributes make it a test, and in `tests/` every function, with its path and line: a behaviour is a
+/// plain function there, and a macro makes it a test of each transport.
+fn functions(workspace: &Workspace) -> Vec<(String, usize, String)> {
+    let mut found = Vec::new();
+    for path in workspace.files.iter().filter(|path| has_extension(path, "rs")) {
+        let counts_all = path.strip_prefix("tests/").is_some_and(|name| !name.contains("/src/"));
+        found.extend(tests(&workspace.read(path), counts_all).map(|(line, name)| (path.clone(), line, name)));
+    }
+    found
+}
+
+fn tests(text: &str, counts_all: bool) -> impl Iterator<Item = (usize, String)> {
+    let mut is_test = false;
+    text.lines().zip(1..).filter_map(move |(line, number)| {
+        let line = line.trim();
+        is_test |= line.starts_with("#[") && line.split(['[', ']', '(']).any(|word| word.ends_with("test"));
+        let (before, after) = line.split_once("fn ")?;
+        let is_declaration = before
+            .split(' ')
+            .all(|word| ["", "pub", "pub(crate)", "async"].contains(&word) || word.starts_with("#["));
+        let counts = is_declaration && (std::mem::take(&mut is_test) || counts_all);
+        let name = after.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
+        counts.then(|| (number, name.to_owned()))
+    })
+}
+
+#[test]
+fn readme_lists_what_the_interface_does_not_offer_d42() {
+    let readme = Workspace::load().read("README.md");
+    let (_, chapter) = readme.split_once("does not offer\n").unwrap();
+    let chapter = chapter.split("\n## ").next().unwrap().replace('\n', " ");
+    for word in ["capture", "refund", "token creation", "list", "webhooks"] {
+        assert!(chapter.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn an_invariant_without_a_check_is_found() {
+    let found =
+        |text: &str| unchecked_invariants(&format!("{INVARIANT} {text}"), |name| name == "tidy::known").len();
+    assert_eq!(found("x\nis absent (checked by `tidy::known`,\n`tidy::known`).\n\nOther."), 0);
+    for text in ["x.", "x (checked by `tidy::gone`).", "x (checked by `tidy::known`) and y."] {
+        assert_eq!(found(text), 1, "{text}");
+    }
+    assert_eq!(unchecked_invariants("None at all.", |_| true).len(), 1);
+}
+
+#[test]
+fn only_links_within_the_repository_are_checked() {
+    let line = "[a](src/a.rs) [b](https://example.com/b) [c](#c) [d](docs/d.md#part)";
+    assert_eq!(local_links(line).collect::<Vec<_>>(), ["src/a.rs", "docs/d.md"]);
+}
+
+#[test]
+fn tests_are_found_and_a_name_ends_with_its_decisions() {
+    let text = "#[cfg(test)]\nmod a {\nfn helper() {}\n#[test]\nfn a() {}\n#[tokio::test(flavor = \"x\")]\n\
+                async fn b() {}\n#[inline]\nfn c() {}\n// a fn of\n#[test] fn d() {}\n";
+    let names = |all| tests(text, all).map(|(_, name)| name).collect::<Vec<_>>();
+    assert_eq!(names(false), ["a", "b", "d"]);
+    assert_eq!(names(true), ["helper", "a", "b", "c", "d"]);
+    assert_eq!(numbers("html_200_is_unknown_d08"), [8]);
+    assert_eq!(numbers("only_100_is_success_d05_d07"), [7, 5]);
+    assert_eq!(numbers("card08_is_d100_and_d8_or_dd"), [0; 0]);
 }

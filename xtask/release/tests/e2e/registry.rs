@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
@@ -14,71 +13,50 @@ use sha2::{Digest as _, Sha256};
 /// Serves until the process ends.
 #[derive(Clone)]
 pub(crate) struct Registry {
-    pub(crate) address: String,
+    address: String,
     state: Arc<Mutex<State>>,
 }
 
-/// The registry's crates, uploads and faults.
-#[derive(Clone, Default)]
-pub(crate) struct State {
+#[derive(Default)]
+struct State {
+    /// The versions of each crate.
     crates: BTreeMap<String, Vec<Entry>>,
     uploads: Vec<Upload>,
     /// A crate, how many of its next uploads fail, and how.
-    faults: Vec<(String, usize, Fault)>,
-    /// A crate, and how many index responses about it do not list a new upload yet.
-    lag: Option<(String, usize)>,
-    /// The process that the faults kill. It leads a process group.
-    kill_target: Option<u32>,
-    index_status: Option<u16>,
+    faults: BTreeMap<String, (usize, Fault)>,
+    /// How many responses of the index do not list a new upload of the crate.
+    lags: BTreeMap<String, usize>,
+    index_fails: bool,
 }
 
-/// One published version.
-#[derive(Clone)]
 struct Entry {
     version: String,
+    /// The line in the index.
     line: Value,
     bytes: Vec<u8>,
-    /// How many index responses still do not list it.
     lag: usize,
 }
 
-/// One received upload.
 #[derive(Clone, Debug)]
 pub(crate) struct Upload {
     pub(crate) name: String,
-    pub(crate) version: String,
-    pub(crate) checksum: String,
-    /// Whether this upload published the version.
-    pub(crate) is_published: bool,
-    pub(crate) token: Option<String>,
+    pub(crate) token: String,
+    is_published: bool,
 }
 
 /// A fault of an upload.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Publishes nothing, and sends this response.
-    Refuse { status: u16, headers: &'static str, body: &'static str },
+    /// Publishes nothing, and responds that the registry is busy.
+    Busy,
     /// Publishes the version, and closes the connection without a response.
     LoseResponse,
-    /// Publishes nothing, runs this shell command, and responds that the registry is busy.
-    Meanwhile(String),
-    /// Publishes nothing, and kills the sender after the whole upload has arrived.
-    KillBefore,
-    /// Publishes the version, and kills the sender before it responds.
-    KillAfter,
-    /// Publishes the version, and kills the release program but not the cargo that it has started.
-    KillAlone,
-}
-
-impl Fault {
-    pub(crate) const BUSY: Self = Self::Refuse { status: 503, headers: "", body: "<h1>busy</h1>" };
 }
 
 impl Registry {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let registry = Self { address, state: Arc::default() };
+        let registry = Self { address: listener.local_addr().unwrap().to_string(), state: Arc::default() };
         let serving = registry.clone();
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -96,30 +74,17 @@ impl Registry {
 
     /// Sets a fault for a crate's next uploads.
     pub(crate) fn arm(&self, name: &str, times: usize, fault: Fault) {
-        self.state().faults.push((name.to_owned(), times, fault));
+        self.state().faults.insert(name.to_owned(), (times, fault));
     }
 
-    /// Removes all faults.
-    pub(crate) fn clear_faults(&self) {
-        let mut state = self.state();
-        state.faults.clear();
-        state.lag = None;
-        state.index_status = None;
-    }
-
-    /// The next index responses about a crate do not list a new upload of it.
+    /// The next responses of the index about a crate do not list a new upload of it.
     pub(crate) fn lag(&self, name: &str, responses: usize) {
-        self.state().lag = Some((name.to_owned(), responses));
+        self.state().lags.insert(name.to_owned(), responses);
     }
 
-    /// The index responds to every request with this status.
-    pub(crate) fn fail_index(&self, status: u16) {
-        self.state().index_status = Some(status);
-    }
-
-    /// Sets the process that the faults kill.
-    pub(crate) fn set_kill_target(&self, process: u32) {
-        self.state().kill_target = Some(process);
+    /// From now on the index responds with an error.
+    pub(crate) fn fail_index(&self) {
+        self.state().index_fails = true;
     }
 
     /// All uploads, published or not.
@@ -127,41 +92,23 @@ impl Registry {
         self.state().uploads.clone()
     }
 
-    pub(crate) fn save(&self) -> State {
-        self.state().clone()
-    }
-
-    pub(crate) fn restore(&self, saved: &State) {
-        *self.state() = saved.clone();
-    }
-
     /// The names of the published crates, in order.
     pub(crate) fn published(&self) -> Vec<String> {
         self.uploads().into_iter().filter(|upload| upload.is_published).map(|upload| upload.name).collect()
     }
 
-    /// The SHA-256 of a version in the index.
-    pub(crate) fn checksum(&self, name: &str, version: &str) -> Option<String> {
-        let state = self.state();
-        let entry = state.crates.get(name)?.iter().find(|entry| entry.version == version)?;
-        Some(entry.line["cksum"].as_str().unwrap().to_owned())
-    }
-
-    /// Adds a version that this repository does not know.
-    pub(crate) fn add_version(&self, name: &str, version: &str, yanked: bool) {
-        let bytes = b"other bytes".to_vec();
-        let line = json!({
-            "name": name, "vers": version, "deps": [], "features": {}, "yanked": yanked, "cksum": checksum(&bytes),
-        });
-        let entry = Entry { version: version.to_owned(), line, bytes, lag: 0 };
-        self.state().crates.entry(name.to_owned()).or_default().push(entry);
-    }
-
-    /// Yanks every version of a crate.
-    pub(crate) fn yank(&self, name: &str) {
-        for entry in self.state().crates.get_mut(name).unwrap() {
-            entry.line["yanked"] = json!(true);
-        }
+    /// Adds a package that has only a manifest.
+    pub(crate) fn add_version(&self, name: &str, version: &str) {
+        let folder = tempfile::TempDir::new().unwrap();
+        let package = folder.path().join(format!("{name}-{version}"));
+        std::fs::create_dir_all(package.join("src")).unwrap();
+        std::fs::write(package.join("src/lib.rs"), "").unwrap();
+        let manifest = format!("[package]\nname = \"{name}\"\nversion = \"{version}\"\nedition = \"2024\"\n");
+        std::fs::write(package.join("Cargo.toml"), manifest).unwrap();
+        let mut tar = std::process::Command::new("tar");
+        let tar = tar.arg("-czC").arg(folder.path()).arg(format!("{name}-{version}")).output().unwrap();
+        let metadata = json!({"name": name, "vers": version, "deps": [], "features": {}});
+        self.state().add(&metadata, tar.stdout);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -171,108 +118,91 @@ impl Registry {
     /// Serves one request per connection.
     fn serve(&self, mut stream: &TcpStream) {
         let Some(request) = Request::read(stream) else { return };
+        let root = format!("http://{}", self.address);
         let response = match (request.method.as_str(), request.path.as_str()) {
             ("GET", "/index/config.json") => {
-                let root = format!("http://{}", self.address);
-                Some(Response::ok(json!({"dl": format!("{root}/dl"), "api": root}).to_string()))
+                Some((200, json!({"dl": format!("{root}/dl"), "api": root}).to_string().into()))
             }
-            ("GET", path) if path.starts_with("/index/") => Some(self.index_file(path)),
-            ("GET", path) if path.starts_with("/dl/") => Some(self.download(path)),
-            ("PUT", "/api/v1/crates/new") => self.upload(&request),
-            _ => Some(Response::of(404)),
+            ("GET", path) if path.starts_with("/index/") => Some(self.state().index_file(path)),
+            ("GET", path) if path.starts_with("/dl/") => Some(self.state().download(path)),
+            ("PUT", "/api/v1/crates/new") => self.state().upload(&request),
+            _ => Some((404, Vec::new())),
         };
-        if let Some(response) = response {
-            // This fails if the client was killed.
-            let _ = stream.write_all(&response.bytes());
+        if let Some((status, body)) = response {
+            let head = format!(
+                "HTTP/1.1 {status} Status\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                body.len()
+            );
+            // This fails if the client has ended.
+            let _ = stream.write_all(&[head.as_bytes(), &body].concat());
         }
         let _ = stream.shutdown(Shutdown::Both);
     }
+}
 
-    fn index_file(&self, path: &str) -> Response {
-        let mut state = self.state();
-        if let Some(status) = state.index_status {
-            return Response::of(status);
+/// A status and a body.
+type Response = (u16, Vec<u8>);
+
+impl State {
+    fn add(&mut self, metadata: &Value, bytes: Vec<u8>) {
+        let name = metadata["name"].as_str().unwrap();
+        let entry = Entry {
+            version: metadata["vers"].as_str().unwrap().to_owned(),
+            line: index_line(metadata, &bytes),
+            lag: self.lags.get(name).copied().unwrap_or_default(),
+            bytes,
+        };
+        self.crates.entry(name.to_owned()).or_default().push(entry);
+    }
+
+    fn index_file(&mut self, path: &str) -> Response {
+        if self.index_fails {
+            return (503, Vec::new());
         }
-        let name = path.rsplit('/').next().unwrap_or_default();
+        let name = path.rsplit('/').next().unwrap();
         let mut lines = String::new();
-        for entry in state.crates.get_mut(name).into_iter().flatten() {
+        for entry in self.crates.get_mut(name).into_iter().flatten() {
             if entry.lag > 0 {
                 entry.lag -= 1;
             } else {
                 writeln!(lines, "{}", entry.line).unwrap();
             }
         }
-        if lines.is_empty() { Response::of(404) } else { Response::ok(lines) }
+        (if lines.is_empty() { 404 } else { 200 }, lines.into())
     }
 
     /// `/dl/NAME/VERSION/download`
     fn download(&self, path: &str) -> Response {
         let parts: Vec<_> = path.split('/').collect();
-        let state = self.state();
-        let entry = state.crates.get(parts[2]).and_then(|all| all.iter().find(|one| one.version == parts[3]));
-        entry.map_or_else(
-            || Response::of(404),
-            |entry| Response { body: entry.bytes.clone(), ..Response::of(200) },
-        )
+        let entries = self.crates.get(parts[2]).into_iter().flatten();
+        let entry = entries.into_iter().find(|entry| entry.version == parts[3]);
+        entry.map_or((404, Vec::new()), |entry| (200, entry.bytes.clone()))
     }
 
-    fn upload(&self, request: &Request) -> Option<Response> {
+    fn upload(&mut self, request: &Request) -> Option<Response> {
         let (metadata, bytes) = parts(&request.body);
-        let text = |key: &str| metadata[key].as_str().unwrap().to_owned();
-        let (name, version) = (text("name"), text("vers"));
-        let mut state = self.state();
-        let fault = state.next_fault(&name);
-        let exists =
-            state.crates.get(&name).is_some_and(|all| all.iter().any(|entry| entry.version == version));
-        let is_published =
-            !exists && !matches!(fault, Some(Fault::Refuse { .. } | Fault::Meanwhile(_) | Fault::KillBefore));
-        state.uploads.push(Upload {
-            name: name.clone(),
-            version: version.clone(),
-            checksum: checksum(&bytes),
-            is_published,
-            token: request.header("authorization"),
+        let (name, version) = (metadata["name"].as_str().unwrap(), metadata["vers"].as_str().unwrap());
+        let fault = self.faults.get_mut(name).filter(|(times, _)| *times > 0).map(|(times, fault)| {
+            *times -= 1;
+            *fault
         });
+        let exists =
+            self.crates.get(name).is_some_and(|all| all.iter().any(|entry| entry.version == version));
+        let is_published = !exists && fault != Some(Fault::Busy);
+        self.uploads.push(Upload { name: name.to_owned(), token: request.token.clone(), is_published });
         if is_published {
-            let lag = state.lag.as_ref().filter(|(of, _)| *of == name).map_or(0, |(_, responses)| *responses);
-            let line = index_line(&metadata, &bytes);
-            state.crates.entry(name).or_default().push(Entry { version: version.clone(), line, bytes, lag });
+            self.add(&metadata, bytes);
         }
         match fault {
-            Some(Fault::Refuse { status, headers, body }) => {
-                Some(Response { headers, body: body.into(), ..Response::of(status) })
-            }
-            Some(Fault::Meanwhile(line)) => {
-                assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
-                Some(Response::of(503))
-            }
+            Some(Fault::Busy) => Some((503, b"<h1>busy</h1>".to_vec())),
             Some(Fault::LoseResponse) => None,
-            Some(Fault::KillBefore | Fault::KillAfter) => {
-                kill(&format!("-{}", state.kill_target.expect("the test has set the target")));
-                None
-            }
-            Some(Fault::KillAlone) => {
-                kill(&state.kill_target.expect("the test has set the target").to_string());
-                Some(Response::ok("{}".to_owned()))
-            }
             // The message and status of crates.io.
-            None if exists => Some(Response {
-                body:
-                    json!({"errors": [{"detail": format!("crate version `{version}` is already uploaded")}]})
-                        .to_string()
-                        .into(),
-                ..Response::of(400)
-            }),
-            None => Some(Response::ok("{}".to_owned())),
+            None if exists => {
+                let detail = format!("crate version `{version}` is already uploaded");
+                Some((400, json!({"errors": [{"detail": detail}]}).to_string().into()))
+            }
+            None => Some((200, b"{}".to_vec())),
         }
-    }
-}
-
-impl State {
-    fn next_fault(&mut self, name: &str) -> Option<Fault> {
-        let (_, times, fault) = self.faults.iter_mut().find(|(of, times, _)| of == name && *times > 0)?;
-        *times -= 1;
-        Some(fault.clone())
     }
 }
 
@@ -288,35 +218,21 @@ fn parts(body: &[u8]) -> (Value, Vec<u8>) {
 /// The index's line for an upload. The formats of upload and index differ in a few names.
 fn index_line(metadata: &Value, bytes: &[u8]) -> Value {
     let dependencies = metadata["deps"].as_array().unwrap().iter().map(|dependency| {
-        json!({
-            "name": dependency["name"], "req": dependency["version_req"], "features": dependency["features"],
-            "optional": dependency["optional"], "default_features": dependency["default_features"],
-            "target": dependency["target"], "kind": dependency["kind"], "registry": dependency["registry"],
-        })
+        let mut dependency = dependency.clone();
+        dependency["req"] = dependency["version_req"].take();
+        dependency
     });
+    let checksum = Sha256::digest(bytes).iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
     json!({
         "name": metadata["name"], "vers": metadata["vers"], "deps": dependencies.collect::<Vec<_>>(),
-        "features": metadata["features"], "yanked": false, "cksum": checksum(bytes),
+        "features": metadata["features"], "yanked": false, "cksum": checksum,
     })
-}
-
-fn checksum(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for byte in Sha256::digest(bytes) {
-        write!(text, "{byte:02x}").unwrap();
-    }
-    text
-}
-
-/// Kills a process, or its whole group if the number is negative, as a power failure would.
-fn kill(process: &str) {
-    Command::new("sh").args(["-c", &format!("kill -KILL {process}")]).status().unwrap();
 }
 
 struct Request {
     method: String,
     path: String,
-    headers: Vec<(String, String)>,
+    token: String,
     body: Vec<u8>,
 }
 
@@ -327,51 +243,19 @@ impl Request {
         reader.read_line(&mut line).ok()?;
         let mut words = line.split_whitespace().map(str::to_owned);
         let (method, path) = (words.next()?, words.next()?);
-        let mut headers = Vec::new();
+        let mut headers = BTreeMap::new();
         loop {
             let mut line = String::new();
             reader.read_line(&mut line).ok()?;
             let Some((name, value)) = line.trim().split_once(": ") else { break };
-            headers.push((name.to_ascii_lowercase(), value.to_owned()));
+            headers.insert(name.to_ascii_lowercase(), value.to_owned());
         }
-        let mut request = Self { method, path, headers, body: Vec::new() };
-        if request.header("expect").is_some() {
+        if headers.contains_key("expect") {
             stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").ok()?;
         }
-        let length = request.header("content-length").map_or(0, |length| length.parse().unwrap());
-        request.body.resize(length, 0);
-        reader.read_exact(&mut request.body).ok()?;
-        Some(request)
-    }
-
-    fn header(&self, name: &str) -> Option<String> {
-        self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone())
-    }
-}
-
-struct Response {
-    status: u16,
-    /// Whole lines.
-    headers: &'static str,
-    body: Vec<u8>,
-}
-
-impl Response {
-    fn ok(body: String) -> Self {
-        Self { body: body.into(), ..Self::of(200) }
-    }
-
-    fn of(status: u16) -> Self {
-        Self { status, headers: "", body: Vec::new() }
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        let head = format!(
-            "HTTP/1.1 {} Status\r\n{}Content-Length: {}\r\nConnection: close\r\n\r\n",
-            self.status,
-            self.headers,
-            self.body.len()
-        );
-        [head.as_bytes(), &self.body].concat()
+        let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        Some(Self { method, path, token: headers.remove("authorization").unwrap_or_default(), body })
     }
 }
