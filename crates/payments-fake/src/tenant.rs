@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
-use payments_model::{CustomerId, CustomerRecord};
+use payments_model::{CustomerId, CustomerRecord, TransactionId};
 
 use crate::store::Store;
 use crate::transaction::TransactionDocument;
-use crate::{DocumentError, Fixtures, Ledger, Responder, StoredToken, fixtures, test_values};
+use crate::{DocumentError, Fixtures, Ledger, LedgerEntry, Responder, StoredToken, fixtures, test_values};
 
 /// The ledger, tokens and customers of one API key. See [`FakeGateway::tenant`](crate::FakeGateway::tenant).
 ///
@@ -19,9 +19,17 @@ pub struct Tenant {
 impl Tenant {
     /// What the service did for this key so far.
     pub fn ledger(&self) -> Ledger {
-        let entries =
-            self.with(|store| store.transactions.values().map(TransactionDocument::entry).collect());
-        Ledger { entries }
+        Ledger { entries: self.entries_from(0) }
+    }
+
+    /// The entry of one transaction, without reading the whole ledger.
+    pub fn entry(&self, id: &TransactionId) -> Option<LedgerEntry> {
+        self.with(|store| store.transactions.get(id).map(TransactionDocument::entry))
+    }
+
+    /// The entries from this index on: those that were committed after the first `index` ones.
+    pub fn entries_from(&self, index: usize) -> Vec<LedgerEntry> {
+        self.with(|store| store.transactions.values().skip(index).map(TransactionDocument::entry).collect())
     }
 
     /// How many transactions there are, declined and voided ones included.

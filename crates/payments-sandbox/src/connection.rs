@@ -93,7 +93,7 @@ impl ClientConnection {
         let _handling = activity.handle_request();
         let is_head = head.method == Method::HEAD;
         let request = Request::from_parts(head, body);
-        if let Some(response) = site.administer(&request).await {
+        if let Some(response) = site.administer(&request) {
             return Ok(response);
         }
         match site.reply_to(request, *client, shutdown, socket.departure()).await {

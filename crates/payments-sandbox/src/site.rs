@@ -55,11 +55,11 @@ impl Site {
     }
 
     /// The admin interface's response, if the request is for it.
-    pub(crate) async fn administer(&self, request: &Request<Bytes>) -> Option<Response<Body>> {
+    pub(crate) fn administer(&self, request: &Request<Bytes>) -> Option<Response<Body>> {
         let path = request.uri().path();
         let admin = self.admin_for(path)?;
         let mut response = if request.body().len() <= self.largest_body(path) {
-            admin.respond(request).await
+            admin.respond(request)
         } else {
             self.error(&ErrorEnvelope::new(413, "Request body is larger than 1 MiB")).map(full)
         };
