@@ -8,10 +8,12 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, DATE};
-use http::{HeaderName, HeaderValue, Method, Request};
+use http::{HeaderName, HeaderValue, Method, Request, Response};
 use payments_core::transport::before;
 use payments_core::{OperationName, Timer};
+use payments_model::mask;
 use payments_model::unversioned::RequestMembers;
+use serde::Deserialize;
 
 use crate::armed_fault::ArmedFaults;
 use crate::choices::Choices;
@@ -284,6 +286,10 @@ impl Service {
             (None, _) if response.status().is_success() => (RequestEffect::LookedUp, None),
             (None, _) => (RequestEffect::Refused, None),
         };
+        let is_no = matches!(outcome.0, RequestEffect::Refused | RequestEffect::Declined);
+        let reason = is_no.then(|| reason_of(&response)).flatten();
+        let keys: Vec<_> = tenants.api_keys.iter().map(String::as_str).collect();
+        let reason = reason.map(|reason| mask(&reason, &keys).into_owned());
         match (effect, phase) {
             (Some(effect), Phase::AfterCommit) => {
                 tenants.stores[effect.tenant].commit(effect);
@@ -297,10 +303,22 @@ impl Service {
         };
         self.requests.update(number, |request| {
             request.outcome = outcome;
+            request.reason = reason;
             request.set_reply(&reply);
         });
         reply
     }
+}
+
+/// The reason in a refusal or a decline of the service.
+fn reason_of(response: &Response<Bytes>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Words {
+        #[serde(alias = "message")]
+        msg: String,
+    }
+    let Words { msg } = serde_json::from_slice(response.body()).ok()?;
+    Some(msg.strip_prefix("bad request error: ").map_or(msg.clone(), str::to_owned))
 }
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -97,6 +98,8 @@ impl Site {
                 request_id: request_id.and_then(|id| Some(id.to_str().ok()?.to_owned())),
                 operation: recorded.and_then(RecordedRequest::operation),
                 amount: recorded.and_then(RecordedRequest::amount),
+                reference: recorded.and_then(|request| request.field("ReferenceNo")).map(Cow::into_owned),
+                transaction_id: recorded.and_then(RecordedRequest::transaction_id).cloned(),
                 effect: recorded.map_or(RequestEffect::Nothing, RecordedRequest::effect),
                 fault: recorded.and_then(RecordedRequest::fault).cloned(),
                 took,
