@@ -176,7 +176,7 @@ async fn it_reconnects_after_a_restart_and_says_what_it_cannot_know() {
 async fn nothing_is_cut_on_any_screen_and_refusals_and_authorizations_are_told() {
     let (sandbox, browser) = start().await;
     pay(&sandbox, json!({"Amount": 1, "TokenId": "tok_nobody_has"}));
-    pay(&sandbox, json!({"Amount": 1, "TokenId": "tok_declined"}));
+    pay(&sandbox, json!({"Amount": 1, "TokenId": "tok_insufficient_funds"}));
     let authorization = r#"{"transactions":[{"TransactionId":"txn_auth","Amount":7,"TransactionType":2}]}"#;
     sandbox.gateway().load(&Fixtures::from_json(authorization).unwrap());
     let fault = json!({"operation": "any", "phase": "after_commit", "kind": "stall", "skip": 2, "times": 2});
@@ -186,7 +186,7 @@ async fn nothing_is_cut_on_any_screen_and_refusals_and_authorizations_are_told()
         json!({"Amount": 1, "ReferenceNo": "a reference that is about as long as people make them"}),
     );
     browser.until_shown("#requests tbody", "✕ refused invalid token").await;
-    browser.until_shown("#requests tbody", "✕ declined declined").await;
+    browser.until_shown("#requests tbody", "✕ declined insufficient funds").await;
     browser.until_shown("#ledger tbody", "✓ authorized").await;
     browser.until_shown("#figures", "Charged 8.00 2 payments, 1 only authorized").await;
     browser.until_shown("#armed", "lets the first 2 pass, seen 1, fired 0 of 2").await;
