@@ -287,9 +287,10 @@ impl Service {
             (None, _) => (RequestEffect::Refused, None),
         };
         let is_no = matches!(outcome.0, RequestEffect::Refused | RequestEffect::Declined);
-        let reason = is_no.then(|| reason_of(&response)).flatten();
-        let keys: Vec<_> = tenants.api_keys.iter().map(String::as_str).collect();
-        let reason = reason.map(|reason| mask(&reason, &keys).into_owned());
+        let reason = is_no.then(|| reason_of(&response)).flatten().map(|reason| {
+            let keys: Vec<_> = tenants.api_keys.iter().map(String::as_str).collect();
+            mask(&reason, &keys).into_owned()
+        });
         match (effect, phase) {
             (Some(effect), Phase::AfterCommit) => {
                 tenants.stores[effect.tenant].commit(effect);

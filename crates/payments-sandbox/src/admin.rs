@@ -12,9 +12,9 @@ use payments_fake::{FakeGateway, Fixtures};
 
 use self::request::{AdminRequest, Refusal};
 use self::resources::ROUTES;
+use crate::body::{Body, full};
 use crate::data_file::DataFile;
 use crate::page::{Event, Feed};
-use crate::site::{Body, full};
 use crate::wall_clock::WallClock;
 
 /// The prefix of every admin path. It is never under the base path of the service.

@@ -18,8 +18,9 @@ use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use crate::activity::Activity;
-use crate::server::Shutdown;
-use crate::site::{Body, Site, full};
+use crate::body::{Body, full};
+use crate::shutdown::Shutdown;
+use crate::site::Site;
 use crate::socket::{End, Socket};
 use crate::symptom;
 

@@ -101,6 +101,7 @@
 mod activity;
 mod admin;
 mod blocking_sandbox;
+mod body;
 mod connection;
 mod data_file;
 mod description;
@@ -109,6 +110,7 @@ mod page;
 mod sandbox;
 mod sandbox_builder;
 mod server;
+mod shutdown;
 mod site;
 mod socket;
 mod symptom;

@@ -1,5 +1,4 @@
 use std::borrow::Cow;
-use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,18 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{Either, Full};
 use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{Fault, RecordedRequest, Reply, RequestEffect, RequestedFault, Responder};
 
 use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
+use crate::body::{Body, full, json};
 use crate::exchange::{Exchange, Shown};
 use crate::page::{Event, Feed};
-use crate::server::Shutdown;
+use crate::shutdown::Shutdown;
 
 /// What one port serves: the service, the admin interface or both.
 #[derive(Clone)]
@@ -178,19 +175,6 @@ fn requested_fault(headers: &HeaderMap) -> Result<Option<Fault>, String> {
     }
     let text = value.to_str().map_err(|_| "it must be visible ASCII".to_owned())?;
     Fault::from_header(text).map(Some).map_err(|problem| problem.to_string())
-}
-
-/// The body of a response: complete, or a stream.
-pub(crate) type Body = Either<Full<Bytes>, UnsyncBoxBody<Bytes, Infallible>>;
-
-pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
-    Either::Left(Full::new(bytes.into()))
-}
-
-/// A response of the sandbox itself; those of the service come from the gateway.
-pub(crate) fn json(status: StatusCode, json: impl Into<Bytes>) -> Response<Bytes> {
-    let response = Response::builder().status(status).header(CONTENT_TYPE, "application/json");
-    response.body(json.into()).expect("the header is valid")
 }
 
 const CONTROL_HEADER: HeaderName = HeaderName::from_static("sandbox-fault");

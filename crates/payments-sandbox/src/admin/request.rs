@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use payments_fake::DocumentError;
 use serde_json::{Value, json};
 
-use crate::site;
+use crate::body;
 
 /// The query and the body of a request to the admin interface.
 pub(super) struct AdminRequest<'a> {
@@ -50,7 +50,7 @@ impl Refusal {
     }
 
     fn of(status: StatusCode, body: &Value) -> Self {
-        Self(Box::new(site::json(status, format!("{body}\n"))))
+        Self(Box::new(body::json(status, format!("{body}\n"))))
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Self {

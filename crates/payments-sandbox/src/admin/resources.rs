@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::Admin;
 use super::request::{AdminRequest, Refusal};
+use crate::body::{self, Body, full};
 use crate::page;
-use crate::site::{self, Body, full};
 use crate::wall_clock::WallClock;
 
 type HandlerResult = Result<Response<Body>, Refusal>;
@@ -59,7 +59,7 @@ fn done(json: impl Into<String>) -> HandlerResult {
     if !line.ends_with('\n') {
         line.push('\n');
     }
-    Ok(site::json(StatusCode::OK, line).map(full))
+    Ok(body::json(StatusCode::OK, line).map(full))
 }
 
 impl Admin {
