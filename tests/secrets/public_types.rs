@@ -22,12 +22,12 @@ use payments_core::{
 };
 use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{
-    Change, Choices, FakeGateway, Fault, Fixtures, ManualClock, NotDurable, Phase, Reply, RequestedFault,
-    ScriptedTransport, UnknownFields, UnlistedCards, VoidAnswer, block_on, test_values,
+    Choices, FakeGateway, Fault, Fixtures, ManualClock, Phase, Reply, RequestedFault, ScriptedTransport,
+    UnknownFields, UnlistedCards, VoidAnswer, block_on, test_values,
 };
 use payments_hyper::{HyperTransport, TlsProvider, TokioTimer, TrustedRoots};
 use payments_reqwest::ReqwestTransport;
-use payments_sandbox::{BlockingSandbox, DataFile, Sandbox, SandboxBuilder, Shown};
+use payments_sandbox::{BlockingSandbox, Sandbox, SandboxBuilder, Shown};
 use payments_ureq::UreqTransport;
 
 use super::requests::{ach_builder, ach_payment, card, card_builder, card_payment, endpoint, key};
@@ -430,9 +430,6 @@ fn fake(transcript: &Transcript, canaries: &Canaries) {
         card = canaries.card(),
     );
     transcribe!(transcript, Fixtures::from_json(&document).unwrap_err());
-    let document = format!(r#"{{"CardNumber":"{}"}}"#, canaries.card());
-    transcribe!(transcript, Change::Token { id: "tok_1".parse().unwrap(), document: document.into() });
-    transcribe!(transcript, NotDurable::new());
     transcribe!(transcript, Choices::default());
     transcribe!(transcript, Choices::default().status_codes);
     transcribe!(transcript, UnlistedCards::Refused);
@@ -465,15 +462,11 @@ fn servers(canaries: &Canaries) -> Transcript {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     transcribe!(&transcript, runtime.block_on(builder(&transcript).start()).unwrap());
     transcribe!(&transcript, Shown::Answer(200));
-    let keys = [canaries.key()];
-    let file = folder.join("sandbox.db");
-    let data = DataFile::open(&file, &keys).unwrap();
-    transcribe!(&transcript, data);
-    transcribe!(&transcript, DataFile::open(&file, &keys).unwrap_err());
-    let (gateway, store) = data.gateway(FakeGateway::builder().api_key(canaries.key())).unwrap();
-    transcribe!(&transcript, store);
-    transcribe!(&transcript, gateway);
-    drop((gateway, store));
+    let with_file = || builder(&transcript).data_file(folder.join("state.json")).start_blocking();
+    let sandbox = with_file().unwrap();
+    transcribe!(&transcript, with_file().unwrap_err());
+    transcribe!(&transcript, sandbox);
+    sandbox.shutdown().unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     // A private key is a secret too.
     let rcgen::CertifiedKey { cert, signing_key } =

@@ -108,7 +108,7 @@ pub(crate) enum Command {
     /// Run the payment service on this machine until SIGINT or SIGTERM
     #[command(
         long_about = help::sandbox(),
-        after_long_help = end(help!("sandbox_codes"), "payments sandbox --listen 127.0.0.1:8437 --data sandbox.db"),
+        after_long_help = end(help!("sandbox_codes"), "payments sandbox --listen 127.0.0.1:8437 --data state.json"),
         args = help::hidden_client_options()
     )]
     Sandbox(SandboxArguments),

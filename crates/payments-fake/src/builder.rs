@@ -1,11 +1,10 @@
 use std::fmt;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use payments_core::ApiKey;
 
 use crate::service::WallClock;
-use crate::{ChangeLog, Choices, DeclineShape, FakeGateway, ManualClock};
+use crate::{Choices, DeclineShape, FakeGateway, ManualClock};
 
 /// Builds a [`FakeGateway`] that differs from [`FakeGateway::new`].
 #[must_use = "a builder does nothing until it is built"]
@@ -15,7 +14,6 @@ pub struct FakeGatewayBuilder {
     pub(crate) choices: Choices,
     pub(crate) clock: ManualClock,
     pub(crate) wall_clock: Option<WallClock>,
-    pub(crate) change_log: Option<Arc<dyn ChangeLog>>,
     pub(crate) ignores_unfired_faults: bool,
     pub(crate) recorded_requests: usize,
 }
@@ -28,7 +26,6 @@ impl FakeGatewayBuilder {
             choices: Choices::default(),
             clock: ManualClock::auto(),
             wall_clock: None,
-            change_log: None,
             ignores_unfired_faults: false,
             recorded_requests: 1000,
         }
@@ -102,12 +99,6 @@ impl FakeGatewayBuilder {
     /// pass [`SystemTime::now`] for the system clock. A run then no longer repeats byte for byte.
     pub fn wall_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.wall_clock = Some(Box::new(now));
-        self
-    }
-
-    /// Records every change before any reply can report it; see [`ChangeLog`].
-    pub fn change_log(mut self, log: impl ChangeLog) -> Self {
-        self.change_log = Some(Arc::new(log));
         self
     }
 

@@ -1,6 +1,7 @@
 use payments_core::RandomSource;
 use payments_model::mask;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `SplitMix64`. The outputs of one stream are all different, so identifiers never repeat, and one seed always produces the
@@ -8,11 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Debug)]
 pub(crate) struct Randomness {
     state: u64,
+    /// The numbers of identifiers that came from outside, perhaps from an earlier gateway with the same seed.
+    reserved: HashSet<u64>,
 }
 
 impl Randomness {
-    pub(crate) const fn new(seed: u64) -> Self {
-        Self { state: seed }
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { state: seed, reserved: HashSet::new() }
     }
 
     pub(crate) fn next(&mut self) -> u64 {
@@ -20,15 +23,23 @@ impl Randomness {
         mix(self.state)
     }
 
-    /// `prefix`, then sixteen hexadecimal digits that this stream never repeats. They never look like a card number, because
-    /// such an id would be masked in logs and refused in fixtures.
+    /// `prefix`, then sixteen hexadecimal digits that this stream never repeats, without those that are
+    /// [reserved](Self::reserve). They never look like a card number, because such an id would be masked in logs and refused in
+    /// fixtures.
     pub(crate) fn identifier(&mut self, prefix: &str) -> String {
         loop {
-            let identifier = format!("{prefix}{:016x}", self.next());
-            if matches!(mask(&identifier, &[]), Cow::Borrowed(_)) {
+            let number = self.next();
+            let identifier = format!("{prefix}{number:016x}");
+            if !self.reserved.contains(&number) && matches!(mask(&identifier, &[]), Cow::Borrowed(_)) {
                 return identifier;
             }
         }
+    }
+
+    /// Never returns this identifier. Only one of its own form could be returned.
+    pub(crate) fn reserve(&mut self, identifier: &str) {
+        let digits = identifier.rsplit('_').next().filter(|digits| digits.len() == 16);
+        self.reserved.extend(digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()));
     }
 }
 

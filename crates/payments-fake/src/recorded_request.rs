@@ -33,6 +33,7 @@ pub struct RecordedRequest {
     number: u64,
     pub(crate) outcome: RequestOutcome,
     pub(crate) fault: Option<Fault>,
+    pub(crate) reason: Option<String>,
     status: Option<StatusCode>,
     symptom: Option<&'static str>,
 }
@@ -87,6 +88,7 @@ impl RecordedRequest {
             number: 0,
             outcome: RequestOutcome::default(),
             fault: None,
+            reason: None,
             status: None,
             symptom: None,
         }
@@ -135,6 +137,11 @@ impl RecordedRequest {
     /// The fault that fired for the request.
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
+    }
+
+    /// Why the service refused or declined the request, in its own words. Card numbers and keys in it are masked.
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
     }
 
     /// The HTTP status that was sent to the client; `None` if none was, or not yet.
@@ -201,8 +208,8 @@ impl RecordedRequest {
     }
 
     /// Everything above as one JSON object: `operation` (or `null`), `method`, `path`, `headers` (several values of one name
-    /// joined by commas), `fields`, `body_length`, `received_at`, `amount`, `effect`, `transaction_id`, `fault` (as text),
-    /// `status` and `symptom`. Absent values are `null`. The [number](Self::number) is not included.
+    /// joined by commas), `fields`, `body_length`, `received_at`, `amount`, `effect`, `transaction_id`, `reason`,
+    /// `fault` (as text), `status` and `symptom`. Absent values are `null`. The [number](Self::number) is not included.
     pub fn to_json(&self) -> String {
         let Self { operation, method, path, headers, fields, body_length, received_at, .. } = self;
         let or_null = |text: Option<String>| text.unwrap_or_else(|| "null".to_owned());
@@ -212,7 +219,7 @@ impl RecordedRequest {
         });
         let fields = fields.iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
         format!(
-            r#"{{"operation":{},"method":{},"path":{},"headers":{{{}}},"fields":{{{}}},"body_length":{body_length},"received_at":{},"amount":{},"effect":{},"transaction_id":{},"fault":{},"status":{},"symptom":{}}}"#,
+            r#"{{"operation":{},"method":{},"path":{},"headers":{{{}}},"fields":{{{}}},"body_length":{body_length},"received_at":{},"amount":{},"effect":{},"transaction_id":{},"reason":{},"fault":{},"status":{},"symptom":{}}}"#,
             or_null(operation.map(|operation| quoted(operation.as_str()))),
             quoted(method.as_str()),
             quoted(path),
@@ -222,6 +229,7 @@ impl RecordedRequest {
             or_null(self.amount().map(|amount| amount.to_string())),
             quoted(self.effect().as_str()),
             or_null(self.transaction_id().map(|id| quoted(id.as_str()))),
+            or_null(self.reason().map(quoted)),
             or_null(self.fault.as_ref().map(|fault| quoted(&fault.to_string()))),
             or_null(self.status.map(|status| status.as_u16().to_string())),
             or_null(self.symptom.map(quoted)),

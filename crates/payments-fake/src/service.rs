@@ -8,10 +8,12 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, DATE};
-use http::{HeaderName, HeaderValue, Method, Request};
+use http::{HeaderName, HeaderValue, Method, Request, Response};
 use payments_core::transport::before;
 use payments_core::{OperationName, Timer};
+use payments_model::mask;
 use payments_model::unversioned::RequestMembers;
+use serde::Deserialize;
 
 use crate::armed_fault::ArmedFaults;
 use crate::choices::Choices;
@@ -24,10 +26,7 @@ use crate::redaction::Redaction;
 use crate::request::{ParsedRequest, Route};
 use crate::store::{Effect, Store};
 use crate::tenant::Tenants;
-use crate::{
-    ChangeLog, FakeGatewayBuilder, Fault, Fixtures, HeldRequest, ManualClock, NotDurable, Reply,
-    RequestEffect,
-};
+use crate::{FakeGatewayBuilder, Fault, Fixtures, HeldRequest, ManualClock, Reply, RequestEffect};
 
 /// The part of a [`FakeGateway`](crate::FakeGateway) that transports and servers use.
 ///
@@ -44,7 +43,6 @@ struct Shared {
     gates: Mutex<Gates>,
     clock: ManualClock,
     wall_clock: Option<WallClock>,
-    change_log: Option<Arc<dyn ChangeLog>>,
 }
 
 /// Returns the time of day.
@@ -52,10 +50,10 @@ pub(crate) type WallClock = Box<dyn Fn() -> SystemTime + Send + Sync>;
 
 impl Responder {
     pub(crate) fn new(builder: FakeGatewayBuilder) -> Self {
-        let FakeGatewayBuilder { api_keys, choices, clock, wall_clock, change_log, .. } = builder;
+        let FakeGatewayBuilder { api_keys, choices, clock, wall_clock, .. } = builder;
         let api_keys: Arc<[String]> = api_keys.into();
         let service = Mutex::new(Service {
-            tenants: Tenants::new(Arc::clone(&api_keys), change_log.clone()),
+            tenants: Tenants::new(Arc::clone(&api_keys)),
             randomness: Randomness::new(builder.seed),
             faults: ArmedFaults::default(),
             requests: RequestLog::new(builder.recorded_requests),
@@ -63,7 +61,7 @@ impl Responder {
             epoch: 0,
         });
         let gates = Mutex::default();
-        Self(Arc::new(Shared { service, choices, api_keys, gates, clock, wall_clock, change_log }))
+        Self(Arc::new(Shared { service, choices, api_keys, gates, clock, wall_clock }))
     }
 
     /// What the network would carry back for this request at this time of day. It neither waits nor reads a clock.
@@ -115,9 +113,6 @@ impl Responder {
     /// [`handle`](Self::handle) for a server: at the gateway's time of day, waiting at its [gates](crate::Gate), and using
     /// `timer` for held requests. The reply is never [`Reply::Held`].
     ///
-    /// With a [`ChangeLog`], the reply waits until every change that it can report is durable. If that fails, the connection
-    /// is [closed](Reply::Closed): no client sees a payment that would be missing after a restart.
-    ///
     /// Dropping the future means that the client has gone: a request that is not committed by then never is.
     pub async fn respond(&self, request: Request<Bytes>, timer: &dyn Timer) -> Reply {
         self.respond_numbered(request, timer, pending()).await.0
@@ -150,12 +145,6 @@ impl Responder {
             }
             reply => reply,
         };
-        let reply = if self.flushed().await.is_ok() {
-            reply
-        } else {
-            self.service().requests.update(number, |request| request.set_reply(&Reply::Closed));
-            Reply::Closed
-        };
         self.pass_gate(operation, Phase::AfterCommit).await;
         (reply, number)
     }
@@ -163,18 +152,6 @@ impl Responder {
     /// The recorded request with this number, if it is still stored.
     pub fn recorded(&self, number: u64) -> Option<RecordedRequest> {
         self.service().requests.with_number(number).cloned()
-    }
-
-    /// Waits until every change so far is durable; at once if the gateway has no [`ChangeLog`].
-    ///
-    /// # Errors
-    ///
-    /// If a change could not be made durable.
-    pub async fn flushed(&self) -> Result<(), NotDurable> {
-        match &self.0.change_log {
-            Some(log) => log.flushed().await,
-            None => Ok(()),
-        }
     }
 
     /// The path of a request, without its query, for a log. Card numbers, the accepted keys and the key of the request are
@@ -240,8 +217,24 @@ pub(crate) struct Service {
 impl Service {
     /// Adds the records of the fixtures that each tenant does not have yet, and arms their faults.
     pub(crate) fn load(&mut self, fixtures: &Fixtures) {
-        self.tenants.stores.iter_mut().for_each(|store| store.add_missing(fixtures));
-        self.tenants.log_changes();
+        for tenant in 0..self.tenants.stores.len() {
+            self.load_records(tenant, fixtures);
+        }
+        self.arm_faults(fixtures);
+    }
+
+    /// Adds the records that one tenant does not have yet. No later record gets one of their ids, not even after a reset.
+    pub(crate) fn load_records(&mut self, tenant: usize, fixtures: &Fixtures) {
+        for id in fixtures.transactions.keys() {
+            self.randomness.reserve(id.as_str());
+        }
+        for id in fixtures.tokens.keys() {
+            self.randomness.reserve(id.as_str());
+        }
+        self.tenants.stores[tenant].add_missing(fixtures);
+    }
+
+    pub(crate) fn arm_faults(&mut self, fixtures: &Fixtures) {
         for fault in &fixtures.faults {
             self.faults.arm(fault.clone());
         }
@@ -253,7 +246,6 @@ impl Service {
         self.late.clear();
         self.faults.list.clear();
         self.requests.clear();
-        // The load logs both as one group.
         self.tenants.stores.iter_mut().for_each(Store::clear);
         self.load(fixtures);
     }
@@ -264,7 +256,7 @@ impl Service {
         let count = late.len();
         for (number, effect) in late {
             let outcome = effect.outcome();
-            let is_committed = self.tenants.change(effect.tenant, |store| store.commit(effect));
+            let is_committed = self.tenants.stores[effect.tenant].commit(effect);
             let outcome = if is_committed { outcome } else { (RequestEffect::Refused, None) };
             self.requests.update(number, |request| request.outcome = outcome);
         }
@@ -294,9 +286,14 @@ impl Service {
             (None, _) if response.status().is_success() => (RequestEffect::LookedUp, None),
             (None, _) => (RequestEffect::Refused, None),
         };
+        let is_no = matches!(outcome.0, RequestEffect::Refused | RequestEffect::Declined);
+        let reason = is_no.then(|| reason_of(&response)).flatten().map(|reason| {
+            let keys: Vec<_> = tenants.api_keys.iter().map(String::as_str).collect();
+            mask(&reason, &keys).into_owned()
+        });
         match (effect, phase) {
             (Some(effect), Phase::AfterCommit) => {
-                tenants.change(effect.tenant, |store| store.commit(effect));
+                tenants.stores[effect.tenant].commit(effect);
             }
             (Some(effect), Phase::Late) => self.late.push((number, effect)),
             _ => {}
@@ -307,10 +304,22 @@ impl Service {
         };
         self.requests.update(number, |request| {
             request.outcome = outcome;
+            request.reason = reason;
             request.set_reply(&reply);
         });
         reply
     }
+}
+
+/// The reason in a refusal or a decline of the service.
+fn reason_of(response: &Response<Bytes>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Words {
+        #[serde(alias = "message")]
+        msg: String,
+    }
+    let Words { msg } = serde_json::from_slice(response.body()).ok()?;
+    Some(msg.strip_prefix("bad request error: ").map_or(msg.clone(), str::to_owned))
 }
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
-use payments_model::{CustomerId, CustomerRecord};
+use payments_model::{CustomerId, CustomerRecord, TransactionId};
 
 use crate::store::Store;
 use crate::transaction::TransactionDocument;
-use crate::{Change, ChangeLog, DocumentError, Ledger, Responder, StoredToken, fixtures, test_values};
+use crate::{DocumentError, Fixtures, Ledger, LedgerEntry, Responder, StoredToken, fixtures, test_values};
 
 /// The ledger, tokens and customers of one API key. See [`FakeGateway::tenant`](crate::FakeGateway::tenant).
 ///
@@ -19,9 +19,17 @@ pub struct Tenant {
 impl Tenant {
     /// What the service did for this key so far.
     pub fn ledger(&self) -> Ledger {
-        let entries =
-            self.with(|store| store.transactions.values().map(TransactionDocument::entry).collect());
-        Ledger { entries }
+        Ledger { entries: self.entries_from(0) }
+    }
+
+    /// The entry of one transaction, without reading the whole ledger.
+    pub fn entry(&self, id: &TransactionId) -> Option<LedgerEntry> {
+        self.with(|store| store.transactions.get(id).map(TransactionDocument::entry))
+    }
+
+    /// The entries from this index on: those that were committed after the first `index` ones.
+    pub fn entries_from(&self, index: usize) -> Vec<LedgerEntry> {
+        self.with(|store| store.transactions.values().skip(index).map(TransactionDocument::entry).collect())
     }
 
     /// How many transactions there are, declined and voided ones included.
@@ -97,13 +105,12 @@ impl Tenant {
         })
     }
 
-    /// Applies a change that a [`ChangeLog`](crate::ChangeLog) stored. It is not logged again.
-    ///
-    /// # Errors
-    ///
-    /// If this version cannot read its document.
-    pub fn replay(&self, change: Change) -> Result<(), DocumentError> {
-        self.responder.service().tenants.stores[self.index].replay(change)
+    /// Adds the records of the fixtures to this key, except those whose ids it already has, and arms their faults, which all
+    /// keys share.
+    pub fn load(&self, fixtures: &Fixtures) {
+        let mut service = self.responder.service();
+        service.load_records(self.index, fixtures);
+        service.arm_faults(fixtures);
     }
 
     /// Removes every record of this key but the seeded customer.
@@ -116,43 +123,20 @@ impl Tenant {
     }
 
     fn change(&self, change: impl FnOnce(&mut Store)) {
-        self.responder.service().tenants.change(self.index, change);
+        change(&mut self.responder.service().tenants.stores[self.index]);
     }
 }
 
 /// Every tenant, in the order of the builder's keys; at least one.
-///
-/// Code that changes several stores calls [`log_changes`](Self::log_changes) once afterwards, so that the changes are one
-/// group.
 pub(crate) struct Tenants {
     pub(crate) api_keys: Arc<[String]>,
     /// The store of each key, in the same order.
     pub(crate) stores: Vec<Store>,
-    log: Option<Arc<dyn ChangeLog>>,
 }
 
 impl Tenants {
-    pub(crate) fn new(api_keys: Arc<[String]>, log: Option<Arc<dyn ChangeLog>>) -> Self {
-        Self { stores: api_keys.iter().map(|_| Store::default()).collect(), api_keys, log }
-    }
-
-    /// Changes the store of one tenant and logs the changes as one group.
-    pub(crate) fn change<T>(&mut self, tenant: usize, change: impl FnOnce(&mut Store) -> T) -> T {
-        let result = change(&mut self.stores[tenant]);
-        self.log_changes();
-        result
-    }
-
-    /// Appends every change that is not logged yet, as one group.
-    pub(crate) fn log_changes(&mut self) {
-        let stores = self.stores.iter_mut().enumerate();
-        let changes =
-            stores.flat_map(|(tenant, store)| store.changes.drain(..).map(move |change| (tenant, change)));
-        let mut changes = changes.peekable();
-        match &self.log {
-            Some(log) if changes.peek().is_some() => log.append(&mut changes),
-            _ => changes.for_each(drop),
-        }
+    pub(crate) fn new(api_keys: Arc<[String]>) -> Self {
+        Self { stores: api_keys.iter().map(|_| Store::default()).collect(), api_keys }
     }
 
     /// The index of the tenant with this key. Keys of the same length are compared to the end, so that the time does not
@@ -175,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_key_must_match_completely() {
-        let tenants = Tenants::new(["key".to_owned()].into(), None);
+        let tenants = Tenants::new(["key".to_owned()].into());
         assert_eq!(tenants.with_key(b"key"), Some(0));
         for other in ["", "k", "kez", "keyk", "keykey", "KEY"] {
             assert_eq!(tenants.with_key(other.as_bytes()), None, "{other}");
@@ -184,7 +168,7 @@ mod tests {
 
     #[test]
     fn each_key_has_its_tenant() {
-        let tenants = Tenants::new(["one".to_owned(), "two".to_owned()].into(), None);
+        let tenants = Tenants::new(["one".to_owned(), "two".to_owned()].into());
         assert_eq!(tenants.with_key(b"one"), Some(0));
         assert_eq!(tenants.with_key(b"two"), Some(1));
         assert_eq!(tenants.with_key(b"three"), None);

@@ -3,6 +3,8 @@
 mod request;
 mod resources;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::header::{ALLOW, ORIGIN};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
@@ -10,8 +12,9 @@ use payments_fake::{FakeGateway, Fixtures};
 
 use self::request::{AdminRequest, Refusal};
 use self::resources::ROUTES;
+use crate::body::{Body, full};
+use crate::data_file::DataFile;
 use crate::page::{Event, Feed};
-use crate::site::{Body, full};
 use crate::wall_clock::WallClock;
 
 /// The prefix of every admin path. It is never under the base path of the service.
@@ -23,6 +26,7 @@ pub(crate) struct Admin {
     /// The sandbox's clock, unless the gateway has its own.
     pub(crate) clock: Option<WallClock>,
     pub(crate) fixtures: Fixtures,
+    pub(crate) data_file: Option<Arc<DataFile>>,
     pub(crate) seed: Option<u64>,
     /// Whether only this machine can reach it.
     pub(crate) is_on_loopback: bool,
@@ -35,12 +39,11 @@ pub(crate) struct Admin {
 
 impl Admin {
     /// Responds to a request whose path begins with [`PREFIX`].
-    pub(crate) async fn respond(&self, request: &Request<Bytes>) -> Response<Body> {
-        self.handle(request).await.unwrap_or_else(|Refusal(response)| response.map(full))
+    pub(crate) fn respond(&self, request: &Request<Bytes>) -> Response<Body> {
+        self.handle(request).unwrap_or_else(|Refusal(response)| response.map(full))
     }
 
-    /// Every change that the response can report is durable when this returns.
-    async fn handle(&self, request: &Request<Bytes>) -> Result<Response<Body>, Refusal> {
+    fn handle(&self, request: &Request<Bytes>) -> Result<Response<Body>, Refusal> {
         // A browser sends `Origin` with every request that changes something. Only the sandbox's own page may do so.
         let origin = request.headers().get(ORIGIN);
         if origin.is_some_and(|origin| !request::is_own_page(origin, self.scheme, request.headers())) {
@@ -72,7 +75,6 @@ impl Admin {
             });
         };
         let response = handler(self, &AdminRequest::read(request, parameters)?)?;
-        self.gateway.responder().flushed().await?;
         if method != Method::GET {
             self.feed.send(Event::Change);
         }

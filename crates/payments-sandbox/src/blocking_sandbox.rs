@@ -12,13 +12,13 @@ use crate::{Sandbox, SandboxBuilder};
 
 /// A [`Sandbox`] for programs and tests without a runtime: it runs on its own thread.
 ///
-/// Dropping it shuts it down gracefully, as [`Sandbox::shutdown`] does, and waits for the end. It waits at most one second
+/// Dropping it shuts it down gracefully, as [`shutdown`](Self::shutdown) does, without its error. It waits at most one second
 /// (chosen by this SDK) for a client that has not finished its request or read its response. A request at a
 /// [gate](payments_fake::Gate) is in flight: release it first.
 #[derive(Debug)]
 pub struct BlockingSandbox {
     info: Arc<SandboxInfo>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl BlockingSandbox {
@@ -38,14 +38,16 @@ impl BlockingSandbox {
         let serve = async move {
             let sandbox = match builder.start().await {
                 Ok(sandbox) => sandbox,
-                Err(error) => return drop(report.send(Err(error))),
+                Err(error) => {
+                    // The receiver waits for exactly one report.
+                    let _ = report.send(Err(error));
+                    return Ok(());
+                }
             };
             let mut switch = sandbox.info.switch.subscribe();
-            // The receiver waits for exactly one report.
             let _ = report.send(Ok(Arc::clone(&sandbox.info)));
             let _ = switch.wait_for(|stop| *stop).await;
-            // An error cannot be returned from a drop. Every change that a response reported is already durable.
-            let _ = sandbox.shutdown().await;
+            sandbox.shutdown().await
         };
         let thread = thread::Builder::new()
             .name("payments-sandbox".to_owned())
@@ -99,14 +101,26 @@ impl BlockingSandbox {
     pub fn gateway(&self) -> &FakeGateway {
         &self.info.gateway
     }
+
+    /// Stops gracefully and saves the state, as [`Sandbox::shutdown`] does, and waits for the end.
+    ///
+    /// # Errors
+    ///
+    /// If the [data file](SandboxBuilder::data_file) could not be written. It then still has the state that was saved before.
+    pub fn shutdown(mut self) -> io::Result<()> {
+        self.stop()
+    }
+
+    fn stop(&mut self) -> io::Result<()> {
+        self.info.switch.send_replace(true);
+        // A panic of that thread was already printed.
+        self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or(Ok(())))
+    }
 }
 
 impl Drop for BlockingSandbox {
     fn drop(&mut self) {
-        self.info.switch.send_replace(true);
-        if let Some(thread) = self.thread.take() {
-            // A panic of that thread was already printed.
-            let _ = thread.join();
-        }
+        // A drop cannot return the error.
+        let _ = self.stop();
     }
 }

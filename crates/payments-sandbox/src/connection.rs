@@ -18,8 +18,9 @@ use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use crate::activity::Activity;
-use crate::server::Shutdown;
-use crate::site::{Body, Site, full};
+use crate::body::{Body, full};
+use crate::shutdown::Shutdown;
+use crate::site::Site;
 use crate::socket::{End, Socket};
 use crate::symptom;
 
@@ -93,7 +94,7 @@ impl ClientConnection {
         let _handling = activity.handle_request();
         let is_head = head.method == Method::HEAD;
         let request = Request::from_parts(head, body);
-        if let Some(response) = site.administer(&request).await {
+        if let Some(response) = site.administer(&request) {
             return Ok(response);
         }
         match site.reply_to(request, *client, shutdown, socket.departure()).await {

@@ -3,10 +3,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use payments_core::OperationName;
-use payments_core::model::Amount;
+use payments_core::model::{Amount, TransactionId};
 use payments_fake::{Fault, FaultKind, Phase, Reply, RequestEffect};
 
-/// One request and its result, for a log. It holds no secret and no personal data.
+/// One request and its result, for a log. It holds no secret, and no personal data but what the caller put into a reference.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Exchange {
@@ -24,6 +24,10 @@ pub struct Exchange {
     pub operation: Option<OperationName>,
     /// The amount in the request, if it can be read.
     pub amount: Option<Amount>,
+    /// The caller's reference, which only a token payment has; card numbers and keys in it are masked.
+    pub reference: Option<String>,
+    /// The transaction that the request created or voided.
+    pub transaction_id: Option<TransactionId>,
     /// What the service did, whatever the client saw.
     pub effect: RequestEffect,
     /// The fault that fired for the request.

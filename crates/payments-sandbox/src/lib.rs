@@ -72,8 +72,8 @@
 //!
 //! # Persistence
 //!
-//! State is in memory, unless you pass a [file](SandboxBuilder::data). With a file, every change is committed and synced
-//! before any response can report it. Concurrent requests share a commit. See [`DataFile`].
+//! State is in memory. A [file](SandboxBuilder::data_file) is loaded at the start and written at the end, and whenever you ask for
+//! it. A process that is killed loses what was not saved: this is a test double.
 //!
 //! # As a server
 //!
@@ -101,16 +101,18 @@
 mod activity;
 mod admin;
 mod blocking_sandbox;
+mod body;
 mod connection;
+mod data_file;
 mod description;
 mod exchange;
 mod page;
 mod sandbox;
 mod sandbox_builder;
 mod server;
+mod shutdown;
 mod site;
 mod socket;
-mod store;
 mod symptom;
 mod tls;
 mod wall_clock;
@@ -121,4 +123,3 @@ pub use description::{OPENAPI, VERSION, magic_json};
 pub use exchange::{Exchange, Shown};
 pub use sandbox::Sandbox;
 pub use sandbox_builder::SandboxBuilder;
-pub use store::{DataFile, Store, StoreError};

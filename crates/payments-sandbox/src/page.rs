@@ -18,8 +18,8 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
 
-use crate::server::Shutdown;
-use crate::site::{Body, full};
+use crate::body::{Body, full};
+use crate::shutdown::Shutdown;
 
 const PAGE: &str = include_str!("../page.html");
 

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use payments_core::{ApiKey, Endpoint};
 use payments_fake::FakeGateway;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, spawn_blocking};
 
-use crate::{SandboxBuilder, Store};
+use crate::SandboxBuilder;
+use crate::data_file::DataFile;
 
 /// A [`FakeGateway`] served over HTTP, in the background of the current tokio runtime.
 ///
 /// Each sandbox has its own port and its own gateway. Dropping it stops the server at once and breaks the requests in
-/// flight; [`shutdown`](Self::shutdown) stops it gracefully.
+/// flight, and saves nothing; [`shutdown`](Self::shutdown) stops it gracefully and saves its state.
 #[derive(Debug)]
 pub struct Sandbox {
     /// One for each port. They stop when they are dropped.
     pub(crate) servers: JoinSet<()>,
-    pub(crate) store: Option<Store>,
     pub(crate) info: Arc<SandboxInfo>,
 }
 
@@ -25,6 +25,7 @@ pub struct Sandbox {
 #[derive(Debug)]
 pub(crate) struct SandboxInfo {
     pub(crate) gateway: FakeGateway,
+    pub(crate) data_file: Option<Arc<DataFile>>,
     pub(crate) seed: Option<u64>,
     pub(crate) address: SocketAddr,
     pub(crate) admin_address: SocketAddr,
@@ -89,17 +90,6 @@ impl Sandbox {
         self.info.seed
     }
 
-    /// Ready with the cause when the [data file](SandboxBuilder::data) could not be written; otherwise never.
-    ///
-    /// From then on, no request gets a response, so that no client sees a payment that would be missing after a restart.
-    /// Stop the sandbox and start it again.
-    pub async fn failed(&self) -> io::Error {
-        match &self.store {
-            Some(store) => io::Error::other(store.failed().await),
-            None => std::future::pending().await,
-        }
-    }
-
     /// The address that it listens on.
     pub fn local_addr(&self) -> SocketAddr {
         self.info.address
@@ -139,17 +129,18 @@ impl Sandbox {
     /// A client that is still sending a request or reading a response has one second for the rest, chosen by this SDK. Then
     /// its connection is closed, and an incomplete request is ignored.
     ///
+    /// After the last response, it saves the state in its [data file](SandboxBuilder::data_file), if it has one.
+    ///
     /// # Errors
     ///
-    /// If the [data file](SandboxBuilder::data) could not be closed properly: it was moved or removed, or its disk failed.
-    /// Payments that clients saw may then be missing at the next start.
+    /// If the data file could not be written. It then still has the state that was saved before.
     pub async fn shutdown(mut self) -> io::Result<()> {
         self.info.switch.send_replace(true);
         // An error would be a panic of the server, which does not panic, or the end of the runtime.
         while self.servers.join_next().await.is_some() {}
-        match self.store {
-            Some(store) => store.close().await.map_err(io::Error::other),
-            None => Ok(()),
-        }
+        // This clone is not the last one, so that a panic about unfired faults stays on this thread.
+        let info = Arc::clone(&self.info);
+        let save = move || info.data_file.as_ref().map_or(Ok(()), |file| file.save(&info.gateway));
+        spawn_blocking(save).await.map_err(io::Error::other)?
     }
 }

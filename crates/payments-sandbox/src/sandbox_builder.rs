@@ -2,7 +2,6 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -13,14 +12,16 @@ use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
+use crate::data_file::DataFile;
 use crate::exchange::Exchange;
 use crate::page::Feed;
 use crate::sandbox::SandboxInfo;
-use crate::server::{self, Shutdown};
+use crate::server;
+use crate::shutdown::Shutdown;
 use crate::site::{OnExchange, OnIdleClose, Site};
 use crate::tls::Certificate;
 use crate::wall_clock::WallClock;
-use crate::{BlockingSandbox, DataFile, Sandbox, Store};
+use crate::{BlockingSandbox, Sandbox};
 
 /// Builds a [`Sandbox`] with other settings than [`Sandbox::start`].
 #[must_use = "a builder does nothing until it is started"]
@@ -31,7 +32,7 @@ pub struct SandboxBuilder {
     seed: Option<u64>,
     fresh: FakeGatewayBuilder,
     gateway: Option<FakeGateway>,
-    data: Option<PathBuf>,
+    data_file: Option<PathBuf>,
     fixtures: Fixtures,
     encryption: Encryption,
     max_connections: usize,
@@ -56,7 +57,7 @@ impl SandboxBuilder {
             seed: None,
             fresh: FakeGateway::builder(),
             gateway: None,
-            data: None,
+            data_file: None,
             fixtures: Fixtures::default(),
             encryption: Encryption::None,
             max_connections: 1024,
@@ -92,8 +93,8 @@ impl SandboxBuilder {
     }
 
     /// The seed of identifiers; another number at each start by default. The same seed and the same requests in the same
-    /// order produce the same identifiers; with [`data`](Self::data), only at the first start with a file. A reset does not
-    /// restart the sequence, so later records have new identifiers.
+    /// order produce the same identifiers. A reset does not restart the sequence, and an identifier that was loaded is never given
+    /// out again.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
@@ -113,21 +114,28 @@ impl SandboxBuilder {
     }
 
     /// The gateway to serve, instead of a fresh one. It has its own keys, seed, choices and clock, so
-    /// [`api_key`](Self::api_key), [`seed`](Self::seed) and [`choices`](Self::choices) are ignored, and [`data`](Self::data)
-    /// is an error.
+    /// [`api_key`](Self::api_key), [`seed`](Self::seed) and [`choices`](Self::choices) are ignored.
     pub fn gateway(mut self, gateway: FakeGateway) -> Self {
         self.gateway = Some(gateway);
         self
     }
 
-    /// Stores every record in this file, which is created if it does not exist. A payment whose response was sent is there
-    /// at the next start, whatever ends the process. Only one sandbox at a time can use a file.
-    pub fn data(mut self, path: impl Into<PathBuf>) -> Self {
-        self.data = Some(path.into());
+    /// Loads the state from this file at the start, if it exists, and writes it at the [shutdown](Sandbox::shutdown) and at
+    /// `POST /_sandbox/save`. What was not saved is lost if the process is killed.
+    ///
+    /// The file has the JSON documents of `GET /_sandbox/state`, one for each [key](Self::api_key) in the order of the keys, and
+    /// no key. So with one key it is a [fixture](Fixtures::from_json), and a fixture can be such a file; armed faults are not
+    /// saved. Only its owner may read a file that was saved. It is written to a new file in the same folder, which then replaces
+    /// the old one, together with whatever another program wrote to it meanwhile.
+    ///
+    /// Anything else, or a file for another number of keys, is refused and left as it is. Only one sandbox at a time can use a
+    /// file: another one does not start.
+    pub fn data_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.data_file = Some(path.into());
         self
     }
 
-    /// The records of every key at the start. A key that already has a record with the same id keeps it.
+    /// The records of every key at the start. A record with the same id in the [data file](Self::data_file) is kept.
     pub fn fixtures(mut self, fixtures: Fixtures) -> Self {
         self.fixtures = fixtures;
         self
@@ -192,7 +200,7 @@ impl SandboxBuilder {
     /// # Errors
     ///
     /// If it cannot listen on an address, if the certificate and the key are not a pair in PEM, if a name cannot be in a
-    /// certificate, or if the data file cannot be used. The error has the cause.
+    /// certificate, or if the [data file](Self::data_file) cannot be used. The error has the cause.
     ///
     /// # Panics
     ///
@@ -216,27 +224,28 @@ impl SandboxBuilder {
 
         // 32 bits, because people type the number, and some languages read JSON numbers exactly only up to 53 bits.
         let any_number = RandomState::new().hash_one("any number") >> 32;
-        let (gateway, store, seed, clock) = match self.gateway {
-            Some(_) if self.data.is_some() => {
-                let message = "a gateway has its own records and cannot be used with a data file; set only one of the two";
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-            }
-            Some(gateway) => (gateway, None, None, None),
+        let (gateway, seed, clock) = match self.gateway {
+            Some(gateway) => (gateway, None, None),
             None => {
                 let (seed, clock) = (self.seed.unwrap_or(any_number), WallClock::default());
                 let wall_clock = clock.clone();
-                let builder = self.fresh.wall_clock(move || wall_clock.now());
-                // A blocking task, because reading a file with many transactions would delay other tasks of the runtime.
-                let built = spawn_blocking(move || fresh_gateway(builder, seed, self.api_keys, self.data));
-                let (gateway, store) = built.await.map_err(|ended| match ended.try_into_panic() {
-                    Ok(panic) => resume_unwind(panic),
-                    Err(cancelled) => io::Error::other(cancelled),
-                })??;
-                (gateway, store, Some(seed), Some(clock))
+                let builder = self.fresh.seed(seed).wall_clock(move || wall_clock.now());
+                let mut keys = self.api_keys.into_iter();
+                let builder = builder.api_key(keys.next().unwrap_or_else(|| FakeGateway::API_KEY.to_owned()));
+                let builder = keys.fold(builder, FakeGatewayBuilder::another_api_key);
+                (builder.build(), Some(seed), Some(clock))
             }
         };
+        let data_file = match self.data_file {
+            Some(path) => {
+                let gateway = gateway.uncounted();
+                // Reading many transactions would delay other tasks of the runtime.
+                let opened = spawn_blocking(move || DataFile::open(&path, &gateway)).await;
+                Some(Arc::new(opened.map_err(io::Error::other)??))
+            }
+            None => None,
+        };
         gateway.load(&self.fixtures);
-        gateway.responder().flushed().await.map_err(io::Error::other)?;
 
         let (switch, shutdown) = Shutdown::new();
         let feed = Feed::new(shutdown.clone());
@@ -246,6 +255,7 @@ impl SandboxBuilder {
             gateway: gateway.uncounted(),
             clock,
             fixtures: self.fixtures,
+            data_file: data_file.clone(),
             seed,
             is_on_loopback: admin_address.ip().is_loopback(),
             scheme,
@@ -275,6 +285,7 @@ impl SandboxBuilder {
         let admin_url = format!("{}{}", origin(scheme, admin_address), admin::PREFIX);
         let info = SandboxInfo {
             gateway,
+            data_file,
             seed,
             address,
             admin_address,
@@ -283,7 +294,7 @@ impl SandboxBuilder {
             ca_certificate,
             switch,
         };
-        Ok(Sandbox { servers, store, info: Arc::new(info) })
+        Ok(Sandbox { servers, info: Arc::new(info) })
     }
 
     /// Starts serving on its own thread, for programs and tests without a runtime. When this returns, connections are
@@ -311,7 +322,7 @@ impl fmt::Debug for SandboxBuilder {
             .field("listen", &self.listen)
             .field("admin_listen", &self.admin_listen)
             .field("gateway", &self.gateway)
-            .field("data", &self.data)
+            .field("data_file", &self.data_file)
             .finish_non_exhaustive()
     }
 }
@@ -329,46 +340,4 @@ fn origin(scheme: &str, listening: SocketAddr) -> String {
         ip => ip,
     };
     format!("{scheme}://{}", SocketAddr::new(ip, listening.port()))
-}
-
-/// The gateway, with the records of its data file. Reading the file may take a while.
-fn fresh_gateway(
-    mut builder: FakeGatewayBuilder,
-    seed: u64,
-    mut api_keys: Vec<String>,
-    data: Option<PathBuf>,
-) -> io::Result<(FakeGateway, Option<Store>)> {
-    if api_keys.is_empty() {
-        api_keys.push(FakeGateway::API_KEY.to_owned());
-    }
-    if let Some(path) = data {
-        let file = DataFile::open(path, &api_keys).map_err(io::Error::other)?;
-        let builder = builder.seed(seed_of_start(seed, file.starts()));
-        let (gateway, store) = file.gateway(builder).map_err(io::Error::other)?;
-        return Ok((gateway, Some(store)));
-    }
-    let mut keys = api_keys.into_iter();
-    builder = builder.seed(seed).api_key(keys.next().expect("there is one"));
-    Ok((keys.fold(builder, FakeGatewayBuilder::another_api_key).build(), None))
-}
-
-/// The seed itself at the first start with a file, and another number at each later start, so that new transactions do not
-/// get the ids of those in the file.
-fn seed_of_start(seed: u64, start: u64) -> u64 {
-    // Odd, so that no two starts have the same seed; large, so that those of neighboring seeds do not collide either.
-    const STEP: u64 = 0xd134_2543_de82_ef95;
-    seed.wrapping_add(start.saturating_sub(1).wrapping_mul(STEP))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_start_uses_the_seed_and_every_start_another() {
-        assert_eq!(seed_of_start(7, 1), 7);
-        let seeds: std::collections::HashSet<_> =
-            (1..1000).flat_map(|start| [seed_of_start(7, start), seed_of_start(8, start)]).collect();
-        assert_eq!(seeds.len(), 2 * 999);
-    }
 }

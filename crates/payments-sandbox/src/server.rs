@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use payments_core::{Sleep, Timer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 use tokio_rustls::TlsAcceptor;
 
 use crate::activity::{Activities, Activity, IdleClose};
 use crate::connection::ClientConnection;
+use crate::shutdown::Shutdown;
 use crate::site::Site;
 use crate::socket::Socket;
 
@@ -113,35 +113,3 @@ async fn serve_client(
 }
 
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
-
-/// The signal to stop the server.
-///
-/// As a timer it uses the runtime's clock, and a shutdown ends every sleep.
-#[derive(Clone)]
-pub(crate) struct Shutdown(watch::Receiver<bool>);
-
-impl Shutdown {
-    /// The shutdown begins when the sender is set to true, or dropped.
-    pub(crate) fn new() -> (watch::Sender<bool>, Self) {
-        let (switch, receiver) = watch::channel(false);
-        (switch, Self(receiver))
-    }
-
-    /// Waits until the shutdown begins.
-    pub(crate) fn begun(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut receiver = self.0.clone();
-        // An error means that the sender was dropped with the server's owner.
-        async move { drop(receiver.wait_for(|begun| *begun).await) }
-    }
-}
-
-impl Timer for Shutdown {
-    fn now(&self) -> std::time::Instant {
-        std::time::Instant::now()
-    }
-
-    fn sleep(&self, duration: Duration) -> Sleep {
-        let begun = self.begun();
-        Box::pin(async move { drop(timeout(duration, begun).await) })
-    }
-}

@@ -1,4 +1,4 @@
-use std::convert::Infallible;
+use std::borrow::Cow;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -6,18 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{Either, Full};
 use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{Fault, RecordedRequest, Reply, RequestEffect, RequestedFault, Responder};
 
 use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
+use crate::body::{Body, full, json};
 use crate::exchange::{Exchange, Shown};
 use crate::page::{Event, Feed};
-use crate::server::Shutdown;
+use crate::shutdown::Shutdown;
 
 /// What one port serves: the service, the admin interface or both.
 #[derive(Clone)]
@@ -55,11 +53,11 @@ impl Site {
     }
 
     /// The admin interface's response, if the request is for it.
-    pub(crate) async fn administer(&self, request: &Request<Bytes>) -> Option<Response<Body>> {
+    pub(crate) fn administer(&self, request: &Request<Bytes>) -> Option<Response<Body>> {
         let path = request.uri().path();
         let admin = self.admin_for(path)?;
         let mut response = if request.body().len() <= self.largest_body(path) {
-            admin.respond(request).await
+            admin.respond(request)
         } else {
             self.error(&ErrorEnvelope::new(413, "Request body is larger than 1 MiB")).map(full)
         };
@@ -97,6 +95,8 @@ impl Site {
                 request_id: request_id.and_then(|id| Some(id.to_str().ok()?.to_owned())),
                 operation: recorded.and_then(RecordedRequest::operation),
                 amount: recorded.and_then(RecordedRequest::amount),
+                reference: recorded.and_then(|request| request.field("ReferenceNo")).map(Cow::into_owned),
+                transaction_id: recorded.and_then(RecordedRequest::transaction_id).cloned(),
                 effect: recorded.map_or(RequestEffect::Nothing, RecordedRequest::effect),
                 fault: recorded.and_then(RecordedRequest::fault).cloned(),
                 took,
@@ -175,19 +175,6 @@ fn requested_fault(headers: &HeaderMap) -> Result<Option<Fault>, String> {
     }
     let text = value.to_str().map_err(|_| "it must be visible ASCII".to_owned())?;
     Fault::from_header(text).map(Some).map_err(|problem| problem.to_string())
-}
-
-/// The body of a response: complete, or a stream.
-pub(crate) type Body = Either<Full<Bytes>, UnsyncBoxBody<Bytes, Infallible>>;
-
-pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
-    Either::Left(Full::new(bytes.into()))
-}
-
-/// A response of the sandbox itself; those of the service come from the gateway.
-pub(crate) fn json(status: StatusCode, json: impl Into<Bytes>) -> Response<Bytes> {
-    let response = Response::builder().status(status).header(CONTENT_TYPE, "application/json");
-    response.body(json.into()).expect("the header is valid")
 }
 
 const CONTROL_HEADER: HeaderName = HeaderName::from_static("sandbox-fault");

@@ -9,7 +9,7 @@ use payments_fake::Reply;
 use tokio::io::{AsyncWriteExt as _, copy, sink};
 use tokio::time::timeout;
 
-use crate::server::Shutdown;
+use crate::shutdown::Shutdown;
 use crate::socket::Socket;
 
 /// Shows the reply on the socket and ends the connection. hyper writes all complete responses, except those to bytes that it

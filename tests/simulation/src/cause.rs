@@ -91,8 +91,6 @@ pub enum WireFault {
     OtherStatusCode,
     /// A success response has the status `pending`.
     Pending,
-    /// The service's disk fails after the commit, and the service closes the connection.
-    NotDurable,
 }
 
 /// How a call ended for its caller.
@@ -275,7 +273,7 @@ impl Symptom {
 }
 
 impl WireFault {
-    const ALL: [Self; 22] = [
+    const ALL: [Self; 21] = [
         Self::Unresolved,
         Self::Unreachable,
         Self::TlsFailed,
@@ -297,7 +295,6 @@ impl WireFault {
         Self::OtherHttpStatus(500),
         Self::OtherStatusCode,
         Self::Pending,
-        Self::NotDurable,
     ];
 
     pub(crate) fn is_before_the_first_byte(self) -> bool {
@@ -438,7 +435,6 @@ impl fmt::Display for WireFault {
             Self::OtherHttpStatus(status) => write!(f, "http status {status}"),
             Self::OtherStatusCode => f.write_str("another status_code"),
             Self::Pending => f.write_str("status pending"),
-            Self::NotDurable => f.write_str("disk failed after commit"),
         }
     }
 }

@@ -43,7 +43,6 @@
 //! It opens no socket: the conformance tests cover real connections. Each world runs on one thread, so it finds no data race.
 
 mod cause;
-mod change_log;
 mod coverage;
 mod executor;
 mod failure;

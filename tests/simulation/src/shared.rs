@@ -8,7 +8,7 @@ use crate::executor::Work;
 use crate::plan::Plan;
 use crate::trace::{Event, Trace};
 use crate::violation::Violation;
-use crate::{Cause, Ending, Invariant, Moment, WireFault};
+use crate::{Cause, Ending, Invariant, Moment};
 
 /// The state that the world, its wires and its observers share: which call is polled, and the record of each call.
 #[derive(Clone)]
@@ -139,13 +139,6 @@ impl Shared {
             record.fired = Some(cause);
             record.is_falsely_rejected |= cause.is_false_rejection();
         });
-    }
-
-    /// The wire fault of the call that is being polled.
-    pub(crate) fn current_wire_fault(&self) -> Option<WireFault> {
-        let state = self.state();
-        let record = state.records.get(state.current)?;
-        record.plan.wire_fault(record.sent)
     }
 }
 

@@ -10,7 +10,6 @@ use std::time::Duration;
 use payments_core::Client;
 use payments_fake::{FakeGateway, ManualClock};
 
-use crate::change_log::{ChangeRecorder, Entry};
 use crate::executor::{Executor, TaskKey};
 use crate::intent::{Intent, KnownIds, UNKNOWN_TENANT};
 use crate::plan::pick;
@@ -18,6 +17,7 @@ use crate::shared::Shared;
 use crate::violation::Violation;
 use crate::{Cause, Figures, Invariant, Sabotage};
 
+use ledger::Entry;
 use setup::{draw_client, draw_gateway};
 
 /// One fake service with its callers, run step by step. See the [crate's documentation](crate).
@@ -26,7 +26,6 @@ pub(crate) struct World {
     clock: ManualClock,
     gateway: FakeGateway,
     shared: Shared,
-    change_log: ChangeRecorder,
     executor: Executor,
     /// The clients of each tenant, and of a key that the service does not know.
     clients: Vec<Vec<Client>>,
@@ -40,8 +39,12 @@ pub(crate) struct World {
     resends: Vec<usize>,
     charges_left: u64,
     known: KnownIds,
+    /// The transactions of each tenant that were read, and how many transactions and tokens that took.
     ledgers: Vec<HashMap<String, Entry>>,
+    read: Vec<(usize, usize)>,
     changes_seen: u64,
+    /// Whether late effects were delivered since the ledger was read.
+    has_delivered: bool,
     sabotage: Option<Sabotage>,
     figures: Figures,
 }
@@ -73,8 +76,7 @@ impl World {
         let mut rng = fastrand::Rng::with_seed(seed);
         let clock = ManualClock::new();
         let shared = Shared::new(clock.clone(), only);
-        let change_log = ChangeRecorder::new(shared.clone());
-        let gateway = draw_gateway(&mut rng, &clock, change_log.clone());
+        let gateway = draw_gateway(&mut rng, &clock);
         let clients = KEYS.map(|key| {
             let connect_timeouts = [Duration::from_millis(50), Duration::from_secs(10)];
             let client = |connect| draw_client(&mut rng, key, connect, &shared, &gateway, sabotage);
@@ -86,7 +88,6 @@ impl World {
             clock,
             gateway,
             shared,
-            change_log,
             executor: Executor::default(),
             clients: clients.into(),
             causes: Cause::all()
@@ -99,7 +100,9 @@ impl World {
             charges_left: charges,
             known: KnownIds::default(),
             ledgers: KEYS.iter().map(|_| HashMap::new()).collect(),
+            read: vec![(0, 0); KEYS.len()],
             changes_seen: 0,
+            has_delivered: false,
             sabotage,
             figures: Figures { worlds: 1, charges, ..Figures::default() },
         }

@@ -46,12 +46,20 @@ impl Server {
         })
     }
 
+    /// Ends the server with SIGTERM, and waits for the end.
+    pub(crate) fn end(mut self) -> anyhow::Result<()> {
+        let sent = Command::new("kill").arg(self.process.id().to_string()).status()?;
+        let ended = self.process.wait()?;
+        ensure!(sent.success() && ended.success(), "the server ended with {ended}");
+        Ok(())
+    }
+
     pub(crate) fn resident_mib(&self) -> anyhow::Result<f64> {
         memory_mib(self.process.id(), "VmRSS:")
     }
 }
 
-/// Kills the server at once: everything it has confirmed must be durable.
+/// Kills the server at once.
 impl Drop for Server {
     fn drop(&mut self) {
         // Both fail if the process has already ended.

@@ -38,8 +38,8 @@ pub(crate) struct ServeArguments {
     #[arg(long = "api-key", value_name = "KEY", default_value = FakeGateway::API_KEY)]
     pub(crate) api_keys: Vec<String>,
 
-    /// File to keep payments, tokens and customers in [default: memory]
-    #[arg(long, value_name = "PATH")]
+    /// File to load the state from, and to save it in at the end and on request; kill -9 saves nothing
+    #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
 
     /// JSON file of customers, tokens, transactions and faults to start with

@@ -100,8 +100,9 @@ async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io
     if let Some(address) = arguments.admin_listen {
         builder = builder.admin_listen(address);
     }
+    let saves = arguments.data.is_some();
     if let Some(path) = arguments.data {
-        builder = builder.data(path);
+        builder = builder.data_file(path);
     }
     if let Some(seed) = arguments.seed {
         builder = builder.seed(seed);
@@ -134,11 +135,9 @@ async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io
     }
     announce(&sandbox)?;
     note(&format!("ready; watch requests at {}; stop with Ctrl-C", sandbox.ui_url()));
-    let signal = tokio::select! {
-        signal = interrupt.arrived() => signal,
-        failure = sandbox.failed() => return Err(failure),
-    };
-    note(&format!("{signal}: finishing the requests in flight; a second signal ends at once"));
+    let signal = interrupt.arrived().await;
+    let at_once = if saves { "ends at once and saves nothing" } else { "ends at once" };
+    note(&format!("{signal}: finishing the requests in flight; a second signal {at_once}"));
     tokio::select! {
         ended = sandbox.shutdown() => ended,
         _ = interrupt.arrived() => Ok(()),

@@ -262,23 +262,24 @@ fn journal_at_the_file_limit_is_reported_as_on_a_full_disk_d43() {
 }
 
 #[test]
-fn sandbox_at_the_file_limit_stops_and_says_why() {
+fn sandbox_that_cannot_save_keeps_the_old_state_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("sandbox.db");
-    let run = payments(["sandbox", "--log", "off", "--data", data.to_str().unwrap()]).with_file_limit(300);
+    let data = folder.path().join("state.json");
+    let run = payments(["sandbox", "--log", "off", "--data", data.to_str().unwrap()]).with_file_limit(16);
     let mut running = run.stdout(Stdio::piped()).spawn();
     let ready: Value = serde_json::from_str(&running.first_line()).unwrap();
     let key = ready["api_key"].as_str().unwrap();
     let headers = format!("authorization: {key}\r\n");
     let mut service = Http::connect(ready["base_url"].as_str().unwrap(), &headers).unwrap();
-    let paid = (0..5000).take_while(|_| service.post("/token-transaction", TOKEN_PAYMENT).is_ok()).count();
-    assert!((1..5000).contains(&paid), "{paid}");
+    let before = fs::read(&data).unwrap();
+    for _ in 0..100 {
+        assert_eq!(service.post("/token-transaction", TOKEN_PAYMENT).unwrap().0, 200);
+    }
+    running.signal("TERM");
     let ended = running.end();
-    assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(
-        ended.stderr.contains("can no longer be written") && ended.stderr.ends_with(FILE_LIMIT),
-        "{ended:?}"
-    );
+    assert_eq!((ended.code, fs::read(&data).unwrap()), (Some(1), before), "{ended:?}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "a part of the new file is left");
+    assert!(ended.stderr.contains("state.json: ") && ended.stderr.ends_with(FILE_LIMIT), "{ended:?}");
 }
 
 #[test]

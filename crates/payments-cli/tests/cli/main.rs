@@ -31,7 +31,6 @@ mod journal_postgres;
 mod journal_read_only;
 mod journaled_charges;
 #[cfg(unix)]
-mod kills;
 mod messages;
 mod never_sent;
 mod outcomes;

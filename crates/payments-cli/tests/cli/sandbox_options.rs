@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
+use std::collections::BTreeSet;
 use std::process::Stdio;
 
 use serde_json::Value;
@@ -98,25 +99,42 @@ fn admin_interface_may_have_its_own_port() {
 }
 
 #[test]
-fn data_file_survives_a_restart_and_is_locked() {
+fn state_is_saved_by_each_signal_and_the_file_is_locked() {
     let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("sandbox.db");
+    let data = folder.path().join("state.json");
     let data = data.to_str().unwrap();
-    let sandbox = Sandbox::start(["--data", data]);
-    let (_, response) = sandbox.service("").post("/transaction", CARD_PAYMENT).unwrap();
-    let before = transactions(&sandbox);
+    let mut ids = BTreeSet::new();
+    for (count, signal) in ["TERM", "INT", "HUP"].into_iter().enumerate() {
+        let sandbox = Sandbox::start(["--data", data, "--seed", "7"]);
+        let before = transactions(&sandbox);
+        assert_eq!(before.len(), count);
+        let (_, paid) = sandbox.service("").post("/transaction", CARD_PAYMENT).unwrap();
+        assert!(
+            ids.insert(paid["data"]["TransactionId"].as_str().unwrap().to_owned()),
+            "a repeated id: {paid}"
+        );
 
-    let second = payments(["sandbox", "--data", data]).end();
-    assert_eq!((second.code, &*second.stdout), (Some(1), ""), "{second:?}");
-    assert!(second.stderr.contains("another"), "no word on who has the file: {}", second.stderr);
-    sandbox.end();
+        let second = payments(["sandbox", "--data", data]).end();
+        assert_eq!((second.code, &*second.stdout), (Some(1), ""), "{second:?}");
+        assert!(second.stderr.contains("is in use by another sandbox"), "{}", second.stderr);
+        let state = sandbox.admin().get("/state").unwrap().1;
+        sandbox.running.signal(signal);
+        assert_eq!(sandbox.running.end().code, Some(0));
+        assert_eq!(serde_json::from_str::<Value>(&std::fs::read_to_string(data).unwrap()).unwrap(), state);
+    }
+}
 
-    let sandbox = Sandbox::start(["--data", data]);
-    let id = response["data"]["TransactionId"].as_str().unwrap();
-    assert_eq!(sandbox.service("").get(&format!("/transaction/{id}")).unwrap().1["data"], response["data"]);
-    assert_eq!(transactions(&sandbox), before);
-    let (_, next) = sandbox.service("").post("/transaction", CARD_PAYMENT).unwrap();
-    assert_ne!(next["data"]["TransactionId"], id);
+#[test]
+fn killed_sandbox_leaves_the_state_that_was_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("state.json");
+    let sandbox = Sandbox::start(["--data", data.to_str().unwrap()]);
+    sandbox.service("").post("/token-transaction", TOKEN_PAYMENT).unwrap();
+    assert_eq!(sandbox.admin().post("/save", "").unwrap().0, 200);
+    sandbox.service("").post("/token-transaction", TOKEN_PAYMENT).unwrap();
+    sandbox.running.signal("KILL");
+    drop(sandbox.running.end());
+    assert_eq!(transactions(&Sandbox::start(["--data", data.to_str().unwrap()])).len(), 1);
 }
 
 #[test]
@@ -296,17 +314,4 @@ fn openapi_and_magic_are_printed_without_serving() {
 fn endless_fixtures_are_refused() {
     let error = payments(["sandbox", "--fixtures", "/dev/zero"]).end().failed(2, "invalid");
     assert!(error["message"].as_str().unwrap().contains("is larger than 64 MiB"), "{error}");
-}
-
-#[test]
-fn deleted_data_file_is_reported_at_exit() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("sandbox.db");
-    let sandbox = Sandbox::start(["--data", data.to_str().unwrap()]);
-    assert_eq!(sandbox.service("").post("/token-transaction", TOKEN_PAYMENT).unwrap().0, 200);
-    std::fs::remove_file(&data).unwrap();
-    sandbox.running.signal("TERM");
-    let ended = sandbox.running.end();
-    assert_eq!(ended.code, Some(1), "acknowledged data is lost: {ended:?}");
-    assert!(ended.stderr.contains("sandbox.db"), "the file is not named: {ended:?}");
 }

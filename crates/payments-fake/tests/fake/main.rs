@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic in a helper fails the test")]
 
-mod change_log;
 mod choices;
 mod conformance;
 mod determinism;
@@ -14,6 +13,7 @@ mod interface;
 mod ledger;
 mod recorded_effects;
 mod redaction;
+mod restored;
 mod scripted_transport;
 mod support;
 mod tenants;

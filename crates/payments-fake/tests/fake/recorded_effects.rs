@@ -123,3 +123,21 @@ fn the_json_has_the_effect_and_the_symptom() {
     let expected = json!([10.5, "charged", id.as_str(), fault, null, "close"]);
     assert_eq!(Value::from(part), expected);
 }
+
+#[test]
+fn a_refusal_and_a_decline_have_their_reason_without_a_card_number_d62() {
+    let gateway = FakeGateway::new();
+    let reason = |request| {
+        send(&gateway, request);
+        gateway.requests().last().unwrap().reason().map(str::to_owned)
+    };
+    assert_eq!(reason(pay()), None);
+    assert_eq!(
+        reason(post("/void", r#"{"TransactionId":"txn_1"}"#)).as_deref(),
+        Some("invalid transaction id")
+    );
+    let declined = card("4000000000009995").build().unwrap();
+    assert_eq!(reason(post("/transaction", encoded(&declined))).as_deref(), Some("insufficient funds"));
+    let field = reason(post("/void", r#"{"TransactionId":"txn_1","4242424242424242":1}"#)).unwrap();
+    assert!(!field.contains("4242424242424242"), "{field}");
+}

@@ -5,10 +5,10 @@ use bytes::Bytes;
 use http::header::HOST;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
-use payments_fake::{DocumentError, NotDurable};
+use payments_fake::DocumentError;
 use serde_json::{Value, json};
 
-use crate::site;
+use crate::body;
 
 /// The query and the body of a request to the admin interface.
 pub(super) struct AdminRequest<'a> {
@@ -50,7 +50,7 @@ impl Refusal {
     }
 
     fn of(status: StatusCode, body: &Value) -> Self {
-        Self(Box::new(site::json(status, format!("{body}\n"))))
+        Self(Box::new(body::json(status, format!("{body}\n"))))
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
@@ -64,13 +64,6 @@ impl From<DocumentError> for Refusal {
         let (msg, problems) = (error.to_string(), error.problems());
         let body = json!({"status": "failed", "status_code": 400, "msg": msg, "problems": problems});
         Self::of(StatusCode::BAD_REQUEST, &body)
-    }
-}
-
-impl From<NotDurable> for Refusal {
-    fn from(error: NotDurable) -> Self {
-        let message = format!("{error}; the output of the sandbox has the cause; fix it and start again");
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
 }
 

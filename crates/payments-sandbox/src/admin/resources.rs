@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::Admin;
 use super::request::{AdminRequest, Refusal};
+use crate::body::{self, Body, full};
 use crate::page;
-use crate::site::{self, Body, full};
 use crate::wall_clock::WallClock;
 
 type HandlerResult = Result<Response<Body>, Refusal>;
@@ -22,6 +22,7 @@ type Handler = fn(&Admin, &AdminRequest<'_>) -> HandlerResult;
 pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
     (Method::GET, "/health", &[], |admin, _| admin.health()),
     (Method::POST, "/reset", &[], Admin::reset),
+    (Method::POST, "/save", &[], |admin, _| admin.save()),
     (Method::GET, "/state", &["api_key"], |admin, request| done(admin.tenant(request)?.state_json())),
     (Method::POST, "/customers", &["api_key"], |admin, request| {
         done(admin.tenant(request)?.add_customer_json(request.body)?)
@@ -58,7 +59,7 @@ fn done(json: impl Into<String>) -> HandlerResult {
     if !line.ends_with('\n') {
         line.push('\n');
     }
-    Ok(site::json(StatusCode::OK, line).map(full))
+    Ok(body::json(StatusCode::OK, line).map(full))
 }
 
 impl Admin {
@@ -96,6 +97,17 @@ impl Admin {
             self.gateway.reset();
         }
         done("{}")
+    }
+
+    fn save(&self) -> HandlerResult {
+        let Some(file) = &self.data_file else {
+            let message = "this sandbox has no data file; start it with one (payments sandbox --data FILE)";
+            return Err(Refusal::new(StatusCode::CONFLICT, message));
+        };
+        match file.save(&self.gateway) {
+            Ok(()) => done(json!({"saved": file.path()}).to_string()),
+            Err(error) => Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
+        }
     }
 
     /// The tenant of the key in the query, or the first one.

@@ -138,7 +138,13 @@ struct Driver {
 }
 
 impl Driver {
+    /// The driver listens on a free IPv6 port, then on the same IPv4 port, and ends if another program has that one. Then
+    /// another one may get a port that is free.
     fn start() -> Self {
+        (0..100).find_map(|_| Self::try_to_start()).expect("chromedriver finds a free port")
+    }
+
+    fn try_to_start() -> Option<Self> {
         let [driver, _] = ["chromedriver", "chromium"].map(|program| {
             find(program)
                 .unwrap_or_else(|| panic!("{program} is not installed, and this test needs it: {ADVICE}"))
@@ -164,8 +170,11 @@ impl Driver {
             let line = line.ok()?;
             line.split_once("started successfully on port ")?.1.trim_end_matches('.').parse::<u16>().ok()
         });
-        let url = format!("http://127.0.0.1:{}", port.expect("chromedriver starts"));
-        Self { url, process, _stdout: stdout, watcher, folder }
+        let url = port.map(|port| format!("http://127.0.0.1:{port}"));
+        let started = url.is_some();
+        // Dropped, and so ended, if it did not start.
+        let driver = Self { url: url.unwrap_or_default(), process, _stdout: stdout, watcher, folder };
+        started.then_some(driver)
     }
 }
 

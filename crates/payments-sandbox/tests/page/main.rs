@@ -6,11 +6,8 @@ mod browser;
 
 use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::mpsc::{TryRecvError, channel};
-use std::time::Instant;
 use std::{env, fs};
 
-use fantoccini::key::Key;
 use payments_fake::Fixtures;
 use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -104,16 +101,6 @@ async fn amounts_are_shown_and_added_exactly() {
     browser.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn with_an_admin_port_the_page_shows_the_address_of_the_service() {
-    let any_port = "127.0.0.1:0".parse().unwrap();
-    let sandbox = Sandbox::builder().admin_listen(any_port).start().await.unwrap();
-    let browser = Browser::open(&sandbox.ui_url()).await;
-    browser.until_shown("#base", &sandbox.base_url()).await;
-    browser.until_shown("#example", &format!("curl -sS {}/token-transaction ", sandbox.base_url())).await;
-    browser.close().await;
-}
-
 /// The picture of the page in the guide, which is written if `UPDATE_DOCS` is set.
 async fn picture(browser: &Browser, name: &str) {
     let png = browser.page.screenshot().await.unwrap();
@@ -149,117 +136,70 @@ async fn markup_in_a_name_stays_text() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_control_is_reachable_by_keyboard() {
+async fn a_reset_asks_first_and_removes_everything() {
     let (sandbox, browser) = start().await;
-    tab_to(&browser, "arm").await;
-    press(&browser, Key::Enter).await;
-    browser.until_shown("#armed", "after_commit close").await;
-    assert_eq!(sandbox.gateway().faults().len(), 1);
-
-    tab_to(&browser, "freeze").await;
-    press(&browser, Key::Space).await;
-    browser.until_shown("#pace", "frozen").await;
-
-    // Reset asks for confirmation, and Escape cancels it.
-    tab_to(&browser, "reset").await;
-    press(&browser, Key::Enter).await;
-    browser.until("return document.querySelector('#sure').open").await;
-    press(&browser, Key::Escape).await;
-    browser.until("return !document.querySelector('#sure').open").await;
-    assert_eq!(sandbox.gateway().faults().len(), 1, "nothing was reset");
-    browser.close().await;
-}
-
-/// Presses Tab until the element with this id has the focus, and checks that the focus is visible.
-async fn tab_to(browser: &Browser, id: &str) {
-    for _ in 0..60 {
-        press(browser, Key::Tab).await;
-        if browser.run("return document.activeElement.id").await == id {
-            let outline = "return getComputedStyle(document.activeElement).outlineStyle";
-            assert_eq!(browser.run(outline).await, "solid");
-            return;
-        }
-    }
-    panic!("Tab does not reach {id}");
-}
-
-async fn press(browser: &Browser, key: Key) {
-    let focused = browser.page.active_element().await.unwrap();
-    focused.send_keys(&char::from(key).to_string()).await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_clock_can_be_moved_and_everything_reset() {
-    let (sandbox, browser) = start().await;
-    browser.click("#freeze").await;
-    browser.until_shown("#pace", "frozen").await;
-    let set = "document.querySelector('#set input').value = '2030-01-31T12:00:00'";
-    browser.run(set).await;
-    browser.click("#set button").await;
-    browser.until_shown("#now", "2030-01-31 12:00:00 UTC").await;
-    browser.click("#move button").await;
-    browser.until_shown("#now", "2030-02-01 12:00:00 UTC").await;
     pay(&sandbox, json!({"Amount": 1}));
-    browser.until_shown("#ledger tbody", "2030-02-01 12:00:00").await;
-
+    browser.until_shown("#ledger tfoot", "Charged, 1 payment 1.00").await;
+    browser.click("#reset").await;
+    browser.click("#cancel").await;
+    assert_eq!(sandbox.gateway().requests().len(), 1, "nothing was reset");
     browser.click("#reset").await;
     browser.click("#confirm").await;
-    browser.until_shown("#pace", "running").await;
     browser.until_shown("#ledger tfoot", "Charged, 0 payments 0.00").await;
-    assert_eq!(sandbox.gateway().requests(), []);
-    assert!(!browser.run("return document.querySelector('#empty').hidden").await.as_bool().unwrap());
+    browser.until_shown("#empty", "No request yet").await;
+    assert_eq!((sandbox.gateway().requests(), sandbox.gateway().ledger().entries().len()), (vec![], 0));
     browser.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_load_clicks_work_and_the_state_is_read_once_a_second() {
-    let begun = Instant::now();
-    let (sandbox, browser) = start().await;
-    let (stop, stopped) = channel::<()>();
-    let paying = tokio::task::spawn_blocking(move || {
-        while stopped.try_recv() == Err(TryRecvError::Empty) {
-            pay(&sandbox, json!({"Amount": 1}));
-        }
-        sandbox
-    });
-    browser.until_shown("#requests tbody", "charged").await;
-    browser.click("#freeze").await;
-    browser.until_shown("#said", "Clock frozen").await;
-    let readings =
-        "return performance.getEntriesByType('resource').filter(of => of.name.endsWith('/state')).length";
-    let readings = browser.run(readings).await.as_u64().unwrap();
-    // One for the page, and one for the click.
-    assert!(readings <= begun.elapsed().as_secs() + 2, "{readings}");
-    drop(stop);
-    let _sandbox = paying.await.unwrap();
-    browser.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn it_works_in_dark_mode_on_a_narrow_screen_and_over_tls() {
-    let builder = Sandbox::builder().seed(7).api_key("key_one").api_key("key_two").tls();
-    let sandbox = builder.start().await.unwrap();
+async fn it_reconnects_after_a_restart_and_says_what_it_cannot_know() {
+    let folder = tempfile::tempdir().unwrap();
+    let builder = || Sandbox::builder().data_file(folder.path().join("state.json"));
+    let sandbox = builder().start().await.unwrap();
+    let address = sandbox.local_addr();
     let browser = Browser::open(&sandbox.ui_url()).await;
-    let token = json!({"TokenId": "tok_7"});
-    sandbox.gateway().tenant("key_two").unwrap().add_token_json(&token.to_string()).unwrap();
+    pay(&sandbox, json!({"Amount": 1}));
+    browser.until_shown("#figures", "Charged, client unaware 0.00 0 payments").await;
+    sandbox.shutdown().await.unwrap();
+    browser.until_shown("#live", "not connected").await;
 
-    // The records of another key.
-    browser.until("return !document.querySelector('#tenant').hidden").await;
-    browser.click("#key").await;
-    let key = browser.page.active_element().await.unwrap();
-    key.send_keys("key_two\n").await.unwrap();
-    browser.until_shown("#tokens tbody", "tok_7").await;
+    let sandbox = builder().listen(address).start().await.unwrap();
+    browser.until_shown("#live", "live").await;
+    let unaware = "Charged, client unaware ? not known for 1 payment from before this list";
+    browser.until_shown("#figures", unaware).await;
+    pay(&sandbox, json!({"Amount": 2}));
+    browser.until_shown("#figures", "Charged 3.00 2 payments").await;
+    browser.page.clone().close().await.unwrap();
+}
 
-    let colors =
-        "const { color, backgroundColor } = getComputedStyle(document.body); return [color, backgroundColor]";
-    browser.prefer("light").await;
-    let light = browser.run(colors).await;
-    browser.prefer("dark").await;
-    let dark = browser.run(colors).await;
-    assert!(light[0] != dark[0] && light[1] != dark[1], "{light} {dark}");
-    browser.resize(400, 900).await;
-    let overflow = "return document.documentElement.scrollWidth - innerWidth";
-    assert_eq!(browser.run(overflow).await, 0, "no content is beyond the edge");
-    assert!(browser.page.screenshot().await.unwrap().starts_with(b"\x89PNG"));
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_cut_on_any_screen_and_refusals_and_authorizations_are_told() {
+    let (sandbox, browser) = start().await;
+    pay(&sandbox, json!({"Amount": 1, "TokenId": "tok_nobody_has"}));
+    pay(&sandbox, json!({"Amount": 1, "TokenId": "tok_insufficient_funds"}));
+    let authorization = r#"{"transactions":[{"TransactionId":"txn_auth","Amount":7,"TransactionType":2}]}"#;
+    sandbox.gateway().load(&Fixtures::from_json(authorization).unwrap());
+    let fault = json!({"operation": "any", "phase": "after_commit", "kind": "stall", "skip": 2, "times": 2});
+    sandbox.gateway().arm(payments_fake::Fault::from_json(&fault.to_string()).unwrap());
+    pay(
+        &sandbox,
+        json!({"Amount": 1, "ReferenceNo": "a reference that is about as long as people make them"}),
+    );
+    browser.until_shown("#requests tbody", "✕ refused invalid token").await;
+    browser.until_shown("#requests tbody", "✕ declined insufficient funds").await;
+    browser.until_shown("#ledger tbody", "✓ authorized").await;
+    browser.until_shown("#figures", "Charged 8.00 2 payments, 1 only authorized").await;
+    browser.until_shown("#armed", "lets the first 2 pass, seen 1, fired 0 of 2").await;
+
+    let cut = "return [document.documentElement, ...document.querySelectorAll('.wide')]
+        .map(of => of.scrollWidth - of.clientWidth)";
+    for colors in ["light", "dark"] {
+        browser.prefer(colors).await;
+        for width in [375, 600, 900, 1280] {
+            browser.resize(width, 900).await;
+            let cut = browser.run(cut).await;
+            assert!(cut.as_array().unwrap().iter().all(|beyond| *beyond == 0), "{width} px: {cut}");
+        }
+    }
     browser.close().await;
 }

@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 
 use crate::raw_client::{RawClient, RawResponse, TOKEN_PAYMENT};
 
-const PATHS: [(&str, &str); 13] = [
+const PATHS: [(&str, &str); 14] = [
     ("/health", "GET"),
     ("/reset", "POST"),
+    ("/save", "POST"),
     ("/state", "GET"),
     ("/customers", "POST"),
     ("/tokens", "POST"),

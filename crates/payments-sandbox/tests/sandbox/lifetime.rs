@@ -161,15 +161,6 @@ fn a_graceful_stop_does_not_wait_for_a_silent_client() {
 }
 
 #[test]
-fn a_provided_gateway_cannot_be_used_with_a_data_file() {
-    let builder = Sandbox::builder().gateway(FakeGateway::new()).data("never-made.db");
-    let error = builder.start_blocking().unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{error}");
-    let seeded = Sandbox::builder().seed(7).start_blocking().unwrap();
-    assert_eq!(seeded.seed(), Some(7));
-}
-
-#[test]
 fn a_stop_ends_the_pauses_of_faults() {
     let long = Duration::from_hours(1000);
     let on = || Fault::on(OperationName::TokenTransaction);

@@ -5,6 +5,7 @@
 mod admin;
 mod clock;
 mod control_header;
+mod data_file;
 mod faults;
 mod http;
 mod lifetime;

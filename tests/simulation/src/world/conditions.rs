@@ -59,6 +59,7 @@ impl World {
     pub(super) fn deliver_late(&mut self) -> bool {
         let count = self.gateway.deliver_late();
         if count > 0 {
+            self.has_delivered = true;
             self.figures.late += u64::try_from(count).expect("a count of requests");
             self.note_to_all(Event::DeliveredLate(count));
         }

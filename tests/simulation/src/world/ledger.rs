@@ -1,38 +1,96 @@
-use payments_core::model::Amount;
-use payments_fake::{Change, EntryKind, EntryState, Ledger};
+use std::mem::take;
+
+use payments_core::model::{Amount, TransactionTypeCode};
+use payments_fake::{EntryKind, EntryState, Ledger, LedgerEntry};
 
 use super::World;
-use crate::change_log::Entry;
+use crate::intent::{Request, VOID_REASON, number_of};
 use crate::trace::Event;
 use crate::violation::Violation;
 use crate::{Ending, Invariant, Sabotage};
 
+/// The parts of a transaction that the invariants need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// The intent, read from its amount.
+    intent: Option<usize>,
+    /// The requested amount, without a fee.
+    pub(super) cents: i64,
+    is_void: bool,
+    is_authorisation: bool,
+    is_declined: bool,
+    /// The intent that voided it, if any.
+    voided_by: Option<usize>,
+}
+
+impl Entry {
+    fn of(entry: &LedgerEntry) -> Self {
+        let record = &entry.record;
+        let amount = *record.base_amount.value().expect("a transaction has the requested amount");
+        let reason = entry.void_reason.as_deref().and_then(|reason| reason.strip_prefix(VOID_REASON));
+        Self {
+            intent: number_of(amount),
+            cents: amount.to_cents().expect("amounts in the simulation are whole cents"),
+            is_void: entry.kind == EntryKind::Void,
+            is_authorisation: record.transaction_type.value() == Some(&TransactionTypeCode::AUTH),
+            is_declined: entry.state == EntryState::Declined,
+            voided_by: reason.and_then(|number| number.parse().ok()),
+        }
+    }
+}
+
 /// Reads the ledger's changes and checks them.
 impl World {
-    /// Reads the new changes of the ledger and compares them with how the calls ended.
+    /// Reads what has changed in the ledger since the last call, and compares it with how the calls ended.
     pub(super) fn read_changes(&mut self) {
-        for (tenant, change) in self.change_log.take() {
-            self.changes_seen += 1;
-            if self.sabotage == Some(Sabotage::SkipsChanges) && self.changes_seen.is_multiple_of(50) {
+        let tenants: Vec<_> = self.gateway.tenants().collect();
+        for (index, tenant) in tenants.iter().enumerate() {
+            let (transactions, tokens) = self.read[index];
+            let new = tenant.entries_from(transactions);
+            if !new.is_empty() {
+                let created = tenant.tokens();
+                self.read[index] = (transactions + new.len(), created.len());
+                let created = created[tokens..].iter().map(|token| (index, token.token_id.to_string()));
+                self.known.tokens.extend(created);
+            }
+            new.iter().for_each(|entry| self.read_entry(index, entry));
+        }
+        // A void changes a transaction that was read before: the one of the call that was polled, or any if it was late.
+        let last = self.calls.get(self.shared.state().current).map(|call| call.intent);
+        let voids = if take(&mut self.has_delivered) {
+            0..self.intents.len()
+        } else {
+            last.map_or(0..0, |last| last..last + 1)
+        };
+        for number in voids {
+            let intent = &self.intents[number];
+            // A transaction is voided at most once.
+            let Request::Void(void) = &*intent.request else { continue };
+            if intent.effects > 0 {
                 continue;
             }
-            match change {
-                Change::Transaction { id, document } => {
-                    let entry = Entry::read(&document);
-                    self.known.transactions.push((tenant, id.clone()));
-                    if entry.is_authorisation
-                        && !entry.is_declined
-                        && !entry.is_void
-                        && entry.voided_by.is_none()
-                    {
-                        self.known.authorisations.push((tenant, id.clone()));
-                    }
-                    self.apply(tenant, id.to_string(), &entry);
-                }
-                Change::Token { id, document: _ } => self.known.tokens.push((tenant, id.to_string())),
-                _ => {}
+            let Some(tenant) = tenants.get(intent.tenant) else { continue };
+            let (index, entry) = (intent.tenant, tenant.entry(void.transaction_id()));
+            if let Some(entry) = entry.filter(|entry| entry.state == EntryState::Voided)
+                && self.ledgers[index].get(entry.transaction_id().as_str()) != Some(&Entry::of(&entry))
+            {
+                self.read_entry(index, &entry);
             }
         }
+    }
+
+    fn read_entry(&mut self, tenant: usize, entry: &LedgerEntry) {
+        self.changes_seen += 1;
+        if self.sabotage == Some(Sabotage::SkipsChanges) && self.changes_seen.is_multiple_of(50) {
+            return;
+        }
+        let id = entry.transaction_id();
+        let entry = Entry::of(entry);
+        self.known.transactions.push((tenant, id.clone()));
+        if entry.is_authorisation && !entry.is_declined && !entry.is_void && entry.voided_by.is_none() {
+            self.known.authorisations.push((tenant, id.clone()));
+        }
+        self.apply(tenant, id.to_string(), &entry);
     }
 
     fn apply(&mut self, tenant: usize, id: String, entry: &Entry) {
@@ -124,13 +182,7 @@ impl World {
                 });
                 if !is_same {
                     differs = true;
-                    intent = entry
-                        .record
-                        .base_amount
-                        .value()
-                        .copied()
-                        .and_then(crate::intent::number_of)
-                        .unwrap_or(0);
+                    intent = entry.record.base_amount.value().copied().and_then(number_of).unwrap_or(0);
                 }
             }
             if differs {

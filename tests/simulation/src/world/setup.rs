@@ -7,18 +7,13 @@ use payments_fake::{DeclineShape, FakeGateway, ManualClock, VoidAnswer};
 
 use super::KEYS;
 use crate::Sabotage;
-use crate::change_log::ChangeRecorder;
 use crate::observer::RecordingObserver;
 use crate::plan::pick;
 use crate::sabotage::SabotagedTransport;
 use crate::shared::Shared;
 use crate::wire::Wire;
 
-pub(super) fn draw_gateway(
-    rng: &mut fastrand::Rng,
-    clock: &ManualClock,
-    change_log: ChangeRecorder,
-) -> FakeGateway {
+pub(super) fn draw_gateway(rng: &mut fastrand::Rng, clock: &ManualClock) -> FakeGateway {
     let shape = pick(rng, &DeclineShape::ALL);
     let fee = pick(rng, &[None, Some(Amount::from_cents(1_95))]);
     let token_type = pick(rng, &[TransactionType::Sale, TransactionType::Auth]);
@@ -28,7 +23,6 @@ pub(super) fn draw_gateway(
         .another_api_key(KEYS[1])
         .seed(rng.u64(..))
         .clock(clock.clone())
-        .change_log(change_log)
         .decline_shape(shape)
         .choices(|choices| {
             choices.convenience_fee = fee;

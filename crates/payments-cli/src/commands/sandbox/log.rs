@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use payments_core::OperationName;
 use payments_fake::RequestEffect;
 use payments_sandbox::{Exchange, IdleClose, Shown};
 use serde_json::json;
@@ -64,13 +65,11 @@ fn time_of_day(now: SystemTime) -> String {
     humantime::format_rfc3339_seconds(now).to_string()[11..19].to_owned()
 }
 
-/// `05:29:57  token-transaction        99.00  charged     saw nothing             0.4 ms  after_commit close`.
+/// `05:29:57  token-transaction        99.00  charged     saw nothing             0.4 ms  invoice 19            after_commit close`.
 fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
     let time = style.paint(Tone::Dim, &time_of_day(now));
-    let request = match exchange.operation {
-        Some(operation) => operation.to_string(),
-        None => style::for_terminal(&format!("{} {}", exchange.method, exchange.path)),
-    };
+    let request =
+        exchange.operation.map_or_else(|| "unknown path".to_owned(), |operation| operation.to_string());
     let amount = exchange.amount.map(|amount| amount.to_string()).unwrap_or_default();
     let did = format!("{:10}", exchange.effect.as_str().replace('_', " "));
     let did = match exchange.effect {
@@ -91,9 +90,28 @@ fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
     let took = style.paint(Tone::Dim, &took);
     let fault = exchange.fault.as_ref().map(|fault| {
         let fault = format!("{} {}", fault.phase().as_str(), fault.kind().as_str());
-        format!("  {}", style.paint(Tone::Warning, &fault))
+        style.paint(Tone::Warning, &fault)
     });
-    format!("{time}  {request:17}  {amount:>11}  {did}  {saw}  {took}{}", fault.unwrap_or_default())
+    let subject = style::for_terminal(&subject(exchange));
+    let line = format!(
+        "{time}  {request:17}  {amount:>11}  {did}  {saw}  {took}  {subject:20}  {}",
+        fault.unwrap_or_default()
+    );
+    line.trim_end().to_owned()
+}
+
+/// What a person recognizes a request by.
+fn subject(exchange: &Exchange) -> String {
+    let Exchange { method, path, reference, transaction_id, .. } = exchange;
+    match (exchange.operation, reference, transaction_id) {
+        (None, ..) => format!("{method} {path}"),
+        (_, Some(reference), _) => reference.clone(),
+        (_, None, Some(id)) => id.to_string(),
+        (Some(OperationName::GetTransaction | OperationName::GetCustomer), None, None) => {
+            path.rsplit('/').next().unwrap_or_default().to_owned()
+        }
+        _ => String::new(),
+    }
 }
 
 fn as_json(exchange: &Exchange) -> String {
@@ -133,7 +151,7 @@ mod tests {
     ) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&lines);
-        let sandbox = Sandbox::builder().on_exchange(move |exchange| {
+        let sandbox = Sandbox::builder().seed(7).on_exchange(move |exchange| {
             let mut exchange = exchange.clone();
             exchange.took = Duration::from_micros(1500);
             log.lock().unwrap().push(line(&exchange));
@@ -166,7 +184,9 @@ mod tests {
     #[test]
     fn pretty_lines_are_aligned() {
         let payment = |token: &str, amount: &str| {
-            format!(r#"{{"TokenId":"{token}","Amount":{amount},"ConvenienceFeeActive":false}}"#)
+            format!(
+                r#"{{"TokenId":"{token}","Amount":{amount},"ConvenienceFeeActive":false,"ReferenceNo":"invoice 19"}}"#
+            )
         };
         let (approved, declined) = (payment("tok_approved", "99.00"), payment("tok_declined", "1250.50"));
         let lines = logged(
@@ -179,18 +199,20 @@ mod tests {
                 (Some("late=truncate"), PAY, &approved),
                 (Some("after_commit=html"), PAY, &approved),
                 (None, "GET /api/v1/public/customer/cus_1", ""),
+                (None, PAY, r#"{"TokenId":"tok_approved","Amount":1,"ConvenienceFeeActive":false}"#),
                 (None, "DELETE /nowhere/4242424242424242/\u{9b}2J", ""),
             ],
         );
         let expected = [
-            "01:02:03  token-transaction        99.00  charged     saw HTTP 200            1.5 ms",
-            "01:02:03  token-transaction      1250.50  declined    saw HTTP 200            1.5 ms",
-            "01:02:03  token-transaction        99.00  charged     saw nothing             1.5 ms  after_commit close",
-            "01:02:03  token-transaction        99.00  nothing     saw nothing             1.5 ms  before_commit reset",
-            "01:02:03  token-transaction        99.00  late        saw half a response     1.5 ms  late truncate",
-            "01:02:03  token-transaction        99.00  charged     saw HTTP 502            1.5 ms  after_commit html",
-            "01:02:03  get-customer                    looked up   saw HTTP 200            1.5 ms",
-            "01:02:03  DELETE /nowhere/************4242/\\u{9b}2J               refused     saw HTTP 404            1.5 ms",
+            "01:02:03  token-transaction        99.00  charged     saw HTTP 200            1.5 ms  invoice 19",
+            "01:02:03  token-transaction      1250.50  declined    saw HTTP 200            1.5 ms  invoice 19",
+            "01:02:03  token-transaction        99.00  charged     saw nothing             1.5 ms  invoice 19            after_commit close",
+            "01:02:03  token-transaction        99.00  nothing     saw nothing             1.5 ms  invoice 19            before_commit reset",
+            "01:02:03  token-transaction        99.00  late        saw half a response     1.5 ms  invoice 19            late truncate",
+            "01:02:03  token-transaction        99.00  charged     saw HTTP 502            1.5 ms  invoice 19            after_commit html",
+            "01:02:03  get-customer                    looked up   saw HTTP 200            1.5 ms  cus_1",
+            "01:02:03  token-transaction            1  charged     saw HTTP 200            1.5 ms  txn_df0f9924a3016430",
+            "01:02:03  unknown path                    refused     saw HTTP 404            1.5 ms  DELETE /nowhere/************4242/\\u{9b}2J",
         ];
         assert_eq!(lines, expected);
     }

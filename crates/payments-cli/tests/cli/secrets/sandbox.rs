@@ -24,7 +24,7 @@ fn s5_sandbox_leaks_no_secret() {
 
 fn places_after_use(canaries: &Canaries, log: &str) -> Vec<Place> {
     let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("sandbox.db");
+    let data = folder.path().join("state.json");
     let start = || {
         let run =
             payments(["sandbox", "--data", data.to_str().unwrap(), "--log", log, "--allow-unknown-fields"]);
@@ -35,6 +35,7 @@ fn places_after_use(canaries: &Canaries, log: &str) -> Vec<Place> {
     let (killed, service) = start();
     send_everything(canaries, &service);
     let mut places = vec![("the admin interface", admin_responses(&service))];
+    assert!(service.send("POST /_sandbox/save", "", "").starts_with("HTTP/1.1 200"));
     killed.signal("KILL");
     places.push(("the log of a killed sandbox", output(killed)));
     places.push(("the files of a killed sandbox", Vec::new()));

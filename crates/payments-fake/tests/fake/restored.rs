@@ -1,0 +1,140 @@
+//! Gateways that start with the state of an earlier one.
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+use http::{HeaderValue, Request};
+use payments_core::model::{CustomerRecord, Field, TransactionType};
+use payments_fake::{FakeGateway, Fixtures, VoidAnswer};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+const KEYS: [&str; 2] = ["key_one", "key_two"];
+
+fn with_seed(seed: u64) -> FakeGateway {
+    FakeGateway::builder().api_key(KEYS[0]).another_api_key(KEYS[1]).seed(seed).build()
+}
+
+fn with_key(key: &'static str, mut request: Request<Bytes>) -> Request<Bytes> {
+    request.headers_mut().insert("authorization", HeaderValue::from_static(key));
+    request
+}
+
+/// Pays and creates a token, ten times. Returns the ids of both.
+fn pay(gateway: &FakeGateway, key: &'static str) -> HashSet<String> {
+    let payment = card("4242424242424242").payment_tokenization(true).build().unwrap();
+    let tenant = gateway.tenant(key).unwrap();
+    let known = (tenant.ledger().entries().len(), tenant.tokens().len());
+    for _ in 0..10 {
+        let (status, paid) = json(gateway, with_key(key, post("/transaction", encoded(&payment))));
+        assert_eq!(status, 200, "{paid}");
+    }
+    let (ledger, tokens) = (tenant.ledger(), tenant.tokens());
+    let transactions = ledger.entries()[known.0..].iter().map(|entry| entry.transaction_id().to_string());
+    transactions.chain(tokens[known.1..].iter().map(|token| token.token_id.to_string())).collect()
+}
+
+#[test]
+fn a_loaded_id_is_never_given_out_again() {
+    let first = with_seed(3);
+    let loaded = pay(&first, KEYS[0]);
+    assert_eq!(loaded.len(), 20);
+    let state = Fixtures::from_json(&first.first_tenant().state_json()).unwrap();
+
+    let second = with_seed(3);
+    second.tenant(KEYS[0]).unwrap().load(&state);
+    assert_eq!(second.tenant(KEYS[1]).unwrap().transaction_count(), 0);
+    for (when, key) in [("to the same key", KEYS[0]), ("to another key", KEYS[1])] {
+        let new = pay(&second, key);
+        assert_eq!((new.len(), new.intersection(&loaded).count()), (20, 0), "{when}");
+    }
+
+    let third = with_seed(3);
+    third.load(&state);
+    third.reset();
+    let new = pay(&third, KEYS[0]);
+    assert_eq!((new.len(), new.intersection(&loaded).count()), (20, 0), "after a reset");
+}
+
+#[test]
+fn a_voided_token_authorization_does_not_count_as_another_charge() {
+    for void_answer in [VoidAnswer::SameTransactionId, VoidAnswer::NewTransactionId] {
+        let gateway = FakeGateway::builder().choices(|choices| {
+            choices.token_transaction_type = TransactionType::Auth;
+            choices.void_answer = void_answer;
+        });
+        let gateway = gateway.build();
+        let charge = || {
+            let body = token("tok_then_declined").to_json().as_ref().to_vec();
+            json(&gateway, post("/token-transaction", body)).1
+        };
+        let void = json!({"TransactionId": charge()["data"]["TransactionId"]});
+        assert_eq!(json(&gateway, post("/void", void.to_string())).0, 200);
+        let statuses: [Value; 2] = [(); 2].map(|()| charge()["status"].clone());
+        assert_eq!(statuses, ["success", "failed"], "{void_answer:?}");
+    }
+}
+
+#[test]
+fn no_stored_document_holds_a_full_card_number_d62() {
+    const NUMBER: &str = "4242424242424242";
+    let gateway = FakeGateway::builder().choices(|choices| {
+        choices.void_answer = VoidAnswer::NewTransactionId;
+    });
+    let gateway = gateway.build();
+    let fields = [
+        "BillingAddress",
+        "BillingCity",
+        "BillingCountry",
+        "BillingCustomerName",
+        "BillingEmail",
+        "BillingPhoneNumber",
+        "BillingPostalCode",
+        "BillingState",
+    ];
+    for field in fields {
+        let mut body = json!({
+            "Amount": 10.5, "CardNumber": NUMBER, "Cvv": "123", "ExpiryDate": "1230", "SuggestedMode": "Card",
+            "BillingCustomerName": "Ada Example", "BillingEmail": "ada@example.com", "BillingCountryCode": "+44",
+            "BillingPhoneNumber": "020 7946 0000", "BillingCountry": "GB", "BillingPostalCode": "SW1A 1AA",
+            "IpAddress": "203.0.113.7", "ConvenienceFeeActive": false, "TransactionType": "2",
+            "PaymentTokenization": true,
+        });
+        body[field] =
+            if field == "BillingEmail" { format!("{NUMBER}@example.com") } else { NUMBER.to_owned() }.into();
+        assert_eq!(json(&gateway, post("/transaction", body.to_string())).0, 200, "{field}");
+    }
+    let mut charge = json!({"TokenId": "tok_approved", "Amount": 10.5, "ConvenienceFeeActive": false, "ReferenceNo": NUMBER});
+    assert_eq!(json(&gateway, post("/token-transaction", charge.to_string())).0, 200);
+    charge["Description"] = "4242-4242-4242-4242".into();
+    assert_eq!(json(&gateway, post("/token-transaction", charge.to_string())).0, 200);
+    let authorized = gateway.ledger().entries()[0].transaction_id().to_string();
+    let void = json!({ "TransactionId": authorized, "Reason": format!("card {NUMBER}") });
+    assert_eq!(json(&gateway, post("/void", void.to_string())).0, 200);
+
+    let tenant = gateway.first_tenant();
+    for field in ["CustomerName", "Email", "PhoneNumber", "CountryCode", "Address", "City", "PostalCode"] {
+        tenant
+            .add_customer_json(&json!({ "CustomerId": format!("cus_{field}"), field: NUMBER }).to_string())
+            .unwrap();
+        let mut customer = CustomerRecord::new();
+        customer.customer_id = Field::Value(format!("cus_of_a_test_{field}").parse().unwrap());
+        customer.address = Field::Value(NUMBER.to_owned());
+        customer.email = Field::Value(NUMBER.to_owned());
+        gateway.add_customer(customer);
+    }
+    tenant.add_token_json(&json!({ "TokenId": "tok_7", "CardNumber": NUMBER }).to_string()).unwrap();
+    let transactions: Vec<_> = fields
+        .into_iter()
+        .filter(|field| *field != "BillingCountry")
+        .chain(["CardNumber", "BillingCountryCode", "ReferenceNo", "Description", "VoidReason", "Status"])
+        .map(|field| json!({ "TransactionId": format!("txn_{field}"), "Amount": 1, field: NUMBER }))
+        .collect();
+    gateway.load(&Fixtures::from_json(&json!({ "transactions": transactions }).to_string()).unwrap());
+
+    let text = tenant.state_json();
+    let digits: String = text.chars().filter(|character| !" -".contains(*character)).collect();
+    assert!(!digits.contains(NUMBER) && !digits.contains("424242424242"), "{text}");
+    assert!(text.contains("************4242"));
+}
