@@ -1,9 +1,7 @@
 //! The initial content of a gateway: customers, tokens and transactions as documents.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::hash::Hash;
-use std::sync::Arc;
 
 use indexmap::IndexMap;
 use payments_model::{
@@ -14,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::armed_fault::FaultDocument;
 use crate::document::{self, Object};
 use crate::test_values::{self, CUSTOMER, TestEffect, TestField, TestValue};
-use crate::transaction::{Transaction, TransactionDocument};
-use crate::{DocumentError, Fault};
+use crate::transaction::TransactionDocument;
+use crate::{DocumentError, Fault, LedgerEntry};
 
 /// The initial content of a gateway: customers, tokens, transactions and armed faults, from one JSON document.
 ///
@@ -38,10 +36,9 @@ use crate::{DocumentError, Fault};
 /// ```
 #[derive(Clone, Default)]
 pub struct Fixtures {
-    /// As JSON.
-    pub(crate) customers: IndexMap<CustomerId, Arc<str>>,
+    pub(crate) customers: IndexMap<CustomerId, CustomerRecord>,
     pub(crate) tokens: IndexMap<TokenId, StoredToken>,
-    pub(crate) transactions: IndexMap<TransactionId, TransactionDocument>,
+    pub(crate) transactions: IndexMap<TransactionId, LedgerEntry>,
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -61,23 +58,23 @@ impl Fixtures {
     pub fn from_json(json: &str) -> Result<Self, DocumentError> {
         #[derive(Default, Deserialize)]
         #[serde(deny_unknown_fields, default)]
-        struct Document<'a> {
+        struct Document {
             customers: Vec<Object<CustomerDocument>>,
             tokens: Vec<Object<TokenDocument>>,
-            transactions: Vec<Object<Transaction<'a>>>,
+            transactions: Vec<Object<TransactionDocument>>,
             faults: Vec<Object<FaultDocument>>,
         }
 
         let Document { customers, tokens, transactions, faults } = document::read(json)?;
         Ok(Self {
-            customers: by_id("customers", customers, |customer| Ok(customer.into_stored()))?,
+            customers: by_id("customers", customers, |customer| Ok(customer.into_record()))?,
             tokens: by_id("tokens", tokens, |token| {
                 let token = StoredToken::from(token);
                 Ok((token.token_id.clone(), token))
             })?,
             transactions: by_id("transactions", transactions, |transaction| {
-                let transaction = transaction.complete()?;
-                Ok((transaction.transaction_id.clone(), TransactionDocument::of(&transaction)))
+                let entry = transaction.into_entry()?;
+                Ok((entry.transaction_id().clone(), entry))
             })?,
             faults: faults.into_iter().map(|Object(fault)| fault.into()).collect(),
         })
@@ -115,42 +112,51 @@ impl fmt::Debug for Fixtures {
 }
 
 /// A customer in a document. A lookup returns every field of the interface, so an omitted field is empty.
-#[derive(Deserialize, Serialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 struct CustomerDocument {
     #[serde(deserialize_with = "document::id")]
     customer_id: CustomerId,
     #[serde(default, deserialize_with = "document::text_or_empty")]
-    customer_name: Cow<'static, str>,
+    customer_name: String,
     #[serde(default, deserialize_with = "document::text_or_empty")]
-    email: Cow<'static, str>,
+    email: String,
     #[serde(default, deserialize_with = "document::text_or_empty")]
-    phone_number: Cow<'static, str>,
+    phone_number: String,
     #[serde(default, deserialize_with = "document::number_or_zero")]
     country_id: i64,
     #[serde(default, deserialize_with = "document::code_or_empty")]
-    country_code: Cow<'static, str>,
+    country_code: String,
     #[serde(default, deserialize_with = "document::text_or_empty")]
-    address: Cow<'static, str>,
+    address: String,
     #[serde(default, deserialize_with = "document::text_or_empty")]
-    city: Cow<'static, str>,
+    city: String,
     #[serde(default, deserialize_with = "document::code_or_empty")]
-    postal_code: Cow<'static, str>,
+    postal_code: String,
     #[serde(default, deserialize_with = "document::number_or_zero")]
     state_id: i64,
 }
 
 impl CustomerDocument {
-    /// The id, and the record as JSON.
-    fn into_stored(self) -> (CustomerId, Arc<str>) {
-        let document = serde_json::to_string(&self).expect("strings and numbers are JSON");
-        (self.customer_id, document.into())
+    fn into_record(self) -> (CustomerId, CustomerRecord) {
+        let mut record = CustomerRecord::new();
+        record.customer_id = self.customer_id.clone().into();
+        record.customer_name = self.customer_name.into();
+        record.email = self.email.into();
+        record.phone_number = self.phone_number.into();
+        record.country_id = self.country_id.into();
+        record.country_code = self.country_code.into();
+        record.address = self.address.into();
+        record.city = self.city.into();
+        record.postal_code = self.postal_code.into();
+        record.state_id = self.state_id.into();
+        (self.customer_id, record)
     }
 }
 
-/// The id and the record of the customer in a document.
-pub(crate) fn customer(json: &str) -> Result<(CustomerId, Arc<str>), DocumentError> {
-    document::read(json).map(CustomerDocument::into_stored)
+/// The customer in a document, and its id.
+pub(crate) fn customer(json: &str) -> Result<(CustomerId, CustomerRecord), DocumentError> {
+    document::read(json).map(CustomerDocument::into_record)
 }
 
 /// Masks card numbers in the fields of a customer that a test added.
@@ -189,10 +195,6 @@ impl StoredToken {
     pub(crate) fn from_json(json: &str) -> Result<Self, DocumentError> {
         document::read::<TokenDocument>(json).map(Into::into)
     }
-
-    pub(crate) fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("strings and a flag are JSON")
-    }
 }
 
 /// A token in a document. The interface does not show such a record, so the fake defines its own.
@@ -203,7 +205,7 @@ struct TokenDocument {
     token_id: TokenId,
     #[serde(default, deserialize_with = "document::optional_id")]
     gateway_customer_id: Option<GatewayCustomerId>,
-    #[serde(default, deserialize_with = "document::card_text")]
+    /// Masked by [`StoredToken`].
     card_number: Option<String>,
     #[serde(default, deserialize_with = "document::optional_id")]
     transaction_id: Option<TransactionId>,
@@ -228,23 +230,21 @@ impl From<TokenDocument> for StoredToken {
     }
 }
 
-/// The customer that always exists, as JSON.
-pub(crate) fn seeded_customer() -> String {
-    use seeded::{ADDRESS, CITY, COUNTRY_CODE, EMAIL, NAME, PHONE_NUMBER, POSTAL_CODE};
-    format!(
-        r#"{{"CustomerId":"{CUSTOMER}","CustomerName":"{NAME}","Email":"{EMAIL}","PhoneNumber":"{PHONE_NUMBER}","CountryId":{COUNTRY_ID},"CountryCode":"{COUNTRY_CODE}","Address":"{ADDRESS}","City":"{CITY}","PostalCode":"{POSTAL_CODE}","StateId":5}}"#
-    )
-}
-
-/// The fields of the seeded customer, who is also the payer of every token payment.
-pub(crate) mod seeded {
-    pub(crate) const NAME: &str = "Grace Example";
-    pub(crate) const EMAIL: &str = "grace@example.com";
-    pub(crate) const PHONE_NUMBER: &str = "555-0100";
-    pub(crate) const COUNTRY_CODE: &str = "+1";
-    pub(crate) const ADDRESS: &str = "1 Example Street";
-    pub(crate) const CITY: &str = "Exampleton";
-    pub(crate) const POSTAL_CODE: &str = "94105";
+/// The customer that always exists, who is also the payer of every token payment.
+pub(crate) fn seeded_customer() -> CustomerRecord {
+    let document = CustomerDocument {
+        customer_id: CUSTOMER.parse().expect("a test value is a valid id"),
+        customer_name: "Grace Example".to_owned(),
+        email: "grace@example.com".to_owned(),
+        phone_number: "555-0100".to_owned(),
+        country_id: COUNTRY_ID,
+        country_code: "+1".to_owned(),
+        address: "1 Example Street".to_owned(),
+        city: "Exampleton".to_owned(),
+        postal_code: "94105".to_owned(),
+        state_id: 5,
+    };
+    document.into_record().1
 }
 
 /// The owner of the named tokens and of every token created from a card.

@@ -1,6 +1,5 @@
 use std::fmt;
 use std::future::Future;
-use std::iter;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -8,19 +7,17 @@ use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
 use thiserror::Error;
 
-use crate::recorded_request::RequestOutcome;
-use crate::transaction::TransactionDocument;
-use crate::{DocumentError, Fixtures, RequestEffect, StoredToken};
+use crate::document::{self, to_json};
+use crate::transaction::{TransactionDocument, WrittenTransaction};
+use crate::{DocumentError, Fixtures, LedgerEntry, RequestEffect, StoredToken};
 
-/// The records of one tenant: transactions in the order of their commits, tokens and customers. It changes only by
-/// committing an [`Effect`] and by the `put` methods, so whether a payment takes place is separate from what the client
-/// sees. Other modules only read its fields.
+/// The records of one tenant, each list in the order of its commits. It changes only by committing an [`Effect`] and by the
+/// `put` methods, so whether a payment takes place is separate from what the client sees. Other modules only read its fields.
 #[derive(Default)]
 pub(crate) struct Store {
-    pub(crate) transactions: IndexMap<TransactionId, TransactionDocument>,
+    pub(crate) transactions: IndexMap<TransactionId, LedgerEntry>,
     pub(crate) tokens: IndexMap<TokenId, StoredToken>,
-    /// As JSON.
-    pub(crate) customers: IndexMap<CustomerId, Arc<str>>,
+    pub(crate) customers: IndexMap<CustomerId, CustomerRecord>,
     /// The changes that [`Tenants`](crate::tenant::Tenants) has not logged yet.
     pub(crate) changes: Vec<Change>,
 }
@@ -31,52 +28,46 @@ pub(crate) struct Effect {
     pub(crate) tenant: usize,
     /// Its kind in the request log.
     pub(crate) kind: RequestEffect,
-    /// The transaction that it creates or voids.
-    pub(crate) id: TransactionId,
-    /// The transaction at the time of the decision, unless it is new.
-    pub(crate) before: Option<TransactionDocument>,
-    pub(crate) after: TransactionDocument,
+    /// The new transaction, or the voided one.
+    pub(crate) entry: LedgerEntry,
     /// The void's own entry, if it has one.
-    pub(crate) entry: Option<(TransactionId, TransactionDocument)>,
+    pub(crate) void: Option<LedgerEntry>,
     /// The token that a payment creates.
     pub(crate) new_token: Option<StoredToken>,
-}
-
-impl Effect {
-    pub(crate) fn outcome(&self) -> RequestOutcome {
-        (self.kind, Some(self.id.clone()))
-    }
 }
 
 impl Store {
     /// Returns whether it took effect. A late void does not if another void came first.
     pub(crate) fn commit(&mut self, effect: Effect) -> bool {
-        let Effect { tenant: _, kind: _, id, before, after, entry, new_token } = effect;
-        if self.transactions.get(&id) != before.as_ref() {
-            return false;
+        let Effect { tenant: _, kind, entry, void, new_token } = effect;
+        let stored = self.transactions.get(entry.transaction_id());
+        let is_possible = match kind {
+            RequestEffect::Voided => stored.is_some_and(LedgerEntry::is_voidable),
+            _ => stored.is_none(),
+        };
+        if is_possible {
+            self.put_transaction(entry);
+            void.into_iter().for_each(|void| self.put_transaction(void));
+            new_token.into_iter().for_each(|token| self.put_token(token));
         }
-        for (id, document) in iter::once((id, after)).chain(entry) {
-            self.put_document(id, document);
-        }
-        if let Some(token) = new_token {
-            self.put_token(token);
-        }
-        true
+        is_possible
     }
 
     pub(crate) fn put_token(&mut self, token: StoredToken) {
-        self.changes.push(Change::Token { id: token.token_id.clone(), document: token.to_json().into() });
+        self.changes.push(Change::Token { id: token.token_id.clone(), document: to_json(&token).into() });
         self.tokens.insert(token.token_id.clone(), token);
     }
 
-    pub(crate) fn put_customer(&mut self, id: CustomerId, document: Arc<str>) {
-        self.changes.push(Change::Customer { id: id.clone(), document: Arc::clone(&document) });
-        self.customers.insert(id, document);
+    pub(crate) fn put_customer(&mut self, id: CustomerId, customer: CustomerRecord) {
+        self.changes.push(Change::Customer { id: id.clone(), document: to_json(&customer).into() });
+        self.customers.insert(id, customer);
     }
 
-    fn put_document(&mut self, id: TransactionId, document: TransactionDocument) {
-        self.changes.push(Change::Transaction { id: id.clone(), document: Arc::clone(document.text()) });
-        self.transactions.insert(id, document);
+    fn put_transaction(&mut self, entry: LedgerEntry) {
+        let id = entry.transaction_id();
+        let document = to_json(&WrittenTransaction::from(&entry)).into();
+        self.changes.push(Change::Transaction { id: id.clone(), document });
+        self.transactions.insert(id.clone(), entry);
     }
 
     pub(crate) fn clear(&mut self) {
@@ -89,9 +80,9 @@ impl Store {
     /// Adds the records of the fixtures whose ids are new.
     pub(crate) fn add_missing(&mut self, fixtures: &Fixtures) {
         let Fixtures { customers, tokens, transactions, faults: _ } = fixtures;
-        for (id, document) in customers {
+        for (id, customer) in customers {
             if !self.customers.contains_key(id) {
-                self.put_customer(id.clone(), Arc::clone(document));
+                self.put_customer(id.clone(), customer.clone());
             }
         }
         for (id, token) in tokens {
@@ -99,9 +90,9 @@ impl Store {
                 self.put_token(token.clone());
             }
         }
-        for (id, document) in transactions {
+        for (id, entry) in transactions {
             if !self.transactions.contains_key(id) {
-                self.put_document(id.clone(), document.clone());
+                self.put_transaction(entry.clone());
             }
         }
     }
@@ -109,16 +100,16 @@ impl Store {
     /// Applies a change from a log, without logging it again. Fails if this version cannot read the document.
     pub(crate) fn replay(&mut self, change: Change) -> Result<(), DocumentError> {
         match change {
-            Change::Transaction { id, document } => {
-                let stored = TransactionDocument::from_stored(document);
-                self.put_document(id, stored.ok_or_else(|| unreadable("a transaction"))?);
+            Change::Transaction { id: _, document } => {
+                let document = document::read::<TransactionDocument>(&document).ok();
+                let entry = document.and_then(|document| document.into_entry().ok());
+                self.put_transaction(entry.ok_or_else(|| unreadable("a transaction"))?);
             }
             Change::Token { id: _, document } => self.put_token(StoredToken::from_json(&document)?),
             Change::Customer { id, document } => {
                 // Not a `CustomerDocument`: a test can add customers that a fixture file cannot.
                 let read = CustomerRecord::from_json(document.as_bytes());
-                read.map_err(|_| unreadable("a customer"))?;
-                self.put_customer(id, document);
+                self.put_customer(id, read.map_err(|_| unreadable("a customer"))?);
             }
             Change::Cleared => self.clear(),
         }
