@@ -50,7 +50,7 @@ pub(crate) fn decide(
     let redaction = Redaction::of(&tenants.api_keys, None);
     let mut service = TenantService { now, choices, redaction, tenant, store, randomness };
     match &request.action {
-        Action::Transaction(payment) => service.transaction(payment),
+        Action::Transaction(payment, account) => service.transaction(payment, *account),
         Action::TokenTransaction(payment) => service.token(payment),
         Action::Void(void) => service.void(void),
         Action::GetTransaction(id) => (service.get_transaction(id), None),
@@ -106,7 +106,7 @@ fn refused(reason: &str) -> Decision {
 }
 
 impl TenantService<'_> {
-    fn transaction(&mut self, payment: &TransactionRequest) -> Decision {
+    fn transaction(&mut self, payment: &TransactionRequest, account: Option<&TestValue>) -> Decision {
         let (amount, billing, fee, transaction_type, card) = match payment {
             TransactionRequest::Card(card) => {
                 (card.amount(), card.billing(), card.convenience_fee(), card.transaction_type(), Some(card))
@@ -116,7 +116,7 @@ impl TenantService<'_> {
             }
         };
         let number = card.map(|card| card.card_number().expose_secret());
-        let row = number.and_then(|number| TestValue::find(TestField::CardNumber, number));
+        let row = number.map_or(account, |number| TestValue::find(TestField::CardNumber, number));
         let approval = match (row, self.choices.unlisted_cards) {
             (Some(TestValue { effect: TestEffect::Declines, result, .. }), _) => Err(*result),
             (None, UnlistedCards::Refused) if card.is_some() => return refused("not a test card number"),

@@ -9,8 +9,8 @@ use payments_model::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::armed_fault::FaultDocument;
 use crate::document::{self, Object};
+use crate::fault::FaultDocument;
 use crate::test_values::{self, CUSTOMER, TestEffect, TestField, TestValue};
 use crate::transaction::TransactionDocument;
 use crate::{DocumentError, Fault, LedgerEntry};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -118,19 +119,21 @@ impl Reply {
         }
     }
 
-    /// The kind of fault that the client sees instead of a whole response: `refuse`, `close`, `reset`, `stall`, `drip`,
-    /// `truncate` or `garbage`.
+    /// The [name](FaultKind::as_str) of the kind of fault that the client sees instead of a whole response.
     pub fn symptom(&self) -> Option<&'static str> {
-        match self {
-            Self::Answer(_) | Self::Delayed { .. } | Self::Held { .. } => None,
-            Self::Drip { .. } => Some("drip"),
-            Self::Truncated { .. } => Some("truncate"),
-            Self::Garbage(_) => Some("garbage"),
-            Self::Refused => Some("refuse"),
-            Self::Closed => Some("close"),
-            Self::Reset => Some("reset"),
-            Self::Stalled => Some("stall"),
-        }
+        let kind = match self {
+            Self::Answer(_) | Self::Delayed { .. } | Self::Held { .. } => return None,
+            Self::Drip { bytes, every, .. } => {
+                FaultKind::Drip { bytes: NonZeroUsize::new(*bytes)?, every: *every }
+            }
+            Self::Truncated { bytes, .. } => FaultKind::Truncate { bytes: *bytes },
+            Self::Garbage(_) => FaultKind::Garbage,
+            Self::Refused => FaultKind::Refuse,
+            Self::Closed => FaultKind::Close,
+            Self::Reset => FaultKind::Reset,
+            Self::Stalled => FaultKind::Stall,
+        };
+        Some(kind.as_str())
     }
 
     /// The response that is sent completely or in part.
