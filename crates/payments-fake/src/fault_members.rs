@@ -17,7 +17,7 @@ pub(crate) const ANY: &str = "any";
 
 members! {
     operation: Value => Option<OperationName>,
-        "operation must be transaction, token-transaction, void, get-transaction, get-customer or any",
+        "must be transaction, token-transaction, void, get-transaction, get-customer or any",
         |name: Value| match name.as_str()? {
             ANY => Some(None),
             name => OperationName::from_name(name).map(Some),
@@ -27,7 +27,7 @@ members! {
         StatusCode::from_u16(status.try_into().ok()?).ok()
     };
     /// Accepts seconds as a number too, because people write them so.
-    retry_after: Value => Option<HeaderValue>, "retry_after must be seconds or a date, as in the Retry-After header",
+    retry_after: Value => Option<HeaderValue>, "must be seconds or a date, as in the Retry-After header",
         |value| match value {
             Value::Null => Some(None),
             Value::String(text) if !text.is_empty() => HeaderValue::try_from(text).ok().map(Some),
@@ -39,8 +39,8 @@ members! {
         |bytes: Value| Some(NonZeroUsize::new(bytes.as_u64()?.try_into().ok()?).unwrap_or(NonZeroUsize::MIN));
     delay: Value => Duration, "delay_ms must be a whole number of milliseconds",
         |millis: Value| Some(Duration::from_millis(u32::try_from(millis.as_u64()?).ok()?.into()));
-    skip: Value => u32, "skip must be a whole number", |count: Value| count.as_u64()?.try_into().ok();
-    times: Value => u32, "times must be a whole number above zero",
+    skip: Value => u32, "must be a whole number", |count: Value| count.as_u64()?.try_into().ok();
+    times: Value => u32, "must be a whole number above zero",
         |count: Value| count.as_u64()?.try_into().ok().filter(|count| *count > 0);
 }
 

@@ -474,7 +474,7 @@ fn an_unusual_customer_survives_the_log_unchanged() {
 fn replay_refuses_a_document_that_no_version_wrote() {
     let gateway = two_tenants().build();
     let id = || "txn_1".parse().unwrap();
-    for document in ["", "{}", "null", r#"{"TransactionId":"txn_1","Amount":1}"#, r#"x,"Operation":"void""#] {
+    for document in ["", "{}", "null", r#"x,"Operation":"void""#] {
         let change = Change::Transaction { id: id(), document: document.into() };
         assert!(gateway.first_tenant().replay(change).is_err(), "{document}");
         let change = Change::Token { id: "tok_1".parse().unwrap(), document: document.into() };
