@@ -111,8 +111,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// Functions that read the members of documents: the JSON type, the Rust type, the rule for the error message, and the value
-/// if the rule is met.
+/// Reads a value by a rule: the JSON type, the Rust type, the rule for the error message, and the value if the rule is met.
 macro_rules! members {
     ($($(#[$meta:meta])* $name:ident: $json:ty => $value:ty, $rule:expr, $read:expr;)*) => {$(
         $(#[$meta])*
@@ -124,75 +123,69 @@ macro_rules! members {
 }
 pub(crate) use members;
 
-const AS_TEXT: &str = "must be a string";
-const AS_SMALL_NUMBER: &str = "must be a whole number from 0 to 4294967295";
-const AS_ID: &str = "must be a string that is valid as an id in a URL path";
+/// Types for the members of documents, read by such rules.
+macro_rules! member_types {
+    ($($(#[$meta:meta])* $name:ident($value:ty) from $json:ty, $rule:expr, $read:expr;)*) => {$(
+        $(#[$meta])*
+        pub(crate) struct $name(pub(crate) $value);
 
-members! {
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let json = <$json>::deserialize(deserializer)?;
+                $read(json).map(Self).ok_or_else(|| D::Error::custom($rule))
+            }
+        }
+    )*};
+}
+
+member_types! {
     /// A string, with card numbers masked.
-    text: Option<String> => Option<String>, AS_TEXT, |text: Option<String>| Some(text.map(masked));
-    /// The same, empty for null.
-    text_or_empty: Option<String> => String, AS_TEXT, |text: Option<String>| Some(text.map(masked).unwrap_or_default());
-    flag: Option<bool> => bool, "must be true or false", |flag: Option<bool>| Some(flag.unwrap_or_default());
-    card: Option<Value> => Option<MaskedCard>, AS_TEXT,
-        |card| optional(card, |card| Some(MaskedCard::new(&text_or_number(card)?)));
-    /// Some services send a code as a number.
-    code: Option<Value> => Option<String>, AS_TEXT, |code| optional(code, |code| text_or_number(code).map(masked));
-    code_or_empty: Option<Value> => String, AS_TEXT,
-        |code| optional(code, |code| text_or_number(code).map(masked)).map(Option::unwrap_or_default);
+    Text(String) from String, "must be a string", |text: String| Some(masked(&text));
+    /// A string or a whole number, as some services send a code.
+    Code(String) from Value, "must be a string", |code| text_or_number(code).map(|code| masked(&code));
+    Card(MaskedCard) from Value, "must be a string", |card| text_or_number(card).map(|card| MaskedCard::new(&card));
     /// The limit excludes card numbers.
-    small_number: Option<Value> => Option<i64>, AS_SMALL_NUMBER, |number| optional(number, whole);
-    number_or_zero: Option<Value> => i64, AS_SMALL_NUMBER,
-        |number| optional(number, whole).map(Option::unwrap_or_default);
-    transaction_type: Option<Value> => TransactionTypeCode, "must be 1 for a sale or 2 for an authorization",
-        |code| match optional(code, whole)? {
-            None | Some(1) => Some(TransactionTypeCode::SALE),
-            Some(2) => Some(TransactionTypeCode::AUTH),
-            Some(_) => None,
-        };
-    operation: Option<String> => Option<OperationName>, "must be transaction, token-transaction or void",
-        |name| optional(name, |name: String| OperationName::from_name(&name).filter(|operation| operation.moves_money()));
-    time: Option<String> => SystemTime, "must be a time in UTC such as 2030-01-31T12:00:00Z",
-        |time: Option<String>| time.map_or(Some(UNIX_EPOCH), |time| humantime::parse_rfc3339(&time).ok());
-    amount: Option<Box<RawValue>> => Option<Amount>, "must be a number with at most 18 digits",
-        |amount: Option<Box<RawValue>>| optional(amount, |amount| amount_in_json(amount.get()));
+    SmallNumber(i64) from Value, "must be a whole number from 0 to 4294967295", whole;
+    TypeCode(TransactionTypeCode) from Value, "must be 1 for a sale or 2 for an authorization",
+        |code| whole(code).filter(|code| matches!(code, 1 | 2)).map(TransactionTypeCode::new);
+    Payment(OperationName) from String, "must be transaction, token-transaction or void",
+        |name: String| OperationName::from_name(&name).filter(|operation| operation.moves_money());
+    Time(SystemTime) from String, "must be a time in UTC such as 2030-01-31T12:00:00Z",
+        |time: String| humantime::parse_rfc3339(&time).ok();
+    Number(Amount) from Box<RawValue>, "must be a number with at most 18 digits",
+        |amount: Box<RawValue>| amount_in_json(amount.get());
 }
 
-/// A required amount above zero.
-pub(crate) fn payable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amount, D::Error> {
-    let amount = amount(deserializer)?.unwrap_or(Amount::from_cents(0));
-    let text = amount.to_string();
-    if !amount.is_positive() {
-        Err(D::Error::custom("must be above zero"))
-    } else if text.split_once('.').is_some_and(|(_, decimals)| decimals.len() > 2) {
-        Err(D::Error::custom("must be written with at most two decimal places"))
-    } else {
-        Ok(amount)
+/// An amount above zero.
+pub(crate) struct Price(pub(crate) Amount);
+
+impl<'de> Deserialize<'de> for Price {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Number(amount) = Number::deserialize(deserializer)?;
+        let text = amount.to_string();
+        if !amount.is_positive() {
+            Err(D::Error::custom("must be above zero"))
+        } else if text.split_once('.').is_some_and(|(_, decimals)| decimals.len() > 2) {
+            Err(D::Error::custom("must be written with at most two decimal places"))
+        } else {
+            Ok(Self(amount))
+        }
     }
 }
 
-/// A required id. It is stored and shown unmasked.
-pub(crate) fn id<'de, D: Deserializer<'de>, T: FromStr>(deserializer: D) -> Result<T, D::Error> {
-    optional_id(deserializer)?.ok_or_else(|| D::Error::custom(AS_ID))
-}
+/// An id. It is stored and shown unmasked.
+pub(crate) struct Id<T>(pub(crate) T);
 
-pub(crate) fn optional_id<'de, D: Deserializer<'de>, T: FromStr>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
-    if mask(&text, &[]) != text {
-        return Err(D::Error::custom("must not look like a card number"));
+impl<'de, T: FromStr> Deserialize<'de> for Id<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if mask(&text, &[]) != text {
+            return Err(D::Error::custom("must not look like a card number"));
+        }
+        let is_in_path = TransactionId::from_answer(&*text).is_some_and(|id| id.path_segment().is_ok());
+        let id = text.parse().ok().filter(|_| is_in_path).map(Self);
+        id.ok_or_else(|| D::Error::custom("must be a string that is valid as an id in a URL path"))
     }
-    if TransactionId::from_answer(&*text).is_none_or(|id| id.path_segment().is_err()) {
-        return Err(D::Error::custom(AS_ID));
-    }
-    text.parse().map(Some).map_err(|_| D::Error::custom(AS_ID))
-}
-
-/// The inner `None` is an absent value; the outer `None` is a value that breaks the rule.
-#[allow(clippy::option_option, reason = "two ways of having no value")]
-fn optional<J, T>(json: Option<J>, read: impl FnOnce(J) -> Option<T>) -> Option<Option<T>> {
-    json.map_or(Some(None), |json| read(json).map(Some))
 }
 
 fn text_or_number(json: Value) -> Option<String> {
@@ -209,9 +202,8 @@ fn whole(json: Value) -> Option<i64> {
     (number.to_string() == digits).then_some(number.into())
 }
 
-#[allow(clippy::needless_pass_by_value, reason = "it replaces the text")]
-fn masked(text: String) -> String {
-    mask(&text, &[]).into_owned()
+fn masked(text: &str) -> String {
+    mask(text, &[]).into_owned()
 }
 
 /// A value of this crate as JSON.

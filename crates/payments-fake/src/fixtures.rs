@@ -9,7 +9,7 @@ use payments_model::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::document::{self, Object};
+use crate::document::{self, Code, Id, Object, SmallNumber, Text};
 use crate::fault::FaultDocument;
 use crate::test_values::{self, CUSTOMER, TestEffect, TestField, TestValue};
 use crate::transaction::TransactionDocument;
@@ -115,42 +115,36 @@ impl fmt::Debug for Fixtures {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 struct CustomerDocument {
-    #[serde(deserialize_with = "document::id")]
-    customer_id: CustomerId,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    customer_name: String,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    email: String,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    phone_number: String,
-    #[serde(default, deserialize_with = "document::number_or_zero")]
-    country_id: i64,
-    #[serde(default, deserialize_with = "document::code_or_empty")]
-    country_code: String,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    address: String,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    city: String,
-    #[serde(default, deserialize_with = "document::code_or_empty")]
-    postal_code: String,
-    #[serde(default, deserialize_with = "document::number_or_zero")]
-    state_id: i64,
+    customer_id: Id<CustomerId>,
+    customer_name: Option<Text>,
+    email: Option<Text>,
+    phone_number: Option<Text>,
+    country_id: Option<SmallNumber>,
+    country_code: Option<Code>,
+    address: Option<Text>,
+    city: Option<Text>,
+    postal_code: Option<Code>,
+    state_id: Option<SmallNumber>,
 }
 
 impl CustomerDocument {
     fn into_record(self) -> (CustomerId, CustomerRecord) {
+        let text = |text: Option<Text>| text.map_or_else(String::new, |Text(text)| text).into();
+        let code = |code: Option<Code>| code.map_or_else(String::new, |Code(code)| code).into();
+        let number = |number: Option<SmallNumber>| number.map_or(0, |SmallNumber(number)| number).into();
+        let Id(id) = self.customer_id;
         let mut record = CustomerRecord::new();
-        record.customer_id = self.customer_id.clone().into();
-        record.customer_name = self.customer_name.into();
-        record.email = self.email.into();
-        record.phone_number = self.phone_number.into();
-        record.country_id = self.country_id.into();
-        record.country_code = self.country_code.into();
-        record.address = self.address.into();
-        record.city = self.city.into();
-        record.postal_code = self.postal_code.into();
-        record.state_id = self.state_id.into();
-        (self.customer_id, record)
+        record.customer_id = id.clone().into();
+        record.customer_name = text(self.customer_name);
+        record.email = text(self.email);
+        record.phone_number = text(self.phone_number);
+        record.country_id = number(self.country_id);
+        record.country_code = code(self.country_code);
+        record.address = text(self.address);
+        record.city = text(self.city);
+        record.postal_code = code(self.postal_code);
+        record.state_id = number(self.state_id);
+        (id, record)
     }
 }
 
@@ -201,15 +195,12 @@ impl StoredToken {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 struct TokenDocument {
-    #[serde(deserialize_with = "document::id")]
-    token_id: TokenId,
-    #[serde(default, deserialize_with = "document::optional_id")]
-    gateway_customer_id: Option<GatewayCustomerId>,
+    token_id: Id<TokenId>,
+    gateway_customer_id: Option<Id<GatewayCustomerId>>,
     /// Masked by [`StoredToken`].
     card_number: Option<String>,
-    #[serde(default, deserialize_with = "document::optional_id")]
-    transaction_id: Option<TransactionId>,
-    #[serde(default, deserialize_with = "document::flag")]
+    transaction_id: Option<Id<TransactionId>>,
+    #[serde(default)]
     declines: bool,
 }
 
@@ -221,10 +212,10 @@ impl From<TokenDocument> for StoredToken {
         let card_declines =
             row.is_some_and(|row| matches!(row.effect, TestEffect::Declines | TestEffect::DeclinesAsToken));
         Self {
-            token_id: document.token_id,
-            gateway_customer_id: document.gateway_customer_id.unwrap_or_else(seeded_owner),
+            token_id: document.token_id.0,
+            gateway_customer_id: document.gateway_customer_id.map_or_else(seeded_owner, |Id(owner)| owner),
             card: MaskedCard::new(number),
-            transaction_id: document.transaction_id,
+            transaction_id: document.transaction_id.map(|Id(id)| id),
             declines: document.declines || card_declines,
         }
     }
@@ -232,19 +223,18 @@ impl From<TokenDocument> for StoredToken {
 
 /// The customer that always exists, who is also the payer of every token payment.
 pub(crate) fn seeded_customer() -> CustomerRecord {
-    let document = CustomerDocument {
-        customer_id: CUSTOMER.parse().expect("a test value is a valid id"),
-        customer_name: "Grace Example".to_owned(),
-        email: "grace@example.com".to_owned(),
-        phone_number: "555-0100".to_owned(),
-        country_id: COUNTRY_ID,
-        country_code: "+1".to_owned(),
-        address: "1 Example Street".to_owned(),
-        city: "Exampleton".to_owned(),
-        postal_code: "94105".to_owned(),
-        state_id: 5,
-    };
-    document.into_record().1
+    let mut record = CustomerRecord::new();
+    record.customer_id = CUSTOMER.parse::<CustomerId>().expect("a test value is a valid id").into();
+    record.customer_name = "Grace Example".to_owned().into();
+    record.email = "grace@example.com".to_owned().into();
+    record.phone_number = "555-0100".to_owned().into();
+    record.country_id = COUNTRY_ID.into();
+    record.country_code = "+1".to_owned().into();
+    record.address = "1 Example Street".to_owned().into();
+    record.city = "Exampleton".to_owned().into();
+    record.postal_code = "94105".to_owned().into();
+    record.state_id = 5.into();
+    record
 }
 
 /// The owner of the named tokens and of every token created from a card.

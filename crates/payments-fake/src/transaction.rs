@@ -1,14 +1,12 @@
 //! A transaction as JSON: its record, then the other fields of its ledger entry. The state and a fixture file use this form.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use payments_core::OperationName;
-use payments_model::{
-    Amount, Field, MaskedCard, TokenId, TransactionId, TransactionRecord, TransactionTypeCode,
-};
+use payments_model::{Field, TokenId, TransactionId, TransactionRecord, TransactionTypeCode};
 use serde::{Deserialize, Serialize};
 
-use crate::document::{self, timestamp};
+use crate::document::{Card, Code, Id, Number, Payment, Price, SmallNumber, Text, Time, TypeCode, timestamp};
 use crate::ledger::{EntryKind, EntryState, LedgerEntry, PaymentSource};
 use crate::{StatusCodes, fixtures};
 
@@ -17,52 +15,31 @@ use crate::{StatusCodes, fixtures};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 pub(crate) struct TransactionDocument {
-    #[serde(deserialize_with = "document::id")]
-    transaction_id: TransactionId,
-    #[serde(default, deserialize_with = "document::amount")]
-    base_amount: Option<Amount>,
-    #[serde(deserialize_with = "document::payable")]
-    amount: Amount,
-    #[serde(default, deserialize_with = "document::card")]
-    card_number: Option<MaskedCard>,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    billing_email: String,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    billing_customer_name: String,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    billing_address: String,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    billing_city: String,
-    #[serde(default, deserialize_with = "document::text")]
-    billing_state: Option<String>,
-    #[serde(default, deserialize_with = "document::code_or_empty")]
-    billing_postal_code: String,
-    #[serde(default, deserialize_with = "document::small_number")]
-    billing_country: Option<i64>,
-    #[serde(default, deserialize_with = "document::code_or_empty")]
-    billing_country_code: String,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    billing_phone_number: String,
-    #[serde(default = "sale", deserialize_with = "document::transaction_type")]
-    transaction_type: TransactionTypeCode,
-    #[serde(default, deserialize_with = "document::code")]
-    status: Option<String>,
-    #[serde(default, deserialize_with = "document::operation")]
-    operation: Option<OperationName>,
-    #[serde(default, deserialize_with = "document::text")]
-    reference_no: Option<String>,
-    #[serde(default, deserialize_with = "document::text")]
-    description: Option<String>,
-    #[serde(default, deserialize_with = "document::optional_id")]
-    token_id: Option<TokenId>,
-    #[serde(default, deserialize_with = "document::flag")]
+    transaction_id: Id<TransactionId>,
+    base_amount: Option<Number>,
+    amount: Price,
+    card_number: Option<Card>,
+    billing_email: Option<Text>,
+    billing_customer_name: Option<Text>,
+    billing_address: Option<Text>,
+    billing_city: Option<Text>,
+    billing_state: Option<Text>,
+    billing_postal_code: Option<Code>,
+    billing_country: Option<SmallNumber>,
+    billing_country_code: Option<Code>,
+    billing_phone_number: Option<Text>,
+    transaction_type: Option<TypeCode>,
+    status: Option<Code>,
+    operation: Option<Payment>,
+    reference_no: Option<Text>,
+    description: Option<Text>,
+    token_id: Option<Id<TokenId>>,
+    #[serde(default)]
     voided: bool,
-    #[serde(default, deserialize_with = "document::flag")]
+    #[serde(default)]
     declined: bool,
-    #[serde(default, deserialize_with = "document::text")]
-    void_reason: Option<String>,
-    #[serde(default = "epoch", deserialize_with = "document::time")]
-    processed_at: SystemTime,
+    void_reason: Option<Text>,
+    processed_at: Option<Time>,
 }
 
 impl TransactionDocument {
@@ -74,58 +51,59 @@ impl TransactionDocument {
             (false, true) => EntryState::Declined,
             (false, false) => EntryState::Approved,
         };
+        let Price(amount) = self.amount;
+        let transaction_type = self
+            .transaction_type
+            .map_or(TransactionTypeCode::SALE, |TypeCode(transaction_type)| transaction_type);
         let StatusCodes { sale, authorised, voided, declined } = StatusCodes::default();
         let status = match state {
             EntryState::Voided => voided,
             EntryState::Declined => declined,
-            EntryState::Approved if self.transaction_type == TransactionTypeCode::AUTH => authorised,
+            EntryState::Approved if transaction_type == TransactionTypeCode::AUTH => authorised,
             EntryState::Approved => sale,
         };
-        let operation = self.operation.unwrap_or(match self.token_id {
-            Some(_) => OperationName::TokenTransaction,
-            None => OperationName::Transaction,
-        });
-        let source = match (self.token_id, &self.card_number) {
-            (Some(token), _) => PaymentSource::Token(token),
-            (None, Some(card)) => PaymentSource::Card(card.clone()),
-            (None, None) => PaymentSource::Account,
+        let operation = match (self.operation, &self.token_id) {
+            (Some(Payment(operation)), _) => operation,
+            (None, Some(_)) => OperationName::TokenTransaction,
+            (None, None) => OperationName::Transaction,
         };
-        let mut record = TransactionRecord::new(self.transaction_id);
-        record.base_amount = self.base_amount.unwrap_or(self.amount).into();
-        record.amount = self.amount.into();
-        record.card_number = self.card_number.map_or(Field::Absent, Field::Value);
-        record.billing_email = self.billing_email.into();
-        record.billing_customer_name = self.billing_customer_name.into();
-        record.billing_address = self.billing_address.into();
-        record.billing_city = self.billing_city.into();
-        record.billing_state = self.billing_state.map_or(Field::Null, Field::Value);
-        record.billing_postal_code = self.billing_postal_code.into();
-        record.billing_country = self.billing_country.unwrap_or(fixtures::COUNTRY_ID).into();
-        record.billing_country_code = self.billing_country_code.into();
-        record.billing_phone_number = self.billing_phone_number.into();
-        record.transaction_type = self.transaction_type.into();
-        record.status = self.status.unwrap_or_else(|| status.into_owned()).into();
+        let card = self.card_number.map(|Card(card)| card);
+        let text = |text: Option<Text>| text.map(|Text(text)| text);
+        let or_empty = |text: Option<Text>| text.map_or_else(String::new, |Text(text)| text).into();
+        let code = |code: Option<Code>| code.map_or_else(String::new, |Code(code)| code).into();
+        let mut record = TransactionRecord::new(self.transaction_id.0);
+        record.base_amount = self.base_amount.map_or(amount, |Number(amount)| amount).into();
+        record.amount = amount.into();
+        record.card_number = card.clone().map_or(Field::Absent, Field::Value);
+        record.billing_email = or_empty(self.billing_email);
+        record.billing_customer_name = or_empty(self.billing_customer_name);
+        record.billing_address = or_empty(self.billing_address);
+        record.billing_city = or_empty(self.billing_city);
+        record.billing_state = text(self.billing_state).map_or(Field::Null, Field::Value);
+        record.billing_postal_code = code(self.billing_postal_code);
+        let country = self.billing_country.unwrap_or(SmallNumber(fixtures::COUNTRY_ID));
+        record.billing_country = country.0.into();
+        record.billing_country_code = code(self.billing_country_code);
+        record.billing_phone_number = or_empty(self.billing_phone_number);
+        record.transaction_type = transaction_type.into();
+        record.status = self.status.map_or_else(|| status.into_owned(), |Code(status)| status).into();
         Ok(LedgerEntry {
             operation,
-            kind: EntryKind::of(operation, self.transaction_type),
+            kind: EntryKind::of(operation, transaction_type),
             state,
-            amount: self.amount,
-            source,
-            reference_no: self.reference_no,
-            description: self.description,
-            void_reason: self.void_reason,
-            at: self.processed_at,
+            amount,
+            source: match (self.token_id, card) {
+                (Some(Id(token)), _) => PaymentSource::Token(token),
+                (None, Some(card)) => PaymentSource::Card(card),
+                (None, None) => PaymentSource::Account,
+            },
+            reference_no: text(self.reference_no),
+            description: text(self.description),
+            void_reason: text(self.void_reason),
+            at: self.processed_at.map_or(UNIX_EPOCH, |Time(at)| at),
             record,
         })
     }
-}
-
-const fn sale() -> TransactionTypeCode {
-    TransactionTypeCode::SALE
-}
-
-const fn epoch() -> SystemTime {
-    UNIX_EPOCH
 }
 
 /// Writes what [`TransactionDocument`] reads.
@@ -167,18 +145,21 @@ impl<'a> From<&'a LedgerEntry> for WrittenTransaction<'a> {
 mod tests {
     use std::time::Duration;
 
+    use payments_model::{Amount, MaskedCard};
+
     use super::*;
+    use crate::document;
 
     #[test]
     fn a_transaction_survives_the_round_trip_through_its_document() {
-        use OperationName::{TokenTransaction, Transaction as Card, Void};
+        use OperationName::{TokenTransaction, Transaction as Direct, Void};
         let (token, card) = (Some("tok_1"), Some("4242424242424242"));
         let (sale, auth) = (TransactionTypeCode::SALE, TransactionTypeCode::AUTH);
         let (approved, voided, declined) = (EntryState::Approved, EntryState::Voided, EntryState::Declined);
         for (operation, transaction_type, state, token, card) in [
-            (Card, sale, approved, None, card),
-            (Card, auth, voided, None, card),
-            (Card, sale, declined, None, None),
+            (Direct, sale, approved, None, card),
+            (Direct, auth, voided, None, card),
+            (Direct, sale, declined, None, None),
             (TokenTransaction, sale, approved, token, card),
             (TokenTransaction, auth, voided, token, card),
             (Void, auth, approved, token, card),
