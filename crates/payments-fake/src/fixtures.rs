@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::{self, Code, Id, Object, SmallNumber, Text};
 use crate::fault::FaultDocument;
 use crate::test_values::{self, CUSTOMER, TestEffect, TestField, TestValue};
-use crate::transaction::TransactionDocument;
+use crate::transaction::{COUNTRY_ID, TransactionDocument};
 use crate::{DocumentError, Fault, LedgerEntry};
 
 /// The initial content of a gateway: customers, tokens, transactions and armed faults, from one JSON document.
@@ -241,6 +241,3 @@ pub(crate) fn seeded_customer() -> CustomerRecord {
 pub(crate) fn seeded_owner() -> GatewayCustomerId {
     test_values::GATEWAY_CUSTOMER.parse().expect("a test value is a valid id")
 }
-
-/// The number of the seeded customer's country. It has no meaning beyond this fake.
-pub(crate) const COUNTRY_ID: i64 = 1;

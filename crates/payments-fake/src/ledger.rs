@@ -119,7 +119,8 @@ impl LedgerEntry {
 
     /// Whether it is a payment with this token. The void of such a payment has the token too, but does not count.
     pub(crate) fn is_charge_of(&self, token: &TokenId) -> bool {
-        self.kind != EntryKind::Void && matches!(&self.source, PaymentSource::Token(own) if own == token)
+        self.operation == OperationName::TokenTransaction
+            && matches!(&self.source, PaymentSource::Token(own) if own == token)
     }
 
     /// Whether the payer cannot use the money: approved and not voided.

@@ -282,7 +282,7 @@ impl Service {
         let late = std::mem::take(&mut self.late);
         let count = late.len();
         for (number, effect) in late {
-            let outcome = (effect.kind, Some(effect.entry.transaction_id().clone()));
+            let outcome = effect.outcome();
             let is_committed = self.tenants.change(effect.tenant, |store| store.commit(effect));
             let outcome = if is_committed { outcome } else { (RequestEffect::Refused, None) };
             self.requests.update(number, |request| request.outcome = outcome);
@@ -306,8 +306,8 @@ impl Service {
         let phase = fault.map_or(Phase::AfterCommit, Fault::phase);
         let outcome = match (&effect, phase) {
             (_, Phase::BeforeCommit) => RequestOutcome::default(),
-            (Some(effect), Phase::AfterCommit) => (effect.kind, Some(effect.entry.transaction_id().clone())),
-            (Some(effect), Phase::Late) => (RequestEffect::Late, Some(effect.entry.transaction_id().clone())),
+            (Some(effect), Phase::AfterCommit) => effect.outcome(),
+            (Some(effect), Phase::Late) => (RequestEffect::Late, effect.outcome().1),
             (None, _) if response.status().is_success() => (RequestEffect::LookedUp, None),
             (None, _) => (RequestEffect::Refused, None),
         };

@@ -8,6 +8,7 @@ use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
 use thiserror::Error;
 
 use crate::document::{self, to_json};
+use crate::recorded_request::RequestOutcome;
 use crate::transaction::{TransactionDocument, WrittenTransaction};
 use crate::{DocumentError, Fixtures, LedgerEntry, RequestEffect, StoredToken};
 
@@ -34,6 +35,12 @@ pub(crate) struct Effect {
     pub(crate) void: Option<LedgerEntry>,
     /// The token that a payment creates.
     pub(crate) new_token: Option<StoredToken>,
+}
+
+impl Effect {
+    pub(crate) fn outcome(&self) -> RequestOutcome {
+        (self.kind, Some(self.entry.transaction_id().clone()))
+    }
 }
 
 impl Store {

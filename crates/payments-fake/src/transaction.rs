@@ -6,9 +6,9 @@ use payments_core::OperationName;
 use payments_model::{Field, TokenId, TransactionId, TransactionRecord, TransactionTypeCode};
 use serde::{Deserialize, Serialize};
 
+use crate::StatusCodes;
 use crate::document::{Card, Code, Id, Number, Payment, Price, SmallNumber, Text, Time, TypeCode, timestamp};
 use crate::ledger::{EntryKind, EntryState, LedgerEntry, PaymentSource};
-use crate::{StatusCodes, fixtures};
 
 /// A transaction in a document that a person may have written. Only `TransactionId` and `Amount` are required.
 #[expect(clippy::struct_field_names, reason = "the interface names them")]
@@ -81,7 +81,7 @@ impl TransactionDocument {
         record.billing_city = or_empty(self.billing_city);
         record.billing_state = text(self.billing_state).map_or(Field::Null, Field::Value);
         record.billing_postal_code = code(self.billing_postal_code);
-        let country = self.billing_country.unwrap_or(SmallNumber(fixtures::COUNTRY_ID));
+        let country = self.billing_country.unwrap_or(SmallNumber(COUNTRY_ID));
         record.billing_country = country.0.into();
         record.billing_country_code = code(self.billing_country_code);
         record.billing_phone_number = or_empty(self.billing_phone_number);
@@ -105,6 +105,9 @@ impl TransactionDocument {
         })
     }
 }
+
+/// The number of the seeded customer's country. It has no meaning beyond this fake.
+pub(crate) const COUNTRY_ID: i64 = 1;
 
 /// Writes what [`TransactionDocument`] reads.
 #[derive(Serialize)]

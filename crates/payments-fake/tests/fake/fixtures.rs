@@ -232,7 +232,7 @@ fn the_error_for_a_wrong_part_names_its_place() {
                 (json!({"Amount": 0}), ".Amount", "must be above zero"),
                 (json!({"Amount": -1}), ".Amount", "must be above zero"),
                 (json!({"Amount": NUMBER.repeat(2)}), ".Amount", "must be a number with at most 18 digits"),
-                (json!({"Amount": null}), ".Amount", "must be above zero"),
+                (json!({"Amount": null}), ".Amount", "must be a number with at most 18 digits"),
                 (json!({"TransactionId": "txn_2"}), "", "missing field `Amount`"),
                 (json!({"Amount": 1}), "", "missing field `TransactionId`"),
                 (json!({"TransactionId": null}), ".TransactionId", "expected a string"),
