@@ -16,6 +16,7 @@ impl fmt::Display for FaultId {
     }
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a field by reference")]
 fn write_id<S: Serializer>(id: &FaultId, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(id)
 }

@@ -58,9 +58,9 @@ where
         let mut place = String::new();
         for segment in error.path() {
             match segment {
-                Segment::Seq { index } => place += &format!("[{index}]"),
-                Segment::Map { key } if place.is_empty() => place += shown_name(key),
-                Segment::Map { key } => place += &format!(".{}", shown_name(key)),
+                Segment::Seq { index } => place.extend(["[", &index.to_string(), "]"]),
+                Segment::Map { key } if place.is_empty() => place.push_str(shown_name(key)),
+                Segment::Map { key } => place.extend([".", shown_name(key)]),
                 Segment::Enum { .. } | Segment::Unknown => {}
             }
         }

@@ -1,5 +1,11 @@
 //! How the members of a fault are read and written as JSON.
 
+#![allow(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a field by reference"
+)]
+
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::time::Duration;

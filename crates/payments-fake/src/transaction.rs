@@ -11,7 +11,7 @@ use crate::document::{Card, Code, Id, Number, Payment, Price, SmallNumber, Text,
 use crate::ledger::{EntryKind, EntryState, LedgerEntry, PaymentSource};
 
 /// A transaction in a document that a person may have written. Only `TransactionId` and `Amount` are required.
-#[expect(clippy::struct_field_names, reason = "the interface names them")]
+#[allow(clippy::struct_field_names, reason = "the interface names them")]
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 pub(crate) struct TransactionDocument {

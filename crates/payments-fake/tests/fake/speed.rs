@@ -22,6 +22,7 @@ fn median(mut call: impl FnMut()) -> Duration {
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "it is run to see the figures")]
 #[ignore = "it measures, so it needs a release build and an idle machine"]
 fn a_payment_and_a_lookup_are_quick() {
     let (gateway, payment) = (FakeGateway::new(), sale());
