@@ -31,7 +31,7 @@ use thiserror::Error;
 /// | the record after a void | the same with the voided `Status`; it can still be looked up, and so can a declined one | – |
 /// | voiding a sale, a declined payment, or twice | HTTP 400, invalid transaction id | – |
 /// | values of `SuggestedMode` | `ACH` in any case is ACH, anything else a card | – |
-/// | the fields of an ACH account | any fields, and every account is accepted | – |
+/// | the fields of an ACH account | any fields; every account is accepted except those of the [test values](crate::test_values) | – |
 /// | a past `ExpiryDate` | accepted: only the card number decides | – |
 /// | required fields of token payments and voids | those that this SDK requires | – |
 /// | a field that the interface does not have | HTTP 400 | [`unknown_fields`](Self::unknown_fields) |

@@ -1,6 +1,6 @@
 //! What the service would do with each request: a response and an effect, neither of which has happened yet.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::str::FromStr;
 use std::time::SystemTime;
@@ -10,20 +10,24 @@ use http::{Response, StatusCode};
 use indexmap::IndexMap;
 use payments_core::OperationName;
 use payments_model::{
-    Amount, CardTransaction, ConvenienceFee, CustomerId, MaskedCard, TokenTransaction, TransactionId,
-    TransactionRequest, TransactionType, TransactionTypeCode, Void,
+    Amount, CardTransaction, ConvenienceFee, CustomerId, Field, MaskedCard, TokenId, TokenTransaction,
+    TransactionId, TransactionReceipt, TransactionRecord, TransactionRequest, TransactionType,
+    TransactionTypeCode, Void,
 };
+use serde::Serialize;
 
 use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
-use crate::fixtures::{COUNTRY_ID, seeded, seeded_customer, seeded_owner};
+use crate::fixtures::{seeded_customer, seeded_owner};
 use crate::randomness::Randomness;
-use crate::redaction::{Redaction, quoted};
+use crate::redaction::Redaction;
 use crate::request::{Action, ParsedRequest};
 use crate::store::{Effect, Store};
 use crate::tenant::Tenants;
 use crate::test_values::{self, TestEffect, TestField, TestValue};
-use crate::transaction::{Transaction, TransactionDocument};
-use crate::{Choices, EntryKind, EntryState, RequestEffect, StoredToken, UnlistedCards, VoidAnswer, reply};
+use crate::{
+    Choices, EntryKind, EntryState, LedgerEntry, PaymentSource, RequestEffect, StoredToken, UnlistedCards,
+    VoidAnswer, reply,
+};
 
 /// What the service would respond, and what it would change.
 pub(crate) type Decision = (Response<Bytes>, Option<Effect>);
@@ -46,7 +50,7 @@ pub(crate) fn decide(
     let redaction = Redaction::of(&tenants.api_keys, None);
     let mut service = TenantService { now, choices, redaction, tenant, store, randomness };
     match &request.action {
-        Action::Transaction(payment) => service.transaction(payment),
+        Action::Transaction(payment, account) => service.transaction(payment, *account),
         Action::TokenTransaction(payment) => service.token(payment),
         Action::Void(void) => service.void(void),
         Action::GetTransaction(id) => (service.get_transaction(id), None),
@@ -66,6 +70,34 @@ struct TenantService<'a> {
     randomness: &'a mut Randomness,
 }
 
+/// A payment before its fee, its status and its response are decided.
+struct Payment {
+    operation: OperationName,
+    transaction_type: TransactionType,
+    amount: Amount,
+    fee: ConvenienceFee,
+    source: PaymentSource,
+    reference_no: Option<String>,
+    description: Option<String>,
+    /// Without amounts, type and status.
+    record: TransactionRecord,
+    new_token: Option<StoredToken>,
+}
+
+/// The data of the response to a payment.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum PaymentData<'a> {
+    Receipt(TransactionReceipt),
+    Record {
+        #[serde(flatten)]
+        record: &'a TransactionRecord,
+        /// The id of the new token, if the [choices](Choices::token_field) name a field for it.
+        #[serde(flatten)]
+        token: BTreeMap<&'a str, &'a TokenId>,
+    },
+}
+
 /// Approved, or declined for a reason.
 type Approval = Result<(), &'static str>;
 
@@ -74,7 +106,7 @@ fn refused(reason: &str) -> Decision {
 }
 
 impl TenantService<'_> {
-    fn transaction(&mut self, payment: &TransactionRequest) -> Decision {
+    fn transaction(&mut self, payment: &TransactionRequest, account: Option<&TestValue>) -> Decision {
         let (amount, billing, fee, transaction_type, card) = match payment {
             TransactionRequest::Card(card) => {
                 (card.amount(), card.billing(), card.convenience_fee(), card.transaction_type(), Some(card))
@@ -84,7 +116,7 @@ impl TenantService<'_> {
             }
         };
         let number = card.map(|card| card.card_number().expose_secret());
-        let row = number.and_then(|number| TestValue::find(TestField::CardNumber, number));
+        let row = number.map_or(account, |number| TestValue::find(TestField::CardNumber, number));
         let approval = match (row, self.choices.unlisted_cards) {
             (Some(TestValue { effect: TestEffect::Declines, result, .. }), _) => Err(*result),
             (None, UnlistedCards::Refused) if card.is_some() => return refused("not a test card number"),
@@ -94,7 +126,7 @@ impl TenantService<'_> {
         if approval.is_ok() && billing.postal_code == test_values::INVALID_POSTAL_CODE {
             return refused("invalid postal code");
         }
-        let id = self.new_id("txn_", &self.store.transactions);
+        let id: TransactionId = self.new_id("txn_", &self.store.transactions);
         let declines = row.is_some_and(|row| row.effect == TestEffect::DeclinesAsToken);
         let creates_token =
             |card: &&CardTransaction| card.payment_tokenization() == Some(true) && approval.is_ok();
@@ -105,68 +137,66 @@ impl TenantService<'_> {
             transaction_id: Some(id.clone()),
             declines,
         });
-        let transaction = Transaction {
-            transaction_id: id,
-            base_amount: Some(amount),
-            amount,
-            card_number: card.map(|card| card.card_number().masked()),
-            billing_email: self.redaction.text(billing.email.as_str()),
-            billing_customer_name: self.redaction.text(&billing.customer_name),
-            billing_address: self.redaction.text(billing.address.as_deref().unwrap_or_default()),
-            billing_city: self.redaction.text(billing.city.as_deref().unwrap_or_default()),
-            billing_state: billing.state.as_deref().map(|text| self.redaction.text(text)),
-            billing_postal_code: self.redaction.text(&billing.postal_code),
-            billing_country: Some(country_number(&billing.country)),
-            billing_country_code: Cow::Borrowed(billing.country_code.as_str()),
-            billing_phone_number: self.redaction.text(&billing.phone_number),
-            transaction_type: type_code(match transaction_type {
+        let card = card.map(|card| card.card_number().masked());
+        let text = |text: &str| Field::Value(self.redaction.text(text).into_owned());
+        let mut record = TransactionRecord::new(id);
+        record.card_number = card.clone().map_or(Field::Absent, Field::Value);
+        record.billing_email = text(billing.email.as_str());
+        record.billing_customer_name = text(&billing.customer_name);
+        record.billing_address = text(billing.address.as_deref().unwrap_or_default());
+        record.billing_city = text(billing.city.as_deref().unwrap_or_default());
+        record.billing_state = billing.state.as_deref().map_or(Field::Null, text);
+        record.billing_postal_code = text(&billing.postal_code);
+        record.billing_country = country_number(&billing.country).into();
+        record.billing_country_code = billing.country_code.as_str().to_owned().into();
+        record.billing_phone_number = text(&billing.phone_number);
+        let payment = Payment {
+            operation: OperationName::Transaction,
+            transaction_type: match transaction_type {
                 TransactionType::GatewayDefault => self.choices.omitted_transaction_type,
                 TransactionType::Sale | TransactionType::Auth => transaction_type,
-            }),
-            status: None,
-            operation: Some(OperationName::Transaction),
+            },
+            amount,
+            fee,
+            source: card.map_or(PaymentSource::Account, PaymentSource::Card),
             reference_no: None,
             description: None,
-            token_id: None,
-            voided: false,
-            declined: approval.is_err(),
-            void_reason: None,
-            processed_at: self.now,
+            record,
+            new_token,
         };
-        self.payment(transaction, fee, approval, new_token)
+        self.payment(payment, approval)
     }
 
-    /// The payer is the token's owner.
-    fn token(&mut self, payment: &TokenTransaction) -> Decision {
-        let Some((card, approval)) = self.chargeable_token(payment) else {
+    /// The payer is the seeded customer.
+    fn token(&mut self, request: &TokenTransaction) -> Decision {
+        let Some((card, approval)) = self.chargeable_token(request) else {
             return refused("invalid token");
         };
-        let transaction = Transaction {
-            transaction_id: self.new_id("txn_", &self.store.transactions),
-            base_amount: Some(payment.amount()),
-            amount: payment.amount(),
-            card_number: Some(card),
-            billing_email: seeded::EMAIL.into(),
-            billing_customer_name: seeded::NAME.into(),
-            billing_address: seeded::ADDRESS.into(),
-            billing_city: seeded::CITY.into(),
-            billing_state: None,
-            billing_postal_code: seeded::POSTAL_CODE.into(),
-            billing_country: Some(COUNTRY_ID),
-            billing_country_code: seeded::COUNTRY_CODE.into(),
-            billing_phone_number: seeded::PHONE_NUMBER.into(),
-            transaction_type: type_code(self.choices.token_transaction_type),
-            status: None,
-            operation: Some(OperationName::TokenTransaction),
-            reference_no: payment.reference_no().map(|text| self.redaction.text(text)),
-            description: payment.description().map(|text| self.redaction.text(text)),
-            token_id: Some(payment.token_id().clone()),
-            voided: false,
-            declined: approval.is_err(),
-            void_reason: None,
-            processed_at: self.now,
+        let payer = seeded_customer();
+        let mut record = TransactionRecord::new(self.new_id("txn_", &self.store.transactions));
+        record.card_number = card.into();
+        record.billing_email = payer.email;
+        record.billing_customer_name = payer.customer_name;
+        record.billing_address = payer.address;
+        record.billing_city = payer.city;
+        record.billing_state = Field::Null;
+        record.billing_postal_code = payer.postal_code;
+        record.billing_country = payer.country_id;
+        record.billing_country_code = payer.country_code;
+        record.billing_phone_number = payer.phone_number;
+        let text = |text: &str| self.redaction.text(text).into_owned();
+        let payment = Payment {
+            operation: OperationName::TokenTransaction,
+            transaction_type: self.choices.token_transaction_type,
+            amount: request.amount(),
+            fee: request.convenience_fee(),
+            source: PaymentSource::Token(request.token_id().clone()),
+            reference_no: request.reference_no().map(text),
+            description: request.description().map(text),
+            record,
+            new_token: None,
         };
-        self.payment(transaction, payment.convenience_fee(), approval, None)
+        self.payment(payment, approval)
     }
 
     /// The card of the payment's token and whether the charge is approved; `None` if there is no such token, or if it
@@ -178,8 +208,7 @@ impl TenantService<'_> {
             (stored.gateway_customer_id.as_str(), stored.card.clone(), approval)
         } else {
             let row = TestValue::find(TestField::TokenId, id.as_str())?;
-            let mut charges =
-                self.store.transactions.values().filter(|stored| stored.is_charge_of(id.as_str()));
+            let mut charges = self.store.transactions.values().filter(|entry| entry.is_charge_of(id));
             let approval = match row.effect {
                 TestEffect::Removed => return None,
                 TestEffect::Declines => Err(row.result),
@@ -192,103 +221,89 @@ impl TenantService<'_> {
     }
 
     /// The part that all payments have in common, once it is known whether they are approved.
-    fn payment<'t>(
-        &'t self,
-        mut transaction: Transaction<'t>,
-        fee: ConvenienceFee,
-        approval: Approval,
-        new_token: Option<StoredToken>,
-    ) -> Decision {
-        let fee = self.choices.convenience_fee.filter(|_| fee == ConvenienceFee::Active);
-        let base_amount = transaction.amount;
+    fn payment(&self, payment: Payment, approval: Approval) -> Decision {
+        let Payment { operation, amount: base_amount, source, mut record, new_token, .. } = payment;
+        let fee = self.choices.convenience_fee.filter(|_| payment.fee == ConvenienceFee::Active);
         let Some(amount) = fee.map_or(Some(base_amount), |fee: Amount| base_amount.checked_add(fee)) else {
             return refused("invalid amount");
         };
-        let codes = &self.choices.status_codes;
-        let code = match (approval, transaction.kind()) {
-            (Err(_), _) => &codes.declined,
-            (Ok(()), EntryKind::Authorisation) => &codes.authorised,
-            (Ok(()), _) => &codes.sale,
+        let transaction_type = match payment.transaction_type {
+            TransactionType::Auth => TransactionTypeCode::AUTH,
+            TransactionType::Sale | TransactionType::GatewayDefault => TransactionTypeCode::SALE,
         };
-        transaction.amount = amount;
-        transaction.status = Some(Cow::Borrowed(code));
-        let document = TransactionDocument::of(&transaction);
+        let kind = EntryKind::of(operation, transaction_type);
+        let codes = &self.choices.status_codes;
+        let (state, effect, status) = match (approval, kind) {
+            (Err(_), _) => (EntryState::Declined, RequestEffect::Declined, &codes.declined),
+            (Ok(()), EntryKind::Authorisation) => {
+                (EntryState::Approved, RequestEffect::Charged, &codes.authorised)
+            }
+            (Ok(()), _) => (EntryState::Approved, RequestEffect::Charged, &codes.sale),
+        };
+        record.base_amount = base_amount.into();
+        record.amount = amount.into();
+        record.transaction_type = transaction_type.into();
+        record.status = status.clone().into_owned().into();
         // The response to a card or ACH payment has its record, that to a token payment its `TransactionId`.
-        let data = if transaction.token_id.is_some() {
-            receipt(&transaction.transaction_id)
-        } else if let (Ok(()), Some(name), Some(token)) = (approval, &self.choices.token_field, &new_token) {
-            format!("{},{}:{}}}", document.open_record(), quoted(name), quoted(token.token_id.as_str()))
+        let data = if operation == OperationName::TokenTransaction {
+            PaymentData::Receipt(TransactionReceipt::new(record.transaction_id.clone()))
         } else {
-            document.record()
+            let token = self.choices.token_field.as_deref().zip(new_token.as_ref());
+            let token = token.map(|(name, token)| (name, &token.token_id)).into_iter().collect();
+            PaymentData::Record { record: &record, token }
         };
         let response = match approval {
             Ok(()) => reply::post(SuccessEnvelope::TRANSACTION_PROCESSED, &data),
             Err(reason) => reply::declined(self.choices.decline_shape, reason, &data),
         };
-        let effect = Effect {
-            tenant: self.tenant,
-            kind: if approval.is_ok() { RequestEffect::Charged } else { RequestEffect::Declined },
-            id: transaction.transaction_id,
-            before: None,
-            after: document,
-            entry: None,
-            new_token,
+        let entry = LedgerEntry {
+            operation,
+            kind,
+            state,
+            amount,
+            source,
+            reference_no: payment.reference_no,
+            description: payment.description,
+            void_reason: None,
+            at: self.now,
+            record,
         };
+        let effect = Effect { tenant: self.tenant, kind: effect, entry, void: None, new_token };
         (response, Some(effect))
     }
 
     fn void(&mut self, void: &Void) -> Decision {
         let id = void.transaction_id();
-        let stored = self.store.transactions.get(id);
-        let is_voidable = |stored: &Transaction<'_>| {
-            stored.kind() == EntryKind::Authorisation && stored.state() == EntryState::Approved
-        };
-        let Some(authorised) = stored.map(TransactionDocument::read).filter(is_voidable) else {
+        let stored = self.store.transactions.get(id).filter(|entry| entry.is_voidable());
+        let Some(mut entry) = stored.cloned() else {
             return refused("invalid transaction id");
         };
-        let voided = Transaction {
-            status: Some(self.choices.status_codes.voided.clone()),
-            voided: true,
-            void_reason: void.reason_text().map(|text| self.redaction.text(text)),
-            ..authorised
-        };
-        let entry = (self.choices.void_answer == VoidAnswer::NewTransactionId).then(|| {
-            let entry = Transaction {
-                transaction_id: self.new_id("txn_", &self.store.transactions),
-                operation: Some(OperationName::Void),
-                voided: false,
-                processed_at: self.now,
-                ..voided.clone()
-            };
-            let document = TransactionDocument::of(&entry);
-            (entry.transaction_id, document)
+        entry.record.status = self.choices.status_codes.voided.clone().into_owned().into();
+        entry.void_reason = void.reason_text().map(|text| self.redaction.text(text).into_owned());
+        let void = (self.choices.void_answer == VoidAnswer::NewTransactionId).then(|| {
+            let mut void = entry.clone();
+            void.record.transaction_id = self.new_id("txn_", &self.store.transactions);
+            (void.operation, void.kind, void.at) = (OperationName::Void, EntryKind::Void, self.now);
+            void
         });
-        let receipt_id = entry.as_ref().map_or(id, |(id, _)| id);
-        let response = reply::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt(receipt_id));
-        let effect = Effect {
-            tenant: self.tenant,
-            kind: RequestEffect::Voided,
-            id: id.clone(),
-            before: stored.cloned(),
-            after: TransactionDocument::of(&voided),
-            entry,
-            new_token: None,
-        };
-        (response, Some(effect))
+        entry.state = EntryState::Voided;
+        let receipt = TransactionReceipt::new(void.as_ref().unwrap_or(&entry).transaction_id().clone());
+        let response = reply::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt);
+        let kind = RequestEffect::Voided;
+        (response, Some(Effect { tenant: self.tenant, kind, entry, void, new_token: None }))
     }
 
     fn get_transaction(&self, id: &str) -> Response<Bytes> {
         let stored = TransactionId::from_answer(id).and_then(|id| self.store.transactions.get(&id));
-        let record = stored.map(TransactionDocument::record);
-        let not_found = ErrorEnvelope::TRANSACTION_NOT_FOUND;
-        reply::get(SuccessEnvelope::TRANSACTION_FOUND, record.as_deref(), not_found)
+        let record = stored.map(|entry| &entry.record);
+        reply::get(SuccessEnvelope::TRANSACTION_FOUND, record, ErrorEnvelope::TRANSACTION_NOT_FOUND)
     }
 
     fn get_customer(&self, id: &str) -> Response<Bytes> {
         let stored = CustomerId::from_answer(id).and_then(|id| self.store.customers.get(&id));
-        let seeded = || (id == test_values::CUSTOMER).then(|| seeded_customer().into());
-        let record = stored.cloned().or_else(seeded);
-        reply::get(SuccessEnvelope::CUSTOMER_FOUND, record.as_deref(), ErrorEnvelope::CUSTOMER_NOT_FOUND)
+        let seeded = (stored.is_none() && id == test_values::CUSTOMER).then(seeded_customer);
+        let record = stored.or(seeded.as_ref());
+        reply::get(SuccessEnvelope::CUSTOMER_FOUND, record, ErrorEnvelope::CUSTOMER_NOT_FOUND)
     }
 
     /// An unused id: a restored record may have an id that came from the same seed.
@@ -305,18 +320,6 @@ impl TenantService<'_> {
 
 /// The reason of a decline where the test values have no other.
 const DECLINED: &str = "declined";
-
-fn type_code(transaction_type: TransactionType) -> TransactionTypeCode {
-    match transaction_type {
-        TransactionType::Auth => TransactionTypeCode::AUTH,
-        TransactionType::Sale | TransactionType::GatewayDefault => TransactionTypeCode::SALE,
-    }
-}
-
-/// The data of the response to a token payment or a void.
-fn receipt(id: &TransactionId) -> String {
-    format!(r#"{{"TransactionId":{}}}"#, quoted(id.as_str()))
-}
 
 /// A country's number. A short number is used unchanged; any other text, which may be a card number, is hashed.
 fn country_number(text: &str) -> i64 {

@@ -10,8 +10,8 @@ use payments_core::OperationName;
 use payments_model::unversioned::amount_in_json;
 use payments_model::{Amount, MaskedCard, TransactionId, TransactionTypeCode, mask, printable_field_name};
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
@@ -32,7 +32,7 @@ impl DocumentError {
         Self { problem: problem.into() }
     }
 
-    /// The first problem, such as `transactions[3]: Amount must be above zero (line 9, column 20)`. There is always exactly
+    /// The first problem, such as `transactions[3].Amount: must be above zero at line 9 column 20`. There is always exactly
     /// one.
     pub fn problems(&self) -> &[String] {
         std::slice::from_ref(&self.problem)
@@ -41,13 +41,10 @@ impl DocumentError {
 
 /// Reads a value from a JSON object.
 pub(crate) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, DocumentError> {
-    // The rules below hide the place of a syntax error, so the syntax is checked first.
-    if let Err(error) = serde_json::from_str::<IgnoredAny>(json) {
-        let (line, column) = (error.line(), error.column());
-        let problem = format!("it must be JSON, but has a syntax error at line {line}, column {column}");
-        return Err(DocumentError::new(problem));
-    }
-    read_from(&mut serde_json::Deserializer::from_str(json))
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    let value = read_from(&mut deserializer)?;
+    deserializer.end().map_err(|error| DocumentError::new(words(&error)))?;
+    Ok(value)
 }
 
 /// The same from JSON that is already parsed.
@@ -57,44 +54,28 @@ where
     D: Deserializer<'de, Error = serde_json::Error>,
 {
     let read = serde_path_to_error::deserialize(deserializer);
-    read.map(|Object(value)| value).map_err(|error| DocumentError::new(problem(&error)))
+    read.map(|Object(value)| value).map_err(|error| {
+        let mut place = String::new();
+        for segment in error.path() {
+            match segment {
+                Segment::Seq { index } => place.extend(["[", &index.to_string(), "]"]),
+                Segment::Map { key } if place.is_empty() => place.push_str(shown_name(key)),
+                Segment::Map { key } => place.extend([".", shown_name(key)]),
+                Segment::Enum { .. } | Segment::Unknown => {}
+            }
+        }
+        let words = words(error.inner());
+        DocumentError::new(if place.is_empty() { words } else { format!("{place}: {words}") })
+    })
 }
 
-/// The message for a serde error. It repeats only the parts of serde's text that are known to hold no input.
-fn problem(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
-    let (mut element, mut field) = (String::new(), None);
-    for segment in error.path() {
-        match segment {
-            Segment::Map { key } => field = Some(key.as_str()),
-            Segment::Seq { index } => {
-                element = format!("{}[{index}]: ", field.take().unwrap_or_default());
-            }
-            Segment::Enum { .. } | Segment::Unknown => field = None,
-        }
-    }
-    let error = error.inner();
-    let text = error.to_string();
-    // These two messages begin with a name that comes from the struct, not from the input.
-    let struct_field = |before: &str| text.strip_prefix(before)?.split_once('`').map(|(name, _)| name);
-    let name = field.map_or("it", shown_name);
-    let message = if let Some(missing) = struct_field("missing field `") {
-        format!("{missing} is required")
-    } else if let Some(repeated) = struct_field("duplicate field `") {
-        format!("{repeated} appears twice")
-    } else if text.starts_with("unknown field `") {
-        format!("{name} is not a known field")
-    } else if text.starts_with(RULE) {
-        let rule = text.rsplit_once(" at line ").map_or(text.as_str(), |(rule, _)| rule);
-        format!("{name} {rule}")
-    } else if text.starts_with(REQUIRED) {
-        format!("{name} {REQUIRED}")
-    } else {
-        // Every other wrong type has a rule.
-        format!("{name} must be {}", if field.is_some() { "a list" } else { "a JSON object" })
-    };
-    match error.line() {
-        0 => format!("{element}{message}"),
-        line => format!("{element}{message} (line {line}, column {})", error.column()),
+/// The message of serde without what it may quote of the document. serde quotes only what it found, and names after it what
+/// it expected, which comes from the type.
+fn words(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    match message.rsplit_once("expected ") {
+        Some((_, expected)) => format!("expected {expected}"),
+        None => message,
     }
 }
 
@@ -105,9 +86,6 @@ pub(crate) fn shown_name(name: &str) -> &str {
         Cow::Owned(_) => "(unprintable field name)",
     }
 }
-
-/// The beginning of every rule. No message of serde begins so.
-const RULE: &str = "must ";
 
 /// Reads a `T` from an object. Without this wrapper, serde would accept an array for a struct too.
 #[derive(Default)]
@@ -133,91 +111,81 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// Functions that read the members of documents: the JSON type, the Rust type and the rule, which is the whole error message.
+/// Reads a value by a rule: the JSON type, the Rust type, the rule for the error message, and the value if the rule is met.
 macro_rules! members {
     ($($(#[$meta:meta])* $name:ident: $json:ty => $value:ty, $rule:expr, $read:expr;)*) => {$(
         $(#[$meta])*
         pub(crate) fn $name<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<$value, D::Error> {
-            let json = <$json as serde::Deserialize>::deserialize(deserializer);
-            let value = json.ok().and_then($read);
-            value.ok_or_else(|| serde::de::Error::custom($rule))
+            let json = <$json as serde::Deserialize>::deserialize(deserializer)?;
+            $read(json).ok_or_else(|| serde::de::Error::custom($rule))
         }
     )*};
 }
 pub(crate) use members;
 
-members! {
+/// Types for the members of documents, read by such rules.
+macro_rules! member_types {
+    ($($(#[$meta:meta])* $name:ident($value:ty) from $json:ty, $rule:expr, $read:expr;)*) => {$(
+        $(#[$meta])*
+        pub(crate) struct $name(pub(crate) $value);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let json = <$json>::deserialize(deserializer)?;
+                $read(json).map(Self).ok_or_else(|| D::Error::custom($rule))
+            }
+        }
+    )*};
+}
+
+member_types! {
     /// A string, with card numbers masked.
-    text: Option<String> => Option<Cow<'static, str>>, "must be a string or null", |text: Option<String>| Some(text.map(masked));
-    /// The same, empty for null.
-    text_or_empty: Option<String> => Cow<'static, str>, "must be a string",
-        |text: Option<String>| Some(text.map(masked).unwrap_or_default());
-    flag: Option<bool> => bool, "must be true or false", |flag: Option<bool>| Some(flag.unwrap_or_default());
-    /// Unchanged; the caller masks it.
-    card_text: Option<String> => Option<String>, "must be a string", Some;
-    card: Option<Value> => Option<MaskedCard>, "must be a string",
-        |card| optional(card, |card| Some(MaskedCard::new(&text_or_number(card)?)));
-    /// Some services send a code as a number.
-    code: Option<Value> => Option<Cow<'static, str>>, "must be a string", |code| optional(code, |code| text_or_number(code).map(masked));
-    code_or_empty: Option<Value> => Cow<'static, str>, "must be a string",
-        |code| optional(code, |code| text_or_number(code).map(masked)).map(Option::unwrap_or_default);
+    Text(String) from String, "must be a string", |text: String| Some(masked(&text));
+    /// A string or a whole number, as some services send a code.
+    Code(String) from Value, "must be a string", |code| text_or_number(code).map(|code| masked(&code));
+    Card(MaskedCard) from Value, "must be a string", |card| text_or_number(card).map(|card| MaskedCard::new(&card));
     /// The limit excludes card numbers.
-    small_number: Option<Value> => Option<i64>, "must be a whole number from 0 to 4294967295", |number| optional(number, whole);
-    number_or_zero: Option<Value> => i64, "must be a whole number from 0 to 4294967295",
-        |number| optional(number, whole).map(Option::unwrap_or_default);
-    transaction_type: Option<Value> => TransactionTypeCode, "must be 1 for a sale or 2 for an authorization",
-        |code| match optional(code, whole)? {
-            None | Some(1) => Some(TransactionTypeCode::SALE),
-            Some(2) => Some(TransactionTypeCode::AUTH),
-            Some(_) => None,
-        };
-    operation: Option<String> => Option<OperationName>, "must be transaction, token-transaction or void",
-        |name| optional(name, |name: String| OperationName::from_name(&name).filter(|operation| operation.moves_money()));
-    time: Option<String> => SystemTime, "must be a time in UTC such as 2030-01-31T12:00:00Z",
-        |time: Option<String>| time.map_or(Some(UNIX_EPOCH), |time| humantime::parse_rfc3339(&time).ok());
-    amount: Option<Box<RawValue>> => Option<Amount>, "must be a number with at most 18 digits",
-        |amount| optional(amount, |amount| amount_in_json(amount.get()));
+    SmallNumber(i64) from Value, "must be a whole number from 0 to 4294967295", whole;
+    TypeCode(TransactionTypeCode) from Value, "must be 1 for a sale or 2 for an authorization",
+        |code| whole(code).filter(|code| matches!(code, 1 | 2)).map(TransactionTypeCode::new);
+    Payment(OperationName) from String, "must be transaction, token-transaction or void",
+        |name: String| OperationName::from_name(&name).filter(|operation| operation.moves_money());
+    Time(SystemTime) from String, "must be a time in UTC such as 2030-01-31T12:00:00Z",
+        |time: String| humantime::parse_rfc3339(&time).ok();
+    Number(Amount) from Box<RawValue>, "must be a number with at most 18 digits",
+        |amount: Box<RawValue>| amount_in_json(amount.get());
 }
 
-/// A required amount above zero.
-pub(crate) fn payable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amount, D::Error> {
-    let amount = amount(deserializer)?.ok_or_else(|| D::Error::custom(REQUIRED))?;
-    let text = amount.to_string();
-    if !amount.is_positive() {
-        Err(D::Error::custom("must be above zero"))
-    } else if text.split_once('.').is_some_and(|(_, decimals)| decimals.len() > 2) {
-        Err(D::Error::custom("must be written with at most two decimal places"))
-    } else {
-        Ok(amount)
+/// An amount above zero.
+pub(crate) struct Price(pub(crate) Amount);
+
+impl<'de> Deserialize<'de> for Price {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Number(amount) = Number::deserialize(deserializer)?;
+        let text = amount.to_string();
+        if !amount.is_positive() {
+            Err(D::Error::custom("must be above zero"))
+        } else if text.split_once('.').is_some_and(|(_, decimals)| decimals.len() > 2) {
+            Err(D::Error::custom("must be written with at most two decimal places"))
+        } else {
+            Ok(Self(amount))
+        }
     }
 }
 
-/// A required id. It is stored and shown unmasked.
-pub(crate) fn id<'de, D: Deserializer<'de>, T: FromStr>(deserializer: D) -> Result<T, D::Error> {
-    optional_id(deserializer)?.ok_or_else(|| D::Error::custom(REQUIRED))
-}
+/// An id. It is stored and shown unmasked.
+pub(crate) struct Id<T>(pub(crate) T);
 
-pub(crate) fn optional_id<'de, D: Deserializer<'de>, T: FromStr>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    const RULE: &str = "must be a string that is valid as an id in a URL path";
-    let text = Option::<String>::deserialize(deserializer).map_err(|_| D::Error::custom(RULE))?;
-    let Some(text) = text else { return Ok(None) };
-    if mask(&text, &[]) != text {
-        return Err(D::Error::custom("must not look like a card number"));
+impl<'de, T: FromStr> Deserialize<'de> for Id<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if mask(&text, &[]) != text {
+            return Err(D::Error::custom("must not look like a card number"));
+        }
+        let is_in_path = TransactionId::from_answer(&*text).is_some_and(|id| id.path_segment().is_ok());
+        let id = text.parse().ok().filter(|_| is_in_path).map(Self);
+        id.ok_or_else(|| D::Error::custom("must be a string that is valid as an id in a URL path"))
     }
-    if TransactionId::from_answer(&*text).is_none_or(|id| id.path_segment().is_err()) {
-        return Err(D::Error::custom(RULE));
-    }
-    text.parse().map(Some).map_err(|_| D::Error::custom(RULE))
-}
-
-const REQUIRED: &str = "is required";
-
-/// The inner `None` is an absent value; the outer `None` is a value that breaks the rule.
-#[allow(clippy::option_option, reason = "two ways of having no value")]
-fn optional<J, T>(json: Option<J>, read: impl FnOnce(J) -> Option<T>) -> Option<Option<T>> {
-    json.map_or(Some(None), |json| read(json).map(Some))
 }
 
 fn text_or_number(json: Value) -> Option<String> {
@@ -234,9 +202,13 @@ fn whole(json: Value) -> Option<i64> {
     (number.to_string() == digits).then_some(number.into())
 }
 
-#[allow(clippy::needless_pass_by_value, reason = "it replaces the text")]
-fn masked(text: String) -> Cow<'static, str> {
-    Cow::Owned(mask(&text, &[]).into_owned())
+fn masked(text: &str) -> String {
+    mask(text, &[]).into_owned()
+}
+
+/// A value of this crate as JSON.
+pub(crate) fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("structs of texts, numbers and flags are JSON")
 }
 
 /// A time in a document: RFC 3339 in UTC, to the nanosecond, so that reading it back returns the same time. A time before

@@ -25,27 +25,27 @@ impl SuccessEnvelope {
     /// The response to a POST. `data` is JSON, for example from
     /// [`TransactionRecord::to_json`](payments_model::TransactionRecord::to_json). Data that is not JSON becomes `null`.
     pub fn post(message: &str, data: &str) -> Vec<u8> {
-        success(Some("success"), 100, message, data)
+        to_json(&Success { status: Some("success"), status_code: 100, message, data: raw(data) })
     }
 
     /// The response to a GET, with `data` as for [`post`](Self::post).
     pub fn get(message: &str, data: &str) -> Vec<u8> {
-        success(None, 200, message, data)
+        to_json(&Success { status: None, status_code: 200, message, data: raw(data) })
     }
 }
 
-fn success(status: Option<&str>, status_code: u16, message: &str, data: &str) -> Vec<u8> {
-    #[derive(Serialize)]
-    struct Success<'a> {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        status: Option<&'a str>,
-        status_code: u16,
-        message: &'a str,
-        data: &'a RawValue,
-    }
+fn raw(data: &str) -> &RawValue {
+    serde_json::from_str(data).unwrap_or(RawValue::NULL)
+}
 
-    let data = serde_json::from_str(data).unwrap_or(RawValue::NULL);
-    to_json(&Success { status, status_code, message, data })
+/// The members of every envelope with `data`.
+#[derive(Serialize)]
+pub(crate) struct Success<'a, T> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) status: Option<&'a str>,
+    pub(crate) status_code: u16,
+    pub(crate) message: &'a str,
+    pub(crate) data: T,
 }
 
 /// The body of an error response: `status` is `failed`, `status_code` is the HTTP status, and `msg` the
@@ -91,7 +91,7 @@ impl ErrorEnvelope {
     }
 }
 
-fn to_json(body: &impl Serialize) -> Vec<u8> {
+pub(crate) fn to_json(body: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(body).expect("texts, numbers and JSON values are JSON")
 }
 

@@ -4,6 +4,11 @@ use std::time::Duration;
 
 use http::{HeaderValue, StatusCode};
 use payments_core::OperationName;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::document::{self, DocumentError};
+use crate::fault_members as members;
 
 /// A planned failure: what the client sees, and separately, whether the payment takes place.
 ///
@@ -23,7 +28,10 @@ use payments_core::OperationName;
 /// # let _ = (lost_on_the_way, lost_on_the_way_back, flaky);
 /// ```
 ///
-/// A fault fires for any request for its operation, valid or invalid, before anything else is decided.
+/// A fault `before_commit` fires for any request for its operation, valid or invalid. A fault `after_commit` or `late`
+/// waits for a payment or a void that the service processes: one that the service refuses shows its refusal, and counts
+/// neither for [`skip`](Self::skip) nor for [`times`](Self::times). A declined payment is processed, and a lookup always
+/// counts, found or not.
 ///
 /// # What the client sees, and what the ledger holds
 ///
@@ -41,12 +49,15 @@ use payments_core::OperationName;
 /// Use [`Ledger::assert_charged_once`](crate::Ledger::assert_charged_once) and
 /// [`Ledger::assert_nothing_charged`](crate::Ledger::assert_nothing_charged). For a fault in the phase `late`, assert
 /// before the delivery and after it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[must_use = "a fault does nothing until it is armed"]
 pub struct Fault {
+    #[serde(serialize_with = "members::write_operation")]
     pub(crate) operation: Option<OperationName>,
     pub(crate) phase: Phase,
+    #[serde(flatten)]
     pub(crate) kind: FaultKind,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "members::write_retry_after")]
     pub(crate) retry_after: Option<HeaderValue>,
     /// How many requests pass before it first fires.
     pub(crate) skip: u32,
@@ -57,7 +68,8 @@ pub struct Fault {
 /// A fault for one request. A server of the gateway puts it into the extensions of the `http::Request` that it passes to
 /// [`FakeGateway::handle`](crate::FakeGateway::handle).
 ///
-/// It fires for this request alone, whatever its operation, `skip` and `times` are, and only if no armed fault fires.
+/// It fires for this request alone, whatever its operation, `skip` and `times` are, and only if no armed fault fires. Like
+/// an armed one, it does not fire `after_commit` or `late` if the service refuses the request.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::exhaustive_structs, reason = "a wrapper around one value")]
 pub struct RequestedFault(pub Fault);
@@ -66,7 +78,7 @@ named! {
     /// When a faulty request takes effect.
     ///
     /// Complete: before, after, or later.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
     #[allow(clippy::exhaustive_enums, reason = "an effect comes before the symptom, after it, or never")]
     pub enum Phase {
         /// Never: the request is lost, or refused before anything happened.
@@ -83,8 +95,9 @@ named! {
 }
 
 named! {
-    /// What the client sees.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    /// What the client sees. In JSON its name is the member `kind`, beside its fields.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+    #[serde(tag = "kind")]
     #[non_exhaustive]
     pub enum FaultKind {
         /// No connection is accepted. Nothing can have been sent, so the phase is always before the commit.
@@ -101,13 +114,16 @@ named! {
         /// after the commit.
         Drip {
             /// How large a piece is.
+            #[serde(default = "members::piece_default", deserialize_with = "members::piece")]
             bytes: NonZeroUsize,
             /// The pause before each piece.
+            #[serde(rename = "delay_ms", default = "members::delay_default", serialize_with = "members::write_delay", deserialize_with = "members::delay")]
             every: Duration,
         } = "drip",
         /// The connection is closed after `bytes` of the response body, and always before the announced last byte.
         Truncate {
             /// How much of the body is sent.
+            #[serde(default = "members::bytes_default", deserialize_with = "members::bytes")]
             bytes: usize,
         } = "truncate",
         /// Bytes that are not HTTP.
@@ -115,6 +131,7 @@ named! {
         /// A proxy's HTML page.
         Html {
             /// Its HTTP status.
+            #[serde(default = "members::status_default", serialize_with = "members::write_status", deserialize_with = "members::status")]
             status: StatusCode,
         } = "html",
         /// A response with this HTTP status and the service's error body.
@@ -122,12 +139,14 @@ named! {
         /// A 4xx after the commit is a false rejection: no client can know that it was charged.
         Status {
             /// The HTTP status.
+            #[serde(default = "members::status_default", serialize_with = "members::write_status", deserialize_with = "members::status")]
             status: StatusCode,
         } = "status",
         /// The normal response, but late. Before the commit, the request waits and is then processed, unless the client has
         /// gone; after the commit, it is processed at once. In the phase `Late` no response is sent.
         Delay {
             /// How long.
+            #[serde(rename = "delay_ms", default = "members::delay_default", serialize_with = "members::write_delay", deserialize_with = "members::delay")]
             by: Duration,
         } = "delay",
         /// HTTP 200 with JSON that does not match the interface.
@@ -189,6 +208,71 @@ impl Fault {
         self
     }
 
+    /// Reads a fault from its JSON form. `operation`, `phase` and `kind` are required. Their values are the names that
+    /// [`OperationName::as_str`] (or `any`), [`Phase::as_str`] and [`FaultKind::as_str`] return:
+    ///
+    /// ```
+    /// use payments_fake::{Fault, FaultKind};
+    ///
+    /// let fault = Fault::from_json(r#"{"operation": "transaction", "phase": "after_commit", "kind": "reset"}"#)?;
+    /// assert_eq!(fault.kind(), FaultKind::Reset);
+    /// # Ok::<(), payments_fake::DocumentError>(())
+    /// ```
+    ///
+    /// | field | kinds and meaning | default |
+    /// |---|---|---|
+    /// | `status` | `status`, `html`: the HTTP status, 200 to 599 | 502 |
+    /// | `retry_after` | `status`, `html`: the header, seconds or a date | none |
+    /// | `bytes` | `truncate`: how much of the body arrives; `drip`: the size of a piece | 10 |
+    /// | `delay_ms` | `delay`: how long; `drip`: the pause before each piece | 500 |
+    /// | `skip` | how many requests pass first | 0 |
+    /// | `times` | how many times it fires | 1 |
+    ///
+    /// Fields that a kind does not use are accepted, and so are `id`, `seen` and `fired`, which [`ArmedFault::to_json`]
+    /// writes.
+    ///
+    /// # Errors
+    ///
+    /// The first problem found.
+    pub fn from_json(json: &str) -> Result<Self, DocumentError> {
+        document::read(json).map(FaultDocument::into)
+    }
+
+    /// Reads a fault from a header value, such as `after_commit=reset` or `before_commit=status;status=503;retry_after=2`:
+    /// phase and kind, then other fields of the [JSON form](Self::from_json). A request asks for its own fault this way.
+    ///
+    /// # Errors
+    ///
+    /// The first problem found.
+    pub fn from_header(text: &str) -> Result<Self, DocumentError> {
+        let mut parts = text.split(';').map(str::trim);
+        let malformed = || {
+            DocumentError::new("it must be PHASE=KIND, then ;NAME=VALUE for each other field, no name twice")
+        };
+        let (phase, kind) = parts.next().and_then(|first| first.split_once('=')).ok_or_else(malformed)?;
+        let mut document = Map::new();
+        document.insert("operation".to_owned(), members::ANY.into());
+        document.insert("phase".to_owned(), phase.trim().into());
+        document.insert("kind".to_owned(), kind.trim().into());
+        for part in parts {
+            let (name, value) = part.split_once('=').ok_or_else(malformed)?;
+            let (name, value) = (name.trim(), value.trim());
+            let value = match value.parse::<u64>() {
+                Ok(number) if name != "retry_after" => Value::from(number),
+                _ => Value::from(value),
+            };
+            if document.insert(name.to_owned(), value).is_some() {
+                return Err(malformed());
+            }
+        }
+        document::read_from(Value::Object(document)).map(FaultDocument::into)
+    }
+
+    /// Whether it can fire for a payment or a void that the service refuses, or for any other request.
+    pub(crate) fn can_fire(&self, is_refused: bool) -> bool {
+        self.phase == Phase::BeforeCommit || !is_refused
+    }
+
     /// The operation it fires for, or `None` for any.
     pub fn operation(&self) -> Option<OperationName> {
         self.operation
@@ -196,15 +280,37 @@ impl Fault {
 
     /// When the request takes effect. A refused connection carries no request, so it is always before the commit.
     pub fn phase(&self) -> Phase {
-        match self.kind {
-            FaultKind::Refuse => Phase::BeforeCommit,
-            _ => self.phase,
-        }
+        self.phase
     }
 
     /// What the client sees.
     pub fn kind(&self) -> FaultKind {
         self.kind
+    }
+}
+
+/// A fault as a person may have written it.
+#[derive(Deserialize)]
+pub(crate) struct FaultDocument {
+    #[serde(deserialize_with = "members::operation")]
+    operation: Option<OperationName>,
+    phase: Phase,
+    #[serde(flatten)]
+    kind: FaultKind,
+    #[serde(default, deserialize_with = "members::retry_after")]
+    retry_after: Option<HeaderValue>,
+    #[serde(default, deserialize_with = "members::skip")]
+    skip: u32,
+    #[serde(default = "members::times_default", deserialize_with = "members::times")]
+    times: u32,
+    #[serde(flatten, rename = "others", deserialize_with = "members::check_names")]
+    _others: (),
+}
+
+impl From<FaultDocument> for Fault {
+    fn from(document: FaultDocument) -> Self {
+        let FaultDocument { operation, phase, kind, retry_after, skip, times, _others } = document;
+        Self { retry_after, skip, times, ..FaultTarget { operation }.at(phase).show(kind) }
     }
 }
 
@@ -326,6 +432,7 @@ impl FaultMoment {
 
     /// The kind as a value.
     pub fn show(self, kind: FaultKind) -> Fault {
-        Fault { operation: self.operation, phase: self.phase, kind, retry_after: None, skip: 0, times: 1 }
+        let phase = if kind == FaultKind::Refuse { Phase::BeforeCommit } else { self.phase };
+        Fault { operation: self.operation, phase, kind, retry_after: None, skip: 0, times: 1 }
     }
 }

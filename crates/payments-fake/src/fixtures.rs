@@ -1,9 +1,7 @@
 //! The initial content of a gateway: customers, tokens and transactions as documents.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::hash::Hash;
-use std::sync::Arc;
 
 use indexmap::IndexMap;
 use payments_model::{
@@ -11,11 +9,11 @@ use payments_model::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::armed_fault::FaultDocument;
-use crate::document::{self, Object};
+use crate::document::{self, Code, Id, Object, SmallNumber, Text};
+use crate::fault::FaultDocument;
 use crate::test_values::{self, CUSTOMER, TestEffect, TestField, TestValue};
-use crate::transaction::{Transaction, TransactionDocument};
-use crate::{DocumentError, Fault};
+use crate::transaction::{COUNTRY_ID, TransactionDocument};
+use crate::{DocumentError, Fault, LedgerEntry};
 
 /// The initial content of a gateway: customers, tokens, transactions and armed faults, from one JSON document.
 ///
@@ -38,10 +36,9 @@ use crate::{DocumentError, Fault};
 /// ```
 #[derive(Clone, Default)]
 pub struct Fixtures {
-    /// As JSON.
-    pub(crate) customers: IndexMap<CustomerId, Arc<str>>,
+    pub(crate) customers: IndexMap<CustomerId, CustomerRecord>,
     pub(crate) tokens: IndexMap<TokenId, StoredToken>,
-    pub(crate) transactions: IndexMap<TransactionId, TransactionDocument>,
+    pub(crate) transactions: IndexMap<TransactionId, LedgerEntry>,
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -61,23 +58,23 @@ impl Fixtures {
     pub fn from_json(json: &str) -> Result<Self, DocumentError> {
         #[derive(Default, Deserialize)]
         #[serde(deny_unknown_fields, default)]
-        struct Document<'a> {
+        struct Document {
             customers: Vec<Object<CustomerDocument>>,
             tokens: Vec<Object<TokenDocument>>,
-            transactions: Vec<Object<Transaction<'a>>>,
+            transactions: Vec<Object<TransactionDocument>>,
             faults: Vec<Object<FaultDocument>>,
         }
 
         let Document { customers, tokens, transactions, faults } = document::read(json)?;
         Ok(Self {
-            customers: by_id("customers", customers, |customer| Ok(customer.into_stored()))?,
+            customers: by_id("customers", customers, |customer| Ok(customer.into_record()))?,
             tokens: by_id("tokens", tokens, |token| {
                 let token = StoredToken::from(token);
                 Ok((token.token_id.clone(), token))
             })?,
             transactions: by_id("transactions", transactions, |transaction| {
-                let transaction = transaction.complete()?;
-                Ok((transaction.transaction_id.clone(), TransactionDocument::of(&transaction)))
+                let entry = transaction.into_entry()?;
+                Ok((entry.transaction_id().clone(), entry))
             })?,
             faults: faults.into_iter().map(|Object(fault)| fault.into()).collect(),
         })
@@ -115,42 +112,45 @@ impl fmt::Debug for Fixtures {
 }
 
 /// A customer in a document. A lookup returns every field of the interface, so an omitted field is empty.
-#[derive(Deserialize, Serialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 struct CustomerDocument {
-    #[serde(deserialize_with = "document::id")]
-    customer_id: CustomerId,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    customer_name: Cow<'static, str>,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    email: Cow<'static, str>,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    phone_number: Cow<'static, str>,
-    #[serde(default, deserialize_with = "document::number_or_zero")]
-    country_id: i64,
-    #[serde(default, deserialize_with = "document::code_or_empty")]
-    country_code: Cow<'static, str>,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    address: Cow<'static, str>,
-    #[serde(default, deserialize_with = "document::text_or_empty")]
-    city: Cow<'static, str>,
-    #[serde(default, deserialize_with = "document::code_or_empty")]
-    postal_code: Cow<'static, str>,
-    #[serde(default, deserialize_with = "document::number_or_zero")]
-    state_id: i64,
+    customer_id: Id<CustomerId>,
+    customer_name: Option<Text>,
+    email: Option<Text>,
+    phone_number: Option<Text>,
+    country_id: Option<SmallNumber>,
+    country_code: Option<Code>,
+    address: Option<Text>,
+    city: Option<Text>,
+    postal_code: Option<Code>,
+    state_id: Option<SmallNumber>,
 }
 
 impl CustomerDocument {
-    /// The id, and the record as JSON.
-    fn into_stored(self) -> (CustomerId, Arc<str>) {
-        let document = serde_json::to_string(&self).expect("strings and numbers are JSON");
-        (self.customer_id, document.into())
+    fn into_record(self) -> (CustomerId, CustomerRecord) {
+        let text = |text: Option<Text>| text.map_or_else(String::new, |Text(text)| text).into();
+        let code = |code: Option<Code>| code.map_or_else(String::new, |Code(code)| code).into();
+        let number = |number: Option<SmallNumber>| number.map_or(0, |SmallNumber(number)| number).into();
+        let Id(id) = self.customer_id;
+        let mut record = CustomerRecord::new();
+        record.customer_id = id.clone().into();
+        record.customer_name = text(self.customer_name);
+        record.email = text(self.email);
+        record.phone_number = text(self.phone_number);
+        record.country_id = number(self.country_id);
+        record.country_code = code(self.country_code);
+        record.address = text(self.address);
+        record.city = text(self.city);
+        record.postal_code = code(self.postal_code);
+        record.state_id = number(self.state_id);
+        (id, record)
     }
 }
 
-/// The id and the record of the customer in a document.
-pub(crate) fn customer(json: &str) -> Result<(CustomerId, Arc<str>), DocumentError> {
-    document::read(json).map(CustomerDocument::into_stored)
+/// The customer in a document, and its id.
+pub(crate) fn customer(json: &str) -> Result<(CustomerId, CustomerRecord), DocumentError> {
+    document::read(json).map(CustomerDocument::into_record)
 }
 
 /// Masks card numbers in the fields of a customer that a test added.
@@ -189,25 +189,18 @@ impl StoredToken {
     pub(crate) fn from_json(json: &str) -> Result<Self, DocumentError> {
         document::read::<TokenDocument>(json).map(Into::into)
     }
-
-    pub(crate) fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("strings and a flag are JSON")
-    }
 }
 
 /// A token in a document. The interface does not show such a record, so the fake defines its own.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 struct TokenDocument {
-    #[serde(deserialize_with = "document::id")]
-    token_id: TokenId,
-    #[serde(default, deserialize_with = "document::optional_id")]
-    gateway_customer_id: Option<GatewayCustomerId>,
-    #[serde(default, deserialize_with = "document::card_text")]
+    token_id: Id<TokenId>,
+    gateway_customer_id: Option<Id<GatewayCustomerId>>,
+    /// Masked by [`StoredToken`].
     card_number: Option<String>,
-    #[serde(default, deserialize_with = "document::optional_id")]
-    transaction_id: Option<TransactionId>,
-    #[serde(default, deserialize_with = "document::flag")]
+    transaction_id: Option<Id<TransactionId>>,
+    #[serde(default)]
     declines: bool,
 }
 
@@ -219,38 +212,32 @@ impl From<TokenDocument> for StoredToken {
         let card_declines =
             row.is_some_and(|row| matches!(row.effect, TestEffect::Declines | TestEffect::DeclinesAsToken));
         Self {
-            token_id: document.token_id,
-            gateway_customer_id: document.gateway_customer_id.unwrap_or_else(seeded_owner),
+            token_id: document.token_id.0,
+            gateway_customer_id: document.gateway_customer_id.map_or_else(seeded_owner, |Id(owner)| owner),
             card: MaskedCard::new(number),
-            transaction_id: document.transaction_id,
+            transaction_id: document.transaction_id.map(|Id(id)| id),
             declines: document.declines || card_declines,
         }
     }
 }
 
-/// The customer that always exists, as JSON.
-pub(crate) fn seeded_customer() -> String {
-    use seeded::{ADDRESS, CITY, COUNTRY_CODE, EMAIL, NAME, PHONE_NUMBER, POSTAL_CODE};
-    format!(
-        r#"{{"CustomerId":"{CUSTOMER}","CustomerName":"{NAME}","Email":"{EMAIL}","PhoneNumber":"{PHONE_NUMBER}","CountryId":{COUNTRY_ID},"CountryCode":"{COUNTRY_CODE}","Address":"{ADDRESS}","City":"{CITY}","PostalCode":"{POSTAL_CODE}","StateId":5}}"#
-    )
-}
-
-/// The fields of the seeded customer, who is also the payer of every token payment.
-pub(crate) mod seeded {
-    pub(crate) const NAME: &str = "Grace Example";
-    pub(crate) const EMAIL: &str = "grace@example.com";
-    pub(crate) const PHONE_NUMBER: &str = "555-0100";
-    pub(crate) const COUNTRY_CODE: &str = "+1";
-    pub(crate) const ADDRESS: &str = "1 Example Street";
-    pub(crate) const CITY: &str = "Exampleton";
-    pub(crate) const POSTAL_CODE: &str = "94105";
+/// The customer that always exists, who is also the payer of every token payment.
+pub(crate) fn seeded_customer() -> CustomerRecord {
+    let mut record = CustomerRecord::new();
+    record.customer_id = CUSTOMER.parse::<CustomerId>().expect("a test value is a valid id").into();
+    record.customer_name = "Grace Example".to_owned().into();
+    record.email = "grace@example.com".to_owned().into();
+    record.phone_number = "555-0100".to_owned().into();
+    record.country_id = COUNTRY_ID.into();
+    record.country_code = "+1".to_owned().into();
+    record.address = "1 Example Street".to_owned().into();
+    record.city = "Exampleton".to_owned().into();
+    record.postal_code = "94105".to_owned().into();
+    record.state_id = 5.into();
+    record
 }
 
 /// The owner of the named tokens and of every token created from a card.
 pub(crate) fn seeded_owner() -> GatewayCustomerId {
     test_values::GATEWAY_CUSTOMER.parse().expect("a test value is a valid id")
 }
-
-/// The number of the seeded customer's country. It has no meaning beyond this fake.
-pub(crate) const COUNTRY_ID: i64 = 1;

@@ -2,7 +2,7 @@ use std::fmt;
 use std::time::SystemTime;
 
 use payments_core::OperationName;
-use payments_model::{Amount, MaskedCard, TokenId, TransactionId, TransactionRecord};
+use payments_model::{Amount, MaskedCard, TokenId, TransactionId, TransactionRecord, TransactionTypeCode};
 
 /// What the service really did, at the time of the call to [`FakeGateway::ledger`](crate::FakeGateway::ledger).
 ///
@@ -75,6 +75,16 @@ named! {
     }
 }
 
+impl EntryKind {
+    pub(crate) fn of(operation: OperationName, transaction_type: TransactionTypeCode) -> Self {
+        match (operation, transaction_type) {
+            (OperationName::Void, _) => Self::Void,
+            (_, TransactionTypeCode::AUTH) => Self::Authorisation,
+            _ => Self::Sale,
+        }
+    }
+}
+
 /// What was charged, as far as the ledger keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -101,6 +111,16 @@ impl LedgerEntry {
     /// The id by which it can be looked up.
     pub fn transaction_id(&self) -> &TransactionId {
         &self.record.transaction_id
+    }
+
+    pub(crate) fn is_voidable(&self) -> bool {
+        self.kind == EntryKind::Authorisation && self.state == EntryState::Approved
+    }
+
+    /// Whether it is a payment with this token. The void of such a payment has the token too, but does not count.
+    pub(crate) fn is_charge_of(&self, token: &TokenId) -> bool {
+        self.operation == OperationName::TokenTransaction
+            && matches!(&self.source, PaymentSource::Token(own) if own == token)
     }
 
     /// Whether the payer cannot use the money: approved and not voided.

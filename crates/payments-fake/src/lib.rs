@@ -90,6 +90,7 @@ mod decision;
 mod document;
 mod envelope;
 mod fault;
+mod fault_members;
 mod fixtures;
 mod gate;
 mod gateway;

@@ -1,4 +1,4 @@
-/// An enum with a name for each of its values.
+/// An enum with a name for each of its values, which is also its name in JSON.
 macro_rules! named {
     (
         $(#[$meta:meta])*
@@ -7,8 +7,9 @@ macro_rules! named {
         }
     ) => {
         $(#[$meta])*
+        #[derive(serde::Serialize)]
         pub enum $type {
-            $($(#[$value_meta])* $value $({ $($fields)* })?,)*
+            $($(#[$value_meta])* #[serde(rename = $name)] $value $({ $($fields)* })?,)*
         }
 
         impl $type {

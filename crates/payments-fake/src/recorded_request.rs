@@ -9,9 +9,10 @@ use http::{HeaderMap, Method, StatusCode};
 use payments_core::OperationName;
 use payments_model::unversioned::RequestMembers;
 use payments_model::{Amount, TransactionId};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
-use crate::redaction::{Redaction, lossy, quoted};
-use crate::request::Route;
+use crate::redaction::{Redaction, lossy};
 use crate::{Fault, Reply, document};
 
 /// A received request, without its secrets.
@@ -29,7 +30,7 @@ pub struct RecordedRequest {
     /// The value of each field of the body as JSON, by name.
     fields: BTreeMap<Cow<'static, str>, String>,
     body_length: usize,
-    received_at: SystemTime,
+    pub(crate) received_at: SystemTime,
     number: u64,
     pub(crate) outcome: RequestOutcome,
     pub(crate) fault: Option<Fault>,
@@ -68,7 +69,7 @@ pub(crate) type RequestOutcome = (RequestEffect, Option<TransactionId>);
 impl RecordedRequest {
     /// `members` are those of the body, if it is a JSON object.
     pub(crate) fn capture(
-        now: SystemTime,
+        operation: Option<OperationName>,
         head: Parts,
         body_length: usize,
         members: Option<&RequestMembers<'_>>,
@@ -78,13 +79,13 @@ impl RecordedRequest {
         let key = headers.get(AUTHORIZATION).cloned();
         let redaction = Redaction::of(accepted_keys, key.as_ref());
         Self {
-            operation: Route::of(&method, uri.path()).operation(),
+            operation,
             method: redaction.method(&method),
             path: redaction.path(uri.path()),
             headers: redaction.headers(headers),
             fields: members.map(|members| redaction.fields(members)).unwrap_or_default(),
             body_length,
-            received_at: now,
+            received_at: SystemTime::UNIX_EPOCH,
             number: 0,
             outcome: RequestOutcome::default(),
             fault: None,
@@ -211,29 +212,45 @@ impl RecordedRequest {
     /// joined by commas), `fields`, `body_length`, `received_at`, `amount`, `effect`, `transaction_id`, `reason`,
     /// `fault` (as text), `status` and `symptom`. Absent values are `null`. The [number](Self::number) is not included.
     pub fn to_json(&self) -> String {
-        let Self { operation, method, path, headers, fields, body_length, received_at, .. } = self;
-        let or_null = |text: Option<String>| text.unwrap_or_else(|| "null".to_owned());
-        let headers = headers.keys().map(|name| {
-            let values: Vec<_> = headers.get_all(name).iter().map(lossy).collect();
-            format!("{}:{}", quoted(name.as_str()), quoted(&values.join(", ")))
+        #[derive(Serialize)]
+        struct Document<'a> {
+            operation: Option<&'a str>,
+            method: &'a str,
+            path: &'a str,
+            headers: BTreeMap<&'a str, String>,
+            fields: BTreeMap<&'a str, &'a RawValue>,
+            body_length: usize,
+            received_at: String,
+            amount: Option<Box<RawValue>>,
+            effect: RequestEffect,
+            transaction_id: Option<&'a TransactionId>,
+            reason: Option<&'a str>,
+            fault: Option<String>,
+            status: Option<u16>,
+            symptom: Option<&'a str>,
+        }
+
+        let values = |name| self.headers.get_all(name).iter().map(lossy).collect::<Vec<_>>().join(", ");
+        let fields = self.fields.iter().map(|(name, json)| {
+            let value = serde_json::from_str(json).unwrap_or(RawValue::NULL);
+            (name.as_ref(), value)
         });
-        let fields = fields.iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
-        format!(
-            r#"{{"operation":{},"method":{},"path":{},"headers":{{{}}},"fields":{{{}}},"body_length":{body_length},"received_at":{},"amount":{},"effect":{},"transaction_id":{},"reason":{},"fault":{},"status":{},"symptom":{}}}"#,
-            or_null(operation.map(|operation| quoted(operation.as_str()))),
-            quoted(method.as_str()),
-            quoted(path),
-            headers.collect::<Vec<_>>().join(","),
-            fields.collect::<Vec<_>>().join(","),
-            quoted(&document::timestamp(*received_at).to_string()),
-            or_null(self.amount().map(|amount| amount.to_string())),
-            quoted(self.effect().as_str()),
-            or_null(self.transaction_id().map(|id| quoted(id.as_str()))),
-            or_null(self.reason().map(quoted)),
-            or_null(self.fault.as_ref().map(|fault| quoted(&fault.to_string()))),
-            or_null(self.status.map(|status| status.as_u16().to_string())),
-            or_null(self.symptom.map(quoted)),
-        )
+        document::to_json(&Document {
+            operation: self.operation.map(OperationName::as_str),
+            method: self.method.as_str(),
+            path: &self.path,
+            headers: self.headers.keys().map(|name| (name.as_str(), values(name))).collect(),
+            fields: fields.collect(),
+            body_length: self.body_length,
+            received_at: document::timestamp(self.received_at).to_string(),
+            amount: self.amount().and_then(|amount| RawValue::from_string(amount.to_string()).ok()),
+            effect: self.effect(),
+            transaction_id: self.transaction_id(),
+            reason: self.reason(),
+            fault: self.fault.as_ref().map(Fault::to_string),
+            status: self.status.map(|status| status.as_u16()),
+            symptom: self.symptom,
+        })
     }
 
     /// When it was received, by the gateway's wall clock.

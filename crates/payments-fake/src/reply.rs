@@ -1,16 +1,18 @@
 //! What the network would carry back, and the bytes of every response of the fake.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
+use serde::Serialize;
 
-use crate::envelope::ErrorEnvelope;
+use crate::envelope::{ErrorEnvelope, Success, to_json};
 use crate::fault::{Fault, FaultKind, Phase};
 use crate::randomness::Randomness;
-use crate::redaction::quoted;
 use crate::{DeclineShape, HeldRequest};
 
 /// What the network would carry back: a complete response, or a symptom.
@@ -102,7 +104,7 @@ impl Reply {
             FaultKind::Delay { by } if committed => Self::Delayed { by, answer },
             // A delay before the commit was already handled as a held request; a late delay never sends a response.
             FaultKind::Stall | FaultKind::Delay { .. } => Self::Stalled,
-            FaultKind::WrongShape => Self::Answer(ok(r#"{"result":"ok"}"#.to_owned())),
+            FaultKind::WrongShape => Self::Answer(ok(&BTreeMap::from([("result", "ok")]))),
         }
     }
 
@@ -117,19 +119,21 @@ impl Reply {
         }
     }
 
-    /// The kind of fault that the client sees instead of a whole response: `refuse`, `close`, `reset`, `stall`, `drip`,
-    /// `truncate` or `garbage`.
+    /// The [name](FaultKind::as_str) of the kind of fault that the client sees instead of a whole response.
     pub fn symptom(&self) -> Option<&'static str> {
-        match self {
-            Self::Answer(_) | Self::Delayed { .. } | Self::Held { .. } => None,
-            Self::Drip { .. } => Some("drip"),
-            Self::Truncated { .. } => Some("truncate"),
-            Self::Garbage(_) => Some("garbage"),
-            Self::Refused => Some("refuse"),
-            Self::Closed => Some("close"),
-            Self::Reset => Some("reset"),
-            Self::Stalled => Some("stall"),
-        }
+        let kind = match self {
+            Self::Answer(_) | Self::Delayed { .. } | Self::Held { .. } => return None,
+            Self::Drip { bytes, every, .. } => {
+                FaultKind::Drip { bytes: NonZeroUsize::new(*bytes)?, every: *every }
+            }
+            Self::Truncated { bytes, .. } => FaultKind::Truncate { bytes: *bytes },
+            Self::Garbage(_) => FaultKind::Garbage,
+            Self::Refused => FaultKind::Refuse,
+            Self::Closed => FaultKind::Close,
+            Self::Reset => FaultKind::Reset,
+            Self::Stalled => FaultKind::Stall,
+        };
+        Some(kind.as_str())
     }
 
     /// The response that is sent completely or in part.
@@ -168,16 +172,15 @@ impl fmt::Debug for Reply {
     }
 }
 
-/// HTTP 200 in the envelope of the POST operations. `data` is JSON already and is copied. No message of the interface needs
-/// an escape.
-pub(crate) fn post(message: &str, data: &str) -> Response<Bytes> {
-    ok([r#"{"status":"success","status_code":100,"message":""#, message, r#"","data":"#, data, "}"].concat())
+/// HTTP 200 in the envelope of the POST operations.
+pub(crate) fn post(message: &str, data: impl Serialize) -> Response<Bytes> {
+    ok(&Success { status: Some("success"), status_code: 100, message, data })
 }
 
-/// The same in the envelope of the GET operations, or HTTP 404 without data.
-pub(crate) fn get(message: &str, data: Option<&str>, not_found: &str) -> Response<Bytes> {
+/// HTTP 200 in the envelope of the GET operations, or HTTP 404 without data.
+pub(crate) fn get(message: &str, data: Option<impl Serialize>, not_found: &str) -> Response<Bytes> {
     match data {
-        Some(data) => ok([r#"{"status_code":200,"message":""#, message, r#"","data":"#, data, "}"].concat()),
+        Some(data) => ok(&Success { status: None, status_code: 200, message, data }),
         None => error(StatusCode::NOT_FOUND, not_found),
     }
 }
@@ -192,12 +195,9 @@ pub(crate) fn bad_request(reason: &str) -> Response<Bytes> {
     json(StatusCode::BAD_REQUEST, ErrorEnvelope::bad_request(reason).encode())
 }
 
-/// A decline; `data` is the data of the operation's success response, as JSON.
-pub(crate) fn declined(shape: DeclineShape, reason: &str, data: &str) -> Response<Bytes> {
-    let failed = |status: &str| {
-        let message = quoted(reason);
-        ok(format!(r#"{{"status":"{status}","status_code":200,"message":{message},"data":{data}}}"#))
-    };
+/// A decline; `data` is the data of the operation's success response.
+pub(crate) fn declined(shape: DeclineShape, reason: &str, data: impl Serialize) -> Response<Bytes> {
+    let failed = |status| ok(&Success { status: Some(status), status_code: 200, message: reason, data });
     match shape {
         DeclineShape::OkFailed => failed("failed"),
         DeclineShape::OkError => failed("error"),
@@ -206,8 +206,8 @@ pub(crate) fn declined(shape: DeclineShape, reason: &str, data: &str) -> Respons
     }
 }
 
-fn ok(body: String) -> Response<Bytes> {
-    json(StatusCode::OK, body.into_bytes())
+fn ok(body: &impl Serialize) -> Response<Bytes> {
+    json(StatusCode::OK, to_json(body))
 }
 
 fn json(status: StatusCode, body: Vec<u8>) -> Response<Bytes> {

@@ -6,11 +6,14 @@ use http::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use payments_core::OperationName;
-use payments_model::unversioned::{CARD_FIELDS, PAYMENT_FIELDS, RequestMembers, TOKEN_FIELDS, VOID_FIELDS};
+use payments_model::unversioned::{
+    CARD_FIELDS, PAYMENT_FIELDS, RequestMembers, TOKEN_FIELDS, VOID_FIELDS, request_field,
+};
 use payments_model::{TokenTransaction, TransactionRequest, ValidationError, Void};
 use percent_encoding::percent_decode_str;
 
 use crate::fault::{Fault, RequestedFault};
+use crate::test_values::{TestField, TestValue};
 use crate::{UnknownFields, reply};
 
 /// A request, parsed and validated without the service's state. This is most of the work on a request, and it is done before
@@ -26,7 +29,8 @@ pub(crate) struct ParsedRequest {
 
 /// What a request asks the service to do.
 pub(crate) enum Action {
-    Transaction(Box<TransactionRequest>),
+    /// With the test value in its account fields, if there is one.
+    Transaction(Box<TransactionRequest>, Option<&'static TestValue>),
     TokenTransaction(Box<TokenTransaction>),
     Void(Void),
     GetTransaction(String),
@@ -96,7 +100,7 @@ impl Action {
                     .map(|payment| Self::TokenTransaction(Box::new(payment))),
                 OperationName::Void => Void::from_members(members).map(Self::Void),
                 _ => TransactionRequest::from_members(members)
-                    .map(|payment| Self::Transaction(Box::new(payment))),
+                    .map(|payment| Self::Transaction(Box::new(payment), test_account(members))),
             }
         });
         action.unwrap_or_else(|error| Self::Refused(reply::bad_request(&error.to_string())))
@@ -112,6 +116,13 @@ fn known<'a>(members: &RequestMembers<'a>, operation: OperationName) -> RequestM
         _ => [PAYMENT_FIELDS, CARD_FIELDS],
     };
     members.filtered(|name| tables.iter().any(|table| table.contains(&name)))
+}
+
+/// The test value in the fields that the interface does not have, which are those of an account.
+fn test_account(members: &RequestMembers<'_>) -> Option<&'static TestValue> {
+    members.iter().filter(|(name, _)| request_field(name).is_none()).find_map(|(_, json)| {
+        TestValue::find(TestField::AccountField, &serde_json::from_str::<Cow<'_, str>>(json).ok()?)
+    })
 }
 
 /// A request that waits before it is processed. It holds card data, so `Debug` shows nothing of it.

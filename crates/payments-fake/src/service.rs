@@ -17,13 +17,13 @@ use serde::Deserialize;
 
 use crate::armed_fault::ArmedFaults;
 use crate::choices::Choices;
-use crate::decision;
+use crate::decision::{self, Decision};
 use crate::fault::{FaultKind, Phase};
 use crate::gate::Gates;
 use crate::randomness::Randomness;
 use crate::recorded_request::{RecordedRequest, RequestLog, RequestOutcome};
 use crate::redaction::Redaction;
-use crate::request::{ParsedRequest, Route};
+use crate::request::ParsedRequest;
 use crate::store::{Effect, Store};
 use crate::tenant::Tenants;
 use crate::{FakeGatewayBuilder, Fault, Fixtures, HeldRequest, ManualClock, Reply, RequestEffect};
@@ -66,37 +66,47 @@ impl Responder {
 
     /// What the network would carry back for this request at this time of day. It neither waits nor reads a clock.
     pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
-        self.handle_numbered(now, request).0
+        self.process(now, self.receive(request)).0
     }
 
-    /// The same, with the number of the recorded request; 0 if it never arrived.
-    fn handle_numbered(&self, now: SystemTime, request: Request<Bytes>) -> (Reply, u64) {
+    fn receive(&self, request: Request<Bytes>) -> Received {
         let (head, body) = request.into_parts();
         let members = RequestMembers::read(&body);
         let request = ParsedRequest::new(&head, &body, &members, self.0.choices.unknown_fields);
-        let mut recorded =
-            RecordedRequest::capture(now, head, body.len(), members.as_ref().ok(), &self.0.api_keys);
+        let members = members.as_ref().ok();
+        let recorded =
+            RecordedRequest::capture(request.operation, head, body.len(), members, &self.0.api_keys);
+        Received { request, recorded }
+    }
+
+    /// The reply, and the number of the recorded request; 0 if it never arrived.
+    fn process(&self, now: SystemTime, received: Received) -> (Reply, u64) {
+        let Received { request, mut recorded } = received;
         let _evicted;
         // Declared after the values above, so that the lock is released before they are dropped.
         let mut service = self.service();
-        let fault = request
-            .operation
-            .and_then(|operation| service.faults.fire(operation).or_else(|| request.fault.clone()));
+        // Which fault fires depends on the decision, and whether the decision is used depends on the fault.
+        let mut randomness = service.randomness.clone();
+        let decision = decision::decide(now, &request, &service.tenants, &self.0.choices, &mut randomness);
+        let fault = request.operation.and_then(|operation| {
+            let is_refused = operation.moves_money() && decision.1.is_none();
+            let requested = || request.fault.clone().filter(|fault| fault.can_fire(is_refused));
+            service.faults.fire(operation, is_refused).or_else(requested)
+        });
         if fault.as_ref().is_some_and(|fault| fault.kind() == FaultKind::Refuse) {
             // The request never arrived, so there is nothing to record.
             return (Reply::Refused, 0);
         }
+        recorded.received_at = now;
         recorded.fault.clone_from(&fault);
         let number;
         (number, _evicted) = service.requests.push(recorded);
-        let reply = match &fault {
-            Some(Fault { kind: FaultKind::Delay { by }, phase: Phase::BeforeCommit, .. }) => {
-                let (request, epoch) = (Box::new(request), service.epoch);
-                Reply::Held { by: *by, request: HeldRequest { request, number, epoch } }
-            }
-            fault => service.process(now, &request, number, &self.0.choices, fault.as_ref()),
-        };
-        (reply, number)
+        if let Some(Fault { kind: FaultKind::Delay { by }, phase: Phase::BeforeCommit, .. }) = fault {
+            let (request, epoch) = (Box::new(request), service.epoch);
+            return (Reply::Held { by, request: HeldRequest { request, number, epoch } }, number);
+        }
+        service.randomness = randomness;
+        (service.carry_out(now, decision, number, fault.as_ref()), number)
     }
 
     /// Processes a request that a fault [held](Reply::Held). If the gateway was [reset](crate::FakeGateway::reset) in the
@@ -107,7 +117,9 @@ impl Responder {
         if service.epoch != epoch {
             return Reply::Closed;
         }
-        service.process(now, &request, number, &self.0.choices, None)
+        let Service { tenants, randomness, .. } = &mut *service;
+        let decision = decision::decide(now, &request, tenants, &self.0.choices, randomness);
+        service.carry_out(now, decision, number, None)
     }
 
     /// [`handle`](Self::handle) for a server: at the gateway's time of day, waiting at its [gates](crate::Gate), and using
@@ -130,12 +142,13 @@ impl Responder {
         given_up: impl Future<Output = ()>,
     ) -> (Reply, u64) {
         let mut given_up = pin!(given_up);
-        let operation = Route::of(request.method(), request.uri().path()).operation();
+        let received = self.receive(request);
+        let operation = received.request.operation;
         let gate = self.pass_gate(operation, Phase::BeforeCommit);
         if before(given_up.as_mut(), gate).await.is_none() {
             return (Reply::Closed, 0);
         }
-        let (reply, number) = self.handle_numbered(self.wall(), request);
+        let (reply, number) = self.process(self.wall(), received);
         let reply = match reply {
             Reply::Held { by, request } => {
                 if before(given_up, timer.sleep(by)).await.is_none() {
@@ -202,6 +215,12 @@ impl fmt::Debug for Responder {
     }
 }
 
+/// A request that was parsed, and what is recorded of it. This is most of the work on a request, and is done without a lock.
+struct Received {
+    request: ParsedRequest,
+    recorded: RecordedRequest,
+}
+
 /// The service as a state machine: no I/O, no clock, and randomness only from its seed.
 pub(crate) struct Service {
     pub(crate) tenants: Tenants,
@@ -264,16 +283,14 @@ impl Service {
     }
 
     /// Applies the effect, then chooses the symptom. Neither depends on the other.
-    pub(crate) fn process(
+    fn carry_out(
         &mut self,
         now: SystemTime,
-        request: &ParsedRequest,
+        (mut response, effect): Decision,
         number: u64,
-        choices: &Choices,
         fault: Option<&Fault>,
     ) -> Reply {
         let Self { tenants, randomness, .. } = self;
-        let (mut response, effect) = decision::decide(now, request, tenants, choices, randomness);
         let header =
             |text: String| HeaderValue::try_from(text).expect("an identifier or a date is visible ASCII");
         response.headers_mut().insert(REQUEST_ID, header(randomness.identifier("req_")));

@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
-use payments_model::{CustomerId, CustomerRecord, TransactionId};
+use payments_model::{CustomerRecord, TransactionId};
+use serde::Serialize;
 
+use crate::document::to_json;
 use crate::store::Store;
-use crate::transaction::TransactionDocument;
+use crate::transaction::WrittenTransaction;
 use crate::{DocumentError, Fixtures, Ledger, LedgerEntry, Responder, StoredToken, fixtures, test_values};
 
 /// The ledger, tokens and customers of one API key. See [`FakeGateway::tenant`](crate::FakeGateway::tenant).
@@ -24,12 +26,12 @@ impl Tenant {
 
     /// The entry of one transaction, without reading the whole ledger.
     pub fn entry(&self, id: &TransactionId) -> Option<LedgerEntry> {
-        self.with(|store| store.transactions.get(id).map(TransactionDocument::entry))
+        self.with(|store| store.transactions.get(id).cloned())
     }
 
     /// The entries from this index on: those that were committed after the first `index` ones.
     pub fn entries_from(&self, index: usize) -> Vec<LedgerEntry> {
-        self.with(|store| store.transactions.values().skip(index).map(TransactionDocument::entry).collect())
+        self.with(|store| store.transactions.values().skip(index).cloned().collect())
     }
 
     /// How many transactions there are, declined and voided ones included.
@@ -52,7 +54,7 @@ impl Tenant {
     pub fn add_customer(&self, mut customer: CustomerRecord) {
         let id = customer.customer_id.value().cloned().expect("a customer must have a CustomerId");
         fixtures::mask_texts(&mut customer);
-        self.change(|store| store.put_customer(id, customer.to_json().into()));
+        self.change(|store| store.put_customer(id, customer));
     }
 
     /// The same from JSON, as in [`Fixtures::from_json`](crate::Fixtures::from_json). Returns the stored record.
@@ -61,9 +63,10 @@ impl Tenant {
     ///
     /// The first problem found.
     pub fn add_customer_json(&self, json: &str) -> Result<String, DocumentError> {
-        let (id, stored) = fixtures::customer(json)?;
-        self.change(|store| store.put_customer(id, Arc::clone(&stored)));
-        Ok(stored.to_string())
+        let (id, customer) = fixtures::customer(json)?;
+        let stored = customer.to_json();
+        self.change(|store| store.put_customer(id, customer));
+        Ok(stored)
     }
 
     /// Adds a token that can be charged, or replaces the one with the same id; JSON as in
@@ -74,7 +77,7 @@ impl Tenant {
     /// The first problem found.
     pub fn add_token_json(&self, json: &str) -> Result<String, DocumentError> {
         let token = StoredToken::from_json(json)?;
-        let stored = token.to_json();
+        let stored = to_json(&token);
         self.change(|store| store.put_token(token));
         Ok(stored)
     }
@@ -85,23 +88,22 @@ impl Tenant {
     /// A transaction has the fields of its record and `Operation`, `ReferenceNo`, `Description`, `TokenId`, `Voided`,
     /// `Declined`, `VoidReason` and `ProcessedAt`. [`Fixtures::from_json`](crate::Fixtures::from_json) reads this JSON.
     pub fn state_json(&self) -> String {
+        #[derive(Serialize)]
+        struct State<'a> {
+            transactions: Vec<WrittenTransaction<'a>>,
+            tokens: Vec<&'a StoredToken>,
+            customers: Vec<&'a CustomerRecord>,
+        }
+
+        let seeded = fixtures::seeded_customer();
         self.with(|store| {
-            let transactions: Vec<&str> =
-                store.transactions.values().map(|document| &**document.text()).collect();
-            let tokens: Vec<_> = store.tokens.values().map(StoredToken::to_json).collect();
-            let is_seeded = |id: &CustomerId| id.as_str() == test_values::CUSTOMER;
-            let seeded = (!store.customers.keys().any(is_seeded)).then(fixtures::seeded_customer);
-            let customers: Vec<&str> = seeded
-                .as_deref()
-                .into_iter()
-                .chain(store.customers.values().map(|record| &**record))
-                .collect();
-            format!(
-                r#"{{"transactions":[{}],"tokens":[{}],"customers":[{}]}}"#,
-                transactions.join(","),
-                tokens.join(","),
-                customers.join(","),
-            )
+            let is_replaced = store.customers.keys().any(|id| id.as_str() == test_values::CUSTOMER);
+            let seeded = Some(&seeded).filter(|_| !is_replaced);
+            to_json(&State {
+                transactions: store.transactions.values().map(WrittenTransaction::from).collect(),
+                tokens: store.tokens.values().collect(),
+                customers: seeded.into_iter().chain(store.customers.values()).collect(),
+            })
         })
     }
 

@@ -1,8 +1,8 @@
 //! Public card numbers, tokens and other values that select how the fake behaves.
 //!
-//! The numbers are public and in wide use; none is a real card. The card number selects the result of a card payment, and a
-//! named token exists for each kind of card. If several values of one request conflict, the precedence is: an armed fault,
-//! then the token or the card number, then the postal code, then approval.
+//! The numbers are public and in wide use; none is a real card. The card number selects the result of a card payment, an
+//! account number that of an ACH payment, and a named token exists for each kind of card. If several values of one request conflict, the precedence is: an armed fault,
+//! then the token, the card number or the account number, then the postal code, then approval.
 
 /// One row of the table of test values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ named! {
     pub enum TestField {
         /// `CardNumber` of a card payment.
         CardNumber = "CardNumber",
+        /// Any account field of an ACH payment, because the interface does not name them.
+        AccountField = "account field",
         /// `TokenId` of a token payment.
         TokenId = "TokenId",
         /// `BillingPostalCode` of a card or ACH payment.
@@ -98,6 +100,7 @@ test_values! {
     DINERS_CLUB = CardNumber "30569309025904" Approves "approved"
     DINERS_CLUB_ALTERNATIVE = CardNumber "38520000023237" Approves "approved"
     JCB = CardNumber "3530111333300000" Approves "approved"
+    UNIONPAY = CardNumber "6200000000000005" Approves "approved"
     DECLINED = CardNumber "4000000000000002" Declines "declined"
     INSUFFICIENT_FUNDS = CardNumber "4000000000009995" Declines "insufficient funds"
     LOST_CARD = CardNumber "4000000000009987" Declines "lost card"
@@ -108,6 +111,8 @@ test_values! {
     DECLINED_AS_TOKEN = CardNumber "4000000000000341" DeclinesAsToken
         "approved; every charge of a token made from it is declined"
     FAILS_LUHN = CardNumber "4242424242424241" Invalid "refused as invalid: fails the Luhn check"
+
+    DECLINED_ACCOUNT = AccountField "000111111116" Declines "declined"
 
     TOK_APPROVED = TokenId "tok_approved" Approves "approved"
     TOK_DECLINED = TokenId "tok_declined" Declines "declined"

@@ -2,7 +2,6 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -246,8 +245,7 @@ impl Transport for ScriptedTransport {
         let operation = request.operation();
         let (head, body) = request.into_http().into_parts();
         let members = RequestMembers::read(&body).ok();
-        let captured =
-            RecordedRequest::capture(SystemTime::UNIX_EPOCH, head, body.len(), members.as_ref(), &[]);
+        let captured = RecordedRequest::capture(Some(operation), head, body.len(), members.as_ref(), &[]);
         let step = {
             let mut script = self.script();
             script.requests.push(captured);

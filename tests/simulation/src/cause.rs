@@ -151,7 +151,14 @@ impl Cause {
     ///
     /// Written by hand from the outcome table, independent of the code that it checks.
     pub fn endings(self, operation: OperationName) -> Endings {
-        if operation.moves_money() { self.endings_of_a_payment() } else { self.endings_of_a_lookup() }
+        match (operation, self) {
+            // A void is processed or refused, and a fault after the commit does not fire for one that is refused.
+            (OperationName::Void, Self::Gateway(Symptom::Drip | Symptom::Delay, Moment::AfterCommit)) => {
+                Endings { must: &[Ending::Succeeded, Ending::Unknown], may: &[] }
+            }
+            _ if operation.moves_money() => self.endings_of_a_payment(),
+            _ => self.endings_of_a_lookup(),
+        }
     }
 
     fn endings_of_a_payment(self) -> Endings {

@@ -140,7 +140,7 @@ impl Wire {
             let polled = result.as_mut().poll(context);
             let fired = self.fired();
             self.note_held(call, held_before);
-            let is_received = self.note_received(call);
+            let (is_received, is_faulty) = self.note_received(call);
             if is_received && let Some(repeated) = &repeated {
                 drop(self.gateway.handle(self.clock.wall(), repeated.clone()));
                 self.gateway.clear_requests();
@@ -149,7 +149,7 @@ impl Wire {
             let is_refused = matches!(&polled, Poll::Ready(result) if is_unsent(result));
             if let Some(fired) = fired {
                 self.shared.note_fault(call, fired);
-            } else if (is_received || is_refused)
+            } else if (is_faulty || is_refused)
                 && !was_received
                 && let Some(requested) = requested
             {
@@ -191,17 +191,18 @@ impl Wire {
         });
     }
 
-    /// Notes the requests that the service received since the last call. Returns whether there were any.
-    fn note_received(&self, call: usize) -> bool {
+    /// Notes the requests that the service received since the last call. Returns whether there were any, and whether a
+    /// fault fired for one.
+    fn note_received(&self, call: usize) -> (bool, bool) {
         let requests = self.gateway.requests();
         if requests.is_empty() {
-            return false;
+            return (false, false);
         }
         self.gateway.clear_requests();
         for request in &requests {
             self.shared.receive(call, request);
         }
-        true
+        (true, requests.iter().any(|request| request.fault().is_some()))
     }
 
     /// Delivers the request after a delay, even if the caller has gone by then.

@@ -282,6 +282,52 @@ fn a_fault_fires_for_the_requests_that_it_names() {
     assert_eq!(gateway.ledger().entries().len(), 2);
 }
 
+/// A payment or void that the service refuses commits nothing, so a fault that comes after the commit waits for the next.
+#[test]
+fn a_refused_request_does_not_use_up_a_fault_after_the_commit() {
+    for target in [Fault::on(OperationName::Void), Fault::on_any()] {
+        for phase in [Phase::AfterCommit, Phase::Late] {
+            let gateway = FakeGateway::new();
+            let client = gateway.client();
+            let authorize = || block_on(client.process_card(&authorization())).unwrap().into_data();
+            let ids = [(); 3].map(|()| authorize().transaction_id);
+            let void = |id: &str| block_on(client.void(&Void::new(id.parse().unwrap())));
+            gateway.arm(target.at(phase).close().nth(2).times(2));
+
+            let counts = || (gateway.faults()[0].seen, gateway.faults()[0].fired);
+            let invalid = json(&gateway, post("/void", "{}")).0;
+            assert_eq!((invalid, void("txn_unknown").unwrap_err().outcome()), (400, Outcome::Rejected));
+            assert_eq!(counts(), (0, 0), "{phase:?}");
+            void(ids[0].as_str()).unwrap();
+            assert_eq!(void(ids[0].as_str()).unwrap_err().outcome(), Outcome::Rejected);
+            assert_eq!(counts(), (1, 0), "{phase:?}");
+            for (fired, id) in [(1, &ids[1]), (2, &ids[2])] {
+                assert_eq!(void(id.as_str()).unwrap_err().outcome(), Outcome::Unknown, "{phase:?}");
+                gateway.deliver_late();
+                assert_eq!(void(id.as_str()).unwrap_err().outcome(), Outcome::Rejected, "{phase:?}");
+                assert_eq!(counts(), (1 + fired, fired), "{phase:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fault_before_the_commit_fires_for_a_refused_request_too() {
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::request_lost(OperationName::Void));
+    let error = block_on(gateway.client().void(&Void::new("txn_unknown".parse().unwrap()))).unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Unknown);
+}
+
+#[test]
+fn a_declined_payment_is_processed_and_uses_up_a_fault_after_the_commit() {
+    let gateway = FakeGateway::new();
+    gateway.arm(Fault::response_lost(OperationName::Transaction));
+    let declined = card("4000000000000002").build().unwrap();
+    let error = block_on(gateway.client().process_card(&declined)).unwrap_err();
+    assert_eq!((error.outcome(), gateway.ledger().entries().len()), (Outcome::Unknown, 1));
+}
+
 #[test]
 fn a_fault_on_any_operation_fires_for_every_operation() {
     for operation in ["transaction", "token-transaction", "void", "get-transaction", "get-customer"] {

@@ -182,9 +182,14 @@ fn an_empty_document_is_valid() {
 /// The problem without its line and column, which are required.
 #[track_caller]
 fn problem(document: &Value) -> String {
-    let [problem] = &refused(document)[..] else { panic!("one problem at a time") };
-    let (problem, place) = problem.rsplit_once(" (line 1, column ").unwrap_or_else(|| panic!("{problem}"));
-    assert!(place.trim_end_matches(')').parse::<usize>().is_ok_and(|column| column > 0), "{place}");
+    problem_text(&document.to_string())
+}
+
+#[track_caller]
+fn problem_text(document: &str) -> String {
+    let [problem] = &refused_text(document)[..] else { panic!("one problem at a time") };
+    let (problem, place) = problem.rsplit_once(" at line 1 column ").unwrap_or_else(|| panic!("{problem}"));
+    assert!(place.parse::<usize>().is_ok(), "{place}");
     problem.to_owned()
 }
 
@@ -194,65 +199,89 @@ fn the_error_for_a_wrong_part_names_its_place() {
     let id_rule = "must be a string that is valid as an id in a URL path";
     let small_rule = "must be a whole number from 0 to 4294967295";
     let of_lists = [
-        ("customers", vec![
-            (json!({"CustomerName": "x"}), "CustomerId is required".to_owned()),
-            (json!({"CustomerId": null}), "CustomerId is required".to_owned()),
-            (json!({"CustomerName": 7}), "CustomerName must be a string".to_owned()),
-            (json!({"CountryId": "x"}), format!("CountryId {small_rule}")),
-            (json!({"StateId": number()}), format!("StateId {small_rule}")),
-            (json!({"Phone": NUMBER}), "Phone is not a known field".to_owned()),
-            (json!({"CustomerId": 7}), format!("CustomerId {id_rule}")),
-            (json!({"CustomerId": "../x"}), format!("CustomerId {id_rule}")),
-            (json!("cus"), "it must be a JSON object".to_owned()),
-            (json!(["cus"]), "it must be a JSON object".to_owned()),
-        ]),
-        ("tokens", vec![
-            (json!({"TokenId": ""}), format!("TokenId {id_rule}")),
-            (json!({"CardNumber": number()}), "CardNumber must be a string".to_owned()),
-            (json!({"Declines": "no"}), "Declines must be true or false".to_owned()),
-        ]),
-        ("transactions", vec![
-            (json!({"Amount": 0}), "Amount must be above zero".to_owned()),
-            (json!({"Amount": -1}), "Amount must be above zero".to_owned()),
-            (json!({"Amount": NUMBER.repeat(2)}), "Amount must be a number with at most 18 digits".to_owned()),
-            (json!({"Amount": null}), "Amount is required".to_owned()),
-            (json!({"TransactionId": "txn_2"}), "Amount is required".to_owned()),
-            (json!({"Amount": 1}), "TransactionId is required".to_owned()),
-            (json!({"TransactionId": null}), "TransactionId is required".to_owned()),
-            (json!({"TransactionId": number()}), format!("TransactionId {id_rule}")),
-            (json!({"BillingEmail": [NUMBER]}), "BillingEmail must be a string".to_owned()),
-            (json!({"BillingCountry": NUMBER}), format!("BillingCountry {small_rule}")),
-            (json!({"Operation": "refund"}), "Operation must be transaction, token-transaction or void".to_owned()),
-            (json!({"Operation": "get-customer"}), "Operation must be transaction, token-transaction or void".to_owned()),
-            (json!({"TokenId": 5}), format!("TokenId {id_rule}")),
-            (json!({"Cvv": "123"}), "Cvv is not a known field".to_owned()),
-            (json!({"TransactionType": 3}), "TransactionType must be 1 for a sale or 2 for an authorization".to_owned()),
-            (json!({"ProcessedAt": "yesterday"}), "ProcessedAt must be a time in UTC such as 2030-01-31T12:00:00Z".to_owned()),
-            (json!({"Status": {}}), "Status must be a string".to_owned()),
-        ]),
-        ("faults", vec![
-            (json!({"operation": NUMBER}), "operation must be transaction, token-transaction, void, get-transaction, get-customer or any".to_owned()),
-            (json!({"operation": "any"}), "phase is required".to_owned()),
-            (json!({"phase": "now"}), "phase must be before_commit, after_commit or late".to_owned()),
-            (json!({"kind": "explode"}), "kind must be close, reset, stall, drip, truncate, garbage, html, status, delay, wrong_shape or refuse".to_owned()),
-            (json!({"status": 99}), "status must be an HTTP status from 200 to 599".to_owned()),
-            (json!({"status": "many"}), "status must be an HTTP status from 200 to 599".to_owned()),
-            (json!({"times": 0}), "times must be a whole number above zero".to_owned()),
-            (json!({"skip": -1}), "skip must be a whole number".to_owned()),
-            (json!({"bytes": 1.5}), "bytes must be a whole number".to_owned()),
-            (json!({"retry_after": "\n"}), "retry_after must be seconds or a date, as in the Retry-After header".to_owned()),
-            (json!({"delay": 1}), "delay is not a known field".to_owned()),
-        ]),
+        (
+            "customers",
+            "expected one of `CustomerId`, `CustomerName`",
+            vec![
+                (json!({"CustomerName": "x"}), "", "missing field `CustomerId`"),
+                (json!({"CustomerId": null}), ".CustomerId", "expected a string"),
+                (json!({"CustomerName": 7}), ".CustomerName", "expected a string"),
+                (json!({"CountryId": "x"}), ".CountryId", small_rule),
+                (json!({"StateId": number()}), ".StateId", small_rule),
+                (json!({"Phone": NUMBER}), ".Phone", UNKNOWN),
+                (json!({"CustomerId": 7}), ".CustomerId", "expected a string"),
+                (json!({"CustomerId": "../x"}), ".CustomerId", id_rule),
+                (json!("cus 4242"), "", "expected a JSON object"),
+                (json!(["cus"]), "", "expected a JSON object"),
+            ],
+        ),
+        (
+            "tokens",
+            "expected one of `TokenId`, `GatewayCustomerId`",
+            vec![
+                (json!({"TokenId": ""}), ".TokenId", id_rule),
+                (json!({"CardNumber": number()}), ".CardNumber", "expected a string"),
+                (json!({"Declines": NUMBER}), ".Declines", "expected a boolean"),
+                (json!({"expected 4242 4242": 1}), ".(unprintable field name)", UNKNOWN),
+            ],
+        ),
+        (
+            "transactions",
+            "expected one of `TransactionId`, `BaseAmount`",
+            vec![
+                (json!({"Amount": 0}), ".Amount", "must be above zero"),
+                (json!({"Amount": -1}), ".Amount", "must be above zero"),
+                (json!({"Amount": NUMBER.repeat(2)}), ".Amount", "must be a number with at most 18 digits"),
+                (json!({"Amount": null}), ".Amount", "must be a number with at most 18 digits"),
+                (json!({"TransactionId": "txn_2"}), "", "missing field `Amount`"),
+                (json!({"Amount": 1}), "", "missing field `TransactionId`"),
+                (json!({"TransactionId": null}), ".TransactionId", "expected a string"),
+                (json!({"TransactionId": number()}), ".TransactionId", "expected a string"),
+                (json!({"BillingEmail": [NUMBER]}), ".BillingEmail", "expected a string"),
+                (json!({"BillingCountry": NUMBER}), ".BillingCountry", small_rule),
+                (
+                    json!({"Operation": "refund"}),
+                    ".Operation",
+                    "must be transaction, token-transaction or void",
+                ),
+                (
+                    json!({"Operation": "get-customer"}),
+                    ".Operation",
+                    "must be transaction, token-transaction or void",
+                ),
+                (json!({"TokenId": 5}), ".TokenId", "expected a string"),
+                (json!({"Cvv": "123"}), ".Cvv", UNKNOWN),
+                (
+                    json!({"TransactionType": 3}),
+                    ".TransactionType",
+                    "must be 1 for a sale or 2 for an authorization",
+                ),
+                (
+                    json!({"ProcessedAt": "yesterday"}),
+                    ".ProcessedAt",
+                    "must be a time in UTC such as 2030-01-31T12:00:00Z",
+                ),
+                (json!({"Status": {}}), ".Status", "must be a string"),
+            ],
+        ),
     ];
-    for (list, elements) in of_lists {
-        for (element, expected) in elements {
-            assert_eq!(problem(&json!({ list: [element] })), format!("{list}[0]: {expected}"));
+    for (list, known, elements) in of_lists {
+        for (element, field, expected) in elements {
+            let problem = problem(&json!({ list: [element] }));
+            let rest =
+                problem.strip_prefix(&format!("{list}[0]{field}: ")).unwrap_or_else(|| panic!("{problem}"));
+            if expected == UNKNOWN {
+                assert!(rest.starts_with(known), "{problem}");
+            } else {
+                assert_eq!(rest, expected, "{problem}");
+            }
         }
     }
     let good = json!({"CustomerId": "cus_ok"});
-    assert_eq!(problem(&json!({"customers": [good, {}]})), "customers[1]: CustomerId is required");
-    assert_eq!(problem(&json!({ NUMBER: [] })), "(unprintable field name) is not a known field");
-    assert_eq!(problem(&json!({ "token": [] })), "token is not a known field");
+    assert_eq!(problem(&json!({"customers": [good, {}]})), "customers[1]: missing field `CustomerId`");
+    let lists = "expected one of `customers`, `tokens`, `transactions`, `faults`";
+    assert_eq!(problem(&json!({ NUMBER: [] })), format!("(unprintable field name): {lists}"));
+    assert_eq!(problem(&json!({ "token": [] })), format!("token: {lists}"));
     let contradiction = json!({"TransactionId": "txn_1", "Amount": 1, "Voided": true, "Declined": true});
     assert_eq!(
         refused(&json!({ "transactions": [contradiction] })),
@@ -260,8 +289,49 @@ fn the_error_for_a_wrong_part_names_its_place() {
     );
     assert_eq!(
         refused_text("{\"tokens\": [\n  {\"TokenId\": \"tok_1\",\n   \"Declines\": 7}]}"),
-        ["tokens[0]: Declines must be true or false (line 3, column 17)"]
+        ["tokens[0].Declines: expected a boolean at line 3 column 16"]
     );
+}
+
+/// Stands for the list of the fields that are known.
+const UNKNOWN: &str = "unknown";
+
+#[test]
+fn the_error_for_a_wrong_fault_names_its_place() {
+    for (change, expected) in [
+        (
+            json!({"operation": NUMBER}),
+            ".operation: must be transaction, token-transaction, void, get-transaction, get-customer or any",
+        ),
+        (json!({"operation": null}), ".operation: must be"),
+        (json!({"phase": "now 4242"}), ".phase: expected one of `before_commit`, `after_commit`, `late`"),
+        (
+            json!({"kind": NUMBER}),
+            ": expected one of `refuse`, `close`, `reset`, `stall`, `drip`, `truncate`, `garbage`, `html`, `status`, `delay`, `wrong_shape`",
+        ),
+        (json!({"kind": "status", "status": 99}), ": status must be an HTTP status from 200 to 599"),
+        (json!({"kind": "html", "status": "many"}), ": status must be an HTTP status from 200 to 599"),
+        (json!({"times": 0}), ".times: must be a whole number above zero"),
+        (json!({"skip": -1}), ".skip: must be a whole number"),
+        (json!({"kind": "truncate", "bytes": 1.5}), ": bytes must be a whole number"),
+        (json!({"kind": "delay", "delay_ms": NUMBER}), ": delay_ms must be a whole number of milliseconds"),
+        (
+            json!({"retry_after": "\n"}),
+            ".retry_after: must be seconds or a date, as in the Retry-After header",
+        ),
+        (json!({"delay": 1}), ": delay is not a known field"),
+        (json!({ NUMBER: 1 }), ": (unprintable field name) is not a known field"),
+    ] {
+        let mut fault = json!({"operation": "any", "phase": "late", "kind": "close"});
+        fault.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let problem = problem(&json!({ "faults": [fault] }));
+        assert!(problem.starts_with(&format!("faults[0]{expected}")), "{problem}");
+    }
+    for field in ["operation", "phase", "kind"] {
+        let mut fault = json!({"operation": "any", "phase": "late", "kind": "close"});
+        fault.as_object_mut().unwrap().remove(field);
+        assert_eq!(problem(&json!({ "faults": [fault] })), format!("faults[0]: missing field `{field}`"));
+    }
 }
 
 #[test]
@@ -276,31 +346,27 @@ fn the_error_for_a_repeated_id_or_field_names_it() {
         assert_eq!(refused(&json!({ list: [{ id: "a" }, { id: "a" }] })), expected);
     }
     for (document, expected) in [
-        (r#"{"tokens":[{"TokenId":"tok_1"}],"tokens":[]}"#, "tokens appears twice"),
-        (r#"{"sk_live 4242":1,"sk_live 4242":2}"#, "(unprintable field name) is not a known field"),
+        (r#"{"tokens":[{"TokenId":"tok_1"}],"tokens":[]}"#, "duplicate field `tokens`"),
         (
             r#"{"transactions":[{"TransactionId":"a","TransactionId":"b","Amount":1,"Amount":2}]}"#,
-            "transactions[0]: TransactionId appears twice",
+            "transactions[0]: duplicate field `TransactionId`",
         ),
     ] {
-        let problem = &refused_text(document)[0];
-        assert_eq!(problem.rsplit_once(" (line 1").map(|(problem, _)| problem), Some(expected));
+        assert_eq!(problem_text(document), expected);
     }
 }
 
 #[test]
 fn a_syntax_error_is_reported_with_its_place() {
-    assert_eq!(
-        refused_text("{\n  \"tokens\": [sk_live"),
-        ["it must be JSON, but has a syntax error at line 2, column 14"]
-    );
-    assert_eq!(refused_text(""), ["it must be JSON, but has a syntax error at line 1, column 0"]);
-    for document in ["[]", "null", "\"4242\"", "7"] {
-        assert!(refused_text(document)[0].starts_with("it must be a JSON object"), "{document}");
+    assert_eq!(refused_text("{\n  \"tokens\": [sk_live"), ["tokens[0]: expected value at line 2 column 14"]);
+    assert_eq!(refused_text(""), ["EOF while parsing a value at line 1 column 0"]);
+    assert_eq!(refused_text("{} 4242"), ["trailing characters at line 1 column 4"]);
+    for document in ["[]", "null", "\"expected 4242\"", "7"] {
+        assert_eq!(problem_text(document), "expected a JSON object", "{document}");
     }
     for list in ["customers", "tokens", "transactions", "faults"] {
-        assert_eq!(problem(&json!({ list: {} })), format!("{list} must be a list"));
-        assert_eq!(problem(&json!({ list: null })), format!("{list} must be a list"));
+        assert_eq!(problem(&json!({ list: {} })), format!("{list}: expected a sequence"));
+        assert_eq!(problem(&json!({ list: null })), format!("{list}: expected a sequence"));
     }
 }
 
@@ -388,7 +454,7 @@ fn an_amount_with_more_than_two_written_decimals_is_refused_d53() {
     for amount in ["1.000", "1.230", "10.505"] {
         let document = format!(r#"{{"transactions":[{{"TransactionId":"txn_1","Amount":{amount}}}]}}"#);
         let error = Fixtures::from_json(&document).unwrap_err().to_string();
-        assert!(error.contains("Amount must be written with at most two decimal places"), "{error}");
+        assert!(error.contains("Amount: must be written with at most two decimal places"), "{error}");
     }
 }
 

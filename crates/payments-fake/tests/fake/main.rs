@@ -15,6 +15,7 @@ mod recorded_effects;
 mod redaction;
 mod restored;
 mod scripted_transport;
+mod speed;
 mod support;
 mod tenants;
 mod test_values;

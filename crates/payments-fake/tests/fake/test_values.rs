@@ -1,12 +1,16 @@
 //! Every public test value and every shape of a decline, through a client.
 
 use crate::support::*;
-use payments_core::model::{ConvenienceFee, Payer, TokenTransaction, TransactionId, TransactionType};
+use payments_core::model::{
+    AchTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId, TransactionType,
+};
 use payments_core::{Error, Outcome};
 use payments_fake::test_values::{
     DECLINED, DECLINED_AS_TOKEN, INVALID_POSTAL_CODE, TEST_VALUES, TestEffect, TestField, TestValue, VISA,
 };
-use payments_fake::{DeclineShape, EntryState, FakeGateway, Fault, UnlistedCards, block_on};
+use payments_fake::{
+    DeclineShape, EntryState, FakeGateway, Fault, PaymentSource, UnlistedCards, block_on, test_values,
+};
 
 fn rows(field: TestField) -> impl Iterator<Item = &'static TestValue> {
     TEST_VALUES.iter().filter(move |row| row.field == field)
@@ -44,6 +48,35 @@ fn every_card_number_does_what_the_table_says() {
             effect => panic!("{effect:?} is not an effect of a card"),
         }
     }
+}
+
+#[test]
+fn an_account_is_declined_by_its_number_in_any_field() {
+    for row in rows(TestField::AccountField) {
+        assert_eq!(row.effect, TestEffect::Declines);
+        for field in ["AccountNumber", "Iban"] {
+            let gateway = FakeGateway::new();
+            let pay = |number: &str| {
+                let fee = ConvenienceFee::Inactive;
+                let payment = AchTransaction::builder(PRICE, TransactionType::Sale, fee, PAYER);
+                let payment =
+                    payment.account_field("RoutingNumber", "021000021").account_field(field, number);
+                block_on(gateway.client().process_ach(&payment.build().unwrap()))
+            };
+            let error = pay(row.value).unwrap_err();
+            assert_eq!((error.outcome(), error.reason()), (Outcome::Rejected, Some(row.result)));
+            gateway.ledger().assert_nothing_charged();
+            assert_eq!(gateway.ledger().entries()[0].source, PaymentSource::Account);
+            assert!(!gateway.first_tenant().state_json().contains(row.value), "the account is not kept");
+            pay("000123456789").unwrap();
+            gateway.ledger().assert_charged_once(PRICE);
+        }
+    }
+    // In a field of the interface it is only a text.
+    let payer = Payer { phone_number: test_values::DECLINED_ACCOUNT, ..PAYER };
+    let payment = AchTransaction::builder(PRICE, TransactionType::Sale, ConvenienceFee::Inactive, payer)
+        .account_field("AccountNumber", "000123456789");
+    block_on(FakeGateway::new().client().process_ach(&payment.build().unwrap())).unwrap();
 }
 
 #[test]

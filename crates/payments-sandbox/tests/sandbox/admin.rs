@@ -230,14 +230,17 @@ fn customers_and_tokens_are_created_for_the_key_in_the_query() {
 fn a_wrong_document_is_refused_with_its_problem() {
     let (sandbox, mut client) = start(Sandbox::builder());
     for (document, problem) in [
-        (r#"{"CardNumber":"4242"}"#, "TokenId is required"),
-        (r#"{"CardNumber":4242424242424242}"#, "CardNumber must be a string"),
-        (r#"{"Declines":1}"#, "Declines must be true or false"),
-        (r#"{"Cvv":"123"}"#, "Cvv is not a known field"),
+        (r#"{"CardNumber":"4242"}"#, "missing field `TokenId`"),
+        (r#"{"CardNumber":4242424242424242}"#, "CardNumber: expected a string"),
+        (r#"{"Declines":1}"#, "Declines: expected a boolean"),
+        (r#"{"Cvv":"123"}"#, "Cvv: expected one of `TokenId`"),
     ] {
         let (status, body) = refused(&mut client, "POST", "/tokens", document);
         let msg = body["msg"].as_str().unwrap();
-        assert!(msg.starts_with(&format!("{problem} (line 1, column ")), "{msg}");
+        assert!(
+            msg.starts_with(problem) && msg.contains(" at line 1 column ") && !msg.contains("4242"),
+            "{msg}"
+        );
         assert_eq!((status, &body["problems"]), (400, &json!([msg])));
     }
     for (path, body) in [

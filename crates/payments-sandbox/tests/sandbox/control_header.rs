@@ -150,8 +150,8 @@ fn a_malformed_header_is_refused_and_nothing_is_charged() {
             "it must be PHASE=KIND, then ;NAME=VALUE for each other field, no name twice",
         ),
         ("sandbox-fault:\r\n", "it must be PHASE=KIND, then ;NAME=VALUE for each other field, no name twice"),
-        ("sandbox-fault: never=reset\r\n", "phase must be before_commit, after_commit or late"),
-        ("sandbox-fault: after_commit=reset;times=0\r\n", "times must be a whole number above zero"),
+        ("sandbox-fault: never=reset\r\n", "phase: expected one of `before_commit`, `after_commit`, `late`"),
+        ("sandbox-fault: after_commit=reset;times=0\r\n", "times: must be a whole number above zero"),
         (
             "sandbox-fault: after_commit=reset\r\nsandbox-fault: late=close\r\n",
             "a request can ask for only one fault",
