@@ -39,12 +39,11 @@ use std::task::{Context, Poll, Waker};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::client::named_calls;
+use crate::client::{ClientBuilder, named_calls};
 use crate::error::Error;
 use crate::operation::Operation;
 use crate::response::Success;
-use crate::transport::{Sleep, SystemTimer, TransportError, TransportRequest, TransportResponse};
-use crate::{ApiKey, CallerHeaders};
+use crate::{ApiKey, CallerHeaders, Sleep, SystemTimer, TransportError, TransportRequest, TransportResponse};
 
 /// A blocking HTTP stack: one attempt, at most one transmission.
 ///
@@ -96,7 +95,7 @@ pub trait Timer: Send + Sync + 'static {
 /// Cloning is cheap and shares the transport. A payment or void is sent at most once, and its [`Error::outcome`] says
 /// whether the money can have moved. See the [module](self) for deadlines.
 #[derive(Clone)]
-pub struct Client(pub(crate) crate::Client);
+pub struct Client(crate::Client);
 
 impl Client {
     /// Runs any operation. A payment or a void is sent at most once. A lookup may be retried within the total deadline.
@@ -158,6 +157,15 @@ impl Client {
     }
 }
 
+impl<T: Transport, C: Timer> ClientBuilder<T, C> {
+    /// Builds the client for programs without a runtime. It connects and sends nothing before the first call.
+    #[must_use]
+    pub fn build_blocking(self) -> Client {
+        let wrap = |transport, timer| (Immediate(transport), BlockingTimer(Arc::new(timer)));
+        Client(self.over(wrap).build())
+    }
+}
+
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
@@ -175,7 +183,7 @@ impl Timer for SystemTimer {
 }
 
 /// Adapts a blocking transport to the asynchronous client: polling its future blocks, and then it is ready.
-pub(crate) struct Immediate<T>(pub(crate) T);
+struct Immediate<T>(T);
 
 impl<T: Transport> crate::Transport for Immediate<T> {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
@@ -184,7 +192,7 @@ impl<T: Transport> crate::Transport for Immediate<T> {
 }
 
 /// Adapts a blocking clock. The client's own time limit is never polled, because the transport is always ready first.
-pub(crate) struct BlockingTimer<T>(pub(crate) Arc<T>);
+struct BlockingTimer<T>(Arc<T>);
 
 impl<T: Timer> crate::Timer for BlockingTimer<T> {
     fn now(&self) -> Instant {

@@ -66,11 +66,15 @@ impl Endpoint {
     /// # Ok::<(), payments_core::Error>(())
     /// ```
     pub fn new(base_url: &str, api_key: ApiKey) -> Result<Self, Error> {
-        let (base_url, server) = check(base_url)?;
+        let base_url = check(base_url)?;
         let at = |path: &str| {
             format!("{base_url}{path}").parse::<Uri>().map_err(|_| ConfigurationError::BaseUrlSyntax)
         };
         let transaction = at(TRANSACTION)?;
+        let server = ServerAddress::of(&transaction).map_err(|_| ConfigurationError::BaseUrlSyntax)?;
+        if !server.is_https() && !server.is_loopback() {
+            return Err(ConfigurationError::BaseUrlNotHttps.into());
+        }
         Ok(Self {
             inner: Arc::new(Inner {
                 service: service(&server, transaction.path(), &api_key),
@@ -233,8 +237,8 @@ fn service(server: &ServerAddress, path: &str, api_key: &ApiKey) -> String {
     format!("{scheme}://{host}{port}{path}")
 }
 
-/// Returns the URL without trailing slashes, and its server, if both are acceptable.
-fn check(base_url: &str) -> Result<(Cow<'_, str>, ServerAddress), ConfigurationError> {
+/// Returns the URL without trailing slashes, if it is an absolute one without extras.
+fn check(base_url: &str) -> Result<Cow<'_, str>, ConfigurationError> {
     // `http::Uri` silently drops everything after `#`, so this checks the text and not the parsed URL.
     if base_url.contains('#') {
         return Err(ConfigurationError::BaseUrlExtras);
@@ -252,13 +256,7 @@ fn check(base_url: &str) -> Result<(Cow<'_, str>, ServerAddress), ConfigurationE
     if ![Scheme::HTTPS, Scheme::HTTP].contains(scheme) {
         return Err(ConfigurationError::BaseUrlNotHttps);
     }
-    let plain = without_zeros_before_port(base_url.trim_end_matches('/'), authority);
-    let plain_uri = plain.parse().map_err(|_| ConfigurationError::BaseUrlSyntax)?;
-    let server = ServerAddress::of(&plain_uri).map_err(|_| ConfigurationError::BaseUrlSyntax)?;
-    if !server.is_https() && !server.is_loopback() {
-        return Err(ConfigurationError::BaseUrlNotHttps);
-    }
-    Ok((plain, server))
+    Ok(without_zeros_before_port(base_url.trim_end_matches('/'), authority))
 }
 
 /// The URL with this authority and a port such as `0443` written as `443`: another spelling, which HTTP stacks read differently.

@@ -151,8 +151,9 @@ pub use observer::{
 };
 pub use operation::{Facts, GetCustomer, GetTransaction, Operation, OperationName, VoidReceipt};
 pub use response::{RetryAfter, Success};
-#[doc(inline)]
-pub use transport::{
-    Deadlines, Delivery, Sleep, SystemTimer, Timer, Transport, TransportError, TransportErrorKind,
-    TransportRequest, TransportResponse,
-};
+pub use transport::deadlines::Deadlines;
+pub use transport::error::{Delivery, TransportError, TransportErrorKind};
+pub use transport::request::TransportRequest;
+pub use transport::response::TransportResponse;
+pub use transport::stack::Transport;
+pub use transport::timer::{Sleep, SystemTimer, Timer};

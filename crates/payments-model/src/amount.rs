@@ -160,25 +160,21 @@ impl FromStr for Amount {
             Some(parts) => parts,
             None => (mantissa, ""),
         };
-        let mut digits = [integer, fraction].concat();
+        let digits = integer.bytes().chain(fraction.bytes());
         let has_leading_zero = integer.len() > 1 && integer.starts_with('0');
-        if integer.is_empty() || has_leading_zero || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        if integer.is_empty() || has_leading_zero || !digits.clone().all(|byte| byte.is_ascii_digit()) {
             return Err(AmountError::NOT_A_NUMBER);
         }
-        let written = digits.len();
-        if digits.parse::<i128>().is_err() {
-            digits.truncate(digits.trim_end_matches('0').len());
-        }
-        let dropped_zeros = written - digits.len();
-        let size: Option<i128> = digits.parse().ok();
-        let signed = size.map(|size| if unsigned.len() < text.len() { -size } else { size });
-        let places = i64::try_from(fraction.len()).ok().zip(i64::try_from(dropped_zeros).ok());
-        signed
-            .zip(places)
-            .and_then(|(signed, (places, dropped_zeros))| {
-                Self::fit(signed, exponent - places + dropped_zeros)
-            })
-            .ok_or(AmountError::NOT_EXACT)
+        let number = |dropped_zeros| {
+            let mut kept = digits.clone().take(integer.len() + fraction.len() - dropped_zeros);
+            let size = kept.try_fold(0_i128, |size, digit| {
+                size.checked_mul(10)?.checked_add(i128::from(digit - b'0'))
+            })?;
+            let places = i64::try_from(fraction.len()).ok()? - i64::try_from(dropped_zeros).ok()?;
+            Self::fit(if unsigned.len() < text.len() { -size } else { size }, exponent - places)
+        };
+        let zeros = || digits.clone().rev().take_while(|digit| *digit == b'0').count();
+        number(0).or_else(|| number(zeros())).ok_or(AmountError::NOT_EXACT)
     }
 }
 

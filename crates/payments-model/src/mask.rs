@@ -39,11 +39,11 @@ use crate::secret::REDACTED;
 pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut masked = Cow::Borrowed(text);
     let is_replaced = |secret: &&str| secret.len() >= SHORTEST_SECRET && !REDACTED.contains(*secret);
-    let may_occur = |secret: &&str| is_number(secret) || text.contains(secret);
-    let mut found: Vec<&str> = secrets.iter().copied().filter(may_occur).filter(is_replaced).collect();
+    let mut found: Vec<&str> = secrets.iter().copied().filter(is_replaced).collect();
+    found.retain(|secret| may_occur(text, secret));
     // Longest first: if one secret contains another, the rest of the longer one must not remain.
     found.sort_by_key(|secret| Reverse(secret.len()));
-    for read in READINGS {
+    for &read in readings(text) {
         for secret in &found {
             redact_one(&mut masked, secret, read);
         }
@@ -59,8 +59,9 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
 /// For an identifier, which [`mask`] could change although it contains no secret.
 pub fn redact<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut redacted = Cow::Borrowed(text);
-    for read in READINGS {
-        for secret in secrets.iter().filter(|secret| secret.len() >= LONG_SECRET) {
+    let is_replaced = |secret: &&&str| secret.len() >= LONG_SECRET && may_occur(text, secret);
+    for &read in readings(text) {
+        for secret in secrets.iter().filter(is_replaced) {
             redact_one(&mut redacted, secret, read);
         }
     }
@@ -86,8 +87,11 @@ pub fn without_half_a_number(start: &[u8]) -> &[u8] {
     &start[..digits.map_or(end, |digits| last_letter + digits)]
 }
 
-/// How a text is searched: as written, then with its escapes read. A place is the same in both.
-const READINGS: [fn(&str) -> Cow<'_, str>; 2] = [as_written, with_escapes_read];
+/// How the text is searched: as written, then with its escapes read if it has any. A place is the same in both.
+fn readings(text: &str) -> &'static [fn(&str) -> Cow<'_, str>] {
+    let has_escapes = text.bytes().any(|byte| matches!(byte, b'\\' | b'&' | b'%'));
+    if has_escapes { &[as_written, with_escapes_read] } else { &[as_written] }
+}
 
 fn as_written(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
@@ -190,6 +194,11 @@ fn occurrences(text: &str, secret: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
+/// A quick check. Only a card or account number is found where separators stand between its characters.
+fn may_occur(text: &str, secret: &str) -> bool {
+    if is_number(secret) { digits_in(text) >= secret.len() } else { text.contains(secret) }
+}
+
 /// Whether a secret is a card or account number, which people write with separators.
 fn is_number(secret: &str) -> bool {
     SEPARATED_DIGITS.contains(&secret.len()) && secret.bytes().all(|byte| byte.is_ascii_digit())
@@ -198,9 +207,6 @@ fn is_number(secret: &str) -> bool {
 /// The places where the digits of a number stand in order, whatever separators are between them.
 fn occurrences_of_number(text: &str, number: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    if digits_in(text) < number.len() {
-        return found;
-    }
     // The places of the digits since the last letter.
     let mut run: Vec<usize> = Vec::new();
     for (at, character) in text.char_indices() {
@@ -222,7 +228,8 @@ fn occurrences_of_number(text: &str, number: &[u8]) -> Vec<Range<usize>> {
 
 /// Whether the text contains a card-like number.
 pub(crate) fn contains_card_number(text: &str) -> bool {
-    READINGS.into_iter().any(|read| !card_numbers(&read(text)).is_empty())
+    digits_in(text) >= *CARD_DIGITS.start()
+        && readings(text).iter().any(|read| !card_numbers(&read(text)).is_empty())
 }
 
 fn digits_in(text: &str) -> usize {
@@ -314,8 +321,8 @@ pub(crate) fn mask_digits(number: &str) -> String {
 
 /// Whether a field with this name holds card or account data. Case and punctuation are ignored.
 pub(crate) fn is_secret_name(name: &str) -> bool {
-    let letters = name.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
-    SECRET_NAMES.iter().any(|secret| secret.bytes().eq(letters.clone()))
+    let letters = name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
+    SECRET_NAMES.binary_search(&&*letters.collect::<String>()).is_ok()
 }
 
 /// Shorter secrets occur in other text by chance.
@@ -341,7 +348,7 @@ const FILLER: char = '\0';
 /// `\u{10ffff}`.
 const LONGEST_ESCAPE: usize = 10;
 
-/// The names in the interface, and the names that other services use for the same fields.
+/// The names in the interface, and the names that other services use for the same fields. Sorted.
 #[rustfmt::skip]
 const SECRET_NAMES: [&str; 42] = [
     "aba", "abanumber", "account", "accountno", "accountnumber", "acctno", "acctnumber", "achaccount", "bankaccount",

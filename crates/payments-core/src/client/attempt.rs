@@ -10,8 +10,7 @@ use crate::observer::{
 };
 use crate::operation::{Describe, Facts, secrets_of};
 use crate::response::{Secrets, Success};
-use crate::transport::Timer;
-use crate::{CallId, CallerHeaders};
+use crate::{CallId, CallerHeaders, Timer};
 
 /// What all attempts of one call share. It owns the only copy of the secrets that are masked in what is kept of the call.
 pub(crate) struct Call<'a> {

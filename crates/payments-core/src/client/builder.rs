@@ -5,13 +5,13 @@ use std::time::Duration;
 use super::Client;
 use super::random::{RandomSource, SystemRandom};
 use super::retry::RetryPolicy;
-use crate::blocking::{self, BlockingTimer, Immediate};
 use crate::observer::Observer;
-use crate::transport::{BoxedTransport, Deadlines, Timer, Transport, TransportRequest};
-use crate::{CallerHeaders, Endpoint};
+use crate::transport::stack::BoxedTransport;
+use crate::{CallerHeaders, Deadlines, Endpoint, Timer, Transport, TransportRequest};
 
-/// Builds a [`Client`] or a [`blocking::Client`], depending on the transport. Only the endpoint, the transport and its clock have no
-/// default.
+/// Builds a [`Client`] or a [`blocking::Client`](crate::blocking::Client), depending on the transport.
+///
+/// Only the endpoint, the transport and its clock have no default.
 ///
 /// ```
 /// use std::time::Duration;
@@ -137,11 +137,11 @@ impl<T, C> ClientBuilder<T, C> {
         self
     }
 
-    fn build_over(self, erase: impl FnOnce(T, C) -> (BoxedTransport, Box<dyn Timer>)) -> Client {
+    /// The same settings over another transport and clock.
+    pub(crate) fn over<U, D>(self, wrap: impl FnOnce(T, C) -> (U, D)) -> ClientBuilder<U, D> {
         let Self { endpoint, transport, timer, settings, random, observer, headers } = self;
-        let (transport, timer) = erase(transport, timer);
-        let shared = Arc::new(Shared { transport, timer, random, observer, headers });
-        Client { shared, endpoint, settings, headers: CallerHeaders::new() }
+        let (transport, timer) = wrap(transport, timer);
+        ClientBuilder { endpoint, transport, timer, settings, random, observer, headers }
     }
 }
 
@@ -149,17 +149,10 @@ impl<T: Transport, C: Timer> ClientBuilder<T, C> {
     /// Builds the client. It connects and sends nothing before the first call.
     #[must_use]
     pub fn build(self) -> Client {
-        self.build_over(|transport, timer| (BoxedTransport::new(transport), Box::new(timer)))
-    }
-}
-
-impl<T: blocking::Transport, C: blocking::Timer> ClientBuilder<T, C> {
-    /// Builds the client for programs without a runtime. It connects and sends nothing before the first call.
-    #[must_use]
-    pub fn build_blocking(self) -> blocking::Client {
-        blocking::Client(self.build_over(|transport, timer| {
-            (BoxedTransport::new(Immediate(transport)), Box::new(BlockingTimer(Arc::new(timer))))
-        }))
+        let Self { endpoint, transport, timer, settings, random, observer, headers } = self;
+        let (transport, timer) = (BoxedTransport::new(transport), Box::new(timer));
+        let shared = Arc::new(Shared { transport, timer, random, observer, headers });
+        Client { shared, endpoint, settings, headers: CallerHeaders::new() }
     }
 }
 

@@ -17,8 +17,10 @@ use std::time::Duration;
 use crate::error::{CallError as _, Cause, Error};
 use crate::operation::{Operation, not_answered, not_sent, read, request};
 use crate::response::{Secrets, Success};
-use crate::transport::{Deadlines, TransportError, TransportErrorKind, TransportRequest, before};
-use crate::{ApiKey, CallId, CallerHeaders, Endpoint};
+use crate::transport::before;
+use crate::{
+    ApiKey, CallId, CallerHeaders, Deadlines, Endpoint, TransportError, TransportErrorKind, TransportRequest,
+};
 use attempt::{Attempt, Call};
 pub use builder::ClientBuilder;
 use builder::{Settings, Shared};

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use super::random::RandomSource;
+use crate::TransportErrorKind;
 use crate::error::{ErrorKind, FailedCall};
-use crate::transport::TransportErrorKind;
 
 /// How often a lookup is retried, and how long it pauses before each retry. Operations that move money are never retried.
 #[derive(Clone, Copy, Debug)]

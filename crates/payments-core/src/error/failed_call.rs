@@ -9,10 +9,9 @@ use thiserror::Error;
 
 use super::configuration::ConfigurationError;
 use super::kind::ErrorKind;
-use crate::CallId;
 use crate::operation::{Facts, OperationName};
 use crate::response::{BodyForm, Found, Meaning, Metadata, Received, RetryAfter, Secrets};
-use crate::transport::{Delivery, TransportError, TransportErrorKind};
+use crate::{CallId, Delivery, TransportError, TransportErrorKind};
 
 /// What [`Error`](crate::Error) and [`LookupError`](crate::LookupError) share: which call failed, why, and what was read of the
 /// response. It says nothing about the money.

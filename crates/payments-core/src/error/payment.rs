@@ -8,9 +8,9 @@ use super::configuration::ConfigurationError;
 use super::failed_call::{Cause, FailedCall, failed_call_accessors};
 use super::kind::ErrorKind;
 use super::outcome::Outcome;
+use crate::Delivery;
 use crate::operation::Facts;
 use crate::response::Secrets;
-use crate::transport::Delivery;
 
 /// Why a call that moves money did not succeed, and whether the money can have moved.
 ///

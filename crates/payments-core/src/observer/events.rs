@@ -6,8 +6,7 @@ use payments_model::Amount;
 
 use crate::error::{CallError, Error, ErrorKind, Outcome};
 use crate::response::Metadata;
-use crate::transport::{TransportError, TransportErrorKind};
-use crate::{CallId, CallerHeaders, OperationName};
+use crate::{CallId, CallerHeaders, OperationName, TransportError, TransportErrorKind};
 
 /// Receives an event for every attempt of a client, for metrics, traces and alarms. No event contains a secret.
 ///

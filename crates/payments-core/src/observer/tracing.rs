@@ -2,8 +2,8 @@ use tracing::field::{debug, display};
 use tracing::{debug, error, info, warn};
 
 use super::events::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer};
+use crate::TransportErrorKind;
 use crate::error::Outcome;
-use crate::transport::TransportErrorKind;
 
 /// Reports every attempt to [`tracing`], under the target `payments`.
 ///

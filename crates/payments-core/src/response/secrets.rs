@@ -64,7 +64,8 @@ impl Secrets {
 
     /// The same for a message, which may already be cut.
     pub(crate) fn mask_message(&self, text: &str, max_bytes: usize) -> String {
-        let is_cut = text.chars().count() == Envelope::MAX_JOINED_CHARACTERS;
+        let longest = Envelope::MAX_JOINED_CHARACTERS;
+        let is_cut = text.len() >= longest && text.chars().count() == longest;
         let length = if is_cut { self.without_half_a_secret(text.as_bytes()).len() } else { text.len() };
         self.mask(&text[..text.floor_char_boundary(length)], max_bytes)
     }

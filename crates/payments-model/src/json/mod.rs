@@ -14,33 +14,37 @@ pub use raw::RawJson;
 
 /// One JSON value as text.
 #[derive(Clone, Copy)]
-pub(crate) struct Json<'a>(&'a str);
+pub(crate) struct Json<'a>(&'a RawValue);
 
 impl<'a> From<&'a RawValue> for Json<'a> {
     fn from(raw: &'a RawValue) -> Self {
-        Self(raw.get())
+        Self(raw)
     }
 }
 
 impl<'a> Json<'a> {
-    pub(crate) fn as_str(self) -> &'a str {
+    pub(crate) fn as_raw(self) -> &'a RawValue {
         self.0
     }
 
+    pub(crate) fn as_str(self) -> &'a str {
+        self.0.get()
+    }
+
     pub(crate) fn is_null(self) -> bool {
-        self.0 == "null"
+        self.as_str() == "null"
     }
 
     pub(crate) fn is_object(self) -> bool {
-        self.0.starts_with('{')
+        self.as_str().starts_with('{')
     }
 
     pub(crate) fn is_list(self) -> bool {
-        self.0.starts_with('[')
+        self.as_str().starts_with('[')
     }
 
     pub(crate) fn is_string(self) -> bool {
-        self.0.starts_with('"')
+        self.as_str().starts_with('"')
     }
 
     /// The members of an object. `None` for any other value, and if a name is not Unicode (`"\ud800"`).
@@ -48,7 +52,7 @@ impl<'a> Json<'a> {
         if !self.is_object() {
             return None;
         }
-        serde_json::from_str(self.0).ok().map(|Members(members)| members)
+        serde_json::from_str(self.as_str()).ok().map(|Members(members)| members)
     }
 
     /// The elements of an array. `None` for any other value.
@@ -56,22 +60,23 @@ impl<'a> Json<'a> {
         if !self.is_list() {
             return None;
         }
-        let elements: Vec<&RawValue> = serde_json::from_str(self.0).ok()?;
+        let elements: Vec<&RawValue> = serde_json::from_str(self.as_str()).ok()?;
         Some(elements.into_iter().map(Self::from).collect())
     }
 
     /// The text of a string. `None` for any other value, and for a string that is not Unicode.
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
-        let written = self.0.strip_prefix('"')?.strip_suffix('"')?;
+        let written = self.as_str().strip_prefix('"')?.strip_suffix('"')?;
         if written.contains('\\') {
-            return serde_json::from_str(self.0).ok().map(Cow::Owned);
+            return serde_json::from_str(self.as_str()).ok().map(Cow::Owned);
         }
         Some(Cow::Borrowed(written))
     }
 
     /// The digits of a number.
     pub(crate) fn number(self) -> Option<&'a str> {
-        matches!(self.0.as_bytes(), [b'-' | b'0'..=b'9', ..]).then_some(self.0)
+        let text = self.as_str();
+        text.starts_with(|first: char| first == '-' || first.is_ascii_digit()).then_some(text)
     }
 
     /// A string, or the digits of a whole number. Identifiers and codes are read this way.
@@ -98,13 +103,13 @@ impl<'a> Json<'a> {
     }
 
     pub(crate) fn flag(self) -> Option<bool> {
-        self.0.parse().ok()
+        self.as_str().parse().ok()
     }
 }
 
 /// The amount in a JSON value: a number, or a string that contains one.
 pub fn amount_in_json(json: &str) -> Option<crate::Amount> {
-    Json(json).amount()
+    serde_json::from_str::<&RawValue>(json).ok().map(Json::from)?.amount()
 }
 
 fn is_integer(text: &str) -> bool {
@@ -121,7 +126,7 @@ pub(crate) const WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 pub(crate) type Member<'a> = (Cow<'a, str>, Json<'a>);
 
 /// The members of an object in order, including repeated ones.
-#[derive(Default)]
+#[derive(Clone)]
 pub(crate) struct Members<'a>(pub(crate) Vec<Member<'a>>);
 
 impl<'de> Deserialize<'de> for Members<'de> {

@@ -41,8 +41,7 @@ impl RawJson {
     /// The value with two kinds of content replaced: values under the name of a secret, and strings and numbers that contain
     /// a card-like number.
     pub(crate) fn redacted_from(json: Json<'_>) -> Self {
-        let redacted = redact(json, MAX_DEPTH);
-        Self::from_json_text(redacted.unwrap_or_else(|| json.as_str().to_owned()))
+        redact(json, MAX_DEPTH).map_or_else(|| Self(json.as_raw().to_owned()), Self::from_json_text)
     }
 }
 

@@ -66,12 +66,22 @@ macro_rules! record {
 
             /// `None` if the required field is missing.
             pub(crate) fn read(members: &[$crate::json::Member<'_>]) -> Option<Self> {
-                Some(Self {
-                    $($id: $crate::json::only(members, $id_name)
-                        .and_then(|json| $id_type::from_answer(json.text_or_integer()?))?,)?
-                    $($field: $crate::record::fields::read(members, $name, $read),)*
-                    other: $crate::OtherFields::read(members, Self::NAMES),
-                })
+                let mut record = Self::new(
+                    $($id_type::from_answer($crate::json::only(members, $id_name)?.text_or_integer()?)?)?
+                );
+                #[allow(unused_mut, unused_variables, reason = "a receipt has only its identifier")]
+                let mut repeated: Vec<&str> = Vec::new();
+                for member in members {
+                    match &*member.0 {
+                        $($id_name => {})?
+                        $($name => $crate::record::fields::read(&mut record.$field, $read, member, &mut repeated),)*
+                        name => record.other.keep(name, member.1),
+                    }
+                }
+                $(if repeated.contains(&$name) {
+                    record.$field = $crate::record::fields::repeated(members, $name);
+                })*
+                Some(record)
             }
 
             /// The record as the interface's JSON: the fields in the order of its table, amounts as numbers, then the other
@@ -110,33 +120,38 @@ macro_rules! record {
 }
 pub(crate) use record;
 
-/// Reads the field with this name. It is a value if it appears once and `read` can read it.
-pub(crate) fn read<'a, T>(
-    members: &[Member<'a>],
-    name: &str,
+/// Reads a member with the field's name: a value if `read` can read it. Any further one makes the name `repeated`.
+pub(crate) fn read<'m, 'a, T>(
+    field: &mut Field<T>,
     read: impl FnOnce(Json<'a>) -> Option<T>,
-) -> Field<T> {
-    let mut found = members.iter().filter(|member| member.0 == name).map(|(_, json)| *json);
-    let Some(json) = found.next() else {
-        return Field::Absent;
-    };
-    let unreadable = |json| {
-        let kept = RawJson::redacted_from(json);
-        // A card number in an unexpected form cannot be masked reliably, so nothing of it is kept. The mark is in an array,
-        // because a string would be read back as the value of the field.
-        let is_secret = is_secret_name(name) || kept == RawJson::redacted();
-        let redacted = || RawJson::from_json_text(format!("[\"{REDACTED}\"]"));
-        Field::Unreadable(if is_secret { redacted() } else { kept })
-    };
-    if found.next().is_some() {
-        let all = members.iter().filter(|member| member.0 == name).map(|(_, json)| json.as_str());
-        let all = RawJson::from_json_text(format!("[{}]", all.collect::<Vec<_>>().join(",")));
-        return unreadable(all.as_raw().into());
+    (name, json): &'m Member<'a>,
+    repeated: &mut Vec<&'m str>,
+) {
+    if !field.is_absent() {
+        if !repeated.contains(&&**name) {
+            repeated.push(name);
+        }
+    } else if json.is_null() {
+        *field = Field::Null;
+    } else {
+        *field = read(*json).map_or_else(|| unreadable(name, *json), Field::Value);
     }
-    if json.is_null() {
-        return Field::Null;
-    }
-    read(json).map_or_else(|| unreadable(json), Field::Value)
+}
+
+/// A field that appears more than once: all its values.
+pub(crate) fn repeated<T>(members: &[Member<'_>], name: &str) -> Field<T> {
+    let all = members.iter().filter(|member| member.0 == name).map(|(_, json)| json.as_str());
+    let all = RawJson::from_json_text(format!("[{}]", all.collect::<Vec<_>>().join(",")));
+    unreadable(name, all.as_raw().into())
+}
+
+fn unreadable<T>(name: &str, json: Json<'_>) -> Field<T> {
+    let kept = RawJson::redacted_from(json);
+    // A card number in an unexpected form cannot be masked reliably, so nothing of it is kept. The mark is in an array, because a
+    // string would be read back as the value of the field.
+    let is_secret = is_secret_name(name) || kept == RawJson::redacted();
+    let redacted = || RawJson::from_json_text(format!("[\"{REDACTED}\"]"));
+    Field::Unreadable(if is_secret { redacted() } else { kept })
 }
 
 pub(crate) fn text(json: Json<'_>) -> Option<String> {

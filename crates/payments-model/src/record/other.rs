@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::json::{Json, Member};
+use crate::json::Json;
 use crate::mask::is_secret_name;
 use crate::{RawJson, printable_field_name};
 
@@ -18,17 +18,15 @@ use crate::{RawJson, printable_field_name};
 pub struct OtherFields(Vec<(String, RawJson)>);
 
 impl OtherFields {
-    /// Keeps the members that are not `known`.
-    pub(crate) fn read(members: &[Member<'_>], known: &[&str]) -> Self {
-        let others = members.iter().filter(|(name, _)| !known.contains(&&**name));
-        Self(others.map(|(name, value)| (name.to_string(), redacted(name, *value))).collect())
-    }
-
     /// Appends a field, with secrets in its value redacted. A repeated name is kept twice.
     #[expect(clippy::needless_pass_by_value, reason = "an insert takes ownership of the value")]
     pub fn insert(&mut self, name: impl Into<String>, value: RawJson) {
+        self.keep(name, value.as_raw().into());
+    }
+
+    pub(crate) fn keep(&mut self, name: impl Into<String>, value: Json<'_>) {
         let name = name.into();
-        let value = redacted(&name, value.as_raw().into());
+        let value = if is_secret_name(&name) { RawJson::redacted() } else { RawJson::redacted_from(value) };
         self.0.push((name, value));
     }
 
@@ -51,10 +49,6 @@ impl OtherFields {
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-}
-
-fn redacted(name: &str, value: Json<'_>) -> RawJson {
-    if is_secret_name(name) { RawJson::redacted() } else { RawJson::redacted_from(value) }
 }
 
 impl fmt::Debug for OtherFields {

@@ -15,14 +15,14 @@ use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord
 #[derive(Clone)]
 pub struct Envelope<'a> {
     object: &'a str,
-    members: EnvelopeMembers<'a>,
-    /// The members of `data`, if it is an object with Unicode names.
-    data_members: Option<Vec<Member<'a>>>,
+    members: EnvelopeMembers<'a, Members<'a>>,
+    data: Data,
 }
 
-/// The members of the interface's envelopes.
+/// The members of the interface's envelopes, with `data` as far as it is read.
 #[derive(Clone, Deserialize)]
-struct EnvelopeMembers<'a> {
+#[serde(bound(deserialize = "D: Deserialize<'de>"))]
+struct EnvelopeMembers<'a, D> {
     #[serde(borrow, default, deserialize_with = "present")]
     status: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -33,8 +33,7 @@ struct EnvelopeMembers<'a> {
     msg: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     error: Option<&'a RawValue>,
-    #[serde(borrow)]
-    data: Option<&'a RawValue>,
+    data: Option<D>,
 }
 
 /// Keeps `null` as a value. `Option` alone would read it as `None`.
@@ -45,9 +44,16 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 impl<'a> Envelope<'a> {
     /// `None` if the text is not JSON, or if a member is repeated, because then its value is ambiguous.
     pub(crate) fn read(object: &'a str) -> Option<Self> {
-        let members: EnvelopeMembers<'a> = serde_json::from_str(object).ok()?;
-        let data_members = members.data.and_then(|data| Json::from(data).members());
-        Some(Self { object, members, data_members })
+        // Nearly always `data` is an object with Unicode names, so its members are read in the same pass.
+        if let Ok(members) = serde_json::from_str::<EnvelopeMembers<'a, Members<'a>>>(object) {
+            let data = if members.data.is_some() { Data::Object } else { Data::Absent };
+            return Some(Self { object, members, data });
+        }
+        let EnvelopeMembers { status, status_code, message, msg, error, data } =
+            serde_json::from_str::<EnvelopeMembers<'a, &'a RawValue>>(object).ok()?;
+        let data = if Json::from(data?).is_object() { Data::Object } else { Data::Other };
+        let members = EnvelopeMembers { status, status_code, message, msg, error, data: None };
+        Some(Self { object, members, data })
     }
 
     /// The meaning of the member `status`.
@@ -106,11 +112,7 @@ impl<'a> Envelope<'a> {
 
     /// The kind of the member `data`.
     pub fn data(&self) -> Data {
-        match self.members.data.map(Json::from) {
-            None => Data::Absent,
-            Some(data) if data.is_object() => Data::Object,
-            Some(_) => Data::Other,
-        }
+        self.data
     }
 
     /// `TransactionId` in `data`: a string that is not empty, or the digits of a whole number.
@@ -125,21 +127,26 @@ impl<'a> Envelope<'a> {
 
     /// `data` as a transaction record. `None` if it is not an object or has no identifier.
     pub fn transaction_record(&self) -> Option<TransactionRecord> {
-        TransactionRecord::read(self.data_members.as_ref()?)
+        TransactionRecord::read(self.data_members()?)
     }
 
     /// `data` as a receipt. `None` if it is not an object or has no identifier.
     pub fn transaction_receipt(&self) -> Option<TransactionReceipt> {
-        TransactionReceipt::read(self.data_members.as_ref()?)
+        TransactionReceipt::read(self.data_members()?)
     }
 
     /// `data` as a customer record. `None` if it is not an object.
     pub fn customer_record(&self) -> Option<CustomerRecord> {
-        CustomerRecord::read(self.data_members.as_ref()?)
+        CustomerRecord::read(self.data_members()?)
     }
 
     fn data_member(&self, name: &str) -> Option<Json<'a>> {
-        only(self.data_members.as_ref()?, name)
+        only(self.data_members()?, name)
+    }
+
+    /// The members of `data`, if it is an object with Unicode names.
+    fn data_members(&self) -> Option<&[Member<'a>]> {
+        self.members.data.as_ref().map(|Members(members)| &**members)
     }
 }
 
@@ -182,7 +189,7 @@ fn non_null(member: Option<&RawValue>) -> Option<Json<'_>> {
 
 impl fmt::Debug for Envelope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { object: _, members: _, data_members: _ } = self;
+        let Self { object: _, members: _, data: _ } = self;
         f.debug_struct("Envelope")
             .field("status", &self.status())
             .field("status_code", &self.status_code())
