@@ -36,12 +36,14 @@ pub struct ReportRow {
 
 /// A cell of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_enums, reason = "complete: there is a value, or none, or one that cannot be read")]
+#[allow(clippy::exhaustive_enums, reason = "complete: a value, none, no column, or one that cannot be read")]
 pub enum Cell<T> {
     /// The value.
     Read(T),
     /// There is none.
     Empty,
+    /// The report has no such column.
+    Absent,
     /// There is one that cannot be read. It may be any value, so it counts against every payment that the rest of the row
     /// agrees with.
     Unreadable,

@@ -402,7 +402,7 @@ impl<'a> Matching<'a> {
     fn amount_of(&self, transaction: usize) -> Option<Amount> {
         match self.rows[self.report.transactions[transaction].rows[0]].amount {
             Cell::Read(amount) => Some(amount),
-            Cell::Empty | Cell::Unreadable => None,
+            Cell::Empty | Cell::Absent | Cell::Unreadable => None,
         }
     }
 
@@ -447,8 +447,8 @@ impl Report {
             transactions: Vec::new(),
             by_id: HashMap::new(),
             transaction_of: Vec::new(),
-            has_references: rows.iter().any(|row| row.reference != Cell::Empty),
-            has_last_four: rows.iter().any(|row| row.last_four != Cell::Empty),
+            has_references: rows.iter().any(|row| row.reference != Cell::Absent),
+            has_last_four: rows.iter().any(|row| row.last_four != Cell::Absent),
             amounts: HashSet::new(),
             marks: HashSet::new(),
             has_unreadable: [
@@ -461,7 +461,7 @@ impl Report {
             let new = report.transactions.len();
             let transaction = match &row.id {
                 Cell::Read(id) => *report.by_id.entry(id.clone()).or_insert(new),
-                Cell::Empty | Cell::Unreadable => new,
+                Cell::Empty | Cell::Absent | Cell::Unreadable => new,
             };
             if transaction == new {
                 report.transactions.push(Transaction { rows: vec![index], is_clear: row.is_readable() });
@@ -483,7 +483,7 @@ impl Report {
     fn slots_of(row: &ReportRow) -> Vec<Slot> {
         let amounts = match row.amount {
             Cell::Read(amount) => [Part::Is(amount), Part::Any],
-            Cell::Empty | Cell::Unreadable => [Part::Unreadable(Kind::Amount), Part::Any],
+            Cell::Empty | Cell::Absent | Cell::Unreadable => [Part::Unreadable(Kind::Amount), Part::Any],
         };
         let unreadable = [(&row.reference, Kind::Reference), (&row.last_four, Kind::LastFour)];
         let unreadable = unreadable.into_iter().filter(|(cell, _)| **cell == Cell::Unreadable);
@@ -494,7 +494,8 @@ impl Report {
             .flat_map(|amount| marks.iter().map(|mark| Slot { amount: amount.clone(), mark: mark.clone() }));
         // A payment of which nothing but the amount can be compared has no reference.
         let by_amount = Slot { amount: amounts[0].clone(), mark: Part::Any };
-        by_mark.chain((row.reference == Cell::Empty).then_some(by_amount)).collect()
+        let has_reference = !matches!(row.reference, Cell::Empty | Cell::Absent);
+        by_mark.chain((!has_reference).then_some(by_amount)).collect()
     }
 
     /// Where rows for an attempt are found. The first is where a row that can be read completely finds the attempt.
@@ -539,11 +540,11 @@ impl ReportRow {
             Cell::Read(text) => {
                 Some(text.split_whitespace().collect()).filter(|text: &String| !text.is_empty())
             }
-            Cell::Empty | Cell::Unreadable => None,
+            Cell::Empty | Cell::Absent | Cell::Unreadable => None,
         };
         let last_four = match &self.last_four {
             Cell::Read(text) => Some(text.clone()),
-            Cell::Empty | Cell::Unreadable => None,
+            Cell::Empty | Cell::Absent | Cell::Unreadable => None,
         };
         [reference.map(Mark::Reference), last_four.map(Mark::LastFour)]
     }
@@ -551,7 +552,7 @@ impl ReportRow {
     fn interval(&self) -> Interval {
         match self.time {
             Cell::Read(time) => Interval::between(time.earliest, time.latest),
-            Cell::Empty | Cell::Unreadable => Interval::ALWAYS,
+            Cell::Empty | Cell::Absent | Cell::Unreadable => Interval::ALWAYS,
         }
     }
 }

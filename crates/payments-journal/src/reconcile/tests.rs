@@ -112,7 +112,7 @@ fn is_fee(request: &IntentRequest) -> bool {
 fn read<T: Clone>(cell: &Cell<T>) -> Option<&T> {
     match cell {
         Cell::Read(value) => Some(value),
-        Cell::Empty | Cell::Unreadable => None,
+        Cell::Empty | Cell::Absent | Cell::Unreadable => None,
     }
 }
 
@@ -237,6 +237,7 @@ impl World {
 
     fn report(&mut self, random: &mut Random) {
         let (has_zone, is_by_day) = (random.percent(50), random.percent(20));
+        let (has_references, has_last_four) = (random.percent(93), random.percent(93));
         let mut rows: Vec<(Option<usize>, ReportRow)> = Vec::new();
         for (index, truth) in self.truths.iter().enumerate() {
             if random.percent(12) {
@@ -266,8 +267,11 @@ impl World {
                 line: 0,
                 id: Cell::Read(truth.id.clone()),
                 amount: Cell::Read(if is_more { charged_with_fee } else { truth.request.amount.unwrap() }),
-                reference: truth.request.reference.clone().map_or(Cell::Empty, Cell::Read),
-                last_four: Cell::Read(last_four),
+                reference: match truth.request.reference.clone() {
+                    _ if !has_references => Cell::Absent,
+                    reference => reference.map_or(Cell::Empty, Cell::Read),
+                },
+                last_four: if has_last_four { Cell::Read(last_four) } else { Cell::Absent },
                 time: Cell::Read(time),
                 status: match (random.percent(8), truth.is_charged) {
                     (true, _) => RowStatus::Other,
@@ -285,8 +289,8 @@ impl World {
                 match random.below(5) {
                     0 => row.id = Cell::Unreadable,
                     1 => row.amount = Cell::Unreadable,
-                    2 => row.reference = Cell::Unreadable,
-                    3 => row.last_four = Cell::Unreadable,
+                    2 if has_references => row.reference = Cell::Unreadable,
+                    3 if has_last_four => row.last_four = Cell::Unreadable,
                     _ => row.time = Cell::Unreadable,
                 }
             }
@@ -323,23 +327,22 @@ impl World {
             read(&row.time).is_none_or(|time| time.earliest <= seen.to && time.latest >= seen.from);
         let is_amount = match &row.amount {
             Cell::Read(amount) => is_fee(request) || Some(*amount) == request.amount,
-            Cell::Empty | Cell::Unreadable => true,
+            Cell::Empty | Cell::Absent | Cell::Unreadable => true,
+        };
+        let is_any = || {
+            let is_amount = matches!(&row.amount, Cell::Read(amount) if Some(*amount) == request.amount);
+            seen.is_open && matches!(row.reference, Cell::Empty | Cell::Absent) && is_amount
+        };
+        let is_same = |cell: &Cell<String>, mark: &String| match cell {
+            Cell::Read(shown) => shown == mark,
+            Cell::Empty => false,
+            Cell::Absent => is_any(),
+            Cell::Unreadable => true,
         };
         let is_mark = match (&request.subject, &request.reference) {
-            (Subject::Card { last_four }, _) => match &row.last_four {
-                Cell::Read(shown) => shown == last_four,
-                Cell::Empty => false,
-                Cell::Unreadable => true,
-            },
-            (Subject::Token(_), Some(reference)) => match &row.reference {
-                Cell::Read(shown) => shown == reference,
-                Cell::Empty => false,
-                Cell::Unreadable => true,
-            },
-            _ => {
-                let is_amount = matches!(&row.amount, Cell::Read(amount) if Some(*amount) == request.amount);
-                seen.is_open && row.reference == Cell::Empty && is_amount
-            }
+            (Subject::Card { last_four }, _) => is_same(&row.last_four, last_four),
+            (Subject::Token(_), Some(reference)) => is_same(&row.reference, reference),
+            _ => is_any(),
         };
         is_in_time && is_amount && is_mark
     }
@@ -769,7 +772,8 @@ fn reconciling_calls_a_key_missing_only_if_nothing_resembles_it() {
 async fn reconciling_compares_one_service() {
     let store = MemoryStore::new();
     let journal = Journal::open(store).await.unwrap();
-    let rows = [row(2, "t", 1000, "r1", "")];
+    let now = RowTime { earliest: SystemTime::now(), latest: SystemTime::now() };
+    let rows = [ReportRow { time: Cell::Read(now), ..row(2, "t", 1000, "r1", "") }];
     let nothing = journal.reconcile(&rows, &ReconcileOptions::default()).await.unwrap();
     assert_eq!((nothing.service, nothing.foreign), (None, vec![2]));
     for (key, service) in [("k", SERVICE), ("l", "https://sandbox.example.com")] {
@@ -799,7 +803,8 @@ fn reconciling_100_000_rows_with_10_000_unknown_keys_is_fast() {
     let rows: Vec<_> = (0..100_000_usize)
         .map(|index| {
             let reference = if many(index) { String::new() } else { format!("r{index}") };
-            row(2 + index as u64, &format!("t{index}"), 1000, &reference, "4242")
+            let last_four = if many(index) { "4242" } else { "1111" };
+            row(2 + index as u64, &format!("t{index}"), 1000, &reference, last_four)
         })
         .collect();
     let begun = Instant::now();
