@@ -121,7 +121,9 @@ impl Subjects {
         let is_open = matches!(state, State::Unknown | State::Sending);
         let end = end_of_newest(intent, options.deadline);
         let mut newest = attempt(number_shown, &intent.request, intent.begun_at, is_open, end);
-        newest.is_searched &= !id.is_some_and(|id| !id.is_redacted());
+        // An attempt that follows a rejection and was not processed is recorded with that rejection, whose id is not its own.
+        let may_be_of_another = matches!(intent.state, IntentState::Rejected(_)) && intent.attempts > 1;
+        newest.is_searched &= may_be_of_another || !id.is_some_and(|id| !id.is_redacted());
         attempts.push(newest);
         let held: Vec<_> = intent.held_transactions().collect();
         let rejected = intent.resolutions.iter().filter_map(|said| match &said.resolution.verdict {

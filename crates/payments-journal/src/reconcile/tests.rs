@@ -223,8 +223,8 @@ impl World {
                 is_newest: is_last || is_processed,
                 is_open: is_unknown && !is_decided,
                 is_doubtful,
-                // The id of a rejection is lost with the next attempt.
-                has_id: has_id && (is_last || is_processed),
+                // The id of a rejection is lost with the next attempt, and that of a later attempt may be an earlier one's.
+                has_id: has_id && (is_processed || (is_last && (number == 1 || is_unknown))),
             });
             intent = Some(ended);
             if is_processed {
