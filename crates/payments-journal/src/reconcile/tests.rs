@@ -812,5 +812,7 @@ fn reconciling_100_000_rows_with_10_000_unknown_keys_is_fast() {
     let took = begun.elapsed();
     println!("100 000 rows and 10 000 unknown keys: {took:?}");
     assert_eq!((found.proposals.len(), found.undecided.len()), (5000, 5000));
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    // Without optimization, and beside other tests.
+    let limit = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
+    assert!(took < limit, "{took:?}");
 }

@@ -9,12 +9,15 @@ use crate::args::reconcile::{DateOrder, number, parse_zone};
 
 /// An amount with a decimal point or comma, grouped or not, with or without a currency. With three digits after its only
 /// separator it cannot be read: it is a thousand to half of the world.
-pub(super) fn amount(text: &str) -> Cell<Amount> {
+pub(super) fn amount(written: &str) -> Cell<Amount> {
     let is_currency =
         |letter: char| letter.is_alphabetic() || "€$£¥₹".contains(letter) || letter.is_whitespace();
-    let text = text.trim_matches(is_currency);
+    let text = written.trim_matches(is_currency);
     if text.is_empty() {
         return Cell::Empty;
+    }
+    if written.chars().filter(|letter| letter.is_alphabetic()).count() > LONGEST_CURRENCY {
+        return Cell::Unreadable;
     }
     let in_brackets = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     let (text, is_negative) = match in_brackets.or_else(|| text.strip_prefix(['-', '−'])) {
@@ -30,6 +33,9 @@ pub(super) fn amount(text: &str) -> Cell<Amount> {
     Cell::Read(Amount::from_cents(if is_negative { -cents } else { cents }))
 }
 
+/// Such as `EUR`. A sentence is no amount.
+const LONGEST_CURRENCY: usize = 3;
+
 fn cents(text: &str) -> Option<i64> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let last = text.rfind(['.', ',']);
@@ -38,15 +44,13 @@ fn cents(text: &str) -> Option<i64> {
         Some(at) => {
             let separator = &text[at..=at];
             let (before, after) = (&text[..at], &text[at + 1..]);
-            let has_other = before.contains(['.', ',']);
             match after.len() {
                 1 | 2 if !before.contains(separator) => (before, after),
                 // Groups only: 1.234.567
                 3 if before.contains(separator) && !before.replace(separator, "").contains(['.', ',']) => {
                     (text, "")
                 }
-                // Three digits after the only separator, or after one of each kind.
-                _ if has_other || after.len() != 2 => return None,
+                // Three digits after the only separator.
                 _ => return None,
             }
         }
@@ -246,7 +250,7 @@ mod tests {
             "1.2.3",
             "12,34,567.00",
             "1.23E+05",
-            "ten 10",
+            "about 10",
             "#REF!",
             "=10",
             "10,50,20",
