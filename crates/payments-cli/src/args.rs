@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod journal;
+pub(crate) mod reconcile;
 pub(crate) mod sandbox;
 
 use std::path::PathBuf;

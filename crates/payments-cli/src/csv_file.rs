@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, BufRead};
 
-use csv_core::{ReadRecordResult, Reader};
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use crate::batch_report::Problem;
 use crate::style::for_terminal;
@@ -47,7 +47,12 @@ pub(crate) struct Table<R> {
 impl<R: BufRead> Table<R> {
     /// Reads the headings. The inner error is a problem with them.
     pub(crate) fn begin(source: R) -> io::Result<Result<Self, Problem>> {
-        let mut records = Records::new(source);
+        Self::separated_by(source, b',')
+    }
+
+    /// The same, with another character between cells.
+    pub(crate) fn separated_by(source: R, separator: u8) -> io::Result<Result<Self, Problem>> {
+        let mut records = Records::new(source, separator);
         let is_whole = match records.next()? {
             None => Err("is missing: the file is empty".to_owned()),
             Some(Ok(())) if is_separator_line(records.cell(0).unwrap_or_default()) => {
@@ -170,10 +175,11 @@ pub(crate) const LONGEST_ROW: usize = 128 * 1024;
 const MOST_CELLS: usize = 256;
 
 impl<R: BufRead> Records<R> {
-    fn new(source: R) -> Self {
+    fn new(source: R, separator: u8) -> Self {
+        let reader = ReaderBuilder::new().delimiter(separator).build();
         let (cells, ends) = (vec![0; LONGEST_ROW], vec![0; MOST_CELLS]);
         let lines = LineCounter::new();
-        Self { source, reader: Reader::new(), lines, begun_at: 1, cells, length: 0, ends, count: 0 }
+        Self { source, reader, lines, begun_at: 1, cells, length: 0, ends, count: 0 }
     }
 
     /// Reads the next record; `None` at the end. The inner error is the rule that the record breaks, whose rest was skipped.

@@ -128,6 +128,7 @@ mod memory;
 #[cfg(feature = "postgres")]
 mod postgres_store;
 mod read_only;
+mod reconcile;
 mod resolve_error;
 mod resolving;
 mod row;
@@ -149,6 +150,10 @@ pub use journal::Journal;
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres_store::{PostgresReader, PostgresStore};
+pub use reconcile::{
+    Candidate, Cell, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, ReportRow, RowStatus,
+    RowTime, Undecidable, Undecided, Unexplained,
+};
 pub use resolve_error::ResolveError;
 #[cfg(feature = "sqlite")]
 pub use sqlite_store::{SqliteReader, SqliteStore};

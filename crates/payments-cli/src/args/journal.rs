@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use clap::{Args, Subcommand, ValueEnum};
 use payments_journal::{IntentKey, Journal, StateName};
 
+use crate::args::reconcile::ReconcileArguments;
 use crate::help::{end, help, hidden_dry_run, hidden_settings};
 
 /// The journal and the key of a charge that is sent at most once.
@@ -66,6 +67,10 @@ pub(crate) enum JournalCommand {
     /// Record what happened to one or many intents whose outcome is unknown
     #[command(long_about = help!("resolve"), after_long_help = end(help!("resolve_codes"), "payments journal resolve invoice-17 --processed txn_1"), arg = hidden_dry_run())]
     Resolve(ResolveArguments),
+
+    /// Find unknown payments in a processor's report
+    #[command(long_about = help!("reconcile"), after_long_help = end(help!("reconcile_codes"), "payments journal reconcile settlement.csv --out found.csv"), args = hidden_settings())]
+    Reconcile(ReconcileArguments),
 
     /// Allow rejected intents to be sent again
     #[command(long_about = help!("retry"), after_long_help = end(help!("write_codes"), "payments journal retry --journal billing.db --status 401,403,429"), args = hidden_settings())]
@@ -266,7 +271,7 @@ fn state(name: &str) -> Result<StateName, String> {
 }
 
 /// A plain date starts at midnight UTC, because every time is shown in UTC.
-fn time(text: &str) -> Result<SystemTime, &'static str> {
+pub(super) fn time(text: &str) -> Result<SystemTime, &'static str> {
     const RULE: &str = "must be a date such as 2026-11-01, or a time such as 2026-11-01T08:00:00Z";
     let text = text.to_ascii_uppercase();
     if !text.is_ascii() {

@@ -3,6 +3,7 @@
 mod export;
 mod list;
 mod purge;
+mod reconcile;
 mod resolve;
 mod resolve_file;
 mod retry;
@@ -56,6 +57,7 @@ pub(super) fn run(
             JournalCommand::Show { key } => show::run(&place, output, &key).await,
             JournalCommand::Export(asked) => export::run(&place, &asked).await,
             JournalCommand::Resolve(asked) => resolve::run(options.client, &place, output, asked).await,
+            JournalCommand::Reconcile(asked) => reconcile::run(&place, output, &asked).await,
             JournalCommand::Retry(asked) => retry::run(&place, output, &asked).await,
             JournalCommand::Purge { older_than } => purge::run(&place, output, &older_than).await,
         };
@@ -64,6 +66,7 @@ pub(super) fn run(
     });
     match ended.map_err(CommandError::from).and_then(|ended| ended) {
         Ok(()) => ExitCode::Processed,
+        Err(CommandError::StaysUnknown) => ExitCode::Unknown,
         Err(CommandError::SecondCharge) => ExitCode::SecondCharge,
         Err(CommandError::Failed(failure)) => {
             output.write(&Report::from(for_the_journal(*failure).without(&KnownKeys::in_environment())))
@@ -86,6 +89,8 @@ enum CommandError {
     InvalidFile(Box<Problems>),
     /// A part of the result was written to stdout.
     Partial(Box<Failure>),
+    /// It was written to stdout: keys stay unknown.
+    StaysUnknown,
     /// It was done and written to stdout: two attempts of a key may have been charged.
     SecondCharge,
     /// The result could not be written to stdout; with what was done.

@@ -29,6 +29,7 @@ fn every_shell_gets_every_command_and_option() {
             "unresolved",
             "not-processed",
             "older-than",
+            "journal-is-complete",
         ];
         for word in words {
             assert!(ended.stdout.contains(word), "{shell}: {word}");

@@ -57,6 +57,16 @@ fn reconciling_many_session_matches_the_guide() {
     assert_reconciling(chapter, "127.0.0.1:8440", 25);
 }
 
+#[test]
+fn reconciling_with_a_report_matches_the_guide() {
+    let (_, chapter) =
+        RECONCILING.split_once("## With the processor's report").expect("the chapter is there");
+    let (chapter, _) = chapter.split_once("\n## ").expect("another follows");
+    let session = blocks(chapter, "console").nth(1).expect("a session is there");
+    assert!(session.lines().count() < 20, "a finance person reads it");
+    assert_reconciling(chapter, "127.0.0.1:8442", 15);
+}
+
 /// Runs all sessions of a chapter as one, with the faults file that the example shows.
 fn assert_reconciling(chapter: &str, shown_address: &str, lines: usize) {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -60,7 +60,7 @@ fn help_of_resolve_explains_every_verdict_and_option_d48() {
 }
 
 /// The journal's subcommands that never call the service.
-const JOURNAL_COMMANDS: [&str; 5] = ["list", "show", "export", "retry", "purge"];
+const JOURNAL_COMMANDS: [&str; 6] = ["list", "show", "export", "reconcile", "retry", "purge"];
 
 #[test]
 fn settings_are_explained_once() {

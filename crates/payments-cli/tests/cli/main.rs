@@ -29,6 +29,8 @@ mod journal_place;
 mod journal_postgres;
 #[cfg(target_os = "linux")]
 mod journal_read_only;
+#[cfg(unix)]
+mod journal_reconcile;
 mod journaled_charges;
 #[cfg(unix)]
 mod messages;

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use super::CommandError;
 use super::list::{Tally, for_each_page};
+use super::reconcile::HEADINGS as PROPOSALS;
 use super::resolve::{self, RESOLVED, ResolvedIntent, TOO_EARLY, TypedVerdict};
 use crate::args::ClientOptions;
 use crate::batch_report::{Problem, Problems};
@@ -51,6 +52,21 @@ impl Row {
         matches!(self.verdict, TypedVerdict::Processed(_))
     }
 
+    /// Whether it names a transaction of an attempt that moved no money, as far as the journal knows, or of an earlier one. The row
+    /// must show that the person saw the intent as it is.
+    fn is_late_finding(&self, intent: &Intent) -> bool {
+        let may_give_way = match &intent.state {
+            IntentState::Sending | IntentState::Processed { .. } => false,
+            IntentState::Unknown(_) => self.attempt != Some(intent.attempts),
+            _ => intent.processed_as().is_none(),
+        };
+        let is_earlier = self.attempt.is_some_and(|number| number < intent.attempts);
+        matches!(self.verdict, TypedVerdict::Processed(_))
+            && self.revision == Some(intent.revision)
+            && self.attempt.is_some_and(|number| number <= intent.attempts)
+            && (may_give_way || is_earlier)
+    }
+
     /// Whether it only repeats what the journal exports about this intent.
     fn says_nothing(&self, intent: &Intent) -> bool {
         let named = exported_transaction(intent).filter(|_| !self.is_decided);
@@ -65,7 +81,7 @@ struct Rows {
     left_alone: u64,
 }
 
-/// A row and its intent, whose outcome is unknown.
+/// A row and its intent, whose outcome is unknown, or which gives way to a found transaction.
 struct CheckedRow {
     row: Row,
     verdict: Verdict,
@@ -203,8 +219,10 @@ struct Columns {
     foreign: Vec<usize>,
     /// In an exported file the amount shows if the cells of several rows were mixed up.
     amount: Option<usize>,
-    /// In a file that a person wrote, an apostrophe is part of the cell.
+    /// In a file that a person wrote, an id without a verdict was found.
     is_exported: bool,
+    /// Whether this command wrote the file, and so escaped its formulas. In a person's file an apostrophe is part of the cell.
+    is_escaped: bool,
 }
 
 impl Columns {
@@ -233,18 +251,19 @@ impl Columns {
         let [attempt, revision] = ["Attempt", "Revision"].map(|name| column(name, false));
         let is_exported =
             ["key", "transaction_id", "note"].iter().all(|name| headings.iter().any(|it| it == name));
+        let is_escaped = is_exported || headings == PROPOSALS;
         let amount = headings.iter().position(|heading| is_exported && heading == "amount");
         let verdicts = columns("Verdict");
         let (key, id, note) = (key?, id?, note?);
         let is_foreign = |name: &String| MEMBERS.iter().all(|member| plain(member) != plain(name));
         let foreign = headings.iter().enumerate().filter(|(_, name)| is_foreign(name));
         let foreign = foreign.map(|(index, _)| index).collect();
-        Some(Self { key, id, note, attempt, revision, verdicts, foreign, amount, is_exported })
+        Some(Self { key, id, note, attempt, revision, verdicts, foreign, amount, is_exported, is_escaped })
     }
 
     fn cell(&self, table: &Table<impl BufRead>, index: usize) -> Result<String, &'static str> {
         let cell = table.cell(index)?;
-        Ok(if self.is_exported { csv_file::unescape_formulas(cell) } else { cell.to_owned() })
+        Ok(if self.is_escaped { csv_file::unescape_formulas(cell) } else { cell.to_owned() })
     }
 
     /// The row, or `None` if it says nothing. Otherwise the field that breaks a rule, and the rule.
@@ -374,6 +393,10 @@ async fn check(
                  check the base URL",
                 called.unwrap_or_default()
             ),
+            Some(intent) if row.is_late_finding(&intent) => {
+                checked.push(CheckedRow { row, verdict, intent, record: None });
+                continue;
+            }
             Some(intent) if intent.state.name() == StateName::Unknown => {
                 if intent.is_void() && row.note.is_none() {
                     let rule = "is required for a void: the record of its transaction does not show that it was voided";
@@ -529,7 +552,8 @@ async fn look_up(
                     .to_owned()
             }
             Ok(found) => {
-                let contradictions = intent.request.contradictions(&found);
+                let request = row.attempt.and_then(|number| intent.request_of(number));
+                let contradictions = request.unwrap_or(&intent.request).contradictions(&found);
                 *record = Some(found.into_data());
                 if contradictions.is_empty() {
                     continue;
@@ -567,8 +591,13 @@ async fn write(journal: &Journal, rows: Vec<CheckedRow>, by: &str, interrupt: &m
             stop = Some(call::interrupted(signal, ""));
             break;
         }
-        let Row { line, key, note, .. } = row;
-        match journal.resolve(&intent, resolve::resolution(verdict, by, note)).await {
+        let Row { line, key, note, attempt, .. } = row;
+        let resolution = resolve::resolution(verdict, by, note);
+        let resolution = match attempt.filter(|number| *number != intent.attempts) {
+            Some(number) => resolution.of_attempt(number),
+            None => resolution,
+        };
+        match journal.resolve(&intent, resolution).await {
             Ok(intent) => {
                 let record = record.as_ref().map(Processed::found_record);
                 resolved.push(ResolvedIntent { intent, record });

@@ -1,0 +1,147 @@
+//! The arguments of `payments journal reconcile`.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use clap::{Args, ValueEnum};
+
+use super::journal::time;
+
+#[derive(Args)]
+pub(crate) struct ReconcileArguments {
+    /// The processor's report, a CSV file
+    #[arg(value_name = "REPORT")]
+    pub(crate) report: PathBuf,
+
+    #[arg(
+        long = "column",
+        value_name = "NAME=HEADING,…",
+        value_delimiter = ',',
+        value_parser = column,
+        help = "Columns with other headings: id, amount, reference, last-four, time, status"
+    )]
+    pub(crate) columns: Vec<(String, String)>,
+
+    #[arg(
+        long = "charged-status",
+        value_name = "WORD,…",
+        value_delimiter = ',',
+        help = "Words of the status that mean that the money moved"
+    )]
+    pub(crate) charged_statuses: Vec<String>,
+
+    #[arg(
+        long = "declined-status",
+        value_name = "WORD,…",
+        value_delimiter = ',',
+        help = "Words of the status that mean that it was declined or failed"
+    )]
+    pub(crate) declined_statuses: Vec<String>,
+
+    #[arg(
+        long,
+        value_name = "ORDER",
+        help = "The order in dates with slashes: dmy (day first) or mdy (month first)",
+        hide_possible_values = true
+    )]
+    pub(crate) dates: Option<DateOrder>,
+
+    #[arg(
+        long,
+        value_name = "ZONE",
+        value_parser = zone,
+        allow_hyphen_values = true,
+        help = "The zone of times without one: UTC, or an offset such as +01:00 [default: any]"
+    )]
+    pub(crate) zone: Option<i64>,
+
+    #[arg(
+        long,
+        value_name = "SPAN",
+        value_parser = humantime::parse_duration,
+        help = "How long after a payment ended the report may show it [default: 24h]"
+    )]
+    pub(crate) within: Option<Duration>,
+
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = time,
+        requires = "complete_to",
+        help = "The report has every payment from that time on: 2026-11-01 (UTC) or 2026-11-01T08:00:00+01:00"
+    )]
+    pub(crate) complete_from: Option<SystemTime>,
+
+    /// The report has every payment until that time
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "complete_from")]
+    pub(crate) complete_to: Option<SystemTime>,
+
+    /// Nothing else charges at this service: a charged row of no key is an error
+    #[arg(long)]
+    pub(crate) journal_is_complete: bool,
+
+    #[arg(
+        long,
+        value_name = "NAME",
+        help = "The service that the report is from, as `list` prints it; required if the journal has several"
+    )]
+    pub(crate) service: Option<String>,
+
+    /// New CSV file for what was found, which `resolve --from` takes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Accept transaction ids that look like card numbers
+    #[arg(long)]
+    pub(crate) ids_are_not_cards: bool,
+}
+
+/// What a report shows of a payment.
+pub(crate) const FIELDS: [&str; 6] = ["id", "amount", "reference", "last-four", "time", "status"];
+
+/// In which order a date with slashes or hyphens is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DateOrder {
+    /// Day, month, year.
+    Dmy,
+    /// Month, day, year.
+    Mdy,
+}
+
+/// `id=Txn` as the field and the heading.
+fn column(text: &str) -> Result<(String, String), String> {
+    let pair =
+        text.split_once('=').filter(|(name, heading)| FIELDS.contains(name) && !heading.trim().is_empty());
+    let pair = pair.map(|(name, heading)| (name.to_owned(), heading.to_owned()));
+    pair.ok_or_else(|| format!("must be NAME=HEADING, and the name one of {}", FIELDS.join(", ")))
+}
+
+fn zone(text: &str) -> Result<i64, &'static str> {
+    parse_zone(text).ok_or("must be UTC, or an offset such as +01:00")
+}
+
+/// `Z`, `UTC`, `+01:00`, `-0530` or `+01`, as minutes ahead of UTC.
+pub(crate) fn parse_zone(text: &str) -> Option<i64> {
+    if ["Z", "UTC", "GMT"].iter().any(|name| text.trim().eq_ignore_ascii_case(name)) {
+        return Some(0);
+    }
+    let (sign, rest) = text.trim().split_at_checked(1)?;
+    let rest = rest.replace(':', "");
+    let (hours, minutes) = rest.split_at_checked(2)?;
+    let hours = number(hours, 2..=2, 0..=14)?;
+    let minutes = if minutes.is_empty() { 0 } else { number(minutes, 2..=2, 0..=59)? };
+    let ahead = i64::try_from(hours * 60 + minutes).ok()?;
+    match sign {
+        "+" => Some(ahead),
+        "-" => Some(-ahead),
+        _ => None,
+    }
+}
+
+/// A number of so many digits, and in this range.
+pub(crate) fn number(text: &str, lengths: RangeInclusive<usize>, values: RangeInclusive<u64>) -> Option<u64> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok()?;
+    (is_number && lengths.contains(&text.len()) && values.contains(&number)).then_some(number)
+}

@@ -1,0 +1,299 @@
+//! Amounts, digits and times as processors write them.
+
+use std::time::{Duration, SystemTime};
+
+use payments_journal::{Cell, RowTime};
+use payments_model::Amount;
+
+use crate::args::reconcile::{DateOrder, number, parse_zone};
+
+/// An amount with a decimal point or comma, grouped or not, with or without a currency. With three digits after its only
+/// separator it cannot be read: it is a thousand to half of the world.
+pub(super) fn amount(written: &str) -> Cell<Amount> {
+    let is_currency =
+        |letter: char| letter.is_alphabetic() || "€$£¥₹".contains(letter) || letter.is_whitespace();
+    let text = written.trim_matches(is_currency);
+    if text.is_empty() {
+        return Cell::Empty;
+    }
+    if written.chars().filter(|letter| letter.is_alphabetic()).count() > LONGEST_CURRENCY {
+        return Cell::Unreadable;
+    }
+    let in_brackets = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    let (text, is_negative) = match in_brackets.or_else(|| text.strip_prefix(['-', '−'])) {
+        Some(rest) => (rest.trim_matches(is_currency), true),
+        None => match text.strip_suffix('-') {
+            Some(rest) => (rest.trim_matches(is_currency), true),
+            None => (text.strip_prefix('+').unwrap_or(text), false),
+        },
+    };
+    let text: String =
+        text.chars().filter(|letter| !letter.is_whitespace() && !"'’".contains(*letter)).collect();
+    let Some(cents) = cents(&text) else { return Cell::Unreadable };
+    Cell::Read(Amount::from_cents(if is_negative { -cents } else { cents }))
+}
+
+/// Such as `EUR`. A sentence is no amount.
+const LONGEST_CURRENCY: usize = 3;
+
+fn cents(text: &str) -> Option<i64> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let last = text.rfind(['.', ',']);
+    let (whole, decimals) = match last {
+        None => (text, ""),
+        Some(at) => {
+            let separator = &text[at..=at];
+            let (before, after) = (&text[..at], &text[at + 1..]);
+            match after.len() {
+                1 | 2 if !before.contains(separator) => (before, after),
+                // Groups only: 1.234.567
+                3 if before.contains(separator) && !before.replace(separator, "").contains(['.', ',']) => {
+                    (text, "")
+                }
+                // Three digits after the only separator.
+                _ => return None,
+            }
+        }
+    };
+    let mut groups = whole.split(['.', ',']);
+    let first = groups.next().filter(|first| is_number(first))?;
+    let mut digits = first.to_owned();
+    let rest: Vec<_> = groups.collect();
+    if (!rest.is_empty() && first.len() > 3) || rest.iter().any(|group| group.len() != 3 || !is_number(group))
+    {
+        return None;
+    }
+    digits.extend(rest);
+    if !decimals.is_empty() && !is_number(decimals) {
+        return None;
+    }
+    let whole: i64 = digits.parse().ok()?;
+    let decimals: i64 = format!("{decimals:0<2}").parse().ok()?;
+    whole.checked_mul(100)?.checked_add(decimals)
+}
+
+/// The last four digits of a card, however the rest of its number is shown. A spreadsheet drops zeros before a number.
+pub(super) fn last_four(text: &str) -> Cell<String> {
+    let text = text.trim();
+    let digits: String = text.chars().rev().take_while(char::is_ascii_digit).collect();
+    let digits: String = digits.chars().rev().collect();
+    match digits.len() {
+        0 if text.chars().any(|letter| letter.is_numeric()) => Cell::Unreadable,
+        0 => Cell::Empty,
+        1..4 if digits.len() == text.len() => Cell::Read(format!("{digits:0>4}")),
+        1..4 => Cell::Unreadable,
+        length => Cell::Read(digits[length - 4..].to_owned()),
+    }
+}
+
+/// A time as it is written, with its date still in parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Written {
+    date: Date,
+    /// The time of the day in seconds, from and to.
+    from: u64,
+    to: u64,
+    /// The zone's distance from UTC in minutes, if it is written.
+    zone: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Date {
+    Read {
+        year: u64,
+        month: u64,
+        day: u64,
+    },
+    /// One of the first two is the day.
+    Either {
+        first: u64,
+        second: u64,
+        year: u64,
+    },
+}
+
+impl Written {
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let end = text.find(|letter: char| letter.is_whitespace() || letter == 'T').unwrap_or(text.len());
+        let (date, rest) = text.split_at(end);
+        let date = parse_date(date)?;
+        let rest = rest.strip_prefix('T').unwrap_or(rest).trim();
+        if rest.is_empty() {
+            return Some(Self { date, from: 0, to: 24 * 3600 - 1, zone: None });
+        }
+        let zone_at = rest.find(['Z', 'z', '+', '-']).or_else(|| rest.find("UTC")).unwrap_or(rest.len());
+        let (time, zone) = rest.split_at(zone_at);
+        let zone = match zone {
+            "" => None,
+            zone => Some(parse_zone(zone)?),
+        };
+        let (from, to) = parse_time(time.trim())?;
+        Some(Self { date, from, to, zone })
+    }
+
+    /// Which order this date allows, if not both.
+    pub(super) fn order(&self) -> Option<DateOrder> {
+        match self.date {
+            Date::Either { first: 13.., .. } => Some(DateOrder::Dmy),
+            Date::Either { second: 13.., .. } => Some(DateOrder::Mdy),
+            _ => None,
+        }
+    }
+
+    /// Whether it means another day in another order.
+    pub(super) fn depends_on_order(&self) -> bool {
+        matches!(self.date, Date::Either { first, second, .. } if first != second)
+    }
+
+    /// The time between two instants. Without any zone it may be in every zone, from 12 hours behind UTC to 14 ahead.
+    pub(super) fn between(&self, order: DateOrder, zone: Option<i64>) -> Option<RowTime> {
+        let (year, month, day) = match (self.date, order) {
+            (Date::Read { year, month, day }, _) => (year, month, day),
+            (Date::Either { first: day, second: month, year }, DateOrder::Dmy)
+            | (Date::Either { first: month, second: day, year }, DateOrder::Mdy) => (year, month, day),
+        };
+        let midnight = humantime::parse_rfc3339(&format!("{year:04}-{month:02}-{day:02}T00:00:00Z")).ok()?;
+        let from = midnight.checked_add(Duration::from_secs(self.from))?;
+        let to = midnight.checked_add(Duration::from_secs(self.to) + Duration::from_millis(999))?;
+        let (ahead, behind) = match self.zone.or(zone) {
+            Some(minutes) => (minutes, minutes),
+            None => (14 * 60, -12 * 60),
+        };
+        Some(RowTime { earliest: shifted(from, ahead)?, latest: shifted(to, behind)? })
+    }
+}
+
+/// The instant that is this local time in a zone that many minutes ahead of UTC.
+fn shifted(local: SystemTime, ahead: i64) -> Option<SystemTime> {
+    let span = Duration::from_mins(ahead.unsigned_abs());
+    if ahead >= 0 { local.checked_sub(span) } else { local.checked_add(span) }
+}
+
+fn parse_date(text: &str) -> Option<Date> {
+    let separator = ['-', '/', '.'].into_iter().find(|separator| text.contains(*separator))?;
+    let parts: Vec<_> = text.split(separator).collect();
+    let [first, second, third] = *parts else { return None };
+    let year = number(third, 4..=4, 1970..=9999);
+    match (first.len(), separator) {
+        (4, '-' | '/') => Some(Date::Read {
+            year: number(first, 4..=4, 1970..=9999)?,
+            month: number(second, 1..=2, 1..=12)?,
+            day: number(third, 1..=2, 1..=31)?,
+        }),
+        (1 | 2, '.') => Some(Date::Read {
+            year: year?,
+            month: number(second, 1..=2, 1..=12)?,
+            day: number(first, 1..=2, 1..=31)?,
+        }),
+        (1 | 2, _) => {
+            let (first, second) = (number(first, 1..=2, 1..=31)?, number(second, 1..=2, 1..=31)?);
+            (first <= 12 || second <= 12).then_some(Date::Either { first, second, year: year? })
+        }
+        _ => None,
+    }
+}
+
+/// The first and the last second of what is written: `14:05` is a minute.
+fn parse_time(text: &str) -> Option<(u64, u64)> {
+    let upper = text.to_ascii_uppercase();
+    let (text, is_afternoon) = match (upper.strip_suffix("PM"), upper.strip_suffix("AM")) {
+        (Some(time), _) => (time.trim_end(), Some(true)),
+        (None, Some(time)) => (time.trim_end(), Some(false)),
+        (None, None) => (&*upper, None),
+    };
+    let parts: Vec<_> = text.split(':').collect();
+    let (hours, minutes, seconds) = match *parts {
+        [hours, minutes] => (hours, minutes, None),
+        [hours, minutes, seconds] => (hours, minutes, Some(seconds)),
+        _ => return None,
+    };
+    let hours = match is_afternoon {
+        None => number(hours, 1..=2, 0..=23)?,
+        Some(is_afternoon) => number(hours, 1..=2, 1..=12)? % 12 + if is_afternoon { 12 } else { 0 },
+    };
+    let minute = hours * 3600 + number(minutes, 2..=2, 0..=59)? * 60;
+    let Some(seconds) = seconds else { return Some((minute, minute + 59)) };
+    let (seconds, fraction) = seconds.split_once(['.', ',']).unwrap_or((seconds, "0"));
+    number(fraction, 1..=9, 0..=999_999_999)?;
+    let second = minute + number(seconds, 2..=2, 0..=60)?.min(59);
+    Some((second, second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reconciled_amounts_are_read_only_if_they_have_one_meaning_d53() {
+        for (text, cents) in [
+            ("10.50", 1050),
+            ("10,50", 1050),
+            ("10", 1000),
+            ("10.5", 1050),
+            ("€ 1.234,50", 123_450),
+            ("$1,234.50", 123_450),
+            ("1 234,50 EUR", 123_450),
+            ("1'234.50", 123_450),
+            ("1,234,567", 123_456_700),
+            ("-10.50", -1050),
+            ("(10.50)", -1050),
+            ("10.50-", -1050),
+            ("0.00", 0),
+        ] {
+            assert_eq!(amount(text), Cell::Read(Amount::from_cents(cents)), "{text}");
+        }
+        for text in [
+            "1.234",
+            "1,234",
+            "10.505",
+            "1.2.3",
+            "12,34,567.00",
+            "1.23E+05",
+            "about 10",
+            "#REF!",
+            "=10",
+            "10,50,20",
+        ] {
+            assert_eq!(amount(text), Cell::Unreadable, "{text}");
+        }
+        assert_eq!(amount(" "), Cell::Empty);
+    }
+
+    #[test]
+    fn reconciled_last_four_digits_are_found_in_masked_numbers() {
+        for text in ["4242", "**** 4242", "xxxxxxxxxxxx4242", "Visa 4242", "424242******4242"] {
+            assert_eq!(last_four(text), Cell::Read("4242".to_owned()), "{text}");
+        }
+        assert_eq!(last_four("42"), Cell::Read("0042".to_owned()));
+        assert_eq!((last_four("Visa"), last_four("")), (Cell::Empty, Cell::Empty));
+        assert_eq!((last_four("4242****"), last_four("** 42")), (Cell::Unreadable, Cell::Unreadable));
+    }
+
+    #[test]
+    fn reconciled_times_are_ranges_in_their_zone() {
+        let shown = |text: &str, zone| {
+            let time = Written::parse(text)?.between(DateOrder::Dmy, zone)?;
+            let show = |time| humantime::format_rfc3339_millis(time).to_string();
+            Some(format!("{} {}", show(time.earliest), show(time.latest)))
+        };
+        for (text, zone, range) in [
+            ("2026-11-23T05:53:48Z", None, "2026-11-23T05:53:48.000Z 2026-11-23T05:53:48.999Z"),
+            ("2026-11-23T05:53:48.548+01:00", None, "2026-11-23T04:53:48.000Z 2026-11-23T04:53:48.999Z"),
+            ("2026-11-23 05:53", Some(60), "2026-11-23T04:53:00.000Z 2026-11-23T04:53:59.999Z"),
+            ("23.11.2026", Some(0), "2026-11-23T00:00:00.000Z 2026-11-23T23:59:59.999Z"),
+            ("23.11.2026", None, "2026-11-22T10:00:00.000Z 2026-11-24T11:59:59.999Z"),
+            ("1/2/2026 1:05 PM", Some(0), "2026-02-01T13:05:00.000Z 2026-02-01T13:05:59.999Z"),
+        ] {
+            assert_eq!(shown(text, zone).as_deref(), Some(range), "{text}");
+        }
+        for text in
+            ["", "45987", "2026-02-30", "31.11.2026", "2026-11-23T25:00", "23.11.26", "13/13/2026", "soon"]
+        {
+            assert_eq!(shown(text, None), None, "{text}");
+        }
+        let order = |text: &str| Written::parse(text).unwrap().order();
+        assert_eq!((order("23/11/2026"), order("11/23/2026")), (Some(DateOrder::Dmy), Some(DateOrder::Mdy)));
+        assert_eq!((order("11/10/2026"), order("2026-11-23")), (None, None));
+    }
+}

@@ -1,0 +1,259 @@
+//! `payments journal reconcile REPORT`.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
+use std::fs;
+use std::time::SystemTime;
+
+use payments_core::OperationName;
+use payments_fake::Fault;
+use serde_json::{Value, json};
+
+use crate::journaled_charges::Workspace;
+use crate::support::Ended;
+
+impl Workspace {
+    fn file(&self, name: &str) -> String {
+        self.journal().with_file_name(name).to_str().unwrap().to_owned()
+    }
+
+    fn token(&self, token: &str, key: &str, amount: &str) -> Ended {
+        let request = format!(
+            r#"{{"TokenId":"{token}","Amount":{amount},"ConvenienceFeeActive":false,"ReferenceNo":"{key}"}}"#
+        );
+        self.charging(key, &request).end()
+    }
+
+    /// A payment whose response is lost. Returns its transaction.
+    fn lost(&self, key: &str, amount: &str) -> String {
+        self.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+        assert_eq!(self.token("tok_approved", key, amount).code, Some(5));
+        self.newest_id()
+    }
+
+    fn newest_id(&self) -> String {
+        let ledger = self.sandbox.gateway().ledger();
+        ledger.entries().last().unwrap().transaction_id().as_str().to_owned()
+    }
+
+    fn reconcile(&self, report: impl AsRef<[u8]>, arguments: &[&str]) -> Ended {
+        let path = self.file("report.csv");
+        fs::write(&path, report).unwrap();
+        self.run(["journal", "reconcile", &path]).arguments(arguments.iter().copied()).end()
+    }
+
+    /// The message of a refused report.
+    #[track_caller]
+    fn refused(&self, report: impl AsRef<[u8]>, arguments: &[&str]) -> String {
+        let error = self.reconcile(report, arguments).failed(2, "invalid");
+        let message = error["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("nothing was changed"), "{message}");
+        message
+    }
+}
+
+fn now() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+}
+
+fn found(ended: &Ended) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let document = ended.json();
+    let proposals = document["proposals"].as_array().unwrap();
+    proposals.iter().map(|it| (text(&it["key"]), text(&it["row"]["transaction_id"]))).collect()
+}
+
+#[test]
+fn reconciled_keys_are_resolved_from_the_file_that_it_writes() {
+    let workspace = Workspace::open();
+    let [first, second] = [workspace.lost("@invoice-21", "10.50"), workspace.lost("invoice-22", "99.00")];
+    workspace.token("tok_approved", "invoice-23", "7.25").processed();
+    let third = workspace.newest_id();
+    let time = now();
+    let report = format!(
+        "Transaction ID,Amount,Reference,Date,Status\n{first},10.50,@invoice-21,{time},Settled\n\
+         {second},99.00,invoice-22,{time},FAILED\n{third},7.25,invoice-23,{time},Settled\n"
+    );
+    let out = workspace.file("found.csv");
+    let statuses = ["--charged-status", "settled", "--declined-status", "failed", "--out", &out];
+    let before = workspace.run(["journal", "list"]).end().stdout;
+    let ended = workspace.reconcile(&report, &statuses);
+    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
+    let document = ended.json();
+    assert_eq!(document["proposals"][1]["verdict"], "rejected");
+    assert_eq!((&document["foreign"], &document["undecided"]), (&json!([]), &json!([])), "{document}");
+    assert_eq!(workspace.run(["journal", "list"]).end().stdout, before, "nothing was changed");
+    let written = fs::read_to_string(&out).unwrap();
+    let name = workspace.file("report.csv");
+    assert_eq!(
+        written,
+        format!(
+            "Key,Attempt,Revision,TransactionId,Verdict,Note\n\
+             '@invoice-21,1,2,{first},processed,\"{name}, line 2\"\n\
+             invoice-22,1,2,{second},rejected,\"{name}, line 3\"\n"
+        )
+    );
+    let again = workspace.reconcile(&report, &statuses).failed(2, "invalid");
+    assert!(again["message"].as_str().unwrap().contains("exists"), "{again}");
+
+    let resolved = workspace.run(["journal", "resolve", "--from", &out]).end();
+    assert_eq!((resolved.code, &*resolved.stderr), (Some(0), ""), "{resolved:?}");
+    assert_eq!(workspace.show("@invoice-21")["transaction_id"], first);
+    assert_eq!(workspace.show("invoice-22")["state"], "rejected");
+    let ended = workspace.reconcile(&report, &["--charged-status", "settled", "--output", "text"]);
+    assert_eq!(
+        (ended.code, &*ended.stdout),
+        (Some(0), "nothing is unknown, and every charge is explained\n")
+    );
+}
+
+#[test]
+fn charge_of_a_rejected_key_is_written_and_resolved_d48() {
+    let workspace = Workspace::open();
+    assert_eq!(workspace.token("tok_declined", "invoice-21", "10.50").code, Some(4));
+    let lost = workspace.lost("invoice-22", "10.50");
+    let known = workspace.show("invoice-21")["transaction_id"].as_str().map(str::to_owned);
+    // The report calls the declined payment charged.
+    let id = known.unwrap_or_else(|| lost.clone());
+    let (time, out) = (now(), workspace.file("found.csv"));
+    let report = format!("TransactionId;Amount;Reference;Date\n{id};10,50;invoice-21;{time}\n");
+    let ended = workspace.reconcile(&report, &["--out", &out]);
+    assert_eq!(ended.code, Some(5), "5 comes before 8: {ended:?}");
+    assert_eq!(ended.json()["unexplained"][0]["is_proposed"], true, "{ended:?}");
+    workspace.run(["journal", "resolve", "invoice-22", "--not-processed", "--note", "not there"]).end();
+    let again = workspace.reconcile(&report, &[]);
+    assert_eq!(again.code, Some(8), "{again:?}");
+    assert!(fs::read_to_string(&out).unwrap().contains(&format!("invoice-21,1,2,{id},processed,")));
+    let resolved = workspace.run(["journal", "resolve", "--from", &out]).end();
+    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    assert_eq!(workspace.show("invoice-21")["transaction_id"], id);
+    assert_eq!(workspace.reconcile(&report, &[]).code, Some(0));
+}
+
+#[test]
+fn charged_rows_of_no_key_are_an_error_only_in_a_complete_journal() {
+    let workspace = Workspace::open();
+    workspace.token("tok_approved", "invoice-23", "7.25").processed();
+    let report = format!("Id,Amount,Reference,Date\nt9,5.00,other,{}\n", now());
+    let ended = workspace.reconcile(&report, &[]);
+    assert_eq!((ended.code, &ended.json()["foreign"][0]["lines"]), (Some(0), &json!([2])));
+    assert_eq!(workspace.reconcile(&report, &["--journal-is-complete"]).code, Some(8));
+}
+
+#[test]
+fn reports_are_read_as_processors_write_them() {
+    let workspace = Workspace::open();
+    let id = workspace.lost("invoice-21", "1210.50");
+    let day = &now()[..10];
+    let (year, month, day_of_month) = (&day[..4], &day[5..7], &day[8..]);
+    for (report, arguments) in [
+        (
+            format!(
+                "\u{feff}Txn-Id;Brutto;Order No.;Datum\r\n{id};1.210,50 €;invoice-21;{day_of_month}.{month}.{year}\r\n"
+            ),
+            &["--column", "id=Txn-Id,amount=brutto", "--column", "time=Datum,reference=Order No."][..],
+        ),
+        (
+            format!("Transaction ID,Gross,Order,Created\n{id},\"$1,210.50\",invoice-21,{day}\n"),
+            &["--zone", "UTC"],
+        ),
+        (
+            format!(
+                "Transaction ID,Amount,Reference,Date\n{id},1210.5,invoice-21,{month}/{day_of_month}/{year}\n"
+            ),
+            &["--dates", "mdy"],
+        ),
+    ] {
+        let ended = workspace.reconcile(&report, arguments);
+        assert_eq!(found(&ended), [("invoice-21".to_owned(), id.clone())], "{report} {ended:?}");
+        assert_eq!(ended.code, Some(0));
+    }
+    let both = "Id,Amount,Reference,Date\nt1,1.00,r,05/11/2026\nt2,1.00,r,06/11/2026\n";
+    assert!(
+        workspace.refused(both, &[]).contains("the dates can be read in two ways: say --dates dmy or mdy")
+    );
+    let one = format!("{both}t3,1.00,r,23/11/2026\n");
+    assert_eq!(workspace.reconcile(one, &[]).code, Some(5));
+    let mixed = format!("{both}t3,1.00,r,23/11/2026\nt4,1.00,r,11/23/2026\n");
+    assert!(workspace.refused(mixed, &[]).contains("two orders"));
+}
+
+#[test]
+fn unreadable_row_may_be_any_payment_and_is_listed() {
+    let workspace = Workspace::open();
+    let id = workspace.lost("invoice-21", "10.50");
+    let time = now();
+    let heading = "Id,Amount,Reference,Date";
+    for (line, is_in_the_way) in [
+        (format!("t2,ten,invoice-21,{time}"), true),
+        (format!("t2,10.50,#REF!,{time}"), true),
+        ("t2,10.50,invoice-21,soon".to_owned(), true),
+        (format!("t2,10,50,invoice-21,{time}"), true),
+        (format!("t2,ten,invoice-99,{time}"), false),
+        ("Total,10.50,,".to_owned(), false),
+    ] {
+        let report = format!("{heading}\n{id},10.50,invoice-21,{time}\n{line}\n");
+        let ended = workspace.reconcile(&report, &[]);
+        let document = ended.json();
+        assert_eq!(document["unreadable"][0]["line"], 3, "{line} {document}");
+        assert_eq!(ended.code, Some(if is_in_the_way { 5 } else { 0 }), "{line} {document}");
+        if is_in_the_way {
+            assert_eq!(document["undecided"][0]["why"], "unreadable_row", "{line} {document}");
+        }
+    }
+}
+
+#[test]
+fn missing_columns_and_words_are_asked_for() {
+    let workspace = Workspace::open();
+    workspace.lost("invoice-21", "10.50");
+    for (report, arguments, expected) in [
+        ("A,Amount,Reference,Date\n", &[][..], "--column id=HEADING"),
+        ("Id,Amount,Date\n", &[], "neither references nor last four digits"),
+        ("Id,Amount,Gross,Reference,Date\n", &[], "several columns that may be the amount: Amount, Gross"),
+        (
+            "Id,Amount,Reference,Date\n",
+            &["--column", "id=Nr"],
+            "no column of the name that --column id gives",
+        ),
+        ("Id,Amount,Reference,Date\n", &["--charged-status", "ok"], "has no status"),
+        (
+            "Id,Amount,Reference,Date,Status\nt,1,r,2026-11-01,Paid\n",
+            &[],
+            "--charged-status which of its words mean that the money moved: Paid (1)",
+        ),
+        (
+            "Id,Amount,Reference,Date\n4111111111111111,1,r,2026-11-01\n",
+            &[],
+            "must not be a card number; if it only looks like one, give --ids-are-not-cards",
+        ),
+    ] {
+        let message = workspace.refused(report, arguments);
+        assert!(message.contains(expected), "{message}");
+        assert!(!message.contains("4111111111111111"), "{message}");
+    }
+    let other = workspace.reconcile("Id,Amount,Reference,Date\n", &["--service", "https://pay.example.com"]);
+    other.failed(2, "invalid");
+    let journal = workspace.journal();
+    let journal = journal.to_str().unwrap();
+    workspace.run(["journal", "reconcile", journal]).end().failed(2, "invalid");
+    let taken = workspace.reconcile("Id,Amount,Reference,Date\n", &["--out", journal]);
+    taken.failed(2, "invalid");
+}
+
+#[test]
+fn key_is_missing_only_within_the_days_that_the_report_has() {
+    let workspace = Workspace::open();
+    workspace.lost("invoice-21", "10.50");
+    let day = |days: u64, is_before: bool| {
+        let span = std::time::Duration::from_hours(24 * days);
+        let time = if is_before { SystemTime::now() - span } else { SystemTime::now() + span };
+        humantime::format_rfc3339_seconds(time).to_string()
+    };
+    let report = format!("Id,Amount,Reference,Date\nt9,5.00,other,{}\n", now());
+    let (from, to) = (day(4, true), day(5, false));
+    let ended = workspace.reconcile(&report, &["--complete-from", &from, "--complete-to", &to]);
+    let document = ended.json();
+    assert_eq!((ended.code, &document["missing"][0]["key"]), (Some(5), &json!("invoice-21")), "{document}");
+    assert_eq!(workspace.reconcile(&report, &[]).json()["missing"], json!([]));
+}

@@ -1,0 +1,296 @@
+//! The journal against the report of a processor.
+
+mod attempts;
+mod intervals;
+mod matching;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime};
+
+use payments_model::{Amount, TransactionId};
+
+use crate::{IntentKey, IntentRequest, Journal, StateName, StoreError, Verdict};
+use matching::Matching;
+
+/// A row of a processor's report, such as a settlement file or an export of its back office.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "complete: whoever reads a report creates it")]
+pub struct ReportRow {
+    /// Its line in the report, from 1.
+    pub line: u64,
+    /// The transaction.
+    pub id: Cell<TransactionId>,
+    /// The amount; negative for money that went back.
+    pub amount: Cell<Amount>,
+    /// The caller's reference, which the service shows for payments with a token.
+    pub reference: Cell<String>,
+    /// The last four digits of the card.
+    pub last_four: Cell<String>,
+    /// When the payment was made.
+    pub time: Cell<RowTime>,
+    /// What its status says about the money.
+    pub status: RowStatus,
+}
+
+/// A cell of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "complete: a value, none, no column, or one that cannot be read")]
+pub enum Cell<T> {
+    /// The value.
+    Read(T),
+    /// There is none.
+    Empty,
+    /// The report has no such column.
+    Absent,
+    /// There is one that cannot be read. It may be any value, so it counts against every payment that the rest of the row
+    /// agrees with.
+    Unreadable,
+}
+
+/// The time of a row: it lies between these two, which are included. A date alone is its whole day, and a time of which the zone
+/// is not known lies within 26 hours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "complete: the two ends of a range")]
+pub struct RowTime {
+    /// The earliest time that the row can mean.
+    pub earliest: SystemTime,
+    /// The latest.
+    pub latest: SystemTime,
+}
+
+/// What the status of a row says about the money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "complete: charged, not charged, or neither")]
+pub enum RowStatus {
+    /// The money moved.
+    Charged,
+    /// The payment was declined or failed: no money moved.
+    Declined,
+    /// Another word, which decides nothing.
+    Other,
+    /// It cannot be read.
+    Unreadable,
+}
+
+/// How [`Journal::reconcile`] compares the journal with a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReconcileOptions {
+    /// The [service](Intent::service) that the report is from; `None` if the journal has the payments of one service only.
+    pub service: Option<String>,
+    /// How long after the end of its attempt the report may show a payment: 24 hours by default.
+    pub within: Duration,
+    /// How long an attempt takes at most of which the journal has not recorded the end: 60 seconds by default.
+    pub deadline: Duration,
+    /// The times from and to which the report has every payment. Without them, no key is [missing](Reconciliation::missing).
+    pub complete: Option<(SystemTime, SystemTime)>,
+}
+
+impl Default for ReconcileOptions {
+    fn default() -> Self {
+        let (within, deadline) = (Duration::from_hours(24), Duration::from_secs(60));
+        Self { service: None, within, deadline, complete: None }
+    }
+}
+
+/// What a report says about the unresolved keys of a journal. Nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reconciliation {
+    /// The service that was compared; `None` if the journal is empty.
+    pub service: Option<String>,
+    /// What a person can resolve after having read it: the key has exactly one candidate row, and the row exactly one candidate
+    /// key.
+    pub proposals: Vec<Proposal>,
+    /// The other keys that stay unknown, with their candidates.
+    pub undecided: Vec<Undecided>,
+    /// Unknown keys that the report should show and does not. That is no proof: nothing is proposed for them.
+    pub missing: Vec<ReconciledAttempt>,
+    /// Charged rows that the journal cannot explain: somebody may have been charged twice, or for nothing.
+    pub unexplained: Vec<Unexplained>,
+    /// The lines of charged rows that belong to no key of the journal.
+    pub foreign: Vec<u64>,
+    /// The lines of rows that cannot be read completely.
+    pub unreadable: Vec<u64>,
+}
+
+/// An attempt of an intent, as it was compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReconciledAttempt {
+    /// The key.
+    pub key: IntentKey,
+    /// The number of the attempt.
+    pub attempt: u32,
+    /// The [revision](Intent::revision) of the intent.
+    pub revision: u64,
+    /// The state of the intent.
+    pub state: StateName,
+    /// The request of the attempt.
+    pub request: IntentRequest,
+    /// When it was written, just before it was sent.
+    pub begun_at: SystemTime,
+}
+
+/// What a person may say about an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Proposal {
+    /// The attempt.
+    pub attempt: ReconciledAttempt,
+    /// The lines of the row; a report may show one transaction several times.
+    pub lines: Vec<u64>,
+    /// [`Processed`](Verdict::Processed) or [`Rejected`](Verdict::Rejected).
+    pub verdict: Verdict,
+}
+
+/// A key that stays unknown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Undecided {
+    /// Its newest attempt.
+    pub attempt: ReconciledAttempt,
+    /// Why nothing is proposed.
+    pub why: Undecidable,
+    /// The rows that may be this payment, at most 10.
+    pub candidates: Vec<Candidate>,
+}
+
+/// A row that may be a payment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Candidate {
+    /// The lines of the row.
+    pub lines: Vec<u64>,
+    /// The other keys that it may be, at most 10.
+    pub other_keys: Vec<IntentKey>,
+}
+
+/// Why nothing is proposed for a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Undecidable {
+    /// It is being sent now.
+    Sending,
+    /// A void is never proposed.
+    Void,
+    /// An ACH payment is never proposed: nothing about its account is stored.
+    Ach,
+    /// A payment with an active fee is never proposed: what is charged may differ from what was requested.
+    Fee,
+    /// The journal has masked a part of its transaction's id, so that no row can be recognized by it.
+    MaskedId,
+    /// No row agrees with it.
+    NoRow,
+    /// A row that agrees, as far as it can be read, cannot be read completely, or the rows of one transaction differ.
+    UnreadableRow,
+    /// Several rows agree with it.
+    SeveralRows,
+    /// The row may be another key's payment.
+    SeveralKeys,
+    /// The row may be another attempt of the key.
+    SeveralAttempts,
+    /// The row has the transaction's id, and another amount, reference or card.
+    Contradiction,
+    /// The status of the row decides nothing.
+    Status,
+}
+
+/// Money that the journal cannot explain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unexplained {
+    /// The attempts that may have been charged: several of one key if there are several charges for it, or of several keys if it
+    /// is not known which of them was charged.
+    pub attempts: Vec<ReconciledAttempt>,
+    /// The lines of each charged row.
+    pub rows: Vec<Vec<u64>>,
+    /// What a person may say, if one row and one attempt belong together.
+    pub proposal: Option<Proposal>,
+}
+
+impl Reconciliation {
+    /// Whether keys stay unknown after every proposal is accepted.
+    pub const fn leaves_unknown(&self) -> bool {
+        !self.undecided.is_empty() || !self.missing.is_empty()
+    }
+
+    /// Everything that a person may say: the proposals, and what the journal knows otherwise. At most one for each key.
+    pub fn all_proposals(&self) -> impl Iterator<Item = &Proposal> {
+        let late = self.unexplained.iter().filter_map(|unexplained| unexplained.proposal.as_ref());
+        self.proposals.iter().chain(late)
+    }
+}
+
+impl Journal {
+    /// Compares the journal with the report of a processor, and says what a person can resolve. It changes nothing and looks
+    /// nothing up.
+    ///
+    /// Every attempt without a known transaction takes part, also of rejected and not processed intents. A row may be an
+    /// attempt's payment if the amount agrees, and the reference or, for a card, the last four digits, and if its time lies
+    /// between 5 minutes before the attempt began and [`within`](ReconcileOptions::within) after it ended. An unknown intent
+    /// with a transaction's id can only be the row of that id. Something is proposed only if the intent has exactly one such row
+    /// and the row exactly one such intent, in any state. Rows of any status count, and so do rows that agree in what can be
+    /// read. Rows with one id are one row.
+    ///
+    /// A payment of a stranger that agrees in everything cannot be told apart if the key's own row is not in the report. So a
+    /// person reads each proposal, and [`resolve`](Self::resolve) or a lookup checks it.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read, or if it has payments at several services and the options name none.
+    pub async fn reconcile(
+        &self,
+        rows: &[ReportRow],
+        options: &ReconcileOptions,
+    ) -> Result<Reconciliation, StoreError> {
+        let mut matching = Matching::of(rows, options);
+        let mut services = BTreeSet::new();
+        let mut after = None;
+        loop {
+            let page = self.list(StateName::ALL, after, PAGE).await?;
+            for intent in &page.intents {
+                if !services.contains(&intent.service) {
+                    services.insert(intent.service.clone());
+                }
+                if options.service.as_ref().is_none_or(|service| *service == intent.service) {
+                    matching.add(intent);
+                }
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        let names = || services.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let service = match &options.service {
+            Some(asked) if services.contains(asked) || services.is_empty() => Some(asked.clone()),
+            Some(asked) => {
+                let message = format!("the journal has no payment at {asked}, only at {}", names());
+                return Err(StoreError::refused(message));
+            }
+            None if services.len() > 1 => {
+                let message = format!(
+                    "the journal has payments at several services: say which one's report it is: {}",
+                    names()
+                );
+                return Err(StoreError::refused(message));
+            }
+            None => services.pop_first(),
+        };
+        Ok(Reconciliation { service, ..matching.finish() })
+    }
+}
+
+/// Compares these intents, all of one service, with a report.
+#[cfg(test)]
+fn reconcile(intents: &[crate::Intent], rows: &[ReportRow], options: &ReconcileOptions) -> Reconciliation {
+    let mut matching = Matching::of(rows, options);
+    intents.iter().for_each(|intent| matching.add(intent));
+    matching.finish()
+}
+
+/// Intents that are read at once.
+const PAGE: usize = 1000;

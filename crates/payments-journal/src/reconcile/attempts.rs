@@ -1,0 +1,223 @@
+//! What of an intent is compared with a report. Only this file reads [`Intent`].
+
+use std::time::{Duration, SystemTime};
+
+use payments_core::OperationName;
+use payments_model::{Amount, ConvenienceFee, TransactionId, TransactionType};
+
+use super::intervals::Interval;
+use super::{ReconcileOptions, ReconciledAttempt, Undecidable};
+use crate::{Failure, Intent, IntentRequest, IntentState, Subject, Verdict};
+
+/// An intent with its attempts that can be compared, in order.
+pub(super) struct Subjects {
+    /// The newest attempt, or the one that the intent was processed as.
+    pub(super) shown: ReconciledAttempt,
+    pub(super) state: State,
+    /// The id of an intent that is not processed: it can only be the row of this id.
+    pub(super) id: Option<TransactionId>,
+    /// Whether a part of its id was replaced, so that no row can be recognized by it.
+    pub(super) has_masked_id: bool,
+    /// Ids of attempts that were rejected, as persons say.
+    pub(super) rejected: Vec<(TransactionId, u32)>,
+    pub(super) attempts: Vec<Attempt>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Unknown,
+    Sending,
+    /// No money moved, as far as the journal knows.
+    MovedNothing,
+    Processed,
+}
+
+pub(super) struct Attempt {
+    pub(super) number: u32,
+    pub(super) amount: Option<Amount>,
+    pub(super) mark: Option<Mark>,
+    pub(super) has_fee: bool,
+    /// Whether it may have moved money, as far as the journal knows.
+    pub(super) is_open: bool,
+    /// Whether it may have moved money after all: its outcome is open, or only a person's word says that it moved none.
+    pub(super) is_doubtful: bool,
+    /// Whether no id is known that a row could have.
+    pub(super) is_searched: bool,
+    pub(super) window: Interval,
+    pub(super) request: IntentRequest,
+    pub(super) begun_at: SystemTime,
+}
+
+/// By what a report shows a payment, besides the amount.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Mark {
+    /// Without white space.
+    Reference(String),
+    LastFour(String),
+}
+
+/// Chosen by this SDK: clocks that differ by more are wrong.
+const BEFORE: Duration = Duration::from_mins(5);
+
+/// Every transaction that this payment is known by. A void has the transaction of another payment.
+pub(super) fn ids(intent: &Intent) -> impl Iterator<Item = &TransactionId> {
+    let said = intent.resolutions.iter().filter_map(|said| match &said.resolution.verdict {
+        Verdict::Processed(id) | Verdict::Rejected(Some(id)) => Some(id),
+        Verdict::Rejected(None) | Verdict::NotProcessed => None,
+    });
+    let is_payment = !intent.is_void();
+    intent.transaction_id().into_iter().chain(said).filter(move |id| is_payment && !id.is_redacted())
+}
+
+impl Subjects {
+    /// `None` if nothing of it can be found in a report: it was processed at once, and its id is known.
+    pub(super) fn of(intent: &Intent, options: &ReconcileOptions) -> Option<Self> {
+        let state = match &intent.state {
+            IntentState::Sending => State::Sending,
+            IntentState::Unknown(_) => State::Unknown,
+            _ if intent.processed_as().is_some() => State::Processed,
+            _ => State::MovedNothing,
+        };
+        // The row may show the request of an earlier attempt.
+        let number_shown = match &intent.state {
+            IntentState::Resolved { resolution, .. } if intent.processed_as().is_some() => {
+                resolution.attempt.unwrap_or(intent.attempts)
+            }
+            _ => intent.attempts,
+        };
+        let id = intent.transaction_id();
+        let is_found = |number| {
+            let decided = intent.decision_about(number).map(|decided| &decided.verdict);
+            matches!(decided, Some(Verdict::Processed(id) | Verdict::Rejected(Some(id))) if !id.is_redacted())
+        };
+        let window = |begun_at: SystemTime, end: Option<SystemTime>| {
+            let start = begun_at.checked_sub(BEFORE).unwrap_or(begun_at);
+            let end = end.map(|end| end.max(begun_at));
+            let end = end.map(|end| end.checked_add(options.within).unwrap_or(end));
+            end.map_or_else(|| Interval::from(start), |end| Interval::between(start, end))
+        };
+        let attempt = |number: u32, request: &IntentRequest, begun_at, is_open, end| Attempt {
+            number,
+            amount: request.amount,
+            mark: mark(request),
+            has_fee: request.convenience_fee == Some(ConvenienceFee::Active),
+            is_open,
+            is_doubtful: is_open || intent.decision_about(number).is_some(),
+            is_searched: !is_found(number),
+            window: window(begun_at, end),
+            request: request.clone(),
+            begun_at,
+        };
+        let others = intent.other_attempts.iter().filter(|other| other.number != number_shown);
+        let others = others.map(|other| {
+            let end = if other.number == intent.attempts {
+                end_of_newest(intent, options.deadline)
+            } else {
+                Some(end_of_earlier(intent, other.number, other.begun_at, options.deadline))
+            };
+            attempt(other.number, &other.request, other.begun_at, false, end)
+        });
+        let mut attempts: Vec<_> = others.collect();
+        let is_open = matches!(state, State::Unknown | State::Sending);
+        let end = end_of_newest(intent, options.deadline);
+        let mut newest = attempt(number_shown, &intent.request, intent.begun_at, is_open, end);
+        // An attempt that follows a rejection and was not processed is recorded with that rejection, whose id is not its own.
+        let may_be_of_another = matches!(intent.state, IntentState::Rejected(_)) && intent.attempts > 1;
+        newest.is_searched &= may_be_of_another || !id.is_some_and(|id| !id.is_redacted());
+        attempts.push(newest);
+        let held: Vec<_> = intent.held_transactions().collect();
+        let rejected = intent.resolutions.iter().filter_map(|said| match &said.resolution.verdict {
+            Verdict::Rejected(Some(id)) if !id.is_redacted() && !held.contains(&id) => {
+                Some((id.clone(), said.attempt))
+            }
+            _ => None,
+        });
+        let rejected: Vec<_> = rejected.collect();
+        if intent.is_void() {
+            attempts.clear();
+        }
+        let has_masked_id = id.is_some_and(TransactionId::is_redacted);
+        let id = id.filter(|id| state != State::Processed && !id.is_redacted() && !intent.is_void()).cloned();
+        let is_searched = attempts.iter().any(|attempt| attempt.is_searched);
+        if state == State::Processed && !is_searched && rejected.is_empty() {
+            return None;
+        }
+        let shown = ReconciledAttempt {
+            key: intent.key.clone(),
+            attempt: number_shown,
+            revision: intent.revision,
+            state: intent.state.name(),
+            request: intent.request.clone(),
+            begun_at: intent.begun_at,
+        };
+        Some(Self { shown, state, id, has_masked_id, rejected, attempts })
+    }
+
+    /// Why nothing is ever proposed for it.
+    pub(super) fn never_proposed(&self, request: &IntentRequest) -> Option<Undecidable> {
+        if self.state == State::Sending {
+            Some(Undecidable::Sending)
+        } else if request.operation == OperationName::Void {
+            Some(Undecidable::Void)
+        } else if request.subject == Subject::Account {
+            Some(Undecidable::Ach)
+        } else if request.convenience_fee != Some(ConvenienceFee::Inactive) {
+            Some(Undecidable::Fee)
+        } else if self.has_masked_id {
+            Some(Undecidable::MaskedId)
+        } else {
+            None
+        }
+    }
+
+    /// Whether it certainly asked for a charge. What a card payment without a type does is not documented.
+    pub(super) fn is_sale(&self) -> bool {
+        let IntentRequest { operation, transaction_type, .. } = &self.shown.request;
+        match operation {
+            OperationName::Void => false,
+            _ => match self.shown.request.subject {
+                Subject::Token(_) => true,
+                _ => *transaction_type == Some(TransactionType::Sale),
+            },
+        }
+    }
+}
+
+pub(super) fn mark(request: &IntentRequest) -> Option<Mark> {
+    match &request.subject {
+        Subject::Card { last_four } => Some(Mark::LastFour(last_four.clone())),
+        _ => request.reference_without_white_space().map(Mark::Reference),
+    }
+}
+
+/// When the newest attempt ended, at the latest; `None` while it is being sent.
+fn end_of_newest(intent: &Intent, deadline: Duration) -> Option<SystemTime> {
+    let at_the_deadline = || intent.begun_at.checked_add(deadline).unwrap_or(intent.begun_at);
+    let is_by_the_end =
+        |kind: &str| !matches!(kind, Failure::RESOLVED | Failure::REOPENED | Failure::REOPENED_BY_NAME);
+    Some(match &intent.state {
+        IntentState::Sending => return None,
+        // Whoever only reads the journal is shown a crash that nobody has marked.
+        IntentState::Unknown(_) if intent.changed_at == intent.begun_at => at_the_deadline(),
+        IntentState::Rejected(failure)
+        | IntentState::NotProcessed(failure)
+        | IntentState::Unknown(failure)
+            if is_by_the_end(&failure.kind) =>
+        {
+            intent.changed_at
+        }
+        _ => end_of_earlier(intent, intent.attempts, intent.begun_at, deadline),
+    })
+}
+
+/// The end of an attempt that the journal no longer has. It was open until a person first decided about it; otherwise it took no
+/// longer than its deadline.
+fn end_of_earlier(intent: &Intent, number: u32, begun_at: SystemTime, deadline: Duration) -> SystemTime {
+    let first = intent.resolutions.iter().find(|recorded| recorded.attempt == number);
+    let was_lost = first.filter(|recorded| {
+        let kind = recorded.before.as_ref().map(|failure| &*failure.kind);
+        matches!(kind, Some(Failure::CRASH | Failure::LOST | Failure::PANIC))
+    });
+    let at_the_deadline = begun_at.checked_add(deadline).unwrap_or(begun_at);
+    was_lost.map_or(at_the_deadline, |recorded| recorded.at)
+}

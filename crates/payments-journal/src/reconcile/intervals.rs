@@ -1,0 +1,84 @@
+//! Spans of time, and which of many overlap one.
+
+use std::time::{Duration, SystemTime};
+
+/// From the first millisecond to the last, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Interval {
+    pub(super) first: i64,
+    pub(super) last: i64,
+}
+
+impl Interval {
+    pub(super) const ALWAYS: Self = Self { first: i64::MIN, last: i64::MAX };
+
+    pub(super) fn between(first: SystemTime, last: SystemTime) -> Self {
+        Self { first: milliseconds(first), last: milliseconds(last) }
+    }
+
+    pub(super) fn from(first: SystemTime) -> Self {
+        Self { first: milliseconds(first), last: i64::MAX }
+    }
+
+    pub(super) const fn overlaps(self, other: Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+
+    const fn length(self) -> i64 {
+        self.last.saturating_sub(self.first)
+    }
+
+    /// With this much time before and after it.
+    pub(super) fn widened(self, by: Duration) -> Self {
+        let by = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+        Self { first: self.first.saturating_sub(by), last: self.last.saturating_add(by) }
+    }
+
+    pub(super) const fn contains(self, other: Self) -> bool {
+        self.first <= other.first && other.last <= self.last
+    }
+}
+
+fn milliseconds(time: SystemTime) -> i64 {
+    let of = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => of(after),
+        Err(before) => -of(before.duration()),
+    }
+}
+
+/// Numbered spans of time, sorted once so that a search reads only those near it.
+#[derive(Default)]
+pub(super) struct Intervals {
+    short: Vec<(Interval, usize)>,
+    longest: i64,
+    /// Spans of more than [`LONG`], which would make every search long.
+    long: Vec<(Interval, usize)>,
+}
+
+/// 40 days, in milliseconds.
+const LONG: i64 = 40 * 24 * 3600 * 1000;
+
+impl Intervals {
+    pub(super) fn push(&mut self, interval: Interval, number: usize) {
+        if interval.length() > LONG {
+            self.long.push((interval, number));
+        } else {
+            self.longest = self.longest.max(interval.length());
+            self.short.push((interval, number));
+        }
+    }
+
+    pub(super) fn sort(&mut self) {
+        self.short.sort_by_key(|(interval, number)| (interval.first, *number));
+    }
+
+    /// The numbers of those that overlap `asked`.
+    pub(super) fn overlapping(&self, asked: Interval) -> impl Iterator<Item = usize> {
+        let earliest = asked.first.saturating_sub(self.longest);
+        let begin = self.short.partition_point(|(interval, _)| interval.first < earliest);
+        let near = self.short[begin..].iter().take_while(move |(interval, _)| interval.first <= asked.last);
+        let overlapping = near.chain(&self.long).filter(move |(interval, _)| interval.overlaps(asked));
+        overlapping.map(|(_, number)| *number)
+    }
+}

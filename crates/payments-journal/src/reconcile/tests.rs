@@ -1,0 +1,818 @@
+//! Random ledgers, of which each payment's end is known, against what a journal knows of them.
+//!
+//! `RECONCILED_LEDGERS=100000` and `RECONCILED_SEED=7` choose the number of ledgers and the first seed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::time::{Duration, Instant, SystemTime};
+
+use payments_core::OperationName;
+use payments_core::model::{Amount, ConvenienceFee, TokenId, TransactionId, TransactionType};
+
+use super::*;
+use crate::{
+    AttemptId, Change, Ending, Failure, Intent, IntentState, MemoryStore, OwnerId, Resolution, Subject,
+    Verdict,
+};
+
+const SERVICE: &str = "https://pay.example.com/api";
+const HOUR: Duration = Duration::from_hours(1);
+const DAY: Duration = Duration::from_hours(24);
+
+/// splitmix64: the same numbers everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut number = self.0;
+        number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        number ^ (number >> 31)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    fn percent(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[usize::try_from(self.below(values.len() as u64)).unwrap()]
+    }
+
+    fn within(&mut self, limit: Duration) -> Duration {
+        Duration::from_secs(self.below(limit.as_secs().max(1)))
+    }
+}
+
+fn start() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000)
+}
+
+fn token(amount: i64, reference: Option<&str>) -> IntentRequest {
+    IntentRequest {
+        operation: OperationName::TokenTransaction,
+        subject: Subject::Token(TokenId::new("tok_1").unwrap()),
+        amount: Some(Amount::from_cents(amount)),
+        transaction_type: None,
+        convenience_fee: Some(ConvenienceFee::Inactive),
+        reference: reference.map(str::to_owned),
+    }
+}
+
+fn card(amount: i64, last_four: &str) -> IntentRequest {
+    IntentRequest {
+        operation: OperationName::Transaction,
+        subject: Subject::Card { last_four: last_four.to_owned() },
+        transaction_type: Some(TransactionType::Sale),
+        ..token(amount, None)
+    }
+}
+
+/// What really happened to an attempt, or to a payment that is not in the journal.
+#[derive(Clone, Debug)]
+struct Truth {
+    /// Of the journal, if it is there: the index of the key, and the number of the attempt.
+    attempt: Option<(usize, u32)>,
+    request: IntentRequest,
+    id: TransactionId,
+    at: SystemTime,
+    is_charged: bool,
+}
+
+/// An attempt as the rules see it, from what the generator did and not from the row of the journal.
+#[derive(Clone, Debug)]
+struct Seen {
+    key: usize,
+    number: u32,
+    request: IntentRequest,
+    from: SystemTime,
+    to: SystemTime,
+    is_newest: bool,
+    is_open: bool,
+    is_doubtful: bool,
+    has_id: bool,
+}
+
+#[derive(Debug)]
+struct World {
+    intents: Vec<Intent>,
+    seen: Vec<Seen>,
+    rows: Vec<ReportRow>,
+    truths: Vec<Truth>,
+}
+
+fn is_fee(request: &IntentRequest) -> bool {
+    request.convenience_fee == Some(ConvenienceFee::Active)
+}
+
+fn read<T: Clone>(cell: &Cell<T>) -> Option<&T> {
+    match cell {
+        Cell::Read(value) => Some(value),
+        Cell::Empty | Cell::Absent | Cell::Unreadable => None,
+    }
+}
+
+impl World {
+    fn of(seed: u64) -> Self {
+        let random = &mut Random(seed);
+        let mut world = Self { intents: vec![], seen: vec![], rows: vec![], truths: vec![] };
+        for key in 0..usize::try_from(1 + random.below(6)).unwrap() {
+            world.add_intent(key, random);
+        }
+        // Purged keys whose reference comes back next month, and payments of other programs.
+        for _ in 0..random.below(4) {
+            let request = request(random);
+            let month = random.one_of(&[-31_i64, 0, 31]);
+            let at =
+                if month < 0 { start() - 31 * DAY } else { start() + DAY * u32::try_from(month).unwrap() };
+            let id = world.new_id();
+            let (at, is_charged) = (at + random.within(6 * HOUR), random.percent(80));
+            world.truths.push(Truth { attempt: None, request, id, at, is_charged });
+        }
+        world.report(random);
+        world
+    }
+
+    fn new_id(&self) -> TransactionId {
+        TransactionId::new(format!("txn_{}", self.truths.len())).unwrap()
+    }
+
+    fn add_intent(&mut self, key: usize, random: &mut Random) {
+        let request = request(random);
+        let name = IntentKey::new(format!("key-{key}")).unwrap();
+        let mut begun_at = start() + random.one_of(&[0, 0, 0, 2, 31]) * DAY + random.within(6 * HOUR);
+        let mut intent: Option<Intent> = None;
+        let attempts = 1 + u32::from(random.percent(30));
+        for number in 1..=attempts {
+            let (attempt, owner) = (AttemptId::new(), OwnerId::new());
+            let begin = if number == 1 { Change::begin } else { Change::begin_after_rejection };
+            let begun = begin(name.clone(), SERVICE, request.clone(), attempt.clone(), owner, begun_at);
+            let begun = begun.decide(intent.as_ref()).expect("it begins");
+
+            let happened = random.below(10);
+            let id = self.new_id();
+            let is_reached = happened < 8;
+            let is_charged = happened < 6;
+            if is_reached {
+                let late = if random.percent(10) { 3 * DAY } else { Duration::ZERO };
+                let at = begun_at + late + random.within(2 * HOUR);
+                let of = Some((key, number));
+                self.truths.push(Truth {
+                    attempt: of,
+                    request: request.clone(),
+                    id: id.clone(),
+                    at,
+                    is_charged,
+                });
+            }
+            let mut end = begun_at + random.within(Duration::from_secs(50));
+            let is_last = number == attempts;
+            let is_unknown = random.percent(if is_last { 60 } else { 30 });
+            let failure = |kind: &'static str, id: Option<TransactionId>| Failure {
+                transaction_id: id,
+                ..Failure::of_kind(kind)
+            };
+            let mut has_id = false;
+            let mut ended = if is_unknown && random.percent(40) {
+                end = begun_at + random.within(3 * HOUR);
+                Change::orphan(name.clone(), attempt, end).decide(Some(&begun)).unwrap()
+            } else {
+                let ending = match (is_unknown, is_reached, is_charged) {
+                    (true, true, _) if random.percent(20) => {
+                        has_id = true;
+                        Ending::Unknown(failure("unclear_answer", Some(id)))
+                    }
+                    (true, ..) => Ending::Unknown(failure("timeout", None)),
+                    (false, true, true) => {
+                        has_id = true;
+                        Ending::Processed(id)
+                    }
+                    (false, true, false) => {
+                        has_id = random.percent(50);
+                        Ending::Rejected(failure("rejected", has_id.then_some(id)))
+                    }
+                    (false, false, _) => Ending::NotProcessed(failure("connect", None)),
+                };
+                Change::end(name.clone(), attempt, ending, end).decide(Some(&begun)).unwrap()
+            };
+            let mut is_doubtful = is_unknown;
+            let was_lost =
+                is_unknown && matches!(&ended.state, IntentState::Unknown(it) if it.kind == "crash");
+            // Persons are wrong at times. Without this there is no second attempt after an unknown one.
+            let is_decided = is_unknown && (!is_last || random.percent(15));
+            if is_decided {
+                let at = end + HOUR;
+                let said = Resolution::not_processed("ada").note("not in the portal");
+                ended = Change::resolve(&ended, said, at).decide(Some(&ended)).unwrap();
+                end = if was_lost { at } else { begun_at + Duration::from_secs(60) };
+                is_doubtful = true;
+            } else if !is_last {
+                end = begun_at + Duration::from_secs(60);
+            }
+            let is_processed = ended.processed_as().is_some();
+            self.seen.push(Seen {
+                key,
+                number,
+                request: request.clone(),
+                from: begun_at - Duration::from_mins(5),
+                to: end + DAY,
+                is_newest: is_last || is_processed,
+                is_open: is_unknown && !is_decided,
+                is_doubtful,
+                // The id of a rejection is lost with the next attempt, and that of a later attempt may be an earlier one's.
+                has_id: has_id && (is_processed || (is_last && (number == 1 || is_unknown))),
+            });
+            intent = Some(ended);
+            if is_processed {
+                break;
+            }
+            begun_at += 2 * HOUR + random.within(30 * HOUR);
+        }
+        self.intents.push(intent.unwrap());
+    }
+
+    fn report(&mut self, random: &mut Random) {
+        let (has_zone, is_by_day) = (random.percent(50), random.percent(20));
+        let (has_references, has_last_four) = (random.percent(93), random.percent(93));
+        let mut rows: Vec<(Option<usize>, ReportRow)> = Vec::new();
+        for (index, truth) in self.truths.iter().enumerate() {
+            if random.percent(12) {
+                continue;
+            }
+            let charged_with_fee = truth.request.amount.unwrap().checked_add(Amount::from_cents(30)).unwrap();
+            let is_more = is_fee(&truth.request) && random.percent(70);
+            let last_four = match &truth.request.subject {
+                Subject::Card { last_four } => last_four.clone(),
+                // Of the stored card, or of the account.
+                _ => random.one_of(&["4242", "1111"]).to_owned(),
+            };
+            // The report's zone is unknown: what it shows is up to 12 hours behind or 14 ahead.
+            let shown = if is_by_day { day_of(truth.at) } else { (truth.at, truth.at) };
+            let zone = if has_zone { 0 } else { random.below(27) };
+            let local = |at: SystemTime| {
+                at + HOUR * u32::try_from(zone).unwrap() - if has_zone { Duration::ZERO } else { 12 * HOUR }
+            };
+            let (earliest, latest) =
+                if is_by_day { day_of(local(truth.at)) } else { (local(shown.0), local(shown.1)) };
+            let time = if has_zone {
+                RowTime { earliest, latest }
+            } else {
+                RowTime { earliest: earliest - 14 * HOUR, latest: latest + 12 * HOUR }
+            };
+            let row = ReportRow {
+                line: 0,
+                id: Cell::Read(truth.id.clone()),
+                amount: Cell::Read(if is_more { charged_with_fee } else { truth.request.amount.unwrap() }),
+                reference: match truth.request.reference.clone() {
+                    _ if !has_references => Cell::Absent,
+                    reference => reference.map_or(Cell::Empty, Cell::Read),
+                },
+                last_four: if has_last_four { Cell::Read(last_four) } else { Cell::Absent },
+                time: Cell::Read(time),
+                status: match (random.percent(8), truth.is_charged) {
+                    (true, _) => RowStatus::Other,
+                    (false, true) => RowStatus::Charged,
+                    (false, false) => RowStatus::Declined,
+                },
+            };
+            if random.percent(8) {
+                rows.push((Some(index), row.clone()));
+            }
+            rows.push((Some(index), row));
+        }
+        for (_, row) in &mut rows {
+            if random.percent(6) {
+                match random.below(5) {
+                    0 => row.id = Cell::Unreadable,
+                    1 => row.amount = Cell::Unreadable,
+                    2 if has_references => row.reference = Cell::Unreadable,
+                    3 if has_last_four => row.last_four = Cell::Unreadable,
+                    _ => row.time = Cell::Unreadable,
+                }
+            }
+        }
+        // What agrees in everything with an attempt whose own row is not there, and belongs to no attempt that it agrees with,
+        // cannot be told apart by anybody. That is why a person reads each proposal.
+        let own_row_agrees = |seen: &Seen, rows: &[(Option<usize>, ReportRow)]| {
+            rows.iter().any(|(truth, row)| {
+                let of = truth.and_then(|truth| self.truths[truth].attempt);
+                of == Some((seen.key, seen.number)) && self.agrees(row, seen)
+            })
+        };
+        let all = rows.clone();
+        rows.retain(|(truth, row)| {
+            let own = self.truths[truth.unwrap()].attempt;
+            let is_of = |seen: &Seen| own == Some((seen.key, seen.number));
+            let agreeing: Vec<_> =
+                self.seen.iter().filter(|seen| !seen.has_id && self.agrees(row, seen)).collect();
+            agreeing.is_empty()
+                || self.seen.iter().any(|seen| is_of(seen) && (seen.has_id || self.agrees(row, seen)))
+                || agreeing.iter().all(|seen| own_row_agrees(seen, &all))
+        });
+        // Such a row protects no other.
+        for (line, (_, row)) in (2..).zip(&mut rows) {
+            row.line = line;
+        }
+        self.rows = rows.into_iter().map(|(_, row)| row).collect();
+    }
+
+    /// Whether a row may be an attempt's, as the specification says it.
+    fn agrees(&self, row: &ReportRow, seen: &Seen) -> bool {
+        let request = &seen.request;
+        let is_in_time =
+            read(&row.time).is_none_or(|time| time.earliest <= seen.to && time.latest >= seen.from);
+        let is_amount = match &row.amount {
+            Cell::Read(amount) => is_fee(request) || Some(*amount) == request.amount,
+            Cell::Empty | Cell::Absent | Cell::Unreadable => true,
+        };
+        let is_any = || {
+            let is_amount = matches!(&row.amount, Cell::Read(amount) if Some(*amount) == request.amount);
+            seen.is_open && matches!(row.reference, Cell::Empty | Cell::Absent) && is_amount
+        };
+        let is_same = |cell: &Cell<String>, mark: &String| match cell {
+            Cell::Read(shown) => shown == mark,
+            Cell::Empty => false,
+            Cell::Absent => is_any(),
+            Cell::Unreadable => true,
+        };
+        let is_mark = match (&request.subject, &request.reference) {
+            (Subject::Card { last_four }, _) => is_same(&row.last_four, last_four),
+            (Subject::Token(_), Some(reference)) => is_same(&row.reference, reference),
+            _ => is_any(),
+        };
+        is_in_time && is_amount && is_mark
+    }
+
+    fn ids_of(&self, key: usize) -> BTreeSet<TransactionId> {
+        attempts::ids(&self.intents[key]).cloned().collect()
+    }
+
+    /// What must be proposed, found by comparing everything with everything.
+    fn expected(&self) -> BTreeMap<usize, (u32, Verdict)> {
+        let mut transactions: Vec<Vec<&ReportRow>> = Vec::new();
+        for row in &self.rows {
+            let same = transactions.iter_mut().find(|rows| read(&row.id).is_some() && rows[0].id == row.id);
+            match same {
+                Some(rows) => rows.push(row),
+                None => transactions.push(vec![row]),
+            }
+        }
+        let owners = |rows: &[&ReportRow]| {
+            let id = read(&rows[0].id);
+            let keys = 0..self.intents.len();
+            keys.filter(|key| id.is_some_and(|id| self.ids_of(*key).contains(id))).collect::<Vec<_>>()
+        };
+        let attempts = |rows: &[&ReportRow]| {
+            let agreeing = self.seen.iter().filter(|seen| !seen.has_id);
+            agreeing.filter(|seen| rows.iter().any(|row| self.agrees(row, seen))).collect::<Vec<_>>()
+        };
+        let is_readable = |row: &ReportRow| {
+            read(&row.id).is_some()
+                && read(&row.amount).is_some()
+                && read(&row.time).is_some()
+                && row.reference != Cell::Unreadable
+                && row.last_four != Cell::Unreadable
+        };
+        let is_clear = |rows: &[&ReportRow]| {
+            rows.iter().all(|row| {
+                is_readable(row)
+                    && (&row.amount, &row.reference, &row.last_four, row.status)
+                        == (&rows[0].amount, &rows[0].reference, &rows[0].last_four, rows[0].status)
+            })
+        };
+        let mut expected = BTreeMap::new();
+        for (key, intent) in self.intents.iter().enumerate() {
+            let newest = self.seen.iter().rfind(|seen| seen.key == key).unwrap();
+            if !newest.is_open || is_fee(&newest.request) || newest.request.subject == Subject::Account {
+                continue;
+            }
+            let (row, numbers) = if let Some(id) = intent.transaction_id() {
+                let Some(rows) = transactions.iter().find(|rows| read(&rows[0].id) == Some(id)) else {
+                    continue;
+                };
+                let is_amount = rows.iter().all(|row| read(&row.amount) == newest.request.amount.as_ref());
+                if owners(rows) != [key] || !is_amount {
+                    continue;
+                }
+                (rows, vec![newest])
+            } else {
+                let candidates: Vec<_> = transactions
+                    .iter()
+                    .filter(|rows| {
+                        owners(rows).is_empty() && attempts(rows).iter().any(|seen| seen.key == key)
+                    })
+                    .collect();
+                let [rows] = *candidates else { continue };
+                let agreeing = attempts(rows);
+                if agreeing.iter().any(|seen| seen.key != key) {
+                    continue;
+                }
+                (rows, agreeing)
+            };
+            if !is_clear(row) {
+                continue;
+            }
+            let doubtful: Vec<_> = numbers.iter().filter(|seen| seen.is_doubtful).collect();
+            let id = read(&row[0].id).unwrap().clone();
+            let is_newest = |seen: &Seen| seen.number == newest.number;
+            let verdict = match (row[0].status, &*numbers, &*doubtful) {
+                (RowStatus::Charged, _, [seen]) if is_newest(seen) => Verdict::Processed(id),
+                (RowStatus::Declined, [seen], _) if is_newest(seen) => Verdict::Rejected(Some(id)),
+                _ => continue,
+            };
+            expected.insert(key, (newest.number, verdict));
+        }
+        expected
+    }
+
+    /// The proposals that are not true.
+    fn wrong<'a>(&self, proposals: impl IntoIterator<Item = &'a Proposal>) -> Vec<Proposal> {
+        let is_true = |proposal: &&Proposal| {
+            let (key, attempt) = (index_of(&proposal.attempt.key), proposal.attempt.attempt);
+            let of = |id: &TransactionId| self.truths.iter().find(|truth| truth.id == *id).unwrap();
+            match &proposal.verdict {
+                Verdict::Processed(id) => of(id).attempt == Some((key, attempt)) && of(id).is_charged,
+                Verdict::Rejected(Some(id)) => of(id).attempt == Some((key, attempt)) && !of(id).is_charged,
+                _ => false,
+            }
+        };
+        proposals.into_iter().filter(|proposal| !is_true(proposal)).cloned().collect()
+    }
+
+    fn reconciled(&self) -> Reconciliation {
+        reconcile(&self.intents, &self.rows, &ReconcileOptions::default())
+    }
+}
+
+fn request(random: &mut Random) -> IntentRequest {
+    let amount = random.one_of(&[1000, 1000, 1030]);
+    let request = match random.below(10) {
+        0..5 => token(amount, Some(random.one_of(&["r1", "r2", "r3"]))),
+        5 => token(amount, None),
+        6 => IntentRequest { subject: Subject::Account, ..card(amount, "") },
+        _ => card(amount, random.one_of(&["4242", "1111"])),
+    };
+    let fee = if random.percent(12) { ConvenienceFee::Active } else { ConvenienceFee::Inactive };
+    IntentRequest { convenience_fee: Some(fee), ..request }
+}
+
+fn day_of(at: SystemTime) -> (SystemTime, SystemTime) {
+    let seconds = at.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let day = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds / 86400 * 86400);
+    (day, day + DAY - Duration::from_millis(1))
+}
+
+fn index_of(key: &IntentKey) -> usize {
+    key.as_str().strip_prefix("key-").unwrap().parse().unwrap()
+}
+
+fn seeds() -> impl Iterator<Item = u64> {
+    let number = |name: &str| env::var(name).ok().and_then(|text| text.parse().ok());
+    let first: u64 = number("RECONCILED_SEED").unwrap_or(36_000_000);
+    first..first + number("RECONCILED_LEDGERS").unwrap_or(4000)
+}
+
+#[test]
+fn reconciling_random_ledgers_proposes_nothing_wrong_and_finds_every_determined_key() {
+    let (mut proposed, mut late, mut unexplained) = (0, 0, 0);
+    for seed in seeds() {
+        let world = World::of(seed);
+        let found = world.reconciled();
+        let wrong = world.wrong(found.all_proposals());
+        assert_eq!(wrong, [], "seed {seed}: {world:#?}");
+        let proposals = found.proposals.iter();
+        let proposals: BTreeMap<_, _> = proposals
+            .map(|it| (index_of(&it.attempt.key), (it.attempt.attempt, it.verdict.clone())))
+            .collect();
+        assert_eq!(proposals, world.expected(), "seed {seed}: {world:#?} {found:#?}");
+        let is_open = |seen: &&Seen| seen.is_newest && seen.is_open;
+        let open = world.seen.iter().filter(is_open).count();
+        let shown = found.proposals.len() + found.undecided.len() + found.missing.len();
+        assert_eq!(shown, open, "seed {seed}: every unknown key is shown once");
+        let keys: BTreeSet<_> = found.all_proposals().map(|it| &it.attempt.key).collect();
+        assert_eq!(keys.len(), found.all_proposals().count(), "seed {seed}: a key twice");
+        proposed += proposals.len();
+        late += found.unexplained.iter().filter(|it| it.proposal.is_some()).count();
+        unexplained += found.unexplained.len();
+    }
+    let count = seeds().count();
+    println!(
+        "{count} ledgers: {proposed} proposals, {unexplained} unexplained charges, {late} of them proposed"
+    );
+    assert!(proposed > count / 4 && late > count / 100, "{proposed} {late}");
+}
+
+/// How many ledgers it takes a broken rule to propose something wrong.
+#[track_caller]
+fn assert_found(rule: &str, broken: impl Fn(&World) -> Vec<Proposal>) {
+    let found = seeds().position(|seed| {
+        let world = World::of(seed);
+        !world.wrong(&broken(&world)).is_empty()
+    });
+    println!("{rule}: wrong after {found:?} ledgers");
+    assert!(found.is_some(), "nothing depends on {rule}");
+}
+
+#[test]
+fn reconciling_without_the_window_is_wrong() {
+    assert_found("the window", |world| {
+        let always = RowTime { earliest: start() - 1000 * DAY, latest: start() + 1000 * DAY };
+        let rows = world.rows.iter().map(|row| ReportRow { time: Cell::Read(always), ..row.clone() });
+        let rows: Vec<_> = rows.collect();
+        // The rows that only the window tells apart.
+        let found = reconcile(&world.intents, &rows, &ReconcileOptions::default());
+        found.proposals
+    });
+}
+
+#[test]
+fn reconciling_without_the_one_intent_check_is_wrong() {
+    assert_found("the check for one intent", |world| {
+        let options = ReconcileOptions::default();
+        let alone =
+            |intent: &Intent| reconcile(std::slice::from_ref(intent), &world.rows, &options).proposals;
+        world.intents.iter().flat_map(alone).collect()
+    });
+}
+
+#[test]
+fn reconciling_without_the_one_row_check_is_wrong() {
+    assert_found("the check for one row", |world| {
+        let options = ReconcileOptions::default();
+        let alone =
+            |row: &ReportRow| reconcile(&world.intents, std::slice::from_ref(row), &options).proposals;
+        world.rows.iter().flat_map(alone).collect()
+    });
+}
+
+#[test]
+fn reconciling_without_unreadable_rows_is_wrong() {
+    assert_found("unreadable rows", |world| {
+        let unreadable = world.reconciled().unreadable;
+        let rows = world.rows.iter().filter(|row| !unreadable.contains(&row.line)).cloned();
+        reconcile(&world.intents, &rows.collect::<Vec<_>>(), &ReconcileOptions::default()).proposals
+    });
+}
+
+/// An intent with one attempt, which begins at the start and ends a second later, unless it stays being sent.
+fn intent(key: &str, request: IntentRequest, ending: Option<Ending>) -> Intent {
+    let (key, attempt) = (IntentKey::new(key).unwrap(), AttemptId::new());
+    let begin = Change::begin(key.clone(), SERVICE, request, attempt.clone(), OwnerId::new(), start());
+    let begun = begin.decide(None).unwrap();
+    let at = start() + Duration::from_secs(1);
+    match ending {
+        Some(ending) => Change::end(key, attempt, ending, at).decide(Some(&begun)).unwrap(),
+        None => begun,
+    }
+}
+
+fn unknown() -> Option<Ending> {
+    Some(Ending::Unknown(Failure::of_kind("timeout")))
+}
+
+fn row(line: u64, id: &str, amount: i64, reference: &str, last_four: &str) -> ReportRow {
+    let cell = |text: &str| if text.is_empty() { Cell::Empty } else { Cell::Read(text.to_owned()) };
+    ReportRow {
+        line,
+        id: Cell::Read(TransactionId::new(id).unwrap()),
+        amount: Cell::Read(Amount::from_cents(amount)),
+        reference: cell(reference),
+        last_four: cell(last_four),
+        time: Cell::Read(RowTime { earliest: start(), latest: start() }),
+        status: RowStatus::Charged,
+    }
+}
+
+fn found(intents: &[Intent], rows: &[ReportRow]) -> Reconciliation {
+    reconcile(intents, rows, &ReconcileOptions::default())
+}
+
+fn why(found: &Reconciliation) -> Vec<Undecidable> {
+    found.undecided.iter().map(|undecided| undecided.why).collect()
+}
+
+fn proposed(found: &Reconciliation) -> Vec<(&str, &str)> {
+    let proposals = found.all_proposals().map(|it| match &it.verdict {
+        Verdict::Processed(id) | Verdict::Rejected(Some(id)) => (it.attempt.key.as_str(), id.as_str()),
+        _ => (it.attempt.key.as_str(), ""),
+    });
+    proposals.collect()
+}
+
+#[test]
+fn reconciling_ends_the_window_where_it_says() {
+    let intents = [intent("k", token(1000, Some("r1")), unknown())];
+    let at = |time: SystemTime| ReportRow {
+        time: Cell::Read(RowTime { earliest: time, latest: time }),
+        ..row(2, "t", 1000, "r1", "")
+    };
+    let (minute, second) = (Duration::from_mins(1), Duration::from_secs(1));
+    for (time, is_in) in [
+        (start() - 5 * minute, true),
+        (start() - 5 * minute - second, false),
+        (start() + second + DAY, true),
+        (start() + 2 * second + DAY, false),
+    ] {
+        assert_eq!(found(&intents, &[at(time)]).proposals.len(), usize::from(is_in), "{time:?}");
+    }
+    let longer = ReconcileOptions { within: 2 * DAY, ..ReconcileOptions::default() };
+    assert_eq!(reconcile(&intents, &[at(start() + 2 * DAY)], &longer).proposals.len(), 1);
+}
+
+#[test]
+fn reconciling_references_ignores_only_white_space() {
+    let intents = [intent("k", token(1000, Some("invoice 17")), unknown())];
+    for (reference, is_same) in
+        [("invoice 17", true), (" invoice17", true), ("Invoice 17", false), ("17", false)]
+    {
+        let rows = [row(2, "t", 1000, reference, "")];
+        assert_eq!(found(&intents, &rows).proposals.len(), usize::from(is_same), "{reference}");
+    }
+}
+
+#[test]
+fn reconciling_an_intent_with_an_id_takes_only_the_row_of_that_id() {
+    let id = |text: &str| Some(TransactionId::new(text).unwrap());
+    let unclear = |text| {
+        Some(Ending::Unknown(Failure { transaction_id: id(text), ..Failure::of_kind("unclear_answer") }))
+    };
+    let intents = [intent("k", token(1000, Some("r1")), unclear("t1"))];
+    let rows = [row(2, "t1", 1000, "r1", ""), row(3, "t2", 1000, "r1", "")];
+    assert_eq!(proposed(&found(&intents, &rows)), [("k", "t1")]);
+    assert_eq!(why(&found(&intents, &rows[1..])), [Undecidable::NoRow]);
+    // The id alone is no proof if the rest of the row is another payment's.
+    for contradicting in [row(2, "t1", 999, "r1", ""), row(2, "t1", 1000, "r2", "")] {
+        assert_eq!(why(&found(&intents, &[contradicting])), [Undecidable::Contradiction]);
+    }
+    // What another intent was processed as is no candidate.
+    let processed = Some(Ending::Processed(TransactionId::new("t1").unwrap()));
+    let both = [intents[0].clone(), intent("other", token(1000, Some("r1")), processed)];
+    assert_eq!(why(&found(&both, &rows)), [Undecidable::SeveralKeys]);
+    let both = [intent("k", token(1000, Some("r1")), unknown()), both[1].clone()];
+    assert_eq!(proposed(&found(&both, &rows)), [("k", "t2")]);
+}
+
+#[test]
+fn reconciling_proposes_no_void_ach_or_fee_and_nothing_that_is_being_sent() {
+    let fee = IntentRequest { convenience_fee: Some(ConvenienceFee::Active), ..token(1000, Some("r1")) };
+    let ach = IntentRequest { subject: Subject::Account, ..card(1000, "") };
+    let void = IntentRequest {
+        operation: OperationName::Void,
+        subject: Subject::Transaction(TransactionId::new("t").unwrap()),
+        amount: None,
+        transaction_type: None,
+        convenience_fee: None,
+        reference: None,
+    };
+    let rows = [row(2, "t", 1000, "r1", "")];
+    for (request, ending, expected) in [
+        (fee, unknown(), Undecidable::Fee),
+        (ach, unknown(), Undecidable::Ach),
+        (void, unknown(), Undecidable::Void),
+        (token(1000, Some("r1")), None, Undecidable::Sending),
+    ] {
+        let found = found(&[intent("k", request, ending)], &rows);
+        assert_eq!((why(&found), proposed(&found)), (vec![expected], vec![]));
+    }
+}
+
+#[test]
+fn reconciling_shows_charges_that_the_journal_cannot_explain() {
+    let rejected = |id: Option<&str>| {
+        let transaction_id = id.map(|id| TransactionId::new(id).unwrap());
+        Some(Ending::Rejected(Failure { transaction_id, ..Failure::of_kind("rejected") }))
+    };
+    let rows = [row(2, "t", 1000, "r1", ""), row(3, "u", 1000, "r1", "")];
+    for ending in
+        [rejected(None), rejected(Some("t")), Some(Ending::NotProcessed(Failure::of_kind("connect")))]
+    {
+        let found = found(&[intent("k", token(1000, Some("r1")), ending)], &rows[..1]);
+        assert_eq!(
+            (proposed(&found), found.unexplained.len(), found.proposals.len()),
+            (vec![("k", "t")], 1, 0)
+        );
+        assert_eq!((found.foreign, found.undecided), (vec![], vec![]));
+    }
+    // Two charges for one key: which of them is a mistake, a person must find out.
+    for ending in [unknown(), rejected(None)] {
+        let is_unknown = ending == unknown();
+        let found = found(&[intent("k", token(1000, Some("r1")), ending)], &rows);
+        assert_eq!((found.unexplained.len(), found.undecided.len()), (1, usize::from(is_unknown)));
+        assert_eq!((&found.unexplained[0].rows, proposed(&found)), (&vec![vec![2], vec![3]], vec![]));
+    }
+    // One charge, and two keys that were both rejected.
+    let two = ["k", "l"].map(|key| intent(key, token(1000, Some("r1")), rejected(None)));
+    let found = found(&two, &rows[..1]);
+    assert_eq!(
+        (found.unexplained.len(), found.unexplained[0].attempts.len(), proposed(&found)),
+        (1, 2, vec![])
+    );
+    // A refund is no charge.
+    let foreign = reconcile(
+        &[],
+        &[row(2, "t", 1000, "", ""), row(3, "u", -1000, "", "")],
+        &ReconcileOptions::default(),
+    );
+    assert_eq!(foreign.foreign, [2]);
+}
+
+#[test]
+fn reconciling_rows_with_one_id_are_one_row_unless_they_differ() {
+    let intents = [intent("k", token(1000, Some("r1")), unknown())];
+    let doubled = [row(2, "t", 1000, "r1", ""), row(9, "t", 1000, "r1", "")];
+    assert_eq!(found(&intents, &doubled).proposals[0].lines, [2, 9]);
+    let refunded = [row(2, "t", 1000, "r1", ""), row(9, "t", -1000, "r1", "")];
+    assert_eq!(why(&found(&intents, &refunded)), [Undecidable::UnreadableRow]);
+}
+
+#[test]
+fn reconciling_calls_a_key_missing_only_if_nothing_resembles_it() {
+    let complete = Some((start() - 3 * DAY, start() + 4 * DAY));
+    let options = ReconcileOptions { complete, ..ReconcileOptions::default() };
+    let missing = |request: IntentRequest, rows: &[ReportRow], options: &ReconcileOptions| {
+        let intents = [intent("k", request, unknown())];
+        let found = reconcile(&intents, rows, options);
+        assert_eq!(found.missing.len() + found.undecided.len(), 1);
+        assert_eq!(found.proposals, []);
+        !found.missing.is_empty()
+    };
+    let sale = || token(1000, Some("r1"));
+    let other = row(2, "t", 555, "r9", "9999");
+    assert!(missing(sale(), &[other.clone()], &options));
+    assert!(missing(card(1000, "4242"), &[other.clone()], &options));
+    let auth = IntentRequest { transaction_type: Some(TransactionType::Auth), ..card(1000, "4242") };
+    assert!(!missing(auth, &[other.clone()], &options), "an authorization is in no settlement");
+    assert!(!missing(sale(), &[other.clone()], &ReconcileOptions::default()));
+    let late = |row: ReportRow| {
+        let time = start() + 60 * DAY;
+        ReportRow { time: Cell::Read(RowTime { earliest: time, latest: time }), ..row }
+    };
+    for resembling in [
+        late(row(2, "t", 1000, "r9", "9999")),
+        late(row(2, "t", 555, "r1", "9999")),
+        ReportRow { amount: Cell::Unreadable, ..other.clone() },
+        ReportRow { reference: Cell::Unreadable, ..other.clone() },
+    ] {
+        assert!(!missing(sale(), &[resembling.clone()], &options), "{resembling:?}");
+    }
+    for complete in [(start() - 2 * DAY, start() + 4 * DAY), (start() - 3 * DAY, start() + 3 * DAY - HOUR)] {
+        assert!(!missing(
+            sale(),
+            &[other.clone()],
+            &ReconcileOptions { complete: Some(complete), ..options.clone() }
+        ));
+    }
+}
+
+#[tokio::test]
+async fn reconciling_compares_one_service() {
+    let store = MemoryStore::new();
+    let journal = Journal::open(store).await.unwrap();
+    let now = RowTime { earliest: SystemTime::now(), latest: SystemTime::now() };
+    let rows = [ReportRow { time: Cell::Read(now), ..row(2, "t", 1000, "r1", "") }];
+    let nothing = journal.reconcile(&rows, &ReconcileOptions::default()).await.unwrap();
+    assert_eq!((nothing.service, nothing.foreign), (None, vec![2]));
+    for (key, service) in [("k", SERVICE), ("l", "https://sandbox.example.com")] {
+        let (key, attempt) = (IntentKey::new(key).unwrap(), AttemptId::new());
+        let begun = journal.begin(&key, service, &token(1000, Some("r1")), &attempt, false).await;
+        assert!(begun.is_ok());
+    }
+    let refused = journal.reconcile(&rows, &ReconcileOptions::default()).await.unwrap_err().to_string();
+    assert!(refused.contains(SERVICE) && refused.contains("https://sandbox.example.com"), "{refused}");
+    let mut options = ReconcileOptions { service: Some(SERVICE.to_owned()), ..ReconcileOptions::default() };
+    let found = journal.reconcile(&rows, &options).await.unwrap();
+    assert_eq!((found.service.as_deref(), found.undecided[0].attempt.key.as_str()), (Some(SERVICE), "k"));
+    assert_eq!(found.undecided[0].candidates.len(), 1);
+    options.service = Some("https://typo.example.com".to_owned());
+    assert!(journal.reconcile(&rows, &options).await.is_err());
+}
+
+/// Among them are many rows and keys of one amount and card at one time, of which no comparison of all with all is fast.
+#[test]
+fn reconciling_100_000_rows_with_10_000_unknown_keys_is_fast() {
+    let many = |index: usize| index % 2 == 0;
+    let request = |index: usize| {
+        if many(index) { card(1000, "4242") } else { token(1000, Some(&format!("r{index}"))) }
+    };
+    let intents: Vec<_> =
+        (0..10_000).map(|index| intent(&format!("k{index}"), request(index), unknown())).collect();
+    let rows: Vec<_> = (0..100_000_usize)
+        .map(|index| {
+            let reference = if many(index) { String::new() } else { format!("r{index}") };
+            let last_four = if many(index) { "4242" } else { "1111" };
+            row(2 + index as u64, &format!("t{index}"), 1000, &reference, last_four)
+        })
+        .collect();
+    let begun = Instant::now();
+    let found = found(&intents, &rows);
+    let took = begun.elapsed();
+    println!("100 000 rows and 10 000 unknown keys: {took:?}");
+    assert_eq!((found.proposals.len(), found.undecided.len()), (5000, 5000));
+    // Without optimization, and beside other tests.
+    let limit = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
+    assert!(took < limit, "{took:?}");
+}
