@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{env, fmt, mem};
 
-use payments_journal::{Journal, PostgresReader, PostgresStore, SqliteReader, SqliteStore, StoreError};
+use payments_journal::{Journal, PostgresStore, SqliteReader, SqliteStore, StoreError};
 use payments_model::mask;
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -120,7 +120,7 @@ impl JournalPlace {
                 on_a_thread(open).await.map(|found| found.map(Journal::read_only))
             }
             Kind::Database(url) => {
-                PostgresReader::connect(url).await.map(|found| found.map(Journal::read_only))
+                PostgresStore::connect_to_read(url).await.map(|found| found.map(Journal::read_only))
             }
         };
         opened.transpose().map(|opened| self.remember(opened)).transpose()

@@ -6,7 +6,6 @@
 mod address;
 mod connection;
 mod owner;
-mod reader;
 mod session;
 mod tables;
 
@@ -17,14 +16,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
+use crate::read_only::refused;
+use crate::store::after_page;
 use crate::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName,
-    StoreError,
+    Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName, StoreError,
 };
 use address::Address;
 use connection::{Access, Connection, MAX_WAIT, execute};
 use owner::OwnerLock;
-pub use reader::PostgresReader;
 use session::{Session, read};
 
 /// A journal in a PostgreSQL database that several machines share: version 12 or newer.
@@ -144,6 +143,45 @@ impl PostgresStore {
         Self::over(address, connection).await.map(Some)
     }
 
+    /// Connects to an existing journal that is only read: nothing is written, so a user who may only read, or a standby, is
+    /// enough. `None` if there are no tables: none are created. An empty database must not be mistaken for a journal without
+    /// charges.
+    ///
+    /// ```no_run
+    /// use payments_journal::{Journal, PostgresStore, StateName};
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let url = "postgres://auditor:secret@standby.example/payments";
+    /// if let Some(store) = PostgresStore::connect_to_read(url).await? {
+    ///     let unresolved = Journal::read_only(store).list(StateName::UNRESOLVED, None, 100).await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// With several hosts, the one that can be written is read, else another one. A standby may lag behind, and it does not show
+    /// who is alive: a row whose sender has died is shown as sending there, and not as unknown.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect), but the server may be a standby, only let this user read, or lose commits.
+    pub async fn connect_to_read(url: &str) -> Result<Option<Self>, StoreError> {
+        let mut address = Address::parse(url)?;
+        let connection = match Connection::open(&address, Access::Read).await {
+            Err(_) if address.hosts().len() > 1 => {
+                address = address.of_any_server();
+                Connection::open(&address, Access::Read).await?
+            }
+            opened => opened?,
+        };
+        if tables::is_missing(&connection).await? {
+            return Ok(None);
+        }
+        tables::check(&connection).await?;
+        let session = Session::new(connection).await?;
+        Ok(Some(Self::new(OwnerId::new(), address, session, None, false)))
+    }
+
     async fn over(address: Address, mut connection: Connection) -> Result<Self, StoreError> {
         let was_created = tables::create(&mut connection).await?;
         let session = Session::new(connection).await?;
@@ -245,6 +283,9 @@ impl IntentStore for PostgresStore {
 
     /// The write of an outcome is a task, so that it goes on if this future is dropped.
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+        if self.0.lock.is_none() {
+            return Err(refused());
+        }
         if !change.is_final_outcome() {
             return self.0.with(async |session| session.apply(&change, &mut None).await).await;
         }
@@ -259,23 +300,18 @@ impl IntentStore for PostgresStore {
         self.0.with(async |session| session.find(key).await).await
     }
 
-    async fn list(
-        &self,
-        states: &[StateName],
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
         if states.is_empty() {
             return Ok(Page { intents: Vec::new(), next: None });
         }
         let statement = tables::list(states);
-        let after = after.map_or(i64::MIN, Cursor::position);
+        let after = after.unwrap_or(i64::MIN);
         let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
         let listing = async |Session { connection, .. }: &Session| {
             execute(connection.client.query(&statement, &[&after, &one_more])).await
         };
         let mut rows = self.0.with(listing).await?;
-        let next = Cursor::after_page(&mut rows, limit, |row| row.get("position"));
+        let next = after_page(&mut rows, limit, |row| row.get("position"));
         Ok(Page { intents: rows.iter().map(read).collect::<Result<_, _>>()?, next })
     }
 
@@ -287,6 +323,9 @@ impl IntentStore for PostgresStore {
     }
 
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
+        if self.0.lock.is_none() {
+            return Err(refused());
+        }
         let age = age.max(Journal::YOUNGEST_TO_PURGE).as_secs().min(OLDEST.as_secs()).cast_signed();
         let (statement, mut purged) = (tables::purge(), Purged::default());
         loop {

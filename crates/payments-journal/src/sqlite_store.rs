@@ -11,8 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::row::milliseconds;
 use crate::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName,
-    StoreError,
+    Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName, StoreError,
 };
 
 mod address;
@@ -287,12 +286,7 @@ impl IntentStore for SqliteStore {
         self.reader.run(move |connection| schema::find(connection, &key)).await
     }
 
-    async fn list(
-        &self,
-        states: &[StateName],
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
         self.check()?;
         let states = states.to_vec();
         self.reader.run(move |connection| schema::page(connection, schema::list, &states, after, limit)).await

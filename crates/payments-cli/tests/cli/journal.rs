@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::StatusCode;
 use payments_core::OperationName;
 use payments_fake::Fault;
-use payments_journal::{AttemptId, Change, Ending, Failure, IntentKey, IntentStore as _, SqliteStore};
+use payments_journal::internals::{Begin, Change, Ending, IntentStore as _};
+use payments_journal::{AttemptId, Failure, IntentKey, SqliteStore};
 use payments_model::TransactionId;
 use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -53,7 +54,15 @@ impl Workspace {
         let (key, attempt, owner) =
             (IntentKey::new(key).expect("it is valid"), AttemptId::new(), store.owner().clone());
         let now = SystemTime::now();
-        let begin = Change::begin(key.clone(), base_url, (&payment).into(), attempt.clone(), owner, now);
+        let begin = Change::begin(
+            Begin::First,
+            key.clone(),
+            base_url,
+            (&payment).into(),
+            attempt.clone(),
+            owner,
+            now,
+        );
         let lost = Ending::Unknown(Failure::of_kind("timeout"));
         for change in [begin, Change::end(key, attempt, lost, now)] {
             payments_fake::block_on(store.apply(change)).expect("it is written");
@@ -159,6 +168,7 @@ fn list_of_several_pages_is_one_array() {
                     let key = IntentKey::new(format!("key-{number}")).unwrap();
                     let (attempt, owner, at) = (AttemptId::new(), store.owner().clone(), SystemTime::now());
                     let begin = Change::begin(
+                        Begin::First,
                         key.clone(),
                         "https://pay.example.com",
                         payment.into(),

@@ -8,7 +8,8 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::row::{ended, intent, names};
-use crate::{Cursor, Intent, IntentKey, Page, StateName};
+use crate::store::after_page;
+use crate::{Intent, IntentKey, Page, StateName};
 
 /// `PAYJ` in ASCII, which identifies a file as a journal of intents.
 pub(super) const APPLICATION_ID: i32 = 0x5041_594A;
@@ -128,7 +129,7 @@ pub(super) fn page(
     connection: &Connection,
     list: fn(&[StateName]) -> String,
     states: &[StateName],
-    after: Option<Cursor>,
+    after: Option<i64>,
     limit: usize,
 ) -> rusqlite::Result<Page> {
     if states.is_empty() {
@@ -137,9 +138,9 @@ pub(super) fn page(
     // One row more, to see whether this is the last page.
     let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let mut statement = connection.prepare(&list(states))?;
-    let rows = statement.query_map([after.map_or(i64::MIN, Cursor::position), one_more], read)?;
+    let rows = statement.query_map([after.unwrap_or(i64::MIN), one_more], read)?;
     let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-    let next = Cursor::after_page(&mut rows, limit, |(position, _)| *position);
+    let next = after_page(&mut rows, limit, |(position, _)| *position);
     Ok(Page { intents: rows.into_iter().map(|(_, intent)| intent).collect(), next })
 }
 

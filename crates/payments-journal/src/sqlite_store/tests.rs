@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::{AttemptId, Ending, IntentState, Journal, JournaledClient};
+use crate::{AttemptId, Begin, Ending, IntentState, Journal, JournaledClient};
 
 /// How the next commits end.
 #[derive(Clone)]
@@ -97,7 +97,10 @@ fn begin(text: &str, store: &SqliteStore) -> (Change, AttemptId) {
     let attempt = AttemptId::new();
     let now = SystemTime::UNIX_EPOCH;
     let (service, owner) = ("https://pay.example.com", store.owner().clone());
-    (Change::begin(key(text), service, (&payment()).into(), attempt.clone(), owner, now), attempt)
+    (
+        Change::begin(Begin::First, key(text), service, (&payment()).into(), attempt.clone(), owner, now),
+        attempt,
+    )
 }
 
 fn processed(text: &str, attempt: AttemptId) -> Change {

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use payments_journal::{
-    Change, Ending, Intent, IntentKey, IntentState, IntentStore, SqliteStore, StateName, StoreError,
-};
+use payments_journal::internals::{Change, Ending, IntentStore};
+use payments_journal::{Intent, IntentKey, IntentState, SqliteStore, StateName, StoreError};
 use rusqlite::Connection;
 use tokio::runtime;
 

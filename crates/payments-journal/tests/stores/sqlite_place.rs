@@ -4,7 +4,8 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
-use payments_journal::{IntentStore, OwnerId, SqliteStore, StateName, StoreError};
+use payments_journal::internals::IntentStore;
+use payments_journal::{OwnerId, SqliteStore, StateName, StoreError};
 use tempfile::TempDir;
 
 use crate::contract::{begin, key};
