@@ -59,6 +59,7 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
         Subject::Card { last_four } => ("card", [Some(last_four.clone()), None, None]),
         Subject::Token(id) => ("token", [None, Some(id.to_string()), None]),
         Subject::Transaction(id) => ("transaction", [None, None, Some(id.to_string())]),
+        Subject::Lost => ("lost", [None, None, None]),
         _ => ("account", [None, None, None]),
     };
     let (failure, resolution) = match &intent.state {

@@ -106,8 +106,10 @@ impl IntentOptions {
     /// A key without a journal, or a journal without a key, is refused: a user who sets one of them relies on both.
     fn resolve(self) -> Result<Option<JournalOptions>, Failure> {
         let refused = |message: String| Err(Failure::invalid("usage", message));
-        match (JournalPlace::find(self.journal.as_deref(), Purpose::MoveMoney)?, self.key) {
+        let place = JournalPlace::find(self.journal.as_deref(), Purpose::MoveMoney)?;
+        match (place, self.key) {
             (Some(place), Some(key)) => {
+                let place = place.with_witness(self.witness);
                 let Self { ids_are_not_cards, after_rejection: is_after_rejection, .. } = self;
                 Ok(Some(JournalOptions { place, key, ids_are_not_cards, is_after_rejection }))
             }

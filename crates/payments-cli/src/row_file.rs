@@ -31,6 +31,8 @@ pub(crate) enum Role {
     Run,
     /// The file of `journal resolve --from`.
     Resolutions,
+    /// A file of `journal accept-history --sent`.
+    Sent,
 }
 
 /// Whether a token, a key or a reference looks like a card number. So do one in twenty random numbers of 16 digits, which is
@@ -70,7 +72,7 @@ impl RowFile {
                 Role::BillingRun => {
                     "must be a regular file, because it is read twice: first to check every row, then to send it"
                 }
-                Role::Run | Role::Resolutions => "must be a regular file",
+                Role::Run | Role::Resolutions | Role::Sent => "must be a regular file",
             })
         };
         if path == Path::new("-") {
@@ -139,13 +141,14 @@ impl Role {
             Self::BillingRun => "batch_file",
             Self::Run => "run_file",
             Self::Resolutions => "resolve_file",
+            Self::Sent => "sent_file",
         }
     }
 
     pub(crate) const fn nothing_done(self) -> &'static str {
         match self {
             Self::BillingRun => Purpose::MoveMoney.nothing_done(),
-            Self::Run | Self::Resolutions => Purpose::KeepJournal.nothing_done(),
+            Self::Run | Self::Resolutions | Self::Sent => Purpose::KeepJournal.nothing_done(),
         }
     }
 
@@ -155,6 +158,7 @@ impl Role {
             Self::BillingRun => "the file of the billing run",
             Self::Run => "the file of --run",
             Self::Resolutions => "the file of --from",
+            Self::Sent => "the file of --sent",
         };
         Failure::invalid(
             self.kind(),

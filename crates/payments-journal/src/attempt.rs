@@ -77,7 +77,7 @@ impl JournaledClient {
         // Otherwise the row belongs to another attempt, or there is none.
         end.is_open = matches!(begun, Ok(None));
         if let Some(found) = begun? {
-            if found.service != self.client.service() {
+            if !found.is_of(self.client.service()) {
                 let called = self.client.service().to_owned();
                 return Err(failed(Cause::OtherService { recorded: found.service, called }));
             }

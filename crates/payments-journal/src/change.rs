@@ -28,6 +28,8 @@ enum Kind {
     Orphan { attempt: AttemptId },
     // The newest attempt and the revision as they were read.
     Resolve { attempt: AttemptId, revision: u64, resolution: Resolution },
+    // This attempt may have been made in the time that the journal has lost, which began then.
+    Lost { attempt: AttemptId, owner: OwnerId, since: SystemTime },
     // Without statuses: a person has named the key.
     Reopen { http_statuses: Option<Vec<u16>> },
 }
@@ -114,6 +116,17 @@ impl Change {
         Self::new(key, at, Kind::Reopen { http_statuses: None })
     }
 
+    /// The journal has lost its newest entries, and a person says that this key was, or may have been, sent since then. If it is
+    /// not in the journal, or if a call could send it, it becomes unknown.
+    pub fn lost(key: IntentKey, since: SystemTime, owner: OwnerId, at: SystemTime) -> Self {
+        Self::new(key, at, Kind::Lost { attempt: AttemptId::new(), owner, since })
+    }
+
+    /// Whether it allows something to be sent.
+    pub(crate) const fn is_begin(&self) -> bool {
+        matches!(self.kind, Kind::Begin { .. })
+    }
+
     /// With the time rounded as a row stores it.
     fn new(key: IntentKey, at: SystemTime, kind: Kind) -> Self {
         Self { key, at: milliseconds::time(milliseconds::of(at)).unwrap_or(at), kind }
@@ -182,7 +195,7 @@ impl Change {
         if let Kind::Begin { service, request, attempt, owner, begin } = &self.kind {
             let may_begin = match (found, begin) {
                 (None, begin) => *begin == Begin::First,
-                (Some(found), _) if found.service != *service => false,
+                (Some(found), _) if !found.is_of(service) => false,
                 (Some(found), Begin::AfterRejection) => found.moved_nothing(),
                 (Some(found), Begin::First) => found.may_be_sent() && found.differences(request).is_empty(),
             };
@@ -205,6 +218,31 @@ impl Change {
                 other_attempts: found.map_or_else(Vec::new, Intent::with_newest_attempt),
                 resolutions: found.map_or_else(Vec::new, |found| found.resolutions.clone()),
             });
+        }
+        if let Kind::Lost { attempt, owner, since } = &self.kind {
+            let state = IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY));
+            return match found {
+                None => Some(Intent {
+                    key: self.key.clone(),
+                    service: String::new(),
+                    request: IntentRequest::lost(),
+                    state,
+                    attempt: attempt.clone(),
+                    owner: owner.clone(),
+                    follows: None,
+                    attempts: 1,
+                    created_at: *since,
+                    begun_at: *since,
+                    changed_at: self.at,
+                    revision: 1,
+                    other_attempts: Vec::new(),
+                    resolutions: Vec::new(),
+                }),
+                Some(found) => {
+                    let unknown = Intent { begun_at: *since, ..self.changed(found, state) };
+                    found.moved_nothing().then_some(unknown)
+                }
+            };
         }
         let found = found?;
         match (&self.kind, &found.state) {

@@ -235,7 +235,7 @@ impl JournaledClient {
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
         let failed = |reason| Err(ResolveError(reason));
         let Some(transaction_id) = resolution.processed_as() else { return failed(Reason::NothingToLookUp) };
-        if read.service != self.client.service() {
+        if !read.is_of(self.client.service()) {
             // A lookup there proves nothing about this intent.
             let (recorded, called) = (read.service.clone(), self.client.service().to_owned());
             return failed(Reason::OtherService { key: read.key.clone(), recorded, called });

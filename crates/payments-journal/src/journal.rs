@@ -143,6 +143,38 @@ impl Journal {
         Ok(self.store.apply(change).await?.written)
     }
 
+    /// Accepts that the journal has lost its newest entries, as after a restore of an older copy or a failover to a server that
+    /// lacks commits: what [is refused](StoreError::is_history_lost) since then may begin again.
+    ///
+    /// First make a list of every key that was sent in the lost time, from what the journal does not keep: the billing files of
+    /// that time, or the orders in your own database. **A key that is not on the list may be charged a second time.** Each key on it
+    /// that the journal lacks, and each that a call could send, becomes [`Unknown`](IntentState::Unknown), kind `lost_history`, so
+    /// that a person resolves it; its time is the one at which the journal's entries end. All others stay as they are. Returns the
+    /// number of keys that became unknown.
+    ///
+    /// It may be called again with further keys, also while nothing is refused. `by` is the person who says so; the journal keeps
+    /// it.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read or written: nothing begins until the call is repeated.
+    pub async fn accept_history(&self, lost: LostTime<'_>, by: &str) -> Result<u64, StoreError> {
+        let (since, at) = (self.store.lost_since().await?, SystemTime::now());
+        let (since, owner) = (since.unwrap_or(at), self.store.owner());
+        let sent = match lost {
+            LostTime::Sent(keys) => keys,
+            LostTime::NothingWasSent => &[],
+        };
+        let mut unknown = 0;
+        for key in sent {
+            let applied = self.store.apply(Change::lost(key.clone(), since, owner.clone(), at)).await?;
+            unknown += u64::from(applied.written.is_some());
+        }
+        let named = (lost != LostTime::NothingWasSent).then_some(sent.len() as u64);
+        self.store.accept_history(by, named).await?;
+        Ok(unknown)
+    }
+
     /// Removes intents that ended longer ago than `age`. Unresolved intents are never removed.
     ///
     /// **A removed key is new again**: using it once more charges once more. So age does not depend only on the clock of the
@@ -319,6 +351,16 @@ impl Journal {
     pub(crate) fn end_later(&self, change: Change) {
         self.unwritten.add(&self.store, change, None);
     }
+}
+
+/// What was sent in the time whose entries a journal has lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "complete: something or nothing")]
+pub enum LostTime<'a> {
+    /// At most these keys.
+    Sent(&'a [IntentKey]),
+    /// Nothing, as in a planned switch-over.
+    NothingWasSent,
 }
 
 /// How long closing the journal tries to write outcomes.

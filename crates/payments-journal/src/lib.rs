@@ -144,13 +144,13 @@ pub use intent::{
     Failure, Intent, IntentState, OtherAttempt, RecordedResolution, Resolution, StateName, Verdict,
 };
 pub use intent_request::{IntentRequest, Subject};
-pub use journal::Journal;
+pub use journal::{Journal, LostTime};
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
-pub use postgres_store::PostgresStore;
+pub use postgres_store::{PostgresOptions, PostgresStore};
 pub use resolve_error::ResolveError;
 #[cfg(feature = "sqlite")]
-pub use sqlite_store::{SqliteReader, SqliteStore};
+pub use sqlite_store::{SqliteOptions, SqliteReader, SqliteStore};
 pub use store::{Page, Purged, Store};
 pub use store_error::StoreError;
 

@@ -11,7 +11,7 @@ mod tables;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
@@ -24,7 +24,7 @@ use crate::{
 use address::Address;
 use connection::{Access, Connection, MAX_WAIT, execute};
 use owner::OwnerLock;
-use session::{Session, read};
+use session::{History, Session, read};
 
 /// A journal in a PostgreSQL database that several machines share: version 12 or newer.
 ///
@@ -59,8 +59,13 @@ use session::{Session, read};
 /// `full_page_writes` off, is a standby, or has an encoding other than UTF-8. `synchronous_commit` is switched on for the
 /// connection.
 ///
-/// One thing cannot be checked: **a failover to a standby that does not have every commit loses keys, as an old backup does, and
-/// a lost key may be sent again.** Let a journal fail over only to a synchronous standby.
+/// **A failover to a standby that does not have every commit loses keys, as an old backup does, and a lost key would be sent
+/// again.** So each begin observes the server's timeline, which a promotion changes, and the id of the table, which a restored dump
+/// changes. If one of them is not the one that the journal knows, nothing begins ([`StoreError::is_history_lost`]) until a person
+/// [accepts](Journal::accept_history) it. If the server only fails over to synchronous standbys,
+/// [say so in advance](PostgresOptions::fails_over_without_loss). A user who may not execute `pg_walfile_name` and
+/// `pg_current_wal_lsn` observes no timeline, and the log has a warning. A snapshot of the server's disk that is restored is not
+/// noticed.
 ///
 /// A connection pooler must give each connection its own session and reset it afterwards, as PgBouncer does in session mode. A
 /// pooler that changes the session, as in transaction mode, is refused before anything is written: each transaction checks that it
@@ -110,6 +115,7 @@ struct Shared {
     permits: Semaphore,
     /// `None` if the journal is only read.
     lock: Option<OwnerLock>,
+    history: History,
     was_created: bool,
 }
 
@@ -124,9 +130,7 @@ impl PostgresStore {
     /// [newer](StoreError::is_newer) if a newer version has created them;
     /// [unavailable](StoreError::is_unavailable) if the server cannot be reached within 10 seconds.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
-        let address = Address::parse(url)?;
-        let connection = Connection::open(&address, Access::Write).await?;
-        Self::over(address, connection).await
+        Self::options().connect(url).await
     }
 
     /// Connects to an existing journal. Returns `None` if there are no tables, and does not create them.
@@ -135,12 +139,12 @@ impl PostgresStore {
     ///
     /// As [`connect`](Self::connect).
     pub async fn connect_to_existing(url: &str) -> Result<Option<Self>, StoreError> {
-        let address = Address::parse(url)?;
-        let connection = Connection::open(&address, Access::Write).await?;
-        if tables::is_missing(&connection).await? {
-            return Ok(None);
-        }
-        Self::over(address, connection).await.map(Some)
+        Self::options().connect_to_existing(url).await
+    }
+
+    /// Options of the journal, to be opened with [`PostgresOptions::connect`].
+    pub fn options() -> PostgresOptions {
+        PostgresOptions { accepts_timelines: false }
     }
 
     /// Connects to an existing journal that is only read: nothing is written, so a user who may only read, or a standby, is
@@ -179,15 +183,20 @@ impl PostgresStore {
         }
         tables::check(&connection).await?;
         let session = Session::new(connection).await?;
-        Ok(Some(Self::new(OwnerId::new(), address, session, None, false)))
+        Ok(Some(Self::new(OwnerId::new(), address, session, None, History::default(), false)))
     }
 
-    async fn over(address: Address, mut connection: Connection) -> Result<Self, StoreError> {
+    async fn over(
+        address: Address,
+        mut connection: Connection,
+        accepts_timelines: bool,
+    ) -> Result<Self, StoreError> {
         let was_created = tables::create(&mut connection).await?;
         let session = Session::new(connection).await?;
         let owner = OwnerId::new();
         let lock = OwnerLock::take(address.clone(), &owner).await?;
-        Ok(Self::new(owner, address, session, Some(lock), was_created))
+        let history = History { accepts_timelines, ..History::default() };
+        Ok(Self::new(owner, address, session, Some(lock), history, was_created))
     }
 
     fn new(
@@ -195,16 +204,57 @@ impl PostgresStore {
         address: Address,
         session: Session,
         lock: Option<OwnerLock>,
+        history: History,
         was_created: bool,
     ) -> Self {
         let (idle, permits) = (Mutex::new(vec![session]), Semaphore::new(CONNECTIONS as usize));
-        Self(Arc::new(Shared { owner, address, idle, permits, lock, was_created }))
+        Self(Arc::new(Shared { owner, address, idle, permits, lock, history, was_created }))
     }
 
     /// Whether this store created the journal. Tell a person in which database: a run that was expected to continue with an
     /// earlier journal knows none of its keys, and charges them again.
     pub fn was_created(&self) -> bool {
         self.0.was_created
+    }
+}
+
+/// How a [`PostgresStore`] is opened.
+#[derive(Clone, Debug)]
+#[must_use = "nothing is opened before `connect` is called"]
+pub struct PostgresOptions {
+    accepts_timelines: bool,
+}
+
+impl PostgresOptions {
+    /// The server only fails over to synchronous standbys, which have every commit, so a failover is accepted without a person. The
+    /// log says so. **If a standby lacks commits after all, their keys are charged again.**
+    pub fn fails_over_without_loss(self) -> Self {
+        Self { accepts_timelines: true }
+    }
+
+    /// As [`PostgresStore::connect`].
+    ///
+    /// # Errors
+    ///
+    /// As [`PostgresStore::connect`].
+    pub async fn connect(&self, url: &str) -> Result<PostgresStore, StoreError> {
+        let address = Address::parse(url)?;
+        let connection = Connection::open(&address, Access::Write).await?;
+        PostgresStore::over(address, connection, self.accepts_timelines).await
+    }
+
+    /// As [`PostgresStore::connect_to_existing`].
+    ///
+    /// # Errors
+    ///
+    /// As [`PostgresStore::connect`].
+    pub async fn connect_to_existing(&self, url: &str) -> Result<Option<PostgresStore>, StoreError> {
+        let address = Address::parse(url)?;
+        let connection = Connection::open(&address, Access::Write).await?;
+        if tables::is_missing(&connection).await? {
+            return Ok(None);
+        }
+        PostgresStore::over(address, connection, self.accepts_timelines).await.map(Some)
     }
 }
 
@@ -249,7 +299,10 @@ impl Shared {
     async fn apply_persistently(&self, change: &Change) -> Result<Applied, StoreError> {
         let (began, mut pause, mut unconfirmed) = (Instant::now(), MIN_PAUSE, None);
         loop {
-            let error = match self.with(async |session| session.apply(change, &mut unconfirmed).await).await {
+            let error = match self
+                .with(async |session| session.apply(change, &self.history, &mut unconfirmed).await)
+                .await
+            {
                 Ok(applied) => return Ok(applied),
                 Err(error) => error,
             };
@@ -287,7 +340,10 @@ impl IntentStore for PostgresStore {
             return Err(refused());
         }
         if !change.is_final_outcome() {
-            return self.0.with(async |session| session.apply(&change, &mut None).await).await;
+            return self
+                .0
+                .with(async |session| session.apply(&change, &self.0.history, &mut None).await)
+                .await;
         }
         let shared = self.0.clone();
         let writing = tokio::spawn(async move { shared.apply_persistently(&change).await });
@@ -340,6 +396,20 @@ impl IntentStore for PostgresStore {
                 return Ok(purged);
             }
         }
+    }
+
+    async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {
+        let newest = async |Session { connection, .. }: &Session| {
+            execute(connection.client.query_opt(tables::NEWEST_STORED_AT, &[])).await
+        };
+        Ok(self.0.with(newest).await?.map(|row| row.get(0)))
+    }
+
+    async fn accept_history(&self, by: &str, sent: Option<u64>) -> Result<(), StoreError> {
+        if self.0.lock.is_none() {
+            return Err(refused());
+        }
+        self.0.with(async |session| session.accept(by, sent.map(u64::cast_signed)).await).await
     }
 
     async fn close(&self) {

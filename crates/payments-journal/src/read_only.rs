@@ -89,6 +89,10 @@ impl<S: IntentStore> IntentStore for ReadOnly<S> {
         Err(refused())
     }
 
+    async fn accept_history(&self, _: &str, _: Option<u64>) -> Result<(), StoreError> {
+        Err(refused())
+    }
+
     async fn close(&self) {
         self.0.close().await;
     }

@@ -80,6 +80,30 @@ pub trait IntentStore: Send + Sync + 'static {
     /// If they cannot be removed.
     fn purge(&self, age: Duration) -> impl Future<Output = Result<Purged, StoreError>> + Send;
 
+    /// The time after which entries may be missing, if the store knows it.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    fn lost_since(&self) -> impl Future<Output = Result<Option<SystemTime>, StoreError>> + Send {
+        async { Ok(None) }
+    }
+
+    /// This person accepts that entries are missing, of which they named this many keys, or none because nothing was sent. What
+    /// begins after this is allowed again.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be recorded. Nothing begins then.
+    fn accept_history(
+        &self,
+        by: &str,
+        sent: Option<u64>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = (by, sent);
+        async { Ok(()) }
+    }
+
     /// Closes the store and waits until it is closed. It changes nothing after that. Dropping it also closes it, without
     /// waiting.
     fn close(&self) -> impl Future<Output = ()> + Send {
@@ -140,6 +164,8 @@ pub(crate) trait ErasedStore: Send + Sync {
     fn list<'a>(&'a self, states: &'a [StateName], after: Option<i64>, limit: usize) -> Boxed<'a, Page>;
     fn is_live<'a>(&'a self, owner: &'a OwnerId) -> Boxed<'a, bool>;
     fn purge(&self, age: Duration) -> Boxed<'_, Purged>;
+    fn lost_since(&self) -> Boxed<'_, Option<SystemTime>>;
+    fn accept_history<'a>(&'a self, by: &'a str, sent: Option<u64>) -> Boxed<'a, ()>;
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
@@ -166,6 +192,14 @@ impl<T: IntentStore> ErasedStore for T {
 
     fn purge(&self, age: Duration) -> Boxed<'_, Purged> {
         Box::pin(IntentStore::purge(self, age))
+    }
+
+    fn lost_since(&self) -> Boxed<'_, Option<SystemTime>> {
+        Box::pin(IntentStore::lost_since(self))
+    }
+
+    fn accept_history<'a>(&'a self, by: &'a str, sent: Option<u64>) -> Boxed<'a, ()> {
+        Box::pin(IntentStore::accept_history(self, by, sent))
     }
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {

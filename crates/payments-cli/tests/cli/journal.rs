@@ -1030,3 +1030,29 @@ fn accounting_reads_one_column_d48() {
     ];
     assert_eq!(paid, expected.map(|(key, paid)| (key.to_owned(), paid.to_owned())));
 }
+
+#[test]
+fn restored_copy_charges_nothing_until_a_person_says_what_was_sent_d49() {
+    let workspace = Workspace::open();
+    workspace.charge("kept").processed();
+    let copy = std::fs::read(workspace.journal()).expect("it can be read");
+    workspace.charge("lost").processed();
+    std::fs::write(workspace.journal(), copy).expect("it can be written");
+    for key in ["lost", "new"] {
+        let refused = workspace.charge(key);
+        let error = refused.failed(5, "unknown");
+        assert!(message(&error).contains("payments journal accept-history"), "{error}");
+    }
+    let file = workspace.journal().with_file_name("orders.csv");
+    std::fs::write(&file, "Order,Key\n17,lost\n18,kept\n").expect("it can be written");
+    let ended = workspace.journal_command(&["accept-history", "--by", "ada"]);
+    assert_eq!(ended.code, Some(2), "what was sent has to be said: {ended:?}");
+    let sent = file.to_str().expect("it is UTF-8");
+    let ended = workspace.journal_command(&["accept-history", "--sent", sent, "--by", "ada"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.json(), serde_json::json!({ "named": 2, "unknown": 1 }));
+    workspace.charge("new").processed();
+    workspace.charge("kept").processed();
+    workspace.charge("lost").failed(5, "unknown");
+    assert_eq!(workspace.sandbox.gateway().ledger().entries().len(), 3);
+}

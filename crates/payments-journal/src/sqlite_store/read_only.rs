@@ -187,6 +187,10 @@ impl IntentStore for SqliteReader {
         owners::is_live(&self.place, owner)
     }
 
+    async fn accept_history(&self, _: &str, _: Option<u64>) -> Result<(), StoreError> {
+        Err(problem::only_read(self.place.path()))
+    }
+
     async fn purge(&self, _: Duration) -> Result<Purged, StoreError> {
         Err(problem::only_read(self.place.path()))
     }
