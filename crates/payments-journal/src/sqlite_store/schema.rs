@@ -236,7 +236,7 @@ pub(super) const STAMP: &str = "UPDATE meta SET newest_stored_at = max(newest_st
 
 pub(super) const JOURNAL: &str = "SELECT journal, changes, is_witnessed FROM meta";
 
-pub(super) const SET_WITNESSED: &str = "UPDATE meta SET is_witnessed = ?1";
+pub(super) const SET_WITNESSED: &str = "UPDATE meta SET is_witnessed = max(is_witnessed, ?1)";
 
 pub(super) const SET_LOST: &str = "UPDATE meta SET is_lost = 1";
 
