@@ -216,7 +216,7 @@ pub(super) struct History {
     /// The caller knows that a new timeline has lost nothing.
     pub(super) accepts_timelines: bool,
     /// Whether the log says that the timeline is not observed, or that a new one was accepted.
-    is_logged: AtomicBool,
+    pub(super) is_logged: AtomicBool,
 }
 
 impl History {
