@@ -19,9 +19,10 @@ use payments_core::{
 };
 use payments_fake::{FakeGateway, Fault, test_values};
 use payments_hyper::{HyperTransport, TokioTimer};
+use payments_journal::internals::{Applied, Change, IntentStore};
 use payments_journal::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, JournaledClient, MemoryStore, OwnerId,
-    Page, Purged, Resolution, SqliteStore, StateName, StoreError,
+    Intent, IntentKey, Journal, JournaledClient, MemoryStore, OwnerId, Page, Purged, Resolution, SqliteStore,
+    StateName, StoreError,
 };
 use payments_reqwest::ReqwestTransport;
 use payments_tests::{Message, assert_messages};
@@ -364,12 +365,7 @@ impl IntentStore for Failing {
         self.below.find(key).await
     }
 
-    async fn list(
-        &self,
-        states: &[StateName],
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
         self.below.list(states, after, limit).await
     }
 

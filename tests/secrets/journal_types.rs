@@ -6,9 +6,10 @@ use payments_canary::Canaries;
 use payments_core::OperationName;
 use payments_core::model::Void;
 use payments_fake::{FakeGateway, Fault};
+use payments_journal::internals::{Begin, Change, Ending, IntentStore};
 use payments_journal::{
-    AttemptId, Change, Ending, Failure, IntentKey, IntentRequest, IntentStore, Journal, JournaledClient,
-    MemoryStore, OwnerId, PostgresStore, Resolution, SqliteReader, SqliteStore, StateName,
+    AttemptId, Failure, IntentKey, IntentRequest, Journal, JournaledClient, MemoryStore, OwnerId,
+    PostgresStore, Resolution, SqliteReader, SqliteStore, StateName,
 };
 
 use super::requests::{ach_payment, card_payment};
@@ -106,13 +107,20 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     let (attempt, now) = (AttemptId::new(), SystemTime::now());
     transcribe!(transcript, attempt);
     transcribe!(transcript, *store.owner());
-    transcribe!(transcript, payments_journal::Cursor::new(1));
     let request = IntentRequest::from(&card_payment(canaries));
     let owner: OwnerId = store.owner().clone();
     let ending = Ending::Unknown(Failure::of_kind("timeout"));
     transcribe!(transcript, ending);
     transcribe!(transcript, Failure::of_kind("timeout"));
-    let first = Change::begin(key("one"), "https://pay.example.com", request, attempt.clone(), owner, now);
+    let first = Change::begin(
+        Begin::First,
+        key("one"),
+        "https://pay.example.com",
+        request,
+        attempt.clone(),
+        owner,
+        now,
+    );
     let begun = store.apply(first.clone()).await.unwrap();
     transcribe!(transcript, first);
     transcribe!(transcript, begun);

@@ -71,7 +71,6 @@ secret_types! {
     JournaledClient of payments_journal;
     SqliteReader of payments_journal;
     SqliteStore of payments_journal;
-    PostgresReader of payments_journal;
     PostgresStore of payments_journal;
 }
 

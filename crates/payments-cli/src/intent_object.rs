@@ -59,6 +59,7 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
         Subject::Card { last_four } => ("card", [Some(last_four.clone()), None, None]),
         Subject::Token(id) => ("token", [None, Some(id.to_string()), None]),
         Subject::Transaction(id) => ("transaction", [None, None, Some(id.to_string())]),
+        Subject::Lost => ("lost", [None, None, None]),
         _ => ("account", [None, None, None]),
     };
     let (failure, resolution) = match &intent.state {
@@ -78,7 +79,7 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
     [
         Some(intent.key.to_string()),
         Some(intent.state.name().as_str().to_owned()),
-        Some(request.operation.to_string()),
+        Some(request.operation.to_string()).filter(|_| request.subject != Subject::Lost),
         request.amount.map(|amount| amount.to_string()),
         intent.transaction_id().map(|id| id.as_str().to_owned()),
         request.reference.clone(),
@@ -103,7 +104,7 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
         paid(intent).map(str::to_owned),
         resolution.filter(|resolution| resolution.is_unverified).map(|_| "true".to_owned()),
         Some(also_processed_as.join(" ")).filter(|ids| !ids.is_empty()),
-        Some(intent.service.clone()),
+        Some(intent.service.clone()).filter(|service| !service.is_empty()),
         None,
     ]
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{env, fmt, mem};
 
-use payments_journal::{Journal, PostgresReader, PostgresStore, SqliteReader, SqliteStore, StoreError};
+use payments_journal::{Journal, PostgresStore, SqliteOptions, SqliteReader, SqliteStore, StoreError};
 use payments_model::mask;
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -23,6 +23,8 @@ use crate::style::for_terminal;
 pub(crate) struct JournalPlace {
     kind: Kind,
     source: Source,
+    /// A second witness of a journal in a file.
+    witness: Option<PathBuf>,
     /// The journals that were opened, to close them at the end.
     opened: Mutex<Vec<Journal>>,
     /// The whole place, if this command created the journal.
@@ -36,6 +38,9 @@ enum Kind {
     Database(Zeroizing<String>),
 }
 
+/// The place of a witness on another disk.
+const WITNESS: &str = "PAYMENTS_JOURNAL_WITNESS";
+
 /// The place for an address with a password, because every user of a machine can read the arguments of its processes.
 pub(crate) const JOURNAL: &str = "PAYMENTS_JOURNAL";
 
@@ -43,6 +48,18 @@ impl JournalPlace {
     /// `option`, else the variable, else none.
     pub(crate) fn find(option: Option<&OsStr>, purpose: Purpose) -> Result<Option<Self>, Failure> {
         Self::from_sources(option, env::var_os(JOURNAL), purpose)
+    }
+
+    /// With this second witness, else the one of the variable, else none.
+    pub(crate) fn with_witness(self, option: Option<PathBuf>) -> Self {
+        let variable = || env::var_os(WITNESS).filter(|path| !path.is_empty()).map(PathBuf::from);
+        Self { witness: option.or_else(variable), ..self }
+    }
+
+    /// The options of a journal in a file.
+    fn options(&self) -> SqliteOptions {
+        let options = SqliteStore::options();
+        self.witness.iter().fold(options, SqliteOptions::witness)
     }
 
     /// The same, but one of them is required.
@@ -82,8 +99,8 @@ impl JournalPlace {
     pub(crate) async fn open_if_exists(&self) -> Result<Option<Journal>, Failure> {
         let opened = match &self.kind {
             Kind::File(path) => {
-                let path = path.clone();
-                match on_a_thread(move || SqliteStore::open_existing(path)).await {
+                let (path, options) = (path.clone(), self.options());
+                match on_a_thread(move || options.open_existing(path)).await {
                     Ok(Some(store)) => Journal::open(store).await,
                     Ok(None) => return Ok(None),
                     Err(error) => Err(error),
@@ -120,7 +137,7 @@ impl JournalPlace {
                 on_a_thread(open).await.map(|found| found.map(Journal::read_only))
             }
             Kind::Database(url) => {
-                PostgresReader::connect(url).await.map(|found| found.map(Journal::read_only))
+                PostgresStore::connect_to_read(url).await.map(|found| found.map(Journal::read_only))
             }
         };
         opened.transpose().map(|opened| self.remember(opened)).transpose()
@@ -138,8 +155,8 @@ impl JournalPlace {
     }
 
     async fn open_file(&self, path: &Path) -> Result<Journal, StoreError> {
-        let path = path.to_owned();
-        let store = on_a_thread(move || SqliteStore::open(path)).await?;
+        let (path, options) = (path.to_owned(), self.options());
+        let store = on_a_thread(move || options.open(path)).await?;
         self.announce(store.was_created());
         Journal::open(store).await
     }
@@ -252,7 +269,7 @@ impl JournalPlace {
             let path = path::absolute(&text).map_err(|_| refused("is empty, or not a path"))?;
             Kind::File(path)
         };
-        Ok(Some(Self { kind, source, opened: Mutex::default(), created: OnceLock::new() }))
+        Ok(Some(Self { kind, source, witness: None, opened: Mutex::default(), created: OnceLock::new() }))
     }
 }
 
@@ -270,7 +287,7 @@ async fn on_a_thread<T: Send + 'static>(
 /// The failure of a journal operation, because of which nothing was sent.
 pub(crate) fn store_failure(error: &StoreError) -> Failure {
     // A retry cannot help.
-    let failure = if error.is_refused() || error.is_damaged() || error.is_newer() {
+    let failure = if error.is_refused() || error.is_damaged() || error.is_newer() || error.is_history_lost() {
         Failure::invalid("journal", error.to_string())
     } else {
         Failure::not_processed("journal", error.to_string())
@@ -294,7 +311,7 @@ impl fmt::Display for JournalPlace {
 
 impl fmt::Debug for JournalPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind: _, source, opened: _, created: _ } = self;
+        let Self { kind: _, source, witness: _, opened: _, created: _ } = self;
         f.debug_struct("JournalPlace").field("kind", &format_args!("{self}")).field("source", source).finish()
     }
 }

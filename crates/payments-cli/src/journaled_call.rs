@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
-use payments_core::Outcome;
-use payments_journal::{Error, IntentKey, IntentState, Journal, JournaledClient};
+use payments_core::{Outcome, Success};
+use payments_journal::{Error, IntentKey, IntentState, Journal, JournaledClient, MovesMoney};
 use tokio::time::timeout;
 
 use crate::args::journal::IntentOptions;
@@ -37,6 +37,22 @@ pub(crate) struct Attempt<'a> {
     pub(crate) key: &'a IntentKey,
     /// Whether the journal should allow one more attempt with a key that was rejected.
     pub(crate) is_after_rejection: bool,
+}
+
+impl Attempt<'_> {
+    /// Sends the request if the journal allows it, and describes its response with `moved`.
+    pub(crate) async fn send<P: MovesMoney>(
+        &self,
+        request: &P,
+        moved: impl FnOnce(&Success<P::Data>) -> Processed,
+    ) -> Result<Processed, Error> {
+        let sent = if self.is_after_rejection {
+            self.client.after_rejection(self.key).call(request).await
+        } else {
+            self.client.call(self.key, request).await
+        };
+        Ok(Processed::journaled(sent?, self.key, moved))
+    }
 }
 
 /// Like [`call::run`], through a journal if the options name one.
@@ -90,8 +106,10 @@ impl IntentOptions {
     /// A key without a journal, or a journal without a key, is refused: a user who sets one of them relies on both.
     fn resolve(self) -> Result<Option<JournalOptions>, Failure> {
         let refused = |message: String| Err(Failure::invalid("usage", message));
-        match (JournalPlace::find(self.journal.as_deref(), Purpose::MoveMoney)?, self.key) {
+        let place = JournalPlace::find(self.journal.as_deref(), Purpose::MoveMoney)?;
+        match (place, self.key) {
             (Some(place), Some(key)) => {
+                let place = place.with_witness(self.witness);
                 let Self { ids_are_not_cards, after_rejection: is_after_rejection, .. } = self;
                 Ok(Some(JournalOptions { place, key, ids_are_not_cards, is_after_rejection }))
             }

@@ -33,6 +33,8 @@ pub(crate) enum Role {
     Resolutions,
     /// The report of `journal reconcile`.
     Report,
+    /// A file of `journal accept-history --sent`.
+    Sent,
 }
 
 /// Whether a token, a key or a reference looks like a card number. So do one in twenty random numbers of 16 digits, which is
@@ -72,7 +74,7 @@ impl RowFile {
                 Role::BillingRun => {
                     "must be a regular file, because it is read twice: first to check every row, then to send it"
                 }
-                Role::Run | Role::Resolutions | Role::Report => "must be a regular file",
+                Role::Run | Role::Resolutions | Role::Report | Role::Sent => "must be a regular file",
             })
         };
         if path == Path::new("-") {
@@ -142,13 +144,14 @@ impl Role {
             Self::Run => "run_file",
             Self::Resolutions => "resolve_file",
             Self::Report => "report",
+            Self::Sent => "sent_file",
         }
     }
 
     pub(crate) const fn nothing_done(self) -> &'static str {
         match self {
             Self::BillingRun => Purpose::MoveMoney.nothing_done(),
-            Self::Run | Self::Resolutions | Self::Report => Purpose::KeepJournal.nothing_done(),
+            Self::Run | Self::Resolutions | Self::Report | Self::Sent => Purpose::KeepJournal.nothing_done(),
         }
     }
 
@@ -159,6 +162,7 @@ impl Role {
             Self::Run => "the file of --run",
             Self::Resolutions => "the file of --from",
             Self::Report => "the report",
+            Self::Sent => "the file of --sent",
         };
         Failure::invalid(
             self.kind(),

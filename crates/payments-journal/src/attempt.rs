@@ -6,28 +6,25 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::SystemTime;
 
-use payments_core::{Operation, Outcome, VoidReceipt};
-use payments_model::{
-    AchTransaction, CardTransaction, TokenId, TokenTransaction, TransactionId, TransactionReceipt,
-    TransactionRecord, Void,
-};
+use payments_core::{Operation, Outcome};
+use payments_model::{AchTransaction, CardTransaction, TokenId, TokenTransaction, TransactionId, Void};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::client::CallResult;
 use crate::error::Cause;
 use crate::{
-    Applied, AttemptId, Change, Ending, Error, Failure, Intent, IntentKey, IntentRequest, Journal, Journaled,
-    JournaledClient, StoreError, events,
+    Applied, AttemptId, Begin, Change, Ending, Error, Failure, Intent, IntentKey, IntentRequest, Journal,
+    Journaled, JournaledClient, StoreError, events,
 };
 
 impl JournaledClient {
     /// Runs one call in a task that outlives its caller.
-    pub(crate) async fn call<P: Payment>(
+    pub(crate) async fn begin<P: MovesMoney>(
         &self,
         key: &IntentKey,
         payment: &P,
-        is_after_rejection: bool,
+        begin: Begin,
     ) -> CallResult<P::Data> {
         let failed = |cause| Err(Error::new(key.clone(), cause));
         let is_api_key_in = |text: &str| self.client.is_api_key_in(text);
@@ -37,7 +34,7 @@ impl JournaledClient {
             facts.token_id.map(TokenId::as_str).or_else(|| facts.transaction_id.map(TransactionId::as_str));
         if is_api_key_in(key.as_str())
             || stored_id.is_some_and(is_api_key_in)
-            || payment.card_data().iter().any(is_in_key)
+            || payment.secrets_of_payer().iter().any(is_in_key)
         {
             return failed(Cause::SecretInKey);
         }
@@ -51,7 +48,7 @@ impl JournaledClient {
             let key = key.clone();
             async move {
                 let has_caller = || !sender.is_closed();
-                let result = this.attempt(&key, &payment, &request, is_after_rejection, has_caller).await;
+                let result = this.attempt(&key, &payment, &request, begin, has_caller).await;
                 // A caller that has left finds the outcome in the journal.
                 if let Err(Ok(processed)) = sender.send(result) {
                     events::processed_after_caller_left(&key, &processed.transaction_id);
@@ -63,12 +60,12 @@ impl JournaledClient {
         receiver.await.unwrap_or_else(|_| failed(Cause::Lost))
     }
 
-    async fn attempt<P: Payment>(
+    async fn attempt<P: MovesMoney>(
         &self,
         key: &IntentKey,
         payment: &P,
         request: &IntentRequest,
-        is_after_rejection: bool,
+        begin: Begin,
         has_caller: impl Fn() -> bool,
     ) -> CallResult<P::Data> {
         let failed = |cause| Error::new(key.clone(), cause);
@@ -76,12 +73,11 @@ impl JournaledClient {
         let ending = Ending::withdrawn();
         let mut end =
             PendingEnd { journal: &self.journal, key, attempt: AttemptId::new(), ending, is_open: true };
-        let begun =
-            self.journal.begin(key, self.client.service(), request, &end.attempt, is_after_rejection).await;
+        let begun = self.journal.begin(key, self.client.service(), request, &end.attempt, begin).await;
         // Otherwise the row belongs to another attempt, or there is none.
         end.is_open = matches!(begun, Ok(None));
         if let Some(found) = begun? {
-            if found.service != self.client.service() {
+            if !found.is_of(self.client.service()) {
                 let called = self.client.service().to_owned();
                 return Err(failed(Cause::OtherService { recorded: found.service, called }));
             }
@@ -188,47 +184,42 @@ pub(crate) async fn catch_panic<T>(future: impl Future<Output = T>) -> Option<T>
     .await
 }
 
-/// A request that moves money.
-pub(crate) trait Payment:
-    Operation<Error = payments_core::Error, Data: Send + 'static> + Clone + Send + Sync + 'static
+/// A request that moves money: a card or ACH payment, a token payment, or a void. It is sealed: a journal must know which
+/// transaction a response names.
+pub trait MovesMoney:
+    Operation<Error = payments_core::Error, Data: Send + 'static> + Sealed + Clone + Send + Sync + 'static
 {
+}
+
+/// What a journal needs of a request besides its [facts](Operation::facts).
+pub trait Sealed: Operation {
     /// Card or account data, which a key must not contain.
-    fn card_data(&self) -> Vec<&str> {
-        Vec::new()
-    }
+    fn secrets_of_payer(&self) -> Vec<&str>;
 
     /// The transaction that the response names.
     fn processed_as(data: &Self::Data) -> &TransactionId;
 }
 
-impl Payment for CardTransaction {
-    fn card_data(&self) -> Vec<&str> {
-        self.secrets()
-    }
+macro_rules! moves_money {
+    ($($request:ty: $secrets:expr;)*) => {$(
+        impl MovesMoney for $request {}
 
-    fn processed_as(data: &TransactionRecord) -> &TransactionId {
-        &data.transaction_id
-    }
+        impl Sealed for $request {
+            fn secrets_of_payer(&self) -> Vec<&str> {
+                let secrets: fn(&Self) -> Vec<&str> = $secrets;
+                secrets(self)
+            }
+
+            fn processed_as(data: &Self::Data) -> &TransactionId {
+                &data.transaction_id
+            }
+        }
+    )*};
 }
 
-impl Payment for AchTransaction {
-    fn card_data(&self) -> Vec<&str> {
-        self.secrets()
-    }
-
-    fn processed_as(data: &TransactionRecord) -> &TransactionId {
-        &data.transaction_id
-    }
-}
-
-impl Payment for TokenTransaction {
-    fn processed_as(data: &TransactionReceipt) -> &TransactionId {
-        &data.transaction_id
-    }
-}
-
-impl Payment for Void {
-    fn processed_as(data: &VoidReceipt) -> &TransactionId {
-        &data.transaction_id
-    }
+moves_money! {
+    CardTransaction: Self::secrets;
+    AchTransaction: Self::secrets;
+    TokenTransaction: |_| Vec::new();
+    Void: |_| Vec::new();
 }

@@ -13,7 +13,7 @@ use crate::{
 /// All rules of the journal are in [`decide`](Self::decide), a function without clock, randomness or I/O. A store reads the
 /// row, calls `decide`, writes the result and makes it durable, atomically. It decides nothing.
 ///
-/// A [`Journal`](crate::Journal) makes the changes. You need them only to test your own store.
+/// A [`Journal`](crate::Journal) makes the changes.
 #[derive(Clone, Debug)]
 pub struct Change {
     key: IntentKey,
@@ -23,30 +23,26 @@ pub struct Change {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Begin {
-        service: String,
-        request: IntentRequest,
-        attempt: AttemptId,
-        owner: OwnerId,
-        is_after_rejection: bool,
-    },
-    End {
-        attempt: AttemptId,
-        ending: Ending,
-    },
-    Orphan {
-        attempt: AttemptId,
-    },
+    Begin { service: String, request: IntentRequest, attempt: AttemptId, owner: OwnerId, begin: Begin },
+    End { attempt: AttemptId, ending: Ending },
+    Orphan { attempt: AttemptId },
     // The newest attempt and the revision as they were read.
-    Resolve {
-        attempt: AttemptId,
-        revision: u64,
-        resolution: Resolution,
-    },
+    Resolve { attempt: AttemptId, revision: u64, resolution: Resolution },
+    // This attempt may have been made in the time that the journal has lost, which began then.
+    Lost { attempt: AttemptId, owner: OwnerId, since: SystemTime },
     // Without statuses: a person has named the key.
-    Reopen {
-        http_statuses: Option<Vec<u16>>,
-    },
+    Reopen { http_statuses: Option<Vec<u16>> },
+}
+
+/// Which attempts may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "complete: a plain call and an explicit one")]
+pub enum Begin {
+    /// Only the first one, and a repetition of the same request if it was provably never acted upon.
+    First,
+    /// A new one, with any request, of a key that moved no money: rejected, not processed, or resolved as not processed. The
+    /// caller knows that it was rejected and asks for it.
+    AfterRejection,
 }
 
 /// How an attempt ended.
@@ -74,6 +70,7 @@ impl Change {
     /// This attempt of this owner is about to send the intent to this [service](payments_core::Client::service). A key that was
     /// used for another service never begins.
     pub fn begin(
+        begin: Begin,
         key: IntentKey,
         service: &str,
         request: IntentRequest,
@@ -82,21 +79,7 @@ impl Change {
         at: SystemTime,
     ) -> Self {
         let service = service.to_owned();
-        Self::new(key, at, Kind::Begin { service, request, attempt, owner, is_after_rejection: false })
-    }
-
-    /// As [`begin`](Self::begin), for a caller who knows that the key was rejected and asks for a new attempt, with any request.
-    /// It begins only if there is a row that moved no money: rejected, not processed, or resolved as not processed.
-    pub fn begin_after_rejection(
-        key: IntentKey,
-        service: &str,
-        request: IntentRequest,
-        attempt: AttemptId,
-        owner: OwnerId,
-        at: SystemTime,
-    ) -> Self {
-        let service = service.to_owned();
-        Self::new(key, at, Kind::Begin { service, request, attempt, owner, is_after_rejection: true })
+        Self::new(key, at, Kind::Begin { service, request, attempt, owner, begin })
     }
 
     /// This is how the attempt ended. If it [follows a rejection](Intent::follows) and was not processed, the key is rejected
@@ -131,6 +114,17 @@ impl Change {
     /// becomes one that was named.
     pub fn reopen_by_name(key: IntentKey, at: SystemTime) -> Self {
         Self::new(key, at, Kind::Reopen { http_statuses: None })
+    }
+
+    /// The journal has lost its newest entries, and a person says that this key was, or may have been, sent since then. If it is
+    /// not in the journal, or if a call could send it, it becomes unknown.
+    pub fn lost(key: IntentKey, since: SystemTime, owner: OwnerId, at: SystemTime) -> Self {
+        Self::new(key, at, Kind::Lost { attempt: AttemptId::new(), owner, since })
+    }
+
+    /// Whether it allows something to be sent.
+    pub(crate) const fn is_begin(&self) -> bool {
+        matches!(self.kind, Kind::Begin { .. })
     }
 
     /// With the time rounded as a row stores it.
@@ -198,12 +192,12 @@ impl Change {
     /// The [`revision`](Intent::revision) of the row to write is one higher than that of `found`, or the same if the row is only
     /// marked as a crash.
     pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
-        if let Kind::Begin { service, request, attempt, owner, is_after_rejection } = &self.kind {
-            let may_begin = match found {
-                None => !is_after_rejection,
-                Some(found) if found.service != *service => false,
-                Some(found) if *is_after_rejection => found.moved_nothing(),
-                Some(found) => found.may_be_sent() && found.differences(request).is_empty(),
+        if let Kind::Begin { service, request, attempt, owner, begin } = &self.kind {
+            let may_begin = match (found, begin) {
+                (None, begin) => *begin == Begin::First,
+                (Some(found), _) if !found.is_of(service) => false,
+                (Some(found), Begin::AfterRejection) => found.moved_nothing(),
+                (Some(found), Begin::First) => found.may_be_sent() && found.differences(request).is_empty(),
             };
             return may_begin.then(|| Intent {
                 key: self.key.clone(),
@@ -224,6 +218,31 @@ impl Change {
                 other_attempts: found.map_or_else(Vec::new, Intent::with_newest_attempt),
                 resolutions: found.map_or_else(Vec::new, |found| found.resolutions.clone()),
             });
+        }
+        if let Kind::Lost { attempt, owner, since } = &self.kind {
+            let state = IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY));
+            return match found {
+                None => Some(Intent {
+                    key: self.key.clone(),
+                    service: String::new(),
+                    request: IntentRequest::lost(),
+                    state,
+                    attempt: attempt.clone(),
+                    owner: owner.clone(),
+                    follows: None,
+                    attempts: 1,
+                    created_at: *since,
+                    begun_at: *since,
+                    changed_at: self.at,
+                    revision: 1,
+                    other_attempts: Vec::new(),
+                    resolutions: Vec::new(),
+                }),
+                Some(found) => {
+                    let unknown = Intent { begun_at: *since, ..self.changed(found, state) };
+                    found.moved_nothing().then_some(unknown)
+                }
+            };
         }
         let found = found?;
         match (&self.kind, &found.state) {
@@ -289,6 +308,16 @@ impl Change {
 
     fn changed(&self, found: &Intent, state: IntentState) -> Intent {
         Intent { state, changed_at: self.at, revision: found.revision + 1, ..found.clone() }
+    }
+}
+
+impl Intent {
+    /// Whether its key takes this request once a person has [reopened](crate::Journal::reopen) it after a rejection with one of
+    /// these HTTP statuses; without statuses, once they have reopened it [by name](crate::Journal::reopen_by_name).
+    pub fn is_corrected_by(&self, request: &IntentRequest, http_statuses: Option<&[u16]>) -> bool {
+        let reopen = Kind::Reopen { http_statuses: http_statuses.map(<[u16]>::to_vec) };
+        let reopened = Change::new(self.key.clone(), self.changed_at, reopen).decide(Some(self));
+        reopened.is_some_and(|reopened| reopened.differences(request).is_empty())
     }
 }
 

@@ -6,7 +6,7 @@ use payments_model::{
 use tokio::sync::watch;
 
 use crate::resolve_error::Reason;
-use crate::{Error, Intent, IntentKey, Journal, Resolution, ResolveError, StoreError};
+use crate::{Begin, Error, Intent, IntentKey, Journal, MovesMoney, Resolution, ResolveError, StoreError};
 
 pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
 
@@ -90,52 +90,63 @@ impl JournaledClient {
         self.in_flight.closed().await;
     }
 
-    /// Processes a card payment, sent at most once for this key.
+    /// Sends a request that moves money, at most once for this key. [`process_card`](Self::process_card),
+    /// [`process_ach`](Self::process_ach), [`process_token`](Self::process_token) and [`void`](Self::void) are this with the
+    /// type of their request.
     ///
     /// # Errors
     ///
-    /// [`Error::outcome`] says whether the card can have been charged.
+    /// [`Error::outcome`] says whether money can have moved for this key, by this call or an earlier one.
+    pub async fn call<P: MovesMoney>(&self, key: &IntentKey, request: &P) -> CallResult<P::Data> {
+        self.begin(key, request, Begin::First).await
+    }
+
+    /// Processes a card payment.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
     pub async fn process_card(
         &self,
         key: &IntentKey,
         payment: &CardTransaction,
     ) -> CallResult<TransactionRecord> {
-        self.call(key, payment, false).await
+        self.call(key, payment).await
     }
 
-    /// Processes an ACH payment, sent at most once for this key.
+    /// Processes an ACH payment.
     ///
     /// # Errors
     ///
-    /// [`Error::outcome`] says whether the account can have been debited.
+    /// As [`call`](Self::call).
     pub async fn process_ach(
         &self,
         key: &IntentKey,
         payment: &AchTransaction,
     ) -> CallResult<TransactionRecord> {
-        self.call(key, payment, false).await
+        self.call(key, payment).await
     }
 
-    /// Processes a payment with a stored token, sent at most once for this key.
+    /// Processes a payment with a stored token.
     ///
     /// # Errors
     ///
-    /// [`Error::outcome`] says whether the token can have been charged.
+    /// As [`call`](Self::call).
     pub async fn process_token(
         &self,
         key: &IntentKey,
         payment: &TokenTransaction,
     ) -> CallResult<TransactionReceipt> {
-        self.call(key, payment, false).await
+        self.call(key, payment).await
     }
 
-    /// Voids a previously authorized transaction, sent at most once for this key.
+    /// Voids a previously authorized transaction.
     ///
     /// # Errors
     ///
-    /// [`Error::outcome`] says whether the authorization can have been voided.
+    /// As [`call`](Self::call).
     pub async fn void(&self, key: &IntentKey, void: &Void) -> CallResult<VoidReceipt> {
-        self.call(key, void, false).await
+        self.call(key, void).await
     }
 
     /// Makes a new attempt with a rejected key, for example with another card after a decline.
@@ -224,7 +235,7 @@ impl JournaledClient {
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
         let failed = |reason| Err(ResolveError(reason));
         let Some(transaction_id) = resolution.processed_as() else { return failed(Reason::NothingToLookUp) };
-        if read.service != self.client.service() {
+        if !read.is_of(self.client.service()) {
             // A lookup there proves nothing about this intent.
             let (recorded, called) = (read.service.clone(), self.client.service().to_owned());
             return failed(Reason::OtherService { key: read.key.clone(), recorded, called });
@@ -248,47 +259,38 @@ impl JournaledClient {
 
 /// One new attempt with a rejected key: see [`JournaledClient::after_rejection`].
 #[derive(Clone, Copy, Debug)]
-#[must_use = "nothing is sent before one of its methods is called and awaited"]
+#[must_use = "nothing is sent before `call` is called and awaited"]
 pub struct AfterRejection<'a> {
     client: &'a JournaledClient,
     key: &'a IntentKey,
 }
 
 impl AfterRejection<'_> {
-    /// Processes a card payment, if the key moved no money so far.
+    /// Sends the request if the key moved no money so far.
     ///
     /// # Errors
     ///
-    /// [`Error::outcome`] says whether a card can have been charged for this key, by this call or an earlier one.
-    pub async fn process_card(self, payment: &CardTransaction) -> CallResult<TransactionRecord> {
-        self.client.call(self.key, payment, true).await
+    /// [`Error::outcome`] says whether money can have moved for this key, by this call or an earlier one.
+    pub async fn call<P: MovesMoney>(self, request: &P) -> CallResult<P::Data> {
+        self.client.begin(self.key, request, Begin::AfterRejection).await
     }
 
-    /// Processes an ACH payment, if the key moved no money so far.
+    /// As [`call`](Self::call), with a stored token.
     ///
     /// # Errors
     ///
-    /// [`Error::outcome`] says whether an account can have been debited for this key, by this call or an earlier one.
-    pub async fn process_ach(self, payment: &AchTransaction) -> CallResult<TransactionRecord> {
-        self.client.call(self.key, payment, true).await
-    }
-
-    /// Processes a payment with a stored token, if the key moved no money so far.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::outcome`] says whether a token can have been charged for this key, by this call or an earlier one.
+    /// As [`call`](Self::call).
     pub async fn process_token(self, payment: &TokenTransaction) -> CallResult<TransactionReceipt> {
-        self.client.call(self.key, payment, true).await
+        self.call(payment).await
     }
 
-    /// Voids a previously authorized transaction, if the key moved no money so far.
+    /// As [`call`](Self::call), with a card.
     ///
     /// # Errors
     ///
-    /// [`Error::outcome`] says whether an authorization can have been voided for this key, by this call or an earlier one.
-    pub async fn void(self, void: &Void) -> CallResult<VoidReceipt> {
-        self.client.call(self.key, void, true).await
+    /// As [`call`](Self::call).
+    pub async fn process_card(self, payment: &CardTransaction) -> CallResult<TransactionRecord> {
+        self.call(payment).await
     }
 }
 

@@ -176,18 +176,37 @@ impl Error {
         }
     }
 
-    /// One word for logs and metrics: that of a [`Failure`](crate::Failure), or `in_progress`, `key_reused`, `other_service`,
-    /// `no_such_key`, `journal`, `secret_in_key`, `panic`, `lost`.
+    /// Why, in the service's own words, masked: those of the response to this call, or of the earlier one that is
+    /// [recorded](Self::is_recorded).
+    pub fn reason(&self) -> Option<&str> {
+        match &self.0.cause {
+            Cause::Call(error) => error.reason(),
+            _ => self.recorded()?.reason.as_deref(),
+        }
+    }
+
+    /// The failure of the earlier call whose outcome this is.
+    fn recorded(&self) -> Option<&Failure> {
+        match &self.0.cause {
+            Cause::Recorded(Intent {
+                state:
+                    IntentState::Rejected(failure)
+                    | IntentState::NotProcessed(failure)
+                    | IntentState::Unknown(failure),
+                ..
+            }) => Some(failure),
+            _ => None,
+        }
+    }
+
+    /// One word for logs and metrics, the same whether the failure is of this call or recorded: that of a
+    /// [`Failure`](crate::Failure), or `in_progress`, `key_reused`, `other_service`, `no_such_key`, `journal`, `secret_in_key`,
+    /// `panic`, `lost`.
     pub fn kind(&self) -> &str {
         match &self.0.cause {
             Cause::Call(error) => Failure::kind_of(error.failed_call()),
-            Cause::Recorded(intent) => match &intent.state {
-                IntentState::Sending => "in_progress",
-                IntentState::Rejected(failure)
-                | IntentState::NotProcessed(failure)
-                | IntentState::Unknown(failure) => &failure.kind,
-                _ => "recorded",
-            },
+            Cause::Recorded(Intent { state: IntentState::Sending, .. }) => "in_progress",
+            Cause::Recorded(_) => self.recorded().map_or("recorded", |failure| &failure.kind),
             Cause::KeyReused(..) => "key_reused",
             Cause::OtherService { .. } => "other_service",
             Cause::NoSuchIntent => "no_such_key",
@@ -219,11 +238,10 @@ impl fmt::Display for Error {
         match cause {
             // The client advises to send a new request, which could be read here as "with a new key".
             Cause::Call(error) if error.outcome() == Outcome::Rejected => {
-                error.failed_call().fmt(f)?;
                 let advice = after_a_rejection(error.http_status().map(|status| status.as_u16()));
-                write!(f, "; it was rejected: fix the cause, then {advice}")
+                write!(f, "{key}: {}; it was rejected: fix the cause, then {advice}", error.failed_call())
             }
-            Cause::Call(error) => error.fmt(f),
+            Cause::Call(error) => write!(f, "{key}: {error}"),
             Cause::Recorded(intent) => write_recorded(intent, f),
             Cause::KeyReused(intent, differences) => {
                 let differences = differences.join(" and a different ");

@@ -99,6 +99,23 @@ pub(crate) fn second_charge(ended: &Applied) {
     }
 }
 
+/// The server was promoted, and the caller has said in advance that nothing can be lost then.
+#[cfg(feature = "postgres")]
+pub(crate) fn new_timeline(accepted: &str, now: Option<&str>) {
+    #[cfg(feature = "tracing")]
+    warn!(target: "payments", accepted, now, "the journal's database has a new timeline, which was accepted");
+}
+
+#[cfg(feature = "postgres")]
+pub(crate) fn timeline_not_observed() {
+    #[cfg(feature = "tracing")]
+    warn!(
+        target: "payments",
+        "not observed: this user may not ask for the timeline of the journal's database, so a failover that loses entries is \
+         not noticed"
+    );
+}
+
 #[cfg(all(test, feature = "tracing"))]
 mod tests {
     use tracing::{Span, info_span};

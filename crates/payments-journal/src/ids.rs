@@ -131,6 +131,7 @@ macro_rules! random_id {
             }
 
             /// An id read from a store.
+            #[doc(hidden)]
             pub fn from_kept(text: impl Into<Box<str>>) -> Self {
                 Self(text.into())
             }
@@ -155,7 +156,7 @@ random_id! {
 }
 
 random_id! {
-    /// One opened store, which sends. While it is [live](crate::IntentStore::is_live), what it sends is in progress.
+    /// One opened store, which sends. While its process lives, what it sends is in progress.
     OwnerId
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::deserialize_kept_key;
 use crate::row::milliseconds;
-use crate::{AttemptId, IntentKey, IntentRequest, OwnerId};
+use crate::{AttemptId, IntentKey, IntentRequest, OwnerId, Subject};
 
 /// One row of the journal: an intent to move money, and its state.
 ///
@@ -22,7 +22,7 @@ pub struct Intent {
     #[serde(deserialize_with = "deserialize_kept_key")]
     pub key: IntentKey,
     /// The [service](payments_core::Client::service) for which the key was first used. The intent belongs to it: nothing in this
-    /// row says anything about another service.
+    /// row says anything about another service. Empty if the entry was [lost](Subject::Lost).
     pub service: String,
     /// The request of the newest attempt, or of the one that the key was found processed as.
     pub request: IntentRequest,
@@ -140,6 +140,11 @@ impl Intent {
         matches!(self.state, IntentState::Sending | IntentState::Unknown(_))
     }
 
+    /// Whether it belongs to this service, or may: of a key whose entry was [lost](Subject::Lost) the service is not known.
+    pub fn is_of(&self, service: &str) -> bool {
+        self.service == service || self.service.is_empty()
+    }
+
     /// Whether it is a void and not a payment. A void and the payment that it undoes may be
     /// [processed as](Self::processed_as) the same transaction; two payments may not, nor two voids.
     pub fn is_void(&self) -> bool {
@@ -175,6 +180,9 @@ impl Intent {
     /// Where neither has a reference, only a key that the person has [named](crate::Journal::reopen_by_name) takes another
     /// token or card.
     pub fn differences(&self, request: &IntentRequest) -> Vec<&'static str> {
+        if self.request.subject == Subject::Lost {
+            return Vec::new();
+        }
         let mut differences = self.request.differences(request);
         let is_corrigible = |name: &&str| matches!(*name, "card" | "token");
         let reopened = match &self.state {
@@ -271,7 +279,7 @@ impl IntentState {
 #[non_exhaustive]
 pub struct Failure {
     /// One word: that of [`kind_of`](Self::kind_of), such as `timeout` or `rejected`, or one of the journal's own:
-    /// `crash`, `panic`, `abandoned`, `withdrawn`, `lost`, `reopened`, `reopened_by_name`, `resolved`.
+    /// `crash`, `panic`, `abandoned`, `withdrawn`, `lost`, `lost_history`, `reopened`, `reopened_by_name`, `resolved`.
     pub kind: Cow<'static, str>,
     /// The HTTP status of the response, if there was one.
     pub http_status: Option<u16>,
@@ -292,6 +300,8 @@ impl Failure {
     pub const WITHDRAWN: &'static str = "withdrawn";
     /// The runtime ended while it was being sent.
     pub const LOST: &'static str = "lost";
+    /// The journal lost its newest entries, and a person named this key as one that may have been sent since.
+    pub const LOST_HISTORY: &'static str = "lost_history";
     /// A person allowed a rejected intent to be sent again.
     pub const REOPENED: &'static str = "reopened";
     /// A person has found out that it was rejected.

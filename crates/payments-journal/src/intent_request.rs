@@ -38,13 +38,31 @@ pub enum Subject {
     Token(TokenId),
     /// A transaction that is to be voided.
     Transaction(TransactionId),
+    /// Not known, nor is anything else of the request, also not its operation: the entry was lost, and a person
+    /// [named](crate::Journal::accept_history) its key.
+    Lost,
 }
 
 impl IntentRequest {
     /// What to search the service's records by if the outcome is unknown and there is no transaction to look up, as in
     /// [`Facts::search_by`](payments_core::Facts::search_by).
     pub fn search_by(&self) -> &'static str {
+        if self.subject == Subject::Lost {
+            return "what your own records say about this key";
+        }
         self.operation.search_by(self.reference.as_deref())
+    }
+
+    /// A request of which only the key is known.
+    pub(crate) const fn lost() -> Self {
+        Self {
+            operation: OperationName::TokenTransaction,
+            subject: Subject::Lost,
+            amount: None,
+            transaction_type: None,
+            convenience_fee: None,
+            reference: None,
+        }
     }
 
     /// The names of the differences from `other` that matter for the money: `operation`, `card`, `token`, `amount` and the like.
@@ -56,6 +74,7 @@ impl IntentRequest {
             Subject::Account => "account",
             Subject::Token(_) => "token",
             Subject::Transaction(_) => "transaction",
+            Subject::Lost => "subject",
         };
         [
             (*operation == other.operation, "operation"),

@@ -17,11 +17,11 @@ use crate::resolve_error::Reason;
 use crate::store::ErasedStore;
 use crate::unwritten::Unwritten;
 use crate::{
-    Applied, AttemptId, Change, Cursor, Ending, Error, Intent, IntentKey, IntentRequest, IntentState,
-    IntentStore, Page, Purged, Resolution, ResolveError, StateName, StoreError,
+    Applied, AttemptId, Begin, Change, Ending, Error, Intent, IntentKey, IntentRequest, IntentState, Page,
+    Purged, Resolution, ResolveError, StateName, Store, StoreError,
 };
 
-/// Every intent and its state: an opened [`IntentStore`].
+/// Every intent and its state: an opened [store](Store).
 ///
 /// Clones are cheap and share the store. It is closed when the last clone is dropped. Nothing is lost then, because every change
 /// was durable before its call returned. Dropping does not wait; [`close`](Self::close) does.
@@ -38,7 +38,7 @@ impl Journal {
     /// # Errors
     ///
     /// If the store cannot be read or written.
-    pub async fn open(store: impl IntentStore) -> Result<Self, StoreError> {
+    pub async fn open(store: impl Store) -> Result<Self, StoreError> {
         let this = Self { store: Arc::new(store), unwritten: Arc::default() };
         this.give_up_the_dead().await?;
         Ok(this)
@@ -47,7 +47,7 @@ impl Journal {
     /// A journal that is only read, for a program that lists or exports: nothing is written, and every change is refused. An
     /// intent that a dead owner left [`Sending`](IntentState::Sending) is shown as [`Unknown`](IntentState::Unknown), kind
     /// `crash`, and stays as it is.
-    pub fn read_only(store: impl IntentStore) -> Self {
+    pub fn read_only(store: impl Store) -> Self {
         Self { store: Arc::new(ReadOnly(store)), unwritten: Arc::default() }
     }
 
@@ -60,8 +60,8 @@ impl Journal {
         self.store.find(key).await
     }
 
-    /// At most `limit` intents in these states, in the order in which they were first written: the first ones, or those after an
-    /// earlier page.
+    /// At most `limit` intents in these states, in the order in which they were first written: the first ones, or those after
+    /// [`Page::next`] of an earlier page.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Journal {
     pub async fn list(
         &self,
         states: &[StateName],
-        after: Option<Cursor>,
+        after: Option<i64>,
         limit: usize,
     ) -> Result<Page, StoreError> {
         self.store.list(states, after, limit).await
@@ -141,6 +141,38 @@ impl Journal {
     pub async fn reopen_by_name(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
         let change = Change::reopen_by_name(key.clone(), SystemTime::now());
         Ok(self.store.apply(change).await?.written)
+    }
+
+    /// Accepts that the journal has lost its newest entries, as after a restore of an older copy or a failover to a server that
+    /// lacks commits: what [is refused](StoreError::is_history_lost) since then may begin again.
+    ///
+    /// First make a list of every key that was sent in the lost time, from what the journal does not keep: the billing files of
+    /// that time, or the orders in your own database. **A key that is not on the list may be charged a second time.** Each key on it
+    /// that the journal lacks, and each that a call could send, becomes [`Unknown`](IntentState::Unknown), kind `lost_history`, so
+    /// that a person resolves it; its time is the one at which the journal's entries end. All others stay as they are. Returns the
+    /// number of keys that became unknown.
+    ///
+    /// It may be called again with further keys, also while nothing is refused. `by` is the person who says so; the journal keeps
+    /// it.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be read or written: nothing begins until the call is repeated.
+    pub async fn accept_history(&self, lost: LostTime<'_>, by: &str) -> Result<u64, StoreError> {
+        let (since, at) = (self.store.lost_since().await?, SystemTime::now());
+        let (since, owner) = (since.unwrap_or(at), self.store.owner());
+        let sent = match lost {
+            LostTime::Sent(keys) => keys,
+            LostTime::NothingWasSent => &[],
+        };
+        let mut unknown = 0;
+        for key in sent {
+            let applied = self.store.apply(Change::lost(key.clone(), since, owner.clone(), at)).await?;
+            unknown += u64::from(applied.written.is_some());
+        }
+        let named = (lost != LostTime::NothingWasSent).then_some(sent.len() as u64);
+        self.store.accept_history(by, named).await?;
+        Ok(unknown)
     }
 
     /// Removes intents that ended longer ago than `age`. Unresolved intents are never removed.
@@ -252,19 +284,18 @@ impl Journal {
         service: &str,
         request: &IntentRequest,
         attempt: &AttemptId,
-        is_after_rejection: bool,
+        begin: Begin,
     ) -> Result<Option<Intent>, Error> {
         let failed = |cause| Error::new(key.clone(), cause);
         let settled = self.unwritten.write_before(key, &*self.store).await;
         settled.map_err(|error| failed(Cause::Store(error)))?;
         let owner = self.store.owner();
-        let begin = if is_after_rejection { Change::begin_after_rejection } else { Change::begin };
         let (request, attempt_id, at) = (request.clone(), attempt.clone(), SystemTime::now());
-        let change = begin(key.clone(), service, request, attempt_id, owner.clone(), at);
+        let change = Change::begin(begin, key.clone(), service, request, attempt_id, owner.clone(), at);
         let found = match self.store.apply(change).await {
             Ok(Applied { written: Some(_), .. }) => return Ok(None),
             Ok(Applied { found: Some(found), .. }) => found,
-            Ok(_) if is_after_rejection => return Err(failed(Cause::NoSuchIntent)),
+            Ok(_) if begin == Begin::AfterRejection => return Err(failed(Cause::NoSuchIntent)),
             Ok(_) => {
                 let lost = "the store did not write a new intent; nothing was sent";
                 return Err(failed(Cause::Store(StoreError::damaged(lost))));
@@ -320,6 +351,16 @@ impl Journal {
     pub(crate) fn end_later(&self, change: Change) {
         self.unwritten.add(&self.store, change, None);
     }
+}
+
+/// What was sent in the time whose entries a journal has lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "complete: something or nothing")]
+pub enum LostTime<'a> {
+    /// At most these keys.
+    Sent(&'a [IntentKey]),
+    /// Nothing, as in a planned switch-over.
+    NothingWasSent,
 }
 
 /// How long closing the journal tries to write outcomes.

@@ -63,8 +63,7 @@
 //! | store | feature | for |
 //! |---|---|---|
 //! | `SqliteStore` | `sqlite`, on by default | one machine: a file shared by any number of processes |
-//! | `PostgresStore` | `postgres` | several machines |
-//! | `PostgresReader` | `postgres` | to read the tables, also as a user who may only read, or of a standby |
+//! | `PostgresStore` | `postgres` | several machines; `connect_to_read` also as a user who may only read, or of a standby |
 //! | `SqliteReader` | `sqlite` | to read the file, also on a full or read-only disk |
 //! | [`MemoryStore`] | | tests |
 //!
@@ -83,7 +82,7 @@
 //! - A row that a dead process left as `Sending` becomes [`Unknown`](IntentState::Unknown). The death of a process has no
 //!   other effect: no expiry, clock or process number ever permits a send.
 //!
-//! All rules are in one pure function, [`Change::decide`]. A store keeps each intent as one JSON document and decides nothing.
+//! All rules are in one pure function. A store keeps each intent as one JSON document and decides nothing.
 //!
 //! # Logging and alerts
 //!
@@ -138,7 +137,7 @@ mod store;
 mod store_error;
 mod unwritten;
 
-pub use change::{Change, Ending};
+pub use attempt::MovesMoney;
 pub use client::{AfterRejection, Journaled, JournaledClient};
 pub use error::Error;
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
@@ -146,16 +145,27 @@ pub use intent::{
     Failure, Intent, IntentState, OtherAttempt, RecordedResolution, Resolution, StateName, Verdict,
 };
 pub use intent_request::{IntentRequest, Subject};
-pub use journal::Journal;
+pub use journal::{Journal, LostTime};
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
-pub use postgres_store::{PostgresReader, PostgresStore};
+pub use postgres_store::{PostgresOptions, PostgresStore};
 pub use reconcile::{
     Candidate, Cell, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, ReportRow, RowStatus,
     RowTime, Undecidable, Undecided, Unexplained,
 };
 pub use resolve_error::ResolveError;
 #[cfg(feature = "sqlite")]
-pub use sqlite_store::{SqliteReader, SqliteStore};
-pub use store::{Applied, Cursor, IntentStore, Page, Purged};
+pub use sqlite_store::{SqliteOptions, SqliteReader, SqliteStore};
+pub use store::{Page, Purged, Store};
 pub use store_error::StoreError;
+
+use change::{Begin, Change, Ending};
+use store::{Applied, IntentStore};
+
+/// How a store changes a row, for the tests of this repository. Not part of the API: it changes without notice.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::attempt::Sealed;
+    pub use crate::change::{Begin, Change, Ending};
+    pub use crate::store::{Applied, IntentStore};
+}

@@ -2,9 +2,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::store::after_page;
 use crate::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName,
-    StoreError,
+    Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName, StoreError,
 };
 
 /// A journal in memory, **only for tests**: it ends with the process, and with it the guarantee.
@@ -128,20 +128,14 @@ impl IntentStore for MemoryStore {
         Ok(self.lock().rows.get(key).map(|row| row.intent.clone()))
     }
 
-    async fn list(
-        &self,
-        states: &[StateName],
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
         let shared = self.lock();
         let is_asked_for = |row: &&Row| {
-            states.contains(&row.intent.state.name())
-                && after.is_none_or(|after| row.position > after.position())
+            states.contains(&row.intent.state.name()) && after.is_none_or(|after| row.position > after)
         };
         let mut rows: Vec<_> = shared.rows.values().filter(is_asked_for).collect();
         rows.sort_unstable_by_key(|row| row.position);
-        let next = Cursor::after_page(&mut rows, limit, |row| row.position);
+        let next = after_page(&mut rows, limit, |row| row.position);
         Ok(Page { intents: rows.into_iter().map(|row| row.intent.clone()).collect(), next })
     }
 

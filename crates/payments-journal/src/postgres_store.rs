@@ -6,26 +6,25 @@
 mod address;
 mod connection;
 mod owner;
-mod reader;
 mod session;
 mod tables;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
+use crate::read_only::refused;
+use crate::store::after_page;
 use crate::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName,
-    StoreError,
+    Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName, StoreError,
 };
 use address::Address;
 use connection::{Access, Connection, MAX_WAIT, execute};
 use owner::OwnerLock;
-pub use reader::PostgresReader;
-use session::{Session, read};
+use session::{History, Session, read};
 
 /// A journal in a PostgreSQL database that several machines share: version 12 or newer.
 ///
@@ -60,8 +59,13 @@ use session::{Session, read};
 /// `full_page_writes` off, is a standby, or has an encoding other than UTF-8. `synchronous_commit` is switched on for the
 /// connection.
 ///
-/// One thing cannot be checked: **a failover to a standby that does not have every commit loses keys, as an old backup does, and
-/// a lost key may be sent again.** Let a journal fail over only to a synchronous standby.
+/// **A failover to a standby that does not have every commit loses keys, as an old backup does, and a lost key would be sent
+/// again.** So each begin observes the server's timeline, which a promotion changes, and the id of the table, which a restored dump
+/// changes. If one of them is not the one that the journal knows, nothing begins ([`StoreError::is_history_lost`]) until a person
+/// [accepts](Journal::accept_history) it. If the server only fails over to synchronous standbys,
+/// [say so in advance](PostgresOptions::fails_over_without_loss). A user who may not execute `pg_walfile_name` and
+/// `pg_current_wal_lsn` observes no timeline, and the log has a warning. A snapshot of the server's disk that is restored is not
+/// noticed.
 ///
 /// A connection pooler must give each connection its own session and reset it afterwards, as PgBouncer does in session mode. A
 /// pooler that changes the session, as in transaction mode, is refused before anything is written: each transaction checks that it
@@ -111,6 +115,7 @@ struct Shared {
     permits: Semaphore,
     /// `None` if the journal is only read.
     lock: Option<OwnerLock>,
+    history: History,
     was_created: bool,
 }
 
@@ -125,9 +130,7 @@ impl PostgresStore {
     /// [newer](StoreError::is_newer) if a newer version has created them;
     /// [unavailable](StoreError::is_unavailable) if the server cannot be reached within 10 seconds.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
-        let address = Address::parse(url)?;
-        let connection = Connection::open(&address, Access::Write).await?;
-        Self::over(address, connection).await
+        Self::options().connect(url).await
     }
 
     /// Connects to an existing journal. Returns `None` if there are no tables, and does not create them.
@@ -136,20 +139,64 @@ impl PostgresStore {
     ///
     /// As [`connect`](Self::connect).
     pub async fn connect_to_existing(url: &str) -> Result<Option<Self>, StoreError> {
-        let address = Address::parse(url)?;
-        let connection = Connection::open(&address, Access::Write).await?;
+        Self::options().connect_to_existing(url).await
+    }
+
+    /// Options of the journal, to be opened with [`PostgresOptions::connect`].
+    pub fn options() -> PostgresOptions {
+        PostgresOptions { accepts_timelines: false }
+    }
+
+    /// Connects to an existing journal that is only read: nothing is written, so a user who may only read, or a standby, is
+    /// enough. `None` if there are no tables: none are created. An empty database must not be mistaken for a journal without
+    /// charges.
+    ///
+    /// ```no_run
+    /// use payments_journal::{Journal, PostgresStore, StateName};
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let url = "postgres://auditor:secret@standby.example/payments";
+    /// if let Some(store) = PostgresStore::connect_to_read(url).await? {
+    ///     let unresolved = Journal::read_only(store).list(StateName::UNRESOLVED, None, 100).await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// With several hosts, the one that can be written is read, else another one. A standby may lag behind, and it does not show
+    /// who is alive: a row whose sender has died is shown as sending there, and not as unknown.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect), but the server may be a standby, only let this user read, or lose commits.
+    pub async fn connect_to_read(url: &str) -> Result<Option<Self>, StoreError> {
+        let mut address = Address::parse(url)?;
+        let connection = match Connection::open(&address, Access::Read).await {
+            Err(_) if address.hosts().len() > 1 => {
+                address = address.of_any_server();
+                Connection::open(&address, Access::Read).await?
+            }
+            opened => opened?,
+        };
         if tables::is_missing(&connection).await? {
             return Ok(None);
         }
-        Self::over(address, connection).await.map(Some)
+        tables::check(&connection).await?;
+        let session = Session::new(connection).await?;
+        Ok(Some(Self::new(OwnerId::new(), address, session, None, History::default(), false)))
     }
 
-    async fn over(address: Address, mut connection: Connection) -> Result<Self, StoreError> {
+    async fn over(
+        address: Address,
+        mut connection: Connection,
+        accepts_timelines: bool,
+    ) -> Result<Self, StoreError> {
         let was_created = tables::create(&mut connection).await?;
         let session = Session::new(connection).await?;
         let owner = OwnerId::new();
         let lock = OwnerLock::take(address.clone(), &owner).await?;
-        Ok(Self::new(owner, address, session, Some(lock), was_created))
+        let history = History { accepts_timelines, ..History::default() };
+        Ok(Self::new(owner, address, session, Some(lock), history, was_created))
     }
 
     fn new(
@@ -157,16 +204,57 @@ impl PostgresStore {
         address: Address,
         session: Session,
         lock: Option<OwnerLock>,
+        history: History,
         was_created: bool,
     ) -> Self {
         let (idle, permits) = (Mutex::new(vec![session]), Semaphore::new(CONNECTIONS as usize));
-        Self(Arc::new(Shared { owner, address, idle, permits, lock, was_created }))
+        Self(Arc::new(Shared { owner, address, idle, permits, lock, history, was_created }))
     }
 
     /// Whether this store created the journal. Tell a person in which database: a run that was expected to continue with an
     /// earlier journal knows none of its keys, and charges them again.
     pub fn was_created(&self) -> bool {
         self.0.was_created
+    }
+}
+
+/// How a [`PostgresStore`] is opened.
+#[derive(Clone, Debug)]
+#[must_use = "nothing is opened before `connect` is called"]
+pub struct PostgresOptions {
+    accepts_timelines: bool,
+}
+
+impl PostgresOptions {
+    /// The server only fails over to synchronous standbys, which have every commit, so a failover is accepted without a person. The
+    /// log says so. **If a standby lacks commits after all, their keys are charged again.**
+    pub fn fails_over_without_loss(self) -> Self {
+        Self { accepts_timelines: true }
+    }
+
+    /// As [`PostgresStore::connect`].
+    ///
+    /// # Errors
+    ///
+    /// As [`PostgresStore::connect`].
+    pub async fn connect(&self, url: &str) -> Result<PostgresStore, StoreError> {
+        let address = Address::parse(url)?;
+        let connection = Connection::open(&address, Access::Write).await?;
+        PostgresStore::over(address, connection, self.accepts_timelines).await
+    }
+
+    /// As [`PostgresStore::connect_to_existing`].
+    ///
+    /// # Errors
+    ///
+    /// As [`PostgresStore::connect`].
+    pub async fn connect_to_existing(&self, url: &str) -> Result<Option<PostgresStore>, StoreError> {
+        let address = Address::parse(url)?;
+        let connection = Connection::open(&address, Access::Write).await?;
+        if tables::is_missing(&connection).await? {
+            return Ok(None);
+        }
+        PostgresStore::over(address, connection, self.accepts_timelines).await.map(Some)
     }
 }
 
@@ -211,7 +299,10 @@ impl Shared {
     async fn apply_persistently(&self, change: &Change) -> Result<Applied, StoreError> {
         let (began, mut pause, mut unconfirmed) = (Instant::now(), MIN_PAUSE, None);
         loop {
-            let error = match self.with(async |session| session.apply(change, &mut unconfirmed).await).await {
+            let error = match self
+                .with(async |session| session.apply(change, &self.history, &mut unconfirmed).await)
+                .await
+            {
                 Ok(applied) => return Ok(applied),
                 Err(error) => error,
             };
@@ -245,8 +336,14 @@ impl IntentStore for PostgresStore {
 
     /// The write of an outcome is a task, so that it goes on if this future is dropped.
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+        if self.0.lock.is_none() {
+            return Err(refused());
+        }
         if !change.is_final_outcome() {
-            return self.0.with(async |session| session.apply(&change, &mut None).await).await;
+            return self
+                .0
+                .with(async |session| session.apply(&change, &self.0.history, &mut None).await)
+                .await;
         }
         let shared = self.0.clone();
         let writing = tokio::spawn(async move { shared.apply_persistently(&change).await });
@@ -259,23 +356,18 @@ impl IntentStore for PostgresStore {
         self.0.with(async |session| session.find(key).await).await
     }
 
-    async fn list(
-        &self,
-        states: &[StateName],
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
         if states.is_empty() {
             return Ok(Page { intents: Vec::new(), next: None });
         }
         let statement = tables::list(states);
-        let after = after.map_or(i64::MIN, Cursor::position);
+        let after = after.unwrap_or(i64::MIN);
         let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
         let listing = async |Session { connection, .. }: &Session| {
             execute(connection.client.query(&statement, &[&after, &one_more])).await
         };
         let mut rows = self.0.with(listing).await?;
-        let next = Cursor::after_page(&mut rows, limit, |row| row.get("position"));
+        let next = after_page(&mut rows, limit, |row| row.get("position"));
         Ok(Page { intents: rows.iter().map(read).collect::<Result<_, _>>()?, next })
     }
 
@@ -287,6 +379,9 @@ impl IntentStore for PostgresStore {
     }
 
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
+        if self.0.lock.is_none() {
+            return Err(refused());
+        }
         let age = age.max(Journal::YOUNGEST_TO_PURGE).as_secs().min(OLDEST.as_secs()).cast_signed();
         let (statement, mut purged) = (tables::purge(), Purged::default());
         loop {
@@ -301,6 +396,20 @@ impl IntentStore for PostgresStore {
                 return Ok(purged);
             }
         }
+    }
+
+    async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {
+        let newest = async |Session { connection, .. }: &Session| {
+            execute(connection.client.query_opt(tables::NEWEST_STORED_AT, &[])).await
+        };
+        Ok(self.0.with(newest).await?.map(|row| row.get(0)))
+    }
+
+    async fn accept_history(&self, by: &str, sent: Option<u64>) -> Result<(), StoreError> {
+        if self.0.lock.is_none() {
+            return Err(refused());
+        }
+        self.0.with(async |session| session.accept(by, sent.map(u64::cast_signed)).await).await
     }
 
     async fn close(&self) {

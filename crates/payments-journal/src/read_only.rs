@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use crate::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentState, IntentStore, OwnerId, Page, Purged, StateName,
+    Applied, Change, Intent, IntentKey, IntentState, IntentStore, OwnerId, Page, Purged, StateName,
     StoreError,
 };
 
@@ -64,12 +64,7 @@ impl<S: IntentStore> IntentStore for ReadOnly<S> {
         }
     }
 
-    async fn list(
-        &self,
-        states: &[StateName],
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
         // A row that is stored as sending may be shown as unknown.
         let mut stored = states.to_vec();
         if states.contains(&StateName::Unknown) && !states.contains(&StateName::Sending) {
@@ -91,6 +86,10 @@ impl<S: IntentStore> IntentStore for ReadOnly<S> {
     }
 
     async fn purge(&self, _: Duration) -> Result<Purged, StoreError> {
+        Err(refused())
+    }
+
+    async fn accept_history(&self, _: &str, _: Option<u64>) -> Result<(), StoreError> {
         Err(refused())
     }
 

@@ -65,8 +65,8 @@ mod document {
 
         use super::*;
         use crate::{
-            AttemptId, Change, Ending, Failure, IntentKey, IntentRequest, IntentState, OtherAttempt, OwnerId,
-            RecordedResolution, Resolution, Subject, Verdict,
+            AttemptId, Begin, Change, Ending, Failure, IntentKey, IntentRequest, IntentState, OtherAttempt,
+            OwnerId, RecordedResolution, Resolution, Subject, Verdict,
         };
 
         fn resolved() -> Intent {
@@ -75,7 +75,15 @@ mod document {
             let (key, now) = (IntentKey::new("k").unwrap(), SystemTime::UNIX_EPOCH);
             let attempt = AttemptId::from_kept("a");
             let (service, owner) = ("https://pay.example.com", OwnerId::from_kept("o"));
-            let begin = Change::begin(key.clone(), service, (&payment).into(), attempt.clone(), owner, now);
+            let begin = Change::begin(
+                Begin::First,
+                key.clone(),
+                service,
+                (&payment).into(),
+                attempt.clone(),
+                owner,
+                now,
+            );
             let mut failure = Failure::of_kind("timeout");
             failure.reason = Some("no\0answer".to_owned());
             let sending = begin.decide(None).unwrap();

@@ -5,14 +5,15 @@
 //! reads, so that listing a million rows does not delay the write of a charge.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use rusqlite::Connection;
+
 use crate::row::milliseconds;
 use crate::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName,
-    StoreError,
+    Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName, StoreError,
 };
 
 mod address;
@@ -30,6 +31,7 @@ mod rights;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod witness;
 mod writer;
 
 pub use read_only::SqliteReader;
@@ -38,6 +40,7 @@ use owners::{Owner, OwnersLock};
 use place::Place;
 use problem::OpenError;
 use reader::Reader;
+use witness::Witnesses;
 use writer::{Commit, Writer};
 
 /// A journal in a SQLite file, for any number of processes of one machine.
@@ -69,7 +72,18 @@ use writer::{Commit, Writer};
 ///   own means, such as `.backup`, or while no process has it open. Never restore an old copy, because it charges again every
 ///   key that it does not know. Nothing else in a process that has the journal open may open the database file: closing it
 ///   would release SQLite's locks, as POSIX specifies.
-/// - `PATH-owners/`: mode 0700, one locked file for each open store. It only decides the state of rows that a dead store left.
+/// - `PATH-owners/`: mode 0700, one locked file for each open store, which only decides the state of rows that a dead store left,
+///   and the journal's witness.
+///
+/// # What it knows about lost entries
+///
+/// The witness has the number of the newest change. If it has seen more changes than the database has, the database is an older
+/// copy, and would charge again what it does not know. **Then nothing begins** ([`StoreError::is_history_lost`]); ends and reads go
+/// on, until a person [accepts](Journal::accept_history) the loss. So it is if the witness is missing or damaged. If it cannot be
+/// written, what was about to begin is withdrawn. A database that is missing beside its witness is not created anew.
+///
+/// It does not notice a restore of the witness together with the database, as of a snapshot of the disk, unless there is
+/// [another witness](SqliteOptions::witness) on another disk; nor a snapshot of the machine's memory that is resumed twice.
 ///
 /// # What is refused
 ///
@@ -145,18 +159,18 @@ impl SqliteStore {
         Self::open_with(path.as_ref(), Settings::default())
     }
 
+    /// Options of the journal, to be opened with [`SqliteOptions::open`].
+    pub fn options() -> SqliteOptions {
+        SqliteOptions { witness: None }
+    }
+
     /// Opens an existing journal. Returns `None` if there is none, or a database without tables, and does not create it.
     ///
     /// # Errors
     ///
     /// As [`open`](Self::open).
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
-        let path = path.as_ref();
-        check(path)?;
-        if Place::existing(path)?.is_none() {
-            return Ok(None);
-        }
-        Self::open_at(Place::prepare(path)?, Settings::default(), Existing::Required)
+        Self::options().open_existing(path)
     }
 
     /// Whether this store created the journal. Tell a person where it is: a run that was expected to continue with an earlier
@@ -177,6 +191,7 @@ impl SqliteStore {
 
     fn open_with(path: &Path, settings: Settings) -> Result<Self, StoreError> {
         check(path)?;
+        refuse_to_replace(path)?;
         let opened = Self::open_at(Place::prepare(path)?, settings, Existing::OrCreated)?;
         Ok(opened.expect("a missing journal is created"))
     }
@@ -207,9 +222,10 @@ impl SqliteStore {
             open_flag::close(&place, connection, &owner, max_wait);
             return Err(damaged);
         }
+        let witnesses = witnesses(&place, &connection, &settings)?;
         let (clock, retry_time) = (settings.clock.clone(), settings.retry_time);
         let (reader, reading) = Reader::start(reading, place.clone())?;
-        let writer = Writer::start(connection, place.clone(), settings, owner.clone(), reading)?;
+        let writer = Writer::start(connection, place.clone(), settings, witnesses, owner.clone(), reading)?;
         Ok(Some(Self { reader, writer, owner, place, clock, retry_time, newest_before, was_created }))
     }
 
@@ -228,6 +244,77 @@ impl Drop for SqliteStore {
         }
     }
 }
+
+/// How a [`SqliteStore`] is opened.
+#[derive(Clone, Debug)]
+#[must_use = "nothing is opened before `open` is called"]
+pub struct SqliteOptions {
+    witness: Option<PathBuf>,
+}
+
+impl SqliteOptions {
+    /// A second witness, in a file on another disk, which is created if the journal has none there. It also notices a loss if the
+    /// folder of the journal is restored as a whole. From then on the journal must be opened with it.
+    pub fn witness(self, path: impl Into<PathBuf>) -> Self {
+        Self { witness: Some(path.into()) }
+    }
+
+    /// As [`SqliteStore::open`].
+    ///
+    /// # Errors
+    ///
+    /// As [`SqliteStore::open`].
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<SqliteStore, StoreError> {
+        SqliteStore::open_with(path.as_ref(), self.settings())
+    }
+
+    /// As [`SqliteStore::open_existing`].
+    ///
+    /// # Errors
+    ///
+    /// As [`SqliteStore::open`].
+    pub fn open_existing(&self, path: impl AsRef<Path>) -> Result<Option<SqliteStore>, StoreError> {
+        let path = path.as_ref();
+        check(path)?;
+        if Place::existing(path)?.is_none() {
+            return Ok(None);
+        }
+        SqliteStore::open_at(Place::prepare(path)?, self.settings(), Existing::Required)
+    }
+
+    fn settings(&self) -> Settings {
+        Settings { witness: self.witness.clone(), ..Settings::default() }
+    }
+}
+
+/// Fails if there is no database where one was: a witness is created after its database.
+fn refuse_to_replace(path: &Path) -> Result<(), StoreError> {
+    let mut witness = path.as_os_str().to_owned();
+    witness.push("-owners");
+    let was_there = Path::new(&witness).join(WITNESS).exists();
+    let is_there = path.metadata().is_ok_and(|found| found.len() > 0);
+    if was_there && !is_there { Err(problem::missing(path)) } else { Ok(()) }
+}
+
+/// The witnesses of the journal. Those that it has never had are created. The caller need not hold the lock: of two stores that
+/// create one, both write the same.
+fn witnesses(place: &Place, connection: &Connection, settings: &Settings) -> Result<Witnesses, OpenError> {
+    let (journal, changes, witnessed): (String, i64, i64) =
+        connection.query_row(schema::JOURNAL, [], |row| row.try_into())?;
+    let paths: Vec<_> = [place.owners().join(WITNESS)].into_iter().chain(settings.witness.clone()).collect();
+    let mut witnesses = Witnesses::open(journal, paths);
+    if witnessed < witnesses.len() {
+        let created = witnesses.create_after(witnessed, changes);
+        created.map_err(|error| {
+            problem::refused(place.path(), format_args!("cannot create its witness: {error}"))
+        })?;
+        connection.execute(schema::SET_WITNESSED, [witnesses.len()])?;
+    }
+    Ok(witnesses)
+}
+
+/// The name of the witness in the directory of owners.
+const WITNESS: &str = "witness";
 
 /// Checks what does not depend on the files at the path.
 fn check(path: &Path) -> Result<(), StoreError> {
@@ -248,6 +335,8 @@ struct Settings {
     max_wait: Duration,
     /// How long the write of an outcome is retried.
     retry_time: Duration,
+    /// A second witness.
+    witness: Option<PathBuf>,
     commit: Commit,
     clock: Clock,
 }
@@ -264,6 +353,7 @@ impl Default for Settings {
         Self {
             max_wait: Self::MAX_WAIT,
             retry_time: Duration::from_secs(30),
+            witness: None,
             commit: Box::new(|connection| connection.execute_batch("COMMIT")),
             clock: Arc::new(SystemTime::now),
         }
@@ -278,7 +368,8 @@ impl IntentStore for SqliteStore {
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
         self.owner.check_process(&self.place)?;
         let retry_until = change.is_final_outcome().then(|| Instant::now() + self.retry_time);
-        self.writer.run(retry_until, move |session| session.apply(&change)).await
+        let is_begin = change.is_begin();
+        self.writer.run(retry_until, is_begin, move |session| session.apply(&change)).await
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
@@ -287,12 +378,7 @@ impl IntentStore for SqliteStore {
         self.reader.run(move |connection| schema::find(connection, &key)).await
     }
 
-    async fn list(
-        &self,
-        states: &[StateName],
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
         self.check()?;
         let states = states.to_vec();
         self.reader.run(move |connection| schema::page(connection, schema::list, &states, after, limit)).await
@@ -317,13 +403,26 @@ impl IntentStore for SqliteStore {
         let stored_before = self.newest_before.saturating_sub(age);
         let (mut done, mut intents, mut newest) = (i64::MIN, 0, None);
         while let Some((last, removed)) =
-            self.writer.run(None, move |session| session.purge(done, stored_before).map(Ok)).await?
+            self.writer.run(None, false, move |session| session.purge(done, stored_before).map(Ok)).await?
         {
             done = last;
             intents += removed.len() as u64;
             newest = newest.max(removed.into_iter().max());
         }
         Ok(Purged { intents, newest: newest.and_then(milliseconds::time) })
+    }
+
+    async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {
+        self.check()?;
+        let newest =
+            |connection: &Connection| connection.query_row(schema::NEWEST_STORED_AT, [], |row| row.get(0));
+        Ok(milliseconds::time(self.reader.run(newest).await?))
+    }
+
+    async fn accept_history(&self, by: &str, sent: Option<u64>) -> Result<(), StoreError> {
+        self.owner.check_process(&self.place)?;
+        let (by, sent) = (by.to_owned(), sent.map(u64::cast_signed));
+        self.writer.run(None, false, move |session| session.accept(&by, sent)).await
     }
 
     async fn close(&self) {

@@ -5,6 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use crate::{Change, Intent, IntentKey, OwnerId, StateName, StoreError};
 
+/// A place that keeps a journal: [`MemoryStore`](crate::MemoryStore), `SqliteStore`, `PostgresStore`, or a `SqliteReader`.
+/// It is sealed: how a store keeps its rows is this crate's own business, and may change.
+pub trait Store: IntentStore {}
+
+impl<S: IntentStore> Store for S {}
+
 /// Stores intents. The rules are in [`Change`]; a store makes one change of one row atomic and durable.
 ///
 /// # The contract
@@ -50,7 +56,7 @@ pub trait IntentStore: Send + Sync + 'static {
     fn list(
         &self,
         states: &[StateName],
-        after: Option<Cursor>,
+        after: Option<i64>,
         limit: usize,
     ) -> impl Future<Output = Result<Page, StoreError>> + Send;
 
@@ -73,6 +79,30 @@ pub trait IntentStore: Send + Sync + 'static {
     ///
     /// If they cannot be removed.
     fn purge(&self, age: Duration) -> impl Future<Output = Result<Purged, StoreError>> + Send;
+
+    /// The time after which entries may be missing, if the store knows it.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    fn lost_since(&self) -> impl Future<Output = Result<Option<SystemTime>, StoreError>> + Send {
+        async { Ok(None) }
+    }
+
+    /// This person accepts that entries are missing, of which they named this many keys, or none because nothing was sent. What
+    /// begins after this is allowed again.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be recorded. Nothing begins then.
+    fn accept_history(
+        &self,
+        by: &str,
+        sent: Option<u64>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = (by, sent);
+        async { Ok(()) }
+    }
 
     /// Closes the store and waits until it is closed. It changes nothing after that. Dropping it also closes it, without
     /// waiting.
@@ -103,31 +133,15 @@ pub struct Purged {
     pub newest: Option<SystemTime>,
 }
 
-/// The position at which a page of a list ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Cursor(i64);
-
-impl Cursor {
-    /// The position of a row, in the order in which rows were first written.
-    pub const fn new(position: i64) -> Self {
-        Self(position)
-    }
-
-    /// The position.
-    pub const fn position(self) -> i64 {
-        self.0
-    }
-
-    /// Truncates rows to a page of this length. If more were read, returns where the next page begins.
-    pub(crate) fn after_page<R>(
-        rows: &mut Vec<R>,
-        limit: usize,
-        position: impl FnOnce(&R) -> i64,
-    ) -> Option<Self> {
-        let is_last = rows.len() <= limit;
-        rows.truncate(limit);
-        rows.last().filter(|_| !is_last).map(|row| Self(position(row)))
-    }
+/// Truncates rows to a page of this length. If more were read, returns the position after which the next page begins.
+pub(crate) fn after_page<R>(
+    rows: &mut Vec<R>,
+    limit: usize,
+    position: impl FnOnce(&R) -> i64,
+) -> Option<i64> {
+    let is_last = rows.len() <= limit;
+    rows.truncate(limit);
+    rows.last().filter(|_| !is_last).map(position)
 }
 
 /// Some rows of a list.
@@ -136,8 +150,8 @@ impl Cursor {
 pub struct Page {
     /// The rows.
     pub intents: Vec<Intent>,
-    /// Where the next page begins, or `None` at the end.
-    pub next: Option<Cursor>,
+    /// The position after which the next page begins, for [`Journal::list`](crate::Journal::list); `None` at the end.
+    pub next: Option<i64>,
 }
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -147,9 +161,11 @@ pub(crate) trait ErasedStore: Send + Sync {
     fn owner(&self) -> &OwnerId;
     fn apply(&self, change: Change) -> Boxed<'_, Applied>;
     fn find<'a>(&'a self, key: &'a IntentKey) -> Boxed<'a, Option<Intent>>;
-    fn list<'a>(&'a self, states: &'a [StateName], after: Option<Cursor>, limit: usize) -> Boxed<'a, Page>;
+    fn list<'a>(&'a self, states: &'a [StateName], after: Option<i64>, limit: usize) -> Boxed<'a, Page>;
     fn is_live<'a>(&'a self, owner: &'a OwnerId) -> Boxed<'a, bool>;
     fn purge(&self, age: Duration) -> Boxed<'_, Purged>;
+    fn lost_since(&self) -> Boxed<'_, Option<SystemTime>>;
+    fn accept_history<'a>(&'a self, by: &'a str, sent: Option<u64>) -> Boxed<'a, ()>;
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
@@ -166,7 +182,7 @@ impl<T: IntentStore> ErasedStore for T {
         Box::pin(IntentStore::find(self, key))
     }
 
-    fn list<'a>(&'a self, states: &'a [StateName], after: Option<Cursor>, limit: usize) -> Boxed<'a, Page> {
+    fn list<'a>(&'a self, states: &'a [StateName], after: Option<i64>, limit: usize) -> Boxed<'a, Page> {
         Box::pin(IntentStore::list(self, states, after, limit))
     }
 
@@ -176,6 +192,14 @@ impl<T: IntentStore> ErasedStore for T {
 
     fn purge(&self, age: Duration) -> Boxed<'_, Purged> {
         Box::pin(IntentStore::purge(self, age))
+    }
+
+    fn lost_since(&self) -> Boxed<'_, Option<SystemTime>> {
+        Box::pin(IntentStore::lost_since(self))
+    }
+
+    fn accept_history<'a>(&'a self, by: &'a str, sent: Option<u64>) -> Boxed<'a, ()> {
+        Box::pin(IntentStore::accept_history(self, by, sent))
     }
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {

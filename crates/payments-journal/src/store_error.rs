@@ -22,6 +22,7 @@ enum Kind {
     Poisoned,
     Damaged,
     Newer,
+    HistoryLost,
 }
 
 impl StoreError {
@@ -54,6 +55,11 @@ impl StoreError {
     /// The journal was written by a newer version of this crate.
     pub fn newer(message: impl Into<String>) -> Self {
         Self::new(Kind::Newer, message)
+    }
+
+    /// The journal lacks its newest entries. The change was not made.
+    pub fn history_lost(message: impl Into<String>) -> Self {
+        Self::new(Kind::HistoryLost, message)
     }
 
     /// Adds the underlying error, whose text must not contain a secret.
@@ -91,6 +97,13 @@ impl StoreError {
     /// Nothing was changed: a newer version of this crate has written the journal.
     pub fn is_newer(&self) -> bool {
         self.kind == Kind::Newer
+    }
+
+    /// Nothing was changed and nothing is sent: the journal lacks its newest entries, as after a restore of an older copy. What
+    /// they charged would be charged again. Ends and reads go on. A person must put the newest copy back, or
+    /// [accept](crate::Journal::accept_history) what was lost.
+    pub fn is_history_lost(&self) -> bool {
+        self.kind == Kind::HistoryLost
     }
 
     /// The same error of a change that writes the outcome of this key.

@@ -8,9 +8,9 @@ use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId,
     TransactionType, Void,
 };
+use payments_journal::internals::{Begin, Change, Ending};
 use payments_journal::{
-    AttemptId, Change, Ending, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution,
-    StateName,
+    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, StateName,
 };
 
 const SERVICE: &str = "https://pay.example.com";
@@ -37,12 +37,20 @@ fn id(text: &str) -> TransactionId {
 }
 
 fn begin(name: &str, cents: i64) -> Change {
-    Change::begin(key(), SERVICE, request(cents), attempt(name), OwnerId::from_kept("owner"), at(9))
+    Change::begin(
+        Begin::First,
+        key(),
+        SERVICE,
+        request(cents),
+        attempt(name),
+        OwnerId::from_kept("owner"),
+        at(9),
+    )
 }
 
 fn begin_after_rejection(name: &str, cents: i64) -> Change {
     let (request, owner) = (request(cents), OwnerId::from_kept("owner"));
-    Change::begin_after_rejection(key(), SERVICE, request, attempt(name), owner, at(9))
+    Change::begin(Begin::AfterRejection, key(), SERVICE, request, attempt(name), owner, at(9))
 }
 
 fn rejected(status: u16) -> Failure {
@@ -56,9 +64,17 @@ fn end(name: &str, ending: Ending) -> Change {
 }
 
 fn sending() -> Intent {
-    Change::begin(key(), SERVICE, request(10), attempt("first"), OwnerId::from_kept("owner"), at(1))
-        .decide(None)
-        .unwrap()
+    Change::begin(
+        Begin::First,
+        key(),
+        SERVICE,
+        request(10),
+        attempt("first"),
+        OwnerId::from_kept("owner"),
+        at(1),
+    )
+    .decide(None)
+    .unwrap()
 }
 
 /// A person resolves the row that they have just read.
@@ -500,9 +516,16 @@ fn person_reopens_rows_rejected_with_that_status() {
 #[test]
 fn no_call_for_another_service_begins_with_a_used_key_d47() {
     let owner = || OwnerId::from_kept("owner");
-    for begin in [Change::begin, Change::begin_after_rejection] {
-        let change =
-            begin(key(), "https://sandbox.example.com", request(10), attempt("second"), owner(), at(9));
+    for begin in [Begin::First, Begin::AfterRejection] {
+        let change = Change::begin(
+            begin,
+            key(),
+            "https://sandbox.example.com",
+            request(10),
+            attempt("second"),
+            owner(),
+            at(9),
+        );
         assert_changes(&change, &[]);
         // Nor after a person has reopened it.
         for (name, row) in rows() {
@@ -556,13 +579,14 @@ impl Parts {
 
     fn begin(self) -> Change {
         let owner = OwnerId::from_kept("owner");
-        Change::begin(key(), SERVICE, self.request(), attempt("second"), owner, at(9))
+        Change::begin(Begin::First, key(), SERVICE, self.request(), attempt("second"), owner, at(9))
     }
 
     /// As rejected with HTTP 400, then reopened by a person.
     fn reopened(self, reopen: &Change) -> Intent {
         let owner = OwnerId::from_kept("owner");
-        let begin = Change::begin(key(), SERVICE, self.request(), attempt("first"), owner, at(1));
+        let begin =
+            Change::begin(Begin::First, key(), SERVICE, self.request(), attempt("first"), owner, at(1));
         let sending = begin.decide(None).unwrap();
         let rejected = end("first", Ending::Rejected(rejected(400))).decide(Some(&sending)).unwrap();
         reopen.decide(Some(&rejected)).unwrap()

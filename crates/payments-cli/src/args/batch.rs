@@ -32,6 +32,13 @@ pub(crate) struct BatchArguments {
     )]
     pub(crate) journal: Option<OsString>,
 
+    #[arg(
+        long,
+        value_name = "FILE",
+        help = "File on another disk by which a restored older journal is noticed [env: PAYMENTS_JOURNAL_WITNESS]"
+    )]
+    pub(crate) witness: Option<PathBuf>,
+
     /// Maximum number of charges in flight at once, 1 to 512
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=MOST_IN_FLIGHT))]
     pub(crate) concurrency: u16,

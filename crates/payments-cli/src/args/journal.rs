@@ -20,6 +20,13 @@ pub(crate) struct IntentOptions {
     )]
     pub(crate) journal: Option<OsString>,
 
+    #[arg(
+        long,
+        value_name = "FILE",
+        help = "File on another disk by which a restored older journal is noticed [env: PAYMENTS_JOURNAL_WITNESS]"
+    )]
+    pub(crate) witness: Option<PathBuf>,
+
     /// Your own name for this payment, such as invoice-2026-0017; needs a journal
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
@@ -41,6 +48,14 @@ pub(crate) struct JournalArguments {
         help = "The journal: a file, or postgres://… [env: PAYMENTS_JOURNAL]"
     )]
     pub(crate) journal: Option<OsString>,
+
+    #[arg(
+        long,
+        value_name = "FILE",
+        global = true,
+        help = "File on another disk by which a restored older journal is noticed [env: PAYMENTS_JOURNAL_WITNESS]"
+    )]
+    pub(crate) witness: Option<PathBuf>,
 
     #[command(subcommand)]
     pub(crate) command: JournalCommand,
@@ -75,6 +90,10 @@ pub(crate) enum JournalCommand {
     /// Allow rejected intents to be sent again
     #[command(long_about = help!("retry"), after_long_help = end(help!("write_codes"), "payments journal retry --journal billing.db --status 401,403,429"), args = hidden_settings())]
     Retry(RetryArguments),
+
+    /// Allow a journal that has lost its newest entries to charge again
+    #[command(long_about = help!("accept_history"), after_long_help = end(help!("write_codes"), "payments journal accept-history --sent orders.csv --by ada"), args = hidden_settings())]
+    AcceptHistory(AcceptHistoryArguments),
 
     /// Remove intents that ended long ago
     #[command(long_about = help!("purge"), after_long_help = end(help!("write_codes"), "payments journal purge --journal billing.db --older-than 90d"), args = hidden_settings())]
@@ -241,6 +260,25 @@ pub(crate) struct RetryArguments {
     /// Only the intent with this key, whatever its status
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
+}
+
+#[derive(Args)]
+#[group(id = "lost", required = true, multiple = true, args = ["sent", "nothing_was_sent"])]
+pub(crate) struct AcceptHistoryArguments {
+    /// CSV file with a column Key: what was, or may have been, sent in the lost time; may be repeated
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) sent: Vec<PathBuf>,
+
+    /// Nothing was sent in the lost time: no key changes
+    #[arg(long, conflicts_with = "sent")]
+    pub(crate) nothing_was_sent: bool,
+
+    #[arg(long, requires = "sent", help = KEYS_ARE_NOT_CARDS)]
+    pub(crate) ids_are_not_cards: bool,
+
+    /// Who says so
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: String,
 }
 
 /// The help of `--ids-are-not-cards` where a file is only read.

@@ -44,7 +44,8 @@ pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode
         let runtime = runtime::Builder::new_multi_thread().enable_all().build();
         let ended = runtime.map_err(|error| call::cannot_start(&error)).and_then(|runtime| {
             let ended = runtime.block_on(async {
-                let place = JournalPlace::require(arguments.journal.as_deref(), Purpose::MoveMoney)?;
+                let place = JournalPlace::require(arguments.journal.as_deref(), Purpose::MoveMoney)?
+                    .with_witness(arguments.witness.clone());
                 let ended = Box::pin(end(options, output, arguments, &place, &has_begun)).await;
                 // If it panics, the result of the run is still reported.
                 let _ = call::catch_panic(place.close()).await;

@@ -44,18 +44,10 @@ impl Call for TransactionRequest {
 
 impl Charge for TransactionRequest {
     async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
-        let Attempt { client, key, is_after_rejection } = *attempt;
-        let journaled = match self {
-            Self::Card(payment) if is_after_rejection => {
-                client.after_rejection(key).process_card(payment).await
-            }
-            Self::Card(payment) => client.process_card(key, payment).await,
-            Self::Ach(payment) if is_after_rejection => {
-                client.after_rejection(key).process_ach(payment).await
-            }
-            Self::Ach(payment) => client.process_ach(key, payment).await,
-        }?;
-        Ok(Processed::journaled(journaled, key, of_record))
+        match self {
+            Self::Card(payment) => attempt.send(payment, of_record).await,
+            Self::Ach(payment) => attempt.send(payment, of_record).await,
+        }
     }
 }
 
@@ -75,13 +67,7 @@ impl Call for TokenTransaction {
 
 impl Charge for TokenTransaction {
     async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
-        let Attempt { client, key, is_after_rejection } = *attempt;
-        let journaled = if is_after_rejection {
-            client.after_rejection(key).process_token(self).await?
-        } else {
-            client.process_token(key, self).await?
-        };
-        Ok(Processed::journaled(journaled, key, of_receipt))
+        attempt.send(self, of_receipt).await
     }
 }
 
@@ -101,13 +87,7 @@ impl Call for Void {
 
 impl Charge for Void {
     async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
-        let Attempt { client, key, is_after_rejection } = *attempt;
-        let journaled = if is_after_rejection {
-            client.after_rejection(key).void(self).await?
-        } else {
-            client.void(key, self).await?
-        };
-        Ok(Processed::journaled(journaled, key, of_void))
+        attempt.send(self, of_void).await
     }
 }
 

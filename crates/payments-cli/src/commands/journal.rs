@@ -1,5 +1,6 @@
 //! `payments journal`: the payments that were sent with a key, and their outcomes.
 
+mod accept_history;
 mod export;
 mod list;
 mod purge;
@@ -31,7 +32,7 @@ use crate::{stderr, stdout};
 /// Runs one of the subcommands.
 pub(super) fn run(
     mut options: GlobalOptions,
-    JournalArguments { journal, command }: JournalArguments,
+    JournalArguments { journal, witness, command }: JournalArguments,
 ) -> ExitCode {
     let talks_to_the_service = matches!(command, JournalCommand::Resolve(_));
     let purpose = Purpose::KeepJournal;
@@ -44,7 +45,7 @@ pub(super) fn run(
     }
     let output = Output::choose(options.output);
     let place = match JournalPlace::require(journal.as_deref(), purpose) {
-        Ok(place) => place,
+        Ok(place) => place.with_witness(witness),
         Err(failure) => return output.write(&Report::from(failure.for_purpose(purpose))),
     };
     output.warn(&place.warnings());
@@ -59,6 +60,7 @@ pub(super) fn run(
             JournalCommand::Resolve(asked) => resolve::run(options.client, &place, output, asked).await,
             JournalCommand::Reconcile(asked) => reconcile::run(&place, output, &asked).await,
             JournalCommand::Retry(asked) => retry::run(&place, output, &asked).await,
+            JournalCommand::AcceptHistory(asked) => accept_history::run(&place, output, &asked).await,
             JournalCommand::Purge { older_than } => purge::run(&place, output, &older_than).await,
         };
         place.close().await;

@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::StatusCode;
 use payments_core::OperationName;
 use payments_fake::Fault;
-use payments_journal::{AttemptId, Change, Ending, Failure, IntentKey, IntentStore as _, SqliteStore};
+use payments_journal::internals::{Begin, Change, Ending, IntentStore as _};
+use payments_journal::{AttemptId, Failure, IntentKey, SqliteStore};
 use payments_model::TransactionId;
 use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -53,7 +54,15 @@ impl Workspace {
         let (key, attempt, owner) =
             (IntentKey::new(key).expect("it is valid"), AttemptId::new(), store.owner().clone());
         let now = SystemTime::now();
-        let begin = Change::begin(key.clone(), base_url, (&payment).into(), attempt.clone(), owner, now);
+        let begin = Change::begin(
+            Begin::First,
+            key.clone(),
+            base_url,
+            (&payment).into(),
+            attempt.clone(),
+            owner,
+            now,
+        );
         let lost = Ending::Unknown(Failure::of_kind("timeout"));
         for change in [begin, Change::end(key, attempt, lost, now)] {
             payments_fake::block_on(store.apply(change)).expect("it is written");
@@ -159,6 +168,7 @@ fn list_of_several_pages_is_one_array() {
                     let key = IntentKey::new(format!("key-{number}")).unwrap();
                     let (attempt, owner, at) = (AttemptId::new(), store.owner().clone(), SystemTime::now());
                     let begin = Change::begin(
+                        Begin::First,
                         key.clone(),
                         "https://pay.example.com",
                         payment.into(),
@@ -986,4 +996,30 @@ fn accounting_reads_one_column_d48() {
         ("voided", ""),
     ];
     assert_eq!(paid, expected.map(|(key, paid)| (key.to_owned(), paid.to_owned())));
+}
+
+#[test]
+fn restored_copy_charges_nothing_until_a_person_says_what_was_sent_d49() {
+    let workspace = Workspace::open();
+    workspace.charge("kept").processed();
+    let copy = std::fs::read(workspace.journal()).expect("it can be read");
+    workspace.charge("lost").processed();
+    std::fs::write(workspace.journal(), copy).expect("it can be written");
+    for key in ["lost", "new"] {
+        let refused = workspace.charge(key);
+        let error = refused.failed(5, "unknown");
+        assert!(message(&error).contains("payments journal accept-history"), "{error}");
+    }
+    let file = workspace.journal().with_file_name("orders.csv");
+    std::fs::write(&file, "Order,Key\n17,lost\n18,kept\n").expect("it can be written");
+    let ended = workspace.journal_command(&["accept-history", "--by", "ada"]);
+    assert_eq!(ended.code, Some(2), "what was sent has to be said: {ended:?}");
+    let sent = file.to_str().expect("it is UTF-8");
+    let ended = workspace.journal_command(&["accept-history", "--sent", sent, "--by", "ada"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.json(), serde_json::json!({ "named": 2, "unknown": 1 }));
+    workspace.charge("new").processed();
+    workspace.charge("kept").processed();
+    workspace.charge("lost").failed(5, "unknown");
+    assert_eq!(workspace.sandbox.gateway().ledger().entries().len(), 3);
 }

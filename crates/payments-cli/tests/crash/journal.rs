@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt as _;
 
-use payments_journal::{Failure, IntentState, IntentStore as _, SqliteStore, StateName};
+use payments_journal::internals::IntentStore as _;
+use payments_journal::{Failure, IntentState, SqliteStore, StateName};
 use serde_json::Value;
 
 use crate::command::Workspace;

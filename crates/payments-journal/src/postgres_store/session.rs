@@ -1,12 +1,16 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use payments_model::TransactionId;
+use tokio::sync::OnceCell;
 use tokio::try_join;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
 use super::connection::{Connection, execute};
 use super::tables;
 use crate::row::{document, intent};
-use crate::{Applied, Change, Intent, IntentKey, StoreError};
+use crate::{Applied, Change, Intent, IntentKey, StoreError, events};
 
 /// A connection with its statements prepared.
 pub(super) struct Session {
@@ -15,6 +19,8 @@ pub(super) struct Session {
     find: Statement,
     write: Statement,
     other_holder: Statement,
+    /// Observes the server's history. It is prepared with the first begin.
+    observe: OnceCell<Statement>,
 }
 
 impl Session {
@@ -26,6 +32,7 @@ impl Session {
                 find: client.prepare(tables::FIND).await?,
                 write: client.prepare(tables::WRITE).await?,
                 other_holder: client.prepare(tables::OTHER_HOLDER).await?,
+                observe: OnceCell::new(),
                 connection,
             })
         };
@@ -50,13 +57,23 @@ impl Session {
     pub(super) async fn apply(
         &self,
         change: &Change,
+        history: &History,
         unconfirmed: &mut Option<Applied>,
     ) -> Result<Applied, StoreError> {
         let (client, key) = (&self.connection.client, change.key().as_str());
+        // Outside the transaction, which a refusal would end.
+        let observe = if change.is_begin() { Some(execute(self.observing()).await?) } else { None };
+        let observing = async {
+            match observe {
+                Some(observe) => client.query_one(observe, &[]).await.map(Some),
+                None => Ok(None),
+            }
+        };
         // Statements that are polled together are sent together and executed in this order.
-        let reading =
-            async { try_join!(biased; client.batch_execute("BEGIN"), self.lock(key, KEYS), self.row(key)) };
-        let ((), locked, row) = execute(reading).await?;
+        let reading = async {
+            try_join!(biased; client.batch_execute("BEGIN"), self.lock(key, KEYS), self.row(key), observing)
+        };
+        let ((), locked, row, observed) = execute(reading).await?;
         self.connection.check_session(locked.get(1))?;
         let found = row.as_ref().map(read).transpose()?;
         if let Some(earlier) = unconfirmed.as_ref().filter(|earlier| earlier.written == found) {
@@ -64,6 +81,16 @@ impl Session {
             return Ok(earlier.clone());
         }
         let written = change.decide(found.as_ref());
+        if let (Some(_), Some(observed)) = (&written, &observed)
+            && let Some(loss) = history.loss(observed)
+        {
+            execute(client.batch_execute("ROLLBACK")).await?;
+            return Err(StoreError::history_lost(format!(
+                "nothing was sent now, because the journal's database may lack its newest entries ({loss}): what they charged \
+                 would be charged again; use the server that has them, or find out which keys were sent since, and accept the \
+                 loss with them: payments journal accept-history, see \"A restored copy\" in docs/journal.md"
+            )));
+        }
         let mut applied = Applied { found, written, same_transaction_as: None };
         let Some(intent) = &applied.written else {
             // An outcome that the journal kept for later may have been written in doubt.
@@ -123,6 +150,41 @@ impl Session {
         }
     }
 
+    /// A person accepts the server's history as it is.
+    pub(super) async fn accept(&self, by: &str, sent: Option<i64>) -> Result<(), StoreError> {
+        let client = &self.connection.client;
+        let timeline = execute(async {
+            match client.query_one(tables::TIMELINE, &[]).await {
+                Ok(row) => row.try_get::<_, Option<String>>(0),
+                Err(error) if is_forbidden(&error) => Ok(None),
+                Err(error) => Err(error),
+            }
+        });
+        let timeline = timeline.await?;
+        execute(client.batch_execute("BEGIN")).await?;
+        let accepting = async {
+            client.execute(tables::ACCEPT, &[&timeline]).await?;
+            client.execute(tables::RECORD_ACCEPTED, &[&by, &sent]).await?;
+            client.batch_execute("COMMIT").await
+        };
+        self.connection.commit(accepting).await
+    }
+
+    /// The statement that observes the server's history, as far as this role may ask.
+    async fn observing(&self) -> Result<&Statement, Error> {
+        self.observe
+            .get_or_try_init(async || {
+                let client = &self.connection.client;
+                let asked = client.query_one(tables::TIMELINE, &[]).await;
+                let observe = match asked {
+                    Err(error) if is_forbidden(&error) => tables::OBSERVE_TABLE,
+                    asked => asked.map(|_| tables::OBSERVE)?,
+                };
+                client.prepare(observe).await
+            })
+            .await
+    }
+
     /// Ends the transaction with a commit of the unchanged row. An earlier commit of the row was visible, and may still not
     /// be where a failover needs it. It is there once the server confirms this one.
     async fn commit_again(&self, key: &str) -> Result<(), StoreError> {
@@ -140,6 +202,49 @@ impl Session {
 
     async fn row(&self, key: &str) -> Result<Option<Row>, Error> {
         self.connection.client.query_opt(&self.find, &[&key]).await
+    }
+}
+
+/// Whether this role may not ask.
+fn is_forbidden(error: &Error) -> bool {
+    error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE)
+}
+
+/// What is known about the history of the server that a journal is in.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    /// The caller knows that a new timeline has lost nothing.
+    pub(super) accepts_timelines: bool,
+    /// Whether the log says that the timeline is not observed, or that a new one was accepted.
+    pub(super) is_logged: AtomicBool,
+}
+
+impl History {
+    /// Why the server may lack commits, from a row of [`tables::OBSERVE`].
+    fn loss(&self, observed: &Row) -> Option<String> {
+        let (accepted, now, is_same_table): (Option<&str>, Option<&str>, bool) =
+            (observed.get(0), observed.get(1), observed.get(2));
+        let is_first = || !self.is_logged.swap(true, Ordering::Relaxed);
+        match (accepted, now) {
+            _ if !is_same_table => Some("its table was restored from a dump".to_owned()),
+            (Some(accepted), Some(now)) if accepted == now => None,
+            (Some(accepted), now) if self.accepts_timelines => {
+                if is_first() {
+                    events::new_timeline(accepted, now);
+                }
+                None
+            }
+            (Some(accepted), Some(now)) => Some(format!(
+                "the server was promoted or restored: its timeline is {now}, and was {accepted}"
+            )),
+            (Some(_), None) => Some("this user may no longer ask for the server's timeline".to_owned()),
+            (None, _) => {
+                if is_first() {
+                    events::timeline_not_observed();
+                }
+                None
+            }
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 use std::cmp::Ordering;
 
+use tokio_postgres::error::SqlState;
+
 use super::connection::{Connection, execute};
 use crate::row::{OLDER, ended, names};
 use crate::{StateName, StoreError};
@@ -10,7 +12,7 @@ pub(super) async fn create(connection: &mut Connection) -> Result<bool, StoreErr
     let mut was_created = false;
     if is_missing(connection).await? {
         let creating = async {
-            let transaction = connection.client.transaction().await?;
+            let mut transaction = connection.client.transaction().await?;
             // The other processes may wait longer than a statement may take.
             transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
             transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
@@ -20,7 +22,17 @@ pub(super) async fn create(connection: &mut Connection) -> Result<bool, StoreErr
                     transaction.batch_execute("CREATE SCHEMA payments_journal").await?;
                 }
                 transaction.batch_execute(CREATE).await?;
-                transaction.execute("INSERT INTO payments_journal.version VALUES ($1)", &[&VERSION]).await?;
+                let observing = transaction.savepoint("timeline").await?;
+                let timeline = match observing.query_one(TIMELINE, &[]).await {
+                    Ok(row) => row.get(0),
+                    Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => None::<String>,
+                    Err(error) => return Err(error),
+                };
+                // Also if it was refused, which has ended the transaction up to here.
+                observing.rollback().await?;
+                let insert = "INSERT INTO payments_journal.version
+                    VALUES ($1, $2, 'payments_journal.intents'::regclass)";
+                transaction.execute(insert, &[&VERSION, &timeline]).await?;
             }
             transaction.commit().await?;
             Ok(is_missing)
@@ -65,7 +77,7 @@ pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
 }
 
 /// The version of the tables that this crate writes and reads.
-const VERSION: i32 = 5;
+const VERSION: i32 = 6;
 
 /// Any number; this one is "payments" as text.
 const LOCK: i64 = 0x7061_796d_656e_7473;
@@ -91,7 +103,8 @@ const VERSION_AND_IS_LOGGED: &str = "
 /// hash, because other index types refuse long values, and the outcome of a charge must never be refused. It is the first
 /// transaction that the intent holds; `also_held` has the hashes of the others, of which few intents have any.
 const CREATE: &str = r#"
-    CREATE TABLE payments_journal.version (version integer NOT NULL);
+    CREATE TABLE payments_journal.version (version integer NOT NULL, timeline text, intents oid NOT NULL);
+    CREATE TABLE payments_journal.accepted (at timestamptz NOT NULL DEFAULT now(), by text NOT NULL, sent bigint);
     CREATE TABLE payments_journal.intents (
         position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         key text COLLATE "C" NOT NULL UNIQUE,
@@ -113,6 +126,30 @@ const CREATE: &str = r#"
 /// lock the same one. Two texts with the same number only wait for each other.
 pub(super) const LOCK_TEXT: &str = "
     SELECT pg_advisory_xact_lock(hashtextextended($1, $2)), current_setting('payments_journal.session', true)";
+
+/// The server's timeline. A promoted standby has a new one.
+pub(super) const TIMELINE: &str = "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
+
+/// The timeline and the table that the journal has accepted, and those of now. A table that was restored from a dump is another
+/// one; after VACUUM FULL it is the same.
+pub(super) const OBSERVE: &str = "
+    SELECT timeline, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
+        intents = 'payments_journal.intents'::regclass::oid
+    FROM payments_journal.version";
+
+/// The same for a role that may not ask for the timeline.
+pub(super) const OBSERVE_TABLE: &str = "
+    SELECT timeline, NULL::text, intents = 'payments_journal.intents'::regclass::oid FROM payments_journal.version";
+
+/// A person accepts the server's timeline, if it may be asked for, and the table.
+pub(super) const ACCEPT: &str = "
+    UPDATE payments_journal.version SET timeline = $1, intents = 'payments_journal.intents'::regclass";
+
+pub(super) const RECORD_ACCEPTED: &str = "INSERT INTO payments_journal.accepted (by, sent) VALUES ($1, $2)";
+
+/// When the newest of the last rows was stored.
+pub(super) const NEWEST_STORED_AT: &str =
+    "SELECT stored_at FROM payments_journal.intents ORDER BY position DESC LIMIT 1";
 
 pub(super) const FIND: &str = "SELECT key, state, document FROM payments_journal.intents WHERE key = $1";
 

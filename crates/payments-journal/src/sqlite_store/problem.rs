@@ -115,6 +115,36 @@ pub(super) fn log_missing(path: &Path) -> StoreError {
     nothing_was_sent(StoreError::damaged, what)
 }
 
+/// A witness has seen more than the database has. Ends and reads go on.
+pub(super) fn history_lost(path: &Path, loss: &str) -> StoreError {
+    let what = format_args!(
+        "the journal {} lacks its newest entries ({loss}), as after a restore of an older copy: what they charged would be \
+         charged again; put the newest copy back, or find out which keys were sent since, and accept the loss with them: \
+         payments journal accept-history, see \"A restored copy\" in docs/journal.md",
+        path.display()
+    );
+    nothing_was_sent(StoreError::history_lost, what)
+}
+
+/// The database is missing, and its witness is not.
+pub(super) fn missing(path: &Path) -> StoreError {
+    let shown = path.display();
+    let what = format_args!(
+        "the journal {shown} is missing, and {shown}-owners shows that it was there: a new one would charge its keys again; put \
+         it back, or remove {shown}-owners if none of its keys is ever used again"
+    );
+    nothing_was_sent(StoreError::history_lost, what)
+}
+
+/// The change is in the database, and a later loss of it would not be noticed.
+pub(super) fn not_witnessed(path: &Path, error: &std::io::Error) -> StoreError {
+    let what = format_args!(
+        "the journal {} cannot write its witness ({error}): make it writable, then call again",
+        path.display()
+    );
+    nothing_was_sent(StoreError::in_doubt, what)
+}
+
 pub(super) fn not_a_journal(path: &Path, what: &str) -> StoreError {
     let path = path.display();
     let what = format_args!("{path} is not a journal ({what}); it was left unchanged: use another path");

@@ -23,9 +23,7 @@ use tokio::sync::oneshot;
 use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
 use crate::sqlite_store::{Settings, address, connection, indexes, owners, schema};
-use crate::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentStore, OwnerId, Page, Purged, StateName, StoreError,
-};
+use crate::{Applied, Change, Intent, IntentKey, IntentStore, OwnerId, Page, Purged, StateName, StoreError};
 
 /// A journal in a SQLite file that is only read: nothing is written, so it works on a full disk and on a read-only one.
 ///
@@ -179,12 +177,7 @@ impl IntentStore for SqliteReader {
         self.read(move |connection| find(connection, &key)).await
     }
 
-    async fn list(
-        &self,
-        states: &[StateName],
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
         let states = states.to_vec();
         self.read(move |connection| schema::page(connection, schema::list_in_table, &states, after, limit))
             .await
@@ -192,6 +185,10 @@ impl IntentStore for SqliteReader {
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
         owners::is_live(&self.place, owner)
+    }
+
+    async fn accept_history(&self, _: &str, _: Option<u64>) -> Result<(), StoreError> {
+        Err(problem::only_read(self.place.path()))
     }
 
     async fn purge(&self, _: Duration) -> Result<Purged, StoreError> {

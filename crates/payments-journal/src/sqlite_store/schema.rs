@@ -8,13 +8,14 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::row::{ended, intent, names};
-use crate::{Cursor, Intent, IntentKey, Page, StateName};
+use crate::store::after_page;
+use crate::{Intent, IntentKey, OwnerId, Page, StateName};
 
 /// `PAYJ` in ASCII, which identifies a file as a journal of intents.
 pub(super) const APPLICATION_ID: i32 = 0x5041_594A;
 
 /// The version of the tables.
-pub(super) const VERSION: i32 = 5;
+pub(super) const VERSION: i32 = 6;
 
 /// The tables and indexes, as SQLite stores their definitions.
 ///
@@ -28,6 +29,9 @@ pub(super) const VERSION: i32 = 5;
 /// - `stored_at` is when the row was last written: the later of the machine's clock and `newest_stored_at`, which is then set to
 ///   it.
 /// - `next_position` never decreases. A reused position of a purged row would hide a new row from a list that is being read.
+/// - `journal` is a random id, and `changes` counts the commits. `is_witnessed` is the number of witnesses that were created, and
+///   `is_lost` means that a witness has seen more changes: see `witness.rs`.
+/// - `accepted` has each time a person accepted a loss: who, and how many keys they named, or NULL if nothing was sent.
 /// - `is_open` means that the log may contain rows that the database does not: see `open_flag.rs`.
 const DEFINITIONS: &[(&str, &str)] = &[
     (
@@ -36,7 +40,19 @@ const DEFINITIONS: &[(&str, &str)] = &[
             row INTEGER PRIMARY KEY CHECK (row = 1),
             next_position INTEGER NOT NULL DEFAULT 1,
             is_open INTEGER NOT NULL DEFAULT 0 CHECK (is_open IN (0, 1)),
-            newest_stored_at INTEGER NOT NULL DEFAULT 0
+            newest_stored_at INTEGER NOT NULL DEFAULT 0,
+            journal TEXT NOT NULL,
+            changes INTEGER NOT NULL DEFAULT 0,
+            is_witnessed INTEGER NOT NULL DEFAULT 0,
+            is_lost INTEGER NOT NULL DEFAULT 0 CHECK (is_lost IN (0, 1))
+        ) STRICT",
+    ),
+    (
+        "table accepted",
+        "CREATE TABLE accepted (
+            at INTEGER NOT NULL,
+            by TEXT NOT NULL,
+            sent INTEGER
         ) STRICT",
     ),
     (
@@ -77,7 +93,7 @@ pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     for (_, sql) in DEFINITIONS {
         connection.execute_batch(sql)?;
     }
-    connection.execute_batch("INSERT INTO meta (row) VALUES (1)")?;
+    connection.execute("INSERT INTO meta (row, journal) VALUES (1, ?1)", [OwnerId::new().as_str()])?;
     connection.pragma_update(None, "user_version", VERSION)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)
 }
@@ -128,7 +144,7 @@ pub(super) fn page(
     connection: &Connection,
     list: fn(&[StateName]) -> String,
     states: &[StateName],
-    after: Option<Cursor>,
+    after: Option<i64>,
     limit: usize,
 ) -> rusqlite::Result<Page> {
     if states.is_empty() {
@@ -137,9 +153,9 @@ pub(super) fn page(
     // One row more, to see whether this is the last page.
     let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let mut statement = connection.prepare(&list(states))?;
-    let rows = statement.query_map([after.map_or(i64::MIN, Cursor::position), one_more], read)?;
+    let rows = statement.query_map([after.unwrap_or(i64::MIN), one_more], read)?;
     let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-    let next = Cursor::after_page(&mut rows, limit, |(position, _)| *position);
+    let next = after_page(&mut rows, limit, |(position, _)| *position);
     Ok(Page { intents: rows.into_iter().map(|(_, intent)| intent).collect(), next })
 }
 
@@ -213,9 +229,21 @@ pub(super) fn purge() -> String {
 /// The newest time in the journal.
 pub(super) const NEWEST_STORED_AT: &str = "SELECT newest_stored_at FROM meta";
 
-/// The time for rows stored now, if the clock is at `?1`, and the first of `?2` new positions.
+/// The time for rows stored now, if the clock is at `?1`, the first of `?2` new positions, and the number of this change.
 pub(super) const STAMP: &str = "UPDATE meta SET newest_stored_at = max(newest_stored_at, ?1), \
-     next_position = next_position + ?2 RETURNING newest_stored_at, next_position - ?2";
+     next_position = next_position + ?2, changes = changes + 1 \
+     RETURNING newest_stored_at, next_position - ?2, changes, is_witnessed, is_lost";
+
+pub(super) const JOURNAL: &str = "SELECT journal, changes, is_witnessed FROM meta";
+
+pub(super) const SET_WITNESSED: &str = "UPDATE meta SET is_witnessed = max(is_witnessed, ?1)";
+
+pub(super) const SET_LOST: &str = "UPDATE meta SET is_lost = 1";
+
+/// A person accepts the loss: the number of changes is set to `?1`, and that of the witnesses to `?2`.
+pub(super) const FORGET_LOSS: &str = "UPDATE meta SET is_lost = 0, changes = ?1, is_witnessed = ?2";
+
+pub(super) const ACCEPT: &str = "INSERT INTO accepted (at, by, sent) VALUES (?1, ?2, ?3)";
 
 /// Whether the log may contain rows that the database does not.
 pub(super) const IS_OPEN: &str = "SELECT is_open FROM meta";

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::{AttemptId, Ending, IntentState, Journal, JournaledClient};
+use crate::{AttemptId, Begin, Ending, IntentState, Journal, JournaledClient};
 
 /// How the next commits end.
 #[derive(Clone)]
@@ -97,7 +97,10 @@ fn begin(text: &str, store: &SqliteStore) -> (Change, AttemptId) {
     let attempt = AttemptId::new();
     let now = SystemTime::UNIX_EPOCH;
     let (service, owner) = ("https://pay.example.com", store.owner().clone());
-    (Change::begin(key(text), service, (&payment()).into(), attempt.clone(), owner, now), attempt)
+    (
+        Change::begin(Begin::First, key(text), service, (&payment()).into(), attempt.clone(), owner, now),
+        attempt,
+    )
 }
 
 fn processed(text: &str, attempt: AttemptId) -> Change {
@@ -690,4 +693,33 @@ async fn closed_journal_is_one_file_and_makes_no_more_changes() {
     gateway.ledger().assert_charged_once(Amount::from_cents(10_50));
     drop((client, journal));
     assert_eq!(keys(&world.open()).await, ["before"]);
+}
+
+/// What was about to begin is not sent, because a later loss of it would not be noticed.
+#[tokio::test]
+async fn witness_that_cannot_be_written_withdraws_begins_and_ends_go_on_d49() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, is_broken) = (folder.path().join("journal.db"), Arc::new(AtomicU8::new(0)));
+    let witness = folder.path().join("journal.db-owners").join(WITNESS);
+    let commit: Commit = Box::new({
+        let is_broken = is_broken.clone();
+        move |connection| {
+            if is_broken.load(Ordering::SeqCst) == 1 {
+                let foreign = Witnesses::open("f".repeat(32), vec![witness.clone()]).reset(1);
+                foreign.expect("it can be written");
+            }
+            connection.execute_batch("COMMIT")
+        }
+    });
+    let store = SqliteStore::open_with(&path, Settings { commit, ..Settings::default() }).unwrap();
+    let (first, attempt) = begin("sent", &store);
+    store.apply(first).await.unwrap();
+    is_broken.store(1, Ordering::SeqCst);
+    assert!(store.apply(begin("withdrawn", &store).0).await.unwrap_err().is_in_doubt());
+    let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
+    let end = Change::end(key("sent"), attempt, ending, SystemTime::now());
+    assert!(store.apply(end).await.unwrap().written.is_some());
+    is_broken.store(0, Ordering::SeqCst);
+    let error = store.apply(begin("later", &store).0).await.unwrap_err();
+    assert!(error.is_history_lost() && error.to_string().contains("another journal"), "{error}");
 }

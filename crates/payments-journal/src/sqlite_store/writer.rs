@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::row::{document, milliseconds};
 use crate::sqlite_store::owners::Owner;
 use crate::sqlite_store::place::Place;
+use crate::sqlite_store::witness::Witnesses;
 use crate::sqlite_store::{Settings, connection, open_flag, problem, schema};
 use crate::{Applied, Change, Intent, IntentKey, StoreError};
 
@@ -37,6 +38,8 @@ struct Job {
     caller: Caller,
     /// Until when a transaction that changed nothing is repeated for it; `None` if it is not.
     retry_until: Option<Instant>,
+    /// Whether something is sent once this has ended.
+    is_begin: bool,
 }
 
 /// What a job does in the transaction. It is done again if the transaction is repeated.
@@ -52,6 +55,7 @@ impl Writer {
         connection: Connection,
         place: Arc<Place>,
         settings: Settings,
+        witnesses: Witnesses,
         owner: Arc<Owner>,
         reader: JoinHandle<()>,
     ) -> Result<Self, StoreError> {
@@ -61,7 +65,7 @@ impl Writer {
         let this = Self { jobs, running, place: place.clone(), poison: poison.clone() };
         let work = move || {
             let (max_wait, mut jobs) = (settings.max_wait, Vec::new());
-            let result = Session::new(&connection, &place, settings)
+            let result = Session::new(&connection, &place, settings, witnesses)
                 .map_err(|error| Failure::poisoned(place.path(), error))
                 .and_then(|mut session| session.serve(&mut received, &mut jobs));
             match result {
@@ -114,6 +118,7 @@ impl Writer {
     pub(super) async fn run<T: Send + 'static>(
         &self,
         retry_until: Option<Instant>,
+        is_begin: bool,
         mut work: impl FnMut(&mut Session<'_>) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
         const GONE: &str = "it was closed, or its writer thread has panicked";
@@ -126,7 +131,7 @@ impl Writer {
             Ok(())
         });
         self.jobs
-            .send(Some(Job { work, caller, retry_until }))
+            .send(Some(Job { work, caller, retry_until, is_begin }))
             .map_err(|_| self.poison.get().cloned().unwrap_or_else(|| problem::poisoned(path, GONE)))?;
         committed.await.unwrap_or_else(|_| Err(problem::in_doubt(path, GONE)))?;
         results.try_iter().last().expect("the work ran before the commit")
@@ -159,6 +164,7 @@ pub(super) struct Session<'a> {
     connection: &'a Connection,
     place: &'a Place,
     settings: Settings,
+    witnesses: Witnesses,
     find: Statement<'a>,
     insert: Statement<'a>,
     update: Statement<'a>,
@@ -166,17 +172,31 @@ pub(super) struct Session<'a> {
     stamp: Statement<'a>,
     /// The number of jobs in the transaction.
     jobs: usize,
-    /// The time at which the rows of the transaction are stored, and the position of its next new row. It is read with the first
-    /// row.
-    stamped: Option<(i64, i64)>,
+    /// What the rows of the transaction are stored with. It is read with the first row.
+    stamped: Option<Stamp>,
+}
+
+struct Stamp {
+    stored_at: i64,
+    position: i64,
+    /// The number of the change.
+    change: i64,
+    /// Why the database lacks entries, if it does.
+    loss: Option<String>,
 }
 
 impl<'a> Session<'a> {
-    fn new(connection: &'a Connection, place: &'a Place, settings: Settings) -> rusqlite::Result<Self> {
+    fn new(
+        connection: &'a Connection,
+        place: &'a Place,
+        settings: Settings,
+        witnesses: Witnesses,
+    ) -> rusqlite::Result<Self> {
         Ok(Self {
             connection,
             place,
             settings,
+            witnesses,
             find: connection.prepare(schema::FIND)?,
             insert: connection.prepare(schema::INSERT)?,
             update: connection.prepare(schema::UPDATE)?,
@@ -232,8 +252,15 @@ impl<'a> Session<'a> {
                 }
                 continue;
             }
+            let witnessed = match &self.stamped {
+                Some(Stamp { change, loss: None, .. }) => self.witnesses.advance(*change),
+                _ => Ok(()),
+            };
+            let witnessed = witnessed.map_err(|error| problem::not_witnessed(self.place.path(), &error));
             for job in jobs.drain(..) {
-                let _ = job.caller.send(Ok(()));
+                // An end is recorded all the same.
+                let result = if job.is_begin { witnessed.clone() } else { Ok(()) };
+                let _ = job.caller.send(result);
             }
             // After every caller has got its result.
             self.checkpoint().map_err(|error| Failure::poisoned(self.place.path(), error))?;
@@ -324,7 +351,13 @@ impl<'a> Session<'a> {
         if same_transaction_as.is_some() && change.is_refused_if_taken() {
             return Ok(Ok(Applied { found, written: None, same_transaction_as }));
         }
-        let (stored_at, next_position) = self.stamp()?;
+        let path = self.place.path();
+        let (stored_at, next_position, loss) = self.stamp()?;
+        if change.is_begin()
+            && let Some(loss) = loss
+        {
+            return Ok(Err(problem::history_lost(path, loss)));
+        }
         let statement = if found.is_some() { &mut self.update } else { &mut self.insert };
         let state = written.state.name().as_str();
         let position = position.unwrap_or(next_position);
@@ -346,15 +379,44 @@ impl<'a> Session<'a> {
         Ok(Ok(Applied { found, written: Some(written), same_transaction_as }))
     }
 
-    fn stamp(&mut self) -> rusqlite::Result<(i64, i64)> {
-        let (stored_at, position) = if let Some(stamped) = self.stamped {
-            stamped
+    /// The time, the position of the next new row, and why the database lacks entries.
+    fn stamp(&mut self) -> rusqlite::Result<(i64, i64, Option<&str>)> {
+        let stamp = if let Some(stamp) = self.stamped.take() {
+            stamp
         } else {
             let now = milliseconds::of((self.settings.clock)());
-            self.stamp.query_row((now, self.jobs.cast_signed()), |row| row.try_into())?
+            let (stored_at, position, change, witnesses, is_lost): (_, _, i64, i64, bool) =
+                self.stamp.query_row((now, self.jobs.cast_signed()), |row| row.try_into())?;
+            let loss = if is_lost {
+                Some("this was noticed earlier".to_owned())
+            } else if witnesses > self.witnesses.len() {
+                Some("it has a witness elsewhere, which was not named".to_owned())
+            } else {
+                self.witnesses.loss(change - 1)
+            };
+            if loss.is_some() && !is_lost {
+                self.connection.execute(schema::SET_LOST, [])?;
+            }
+            Stamp { stored_at, position, change, loss }
         };
-        self.stamped = Some((stored_at, position + 1));
-        Ok((stored_at, position))
+        let (stored_at, position) = (stamp.stored_at, stamp.position);
+        let stamp = self.stamped.insert(Stamp { position: position + 1, ..stamp });
+        Ok((stored_at, position, stamp.loss.as_deref()))
+    }
+
+    /// A person accepts that the database lacks entries: its witnesses are set to what it has.
+    pub(super) fn accept(&mut self, by: &str, sent: Option<i64>) -> rusqlite::Result<Result<(), StoreError>> {
+        let (stored_at, ..) = self.stamp()?;
+        let Some(stamp) = &mut self.stamped else { return Ok(Ok(())) };
+        let change = stamp.change.max(self.witnesses.newest()) + 1;
+        // Before the commit: if that fails, the witnesses are ahead, and begins stay refused.
+        if let Err(error) = self.witnesses.reset(change) {
+            return Ok(Err(problem::not_witnessed(self.place.path(), &error)));
+        }
+        self.connection.execute(schema::FORGET_LOSS, (change, self.witnesses.len()))?;
+        self.connection.execute(schema::ACCEPT, (stored_at, by, sent))?;
+        (stamp.change, stamp.loss) = (change, None);
+        Ok(Ok(()))
     }
 
     /// Removes rows that ended and were stored before that time, from a batch after this position. Returns the last position of

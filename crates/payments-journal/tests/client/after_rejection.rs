@@ -6,7 +6,8 @@ use http::StatusCode;
 use payments_core::model::{ConvenienceFee, TokenTransaction};
 use payments_core::{OperationName, Outcome};
 use payments_fake::Fault;
-use payments_journal::{Change, IntentStore as _, MemoryStore, Resolution, StateName};
+use payments_journal::internals::{Change, IntentStore as _};
+use payments_journal::{MemoryStore, Resolution, StateName};
 
 use crate::faulty_store::{FaultyStore, StoreFault};
 use crate::settling::{ScriptedStore, Step};

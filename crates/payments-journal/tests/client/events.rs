@@ -8,7 +8,8 @@ use std::task::Context;
 
 use payments_core::{OperationName, Outcome, TracingObserver};
 use payments_fake::{FakeGateway, Fault};
-use payments_journal::{IntentKey, IntentStore, Journal, JournaledClient, MemoryStore};
+use payments_journal::internals::IntentStore;
+use payments_journal::{IntentKey, Journal, JournaledClient, MemoryStore};
 use tokio::runtime::{Builder, Runtime};
 use tracing::{Instrument as _, info_span};
 use tracing_subscriber::fmt::MakeWriter;

@@ -2,10 +2,8 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use payments_journal::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentStore, MemoryStore, OwnerId, Page, Purged, StateName,
-    StoreError,
-};
+use payments_journal::internals::{Applied, Change, IntentStore};
+use payments_journal::{Intent, IntentKey, MemoryStore, OwnerId, Page, Purged, StateName, StoreError};
 
 /// A fault in making a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,12 +57,7 @@ impl IntentStore for FaultyStore {
         self.below.find(key).await
     }
 
-    async fn list(
-        &self,
-        states: &[StateName],
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
         self.below.list(states, after, limit).await
     }
 

@@ -4,9 +4,9 @@ use payments_core::model::{Amount, TransactionId};
 use payments_core::{Client, OperationName, Outcome};
 use payments_fake::unversioned::SuccessEnvelope;
 use payments_fake::{FakeGateway, Fault, ScriptedTransport};
+use payments_journal::internals::IntentStore as _;
 use payments_journal::{
-    Error, IntentKey, IntentStore as _, Journal, JournaledClient, MemoryStore, Resolution, SqliteStore,
-    StateName,
+    Error, IntentKey, Journal, JournaledClient, MemoryStore, Resolution, SqliteStore, StateName,
 };
 
 use crate::faulty_store::{FaultyStore, StoreFault};

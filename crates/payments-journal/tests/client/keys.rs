@@ -5,9 +5,8 @@ use payments_core::model::{
 };
 use payments_core::{OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, test_values};
-use payments_journal::{
-    Failure, IntentKey, IntentStore as _, Journal, JournaledClient, MemoryStore, StateName,
-};
+use payments_journal::internals::IntentStore as _;
+use payments_journal::{Failure, IntentKey, Journal, JournaledClient, MemoryStore, StateName};
 
 use crate::support::{TEN_FIFTY, World, begin_for, key, payment_of};
 

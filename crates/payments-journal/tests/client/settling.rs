@@ -9,10 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use payments_core::{OperationName, Outcome};
-use payments_journal::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentStore, MemoryStore, OwnerId, Page, Purged, StateName,
-    StoreError,
-};
+use payments_journal::internals::{Applied, Change, IntentStore};
+use payments_journal::{Intent, IntentKey, MemoryStore, OwnerId, Page, Purged, StateName, StoreError};
 use tokio::runtime;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -101,12 +99,7 @@ impl IntentStore for ScriptedStore {
         self.below.find(key).await
     }
 
-    async fn list(
-        &self,
-        states: &[StateName],
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
         self.below.list(states, after, limit).await
     }
 

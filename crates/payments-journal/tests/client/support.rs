@@ -4,9 +4,10 @@ use std::time::SystemTime;
 use payments_core::OperationName;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionReceipt};
 use payments_fake::FakeGateway;
+use payments_journal::internals::{Begin, Change, IntentStore};
 use payments_journal::{
-    AttemptId, Change, Error, Intent, IntentKey, IntentStore, Journal, Journaled, JournaledClient,
-    MemoryStore, Resolution, ResolveError,
+    AttemptId, Error, Intent, IntentKey, Journal, Journaled, JournaledClient, MemoryStore, Resolution,
+    ResolveError,
 };
 
 pub(crate) const TEN_FIFTY: Amount = Amount::from_cents(10_50);
@@ -61,7 +62,15 @@ impl World {
 /// The begin of the payment that [`World::pay`] makes, by another process.
 pub(crate) fn begin_for(other: &MemoryStore) -> Change {
     let (request, owner) = ((&payment_of(TEN_FIFTY)).into(), other.owner().clone());
-    Change::begin(key(), FakeGateway::BASE_URL, request, AttemptId::new(), owner, SystemTime::now())
+    Change::begin(
+        Begin::First,
+        key(),
+        FakeGateway::BASE_URL,
+        request,
+        AttemptId::new(),
+        owner,
+        SystemTime::now(),
+    )
 }
 
 /// For futures that a test polls manually.

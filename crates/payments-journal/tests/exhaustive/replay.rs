@@ -13,9 +13,10 @@ use payments_core::{
 };
 use payments_fake::FakeGateway;
 use payments_hyper::TokioTimer;
+use payments_journal::internals::{Applied, Change, IntentStore};
 use payments_journal::{
-    Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, JournaledClient, MemoryStore, OwnerId,
-    Page, Purged, StateName, StoreError, Verdict,
+    Intent, IntentKey, Journal, JournaledClient, MemoryStore, OwnerId, Page, Purged, StateName, StoreError,
+    Verdict,
 };
 use tokio::sync::oneshot;
 
@@ -84,12 +85,7 @@ impl IntentStore for GatedStore {
         self.below.find(key).await
     }
 
-    async fn list(
-        &self,
-        states: &[StateName],
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
         self.below.list(states, after, limit).await
     }
 

@@ -5,9 +5,10 @@ use std::rc::Rc;
 use std::time::UNIX_EPOCH;
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
+use payments_journal::internals::{Begin, Change, Ending};
 use payments_journal::{
-    AttemptId, Change, Ending, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId,
-    RecordedResolution, Resolution, Verdict,
+    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, RecordedResolution,
+    Resolution, Verdict,
 };
 
 use crate::search::QuickMap;
@@ -83,9 +84,17 @@ impl Input {
         let (key, at, owner) = (key(), UNIX_EPOCH, OwnerId::from_kept("owner"));
         match self {
             Self::Begin { is_after_rejection, is_same_request } => {
-                let begin = if is_after_rejection { Change::begin_after_rejection } else { Change::begin };
+                let begin = if is_after_rejection { Begin::AfterRejection } else { Begin::First };
                 let cents = if is_same_request { 10_50 } else { 10_51 };
-                begin(key, "https://pay.example.com", request(cents), AttemptId::from_kept("new"), owner, at)
+                Change::begin(
+                    begin,
+                    key,
+                    "https://pay.example.com",
+                    request(cents),
+                    AttemptId::from_kept("new"),
+                    owner,
+                    at,
+                )
             }
             Self::End { attempt: Attempt::Other, how: How::Processed } => {
                 Change::end(key, Attempt::Other.id(), Ending::Processed(transaction(EARLIER_ID)), at)
@@ -93,8 +102,15 @@ impl Input {
             Self::End { attempt, how } => Change::end(key, attempt.id(), how.ending(), at),
             Self::Orphan { attempt } => Change::orphan(key, attempt.id(), at),
             Self::Resolve { attempt, is_same_revision, finding } => {
-                let begin =
-                    Change::begin(key, "https://pay.example.com", request(10_50), attempt.id(), owner, at);
+                let begin = Change::begin(
+                    Begin::First,
+                    key,
+                    "https://pay.example.com",
+                    request(10_50),
+                    attempt.id(),
+                    owner,
+                    at,
+                );
                 let mut read = begin.decide(None).expect("there is no row");
                 read.revision = if is_same_revision { REVISION } else { REVISION + 1 };
                 Change::resolve(&read, finding.resolution(), at)

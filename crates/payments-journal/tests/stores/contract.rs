@@ -11,9 +11,10 @@ use payments_core::model::{
     Void,
 };
 use payments_fake::FakeGateway;
+use payments_journal::internals::{Applied, Begin, Change, Ending, IntentStore};
 use payments_journal::{
-    Applied, AttemptId, Change, Ending, Failure, Intent, IntentKey, IntentRequest, IntentState, IntentStore,
-    Journal, JournaledClient, Purged, Resolution, StateName,
+    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, Journal, JournaledClient, Purged,
+    Resolution, StateName,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -96,7 +97,7 @@ pub(crate) fn token_request(cents: i64) -> IntentRequest {
 pub(crate) fn begin(text: &str, store: &impl IntentStore, second: u64) -> (Change, AttemptId) {
     let attempt = AttemptId::new();
     let (request, owner) = (token_request(10_50), store.owner().clone());
-    (Change::begin(key(text), SERVICE, request, attempt.clone(), owner, at(second)), attempt)
+    (Change::begin(Begin::First, key(text), SERVICE, request, attempt.clone(), owner, at(second)), attempt)
 }
 
 const SERVICE: &str = "https://pay.example.com";
@@ -164,7 +165,15 @@ pub(crate) async fn intent_is_read_back_unchanged<P: Place>(place: P) {
             let owner = store.owner().clone();
             let began = apply(
                 &store,
-                Change::begin(key.clone(), SERVICE, request.clone(), attempt.clone(), owner, at(1)),
+                Change::begin(
+                    Begin::First,
+                    key.clone(),
+                    SERVICE,
+                    request.clone(),
+                    attempt.clone(),
+                    owner,
+                    at(1),
+                ),
             )
             .await;
             assert_eq!(began.found, None);
@@ -259,8 +268,16 @@ pub(crate) async fn random_changes_follow_the_rules<P: Place>(place: P) {
             let change = match what {
                 0..=3 | 11..=12 => {
                     let request = token_request(i64::from(what % 2 + 1));
-                    let begin = if what <= 3 { Change::begin } else { Change::begin_after_rejection };
-                    begin(key.clone(), SERVICE, request, attempt.clone(), store.owner().clone(), now)
+                    let begin = if what <= 3 { Begin::First } else { Begin::AfterRejection };
+                    Change::begin(
+                        begin,
+                        key.clone(),
+                        SERVICE,
+                        request,
+                        attempt.clone(),
+                        store.owner().clone(),
+                        now,
+                    )
                 }
                 4..=8 => end(endings().remove(usize::from(what - 4))),
                 9 if let Some(found) = model.get(&key) => {
@@ -316,7 +333,10 @@ pub(crate) async fn one_of_many_new_attempts_after_a_rejection_wins_d44<P: Place
     let again = |text: &str, store: &P::Store, cents| {
         let (attempt, owner) = (AttemptId::new(), store.owner().clone());
         let request = token_request(cents);
-        (Change::begin_after_rejection(key(text), SERVICE, request, attempt.clone(), owner, at(3)), attempt)
+        (
+            Change::begin(Begin::AfterRejection, key(text), SERVICE, request, attempt.clone(), owner, at(3)),
+            attempt,
+        )
     };
     let (change, _) = again("k", &stores[0], 1);
     let nothing = Applied { found: None, written: None, same_transaction_as: None };
@@ -462,7 +482,11 @@ pub(crate) async fn purge_keeps_unresolved_and_young_rows_d45<P: Place>(place: P
 async fn ended(text: &str, store: &impl IntentStore, times: [SystemTime; 2]) {
     let attempt = AttemptId::new();
     let owner = store.owner().clone();
-    apply(store, Change::begin(key(text), SERVICE, token_request(1), attempt.clone(), owner, times[0])).await;
+    apply(
+        store,
+        Change::begin(Begin::First, key(text), SERVICE, token_request(1), attempt.clone(), owner, times[0]),
+    )
+    .await;
     let ending = Ending::Processed(transaction(&format!("txn_{text}")));
     apply(store, Change::end(key(text), attempt, ending, times[1])).await;
 }
@@ -530,7 +554,8 @@ pub(crate) async fn intents_of_dead_owners_become_unknown<P: Place>(place: P) {
     apply(&dead, begin("dead", &dead, 1).0).await;
     let (void, attempt) = (key("void"), AttemptId::new());
     let owner = dead.owner().clone();
-    apply(&dead, Change::begin(void.clone(), SERVICE, void_request(), attempt, owner, at(1))).await;
+    apply(&dead, Change::begin(Begin::First, void.clone(), SERVICE, void_request(), attempt, owner, at(1)))
+        .await;
     let live = place.open().await;
     apply(&live, begin("live", &live, 1).0).await;
     dead.close().await;
@@ -595,7 +620,8 @@ async fn unknown(text: &str, request: IntentRequest, store: &impl IntentStore) {
 
 async fn unknown_at(service: &str, text: &str, request: IntentRequest, store: &impl IntentStore) {
     let (key, attempt, owner) = (key(text), AttemptId::new(), store.owner().clone());
-    apply(store, Change::begin(key.clone(), service, request, attempt.clone(), owner, at(1))).await;
+    apply(store, Change::begin(Begin::First, key.clone(), service, request, attempt.clone(), owner, at(1)))
+        .await;
     let ending = Ending::Unknown(Failure::of_kind("timeout"));
     apply(store, Change::end(key, attempt, ending, at(2))).await;
 }
@@ -687,8 +713,11 @@ pub(crate) async fn transaction_ids_of_two_services_are_unrelated_d47<P: Place>(
         assert_eq!(one.find(&key(text)).await.unwrap(), Some(written));
         // The end of a charge, as the service reports it.
         let (text, attempt, owner) = (format!("{text}-ended"), AttemptId::new(), one.owner().clone());
-        apply(&one, Change::begin(key(&text), service, token_request(1), attempt.clone(), owner, at(1)))
-            .await;
+        apply(
+            &one,
+            Change::begin(Begin::First, key(&text), service, token_request(1), attempt.clone(), owner, at(1)),
+        )
+        .await;
         let ending = Ending::Processed(transaction("txn_2"));
         assert_eq!(
             apply(&one, Change::end(key(&text), attempt, ending, at(2))).await.same_transaction_as,
@@ -715,7 +744,7 @@ pub(crate) async fn one_of_two_services_gets_a_key_d47<P: Place>(place: P) {
             let (store, key) = (stores[number % 2].clone(), key.clone());
             let service = if number % 2 == 0 { SERVICE } else { OTHER };
             let (attempt, owner) = (AttemptId::new(), store.owner().clone());
-            let begin = Change::begin(key, service, token_request(1), attempt, owner, at(1));
+            let begin = Change::begin(Begin::First, key, service, token_request(1), attempt, owner, at(1));
             racing.spawn(async move { (apply(&*store, begin).await.written.is_some(), service) });
         }
         let begun: Vec<_> = racing.join_all().await.into_iter().filter(|(begun, _)| *begun).collect();
@@ -758,8 +787,16 @@ pub(crate) async fn no_two_keys_are_found_processed_as_one_transaction_d48<P: Pl
     unknown("twice", token_request(1), &one).await;
     resolve(&one, "twice", Resolution::rejected(transaction("txn_declined"), "ada")).await;
     let (attempt, owner) = (AttemptId::new(), one.owner().clone());
-    let begin = Change::begin_after_rejection;
-    apply(&one, begin(key("twice"), SERVICE, token_request(1), attempt.clone(), owner, at(3))).await;
+    let change = Change::begin(
+        Begin::AfterRejection,
+        key("twice"),
+        SERVICE,
+        token_request(1),
+        attempt.clone(),
+        owner,
+        at(3),
+    );
+    apply(&one, change).await;
     apply(&one, Change::end(key("twice"), attempt, Ending::Processed(transaction("txn_2")), at(4))).await;
     for text in ["another", "one-more"] {
         unknown(text, token_request(1), &one).await;

@@ -26,3 +26,5 @@ mod sqlite_processes;
 mod sqlite_read_only;
 #[cfg(all(unix, feature = "sqlite"))]
 mod sqlite_speed;
+#[cfg(all(unix, feature = "sqlite"))]
+mod sqlite_witness;

@@ -2,6 +2,7 @@
 
 mod connecting;
 mod failovers;
+mod history;
 mod interrupted;
 mod lost_replies;
 mod machines;

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use payments_journal::{IntentStore as _, SqliteStore};
+use payments_journal::SqliteStore;
+use payments_journal::internals::IntentStore as _;
 use tempfile::TempDir;
 
 use crate::contract::{self, Place};

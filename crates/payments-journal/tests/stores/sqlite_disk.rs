@@ -9,7 +9,8 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use payments_journal::{IntentState, IntentStore, SqliteStore, StateName};
+use payments_journal::internals::IntentStore;
+use payments_journal::{IntentState, SqliteStore, StateName};
 use rusqlite::Connection;
 
 use crate::contract::key;

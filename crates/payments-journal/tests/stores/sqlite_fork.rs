@@ -6,7 +6,8 @@ use std::process;
 use std::time::Duration;
 
 use fork::{Fork, fork, waitpid};
-use payments_journal::{IntentStore as _, SqliteReader, SqliteStore, StateName};
+use payments_journal::internals::IntentStore as _;
+use payments_journal::{SqliteReader, SqliteStore, StateName};
 use tokio::runtime;
 use tokio::time::timeout;
 

@@ -9,7 +9,8 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use payments_journal::{IntentStore, SqliteStore, StateName};
+use payments_journal::internals::IntentStore;
+use payments_journal::{SqliteStore, StateName};
 
 use crate::sqlite::{InAFile, beside, close};
 use crate::sqlite_process::Process;

@@ -4,7 +4,8 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
-use payments_journal::{IntentStore, OwnerId, SqliteStore, StateName, StoreError};
+use payments_journal::internals::IntentStore;
+use payments_journal::{OwnerId, SqliteStore, StateName, StoreError};
 use tempfile::TempDir;
 
 use crate::contract::{begin, key};
@@ -190,6 +191,9 @@ async fn closing_a_moved_journal_does_not_touch_its_successor() {
         for suffix in ["", "-wal", "-shm"] {
             fs::rename(beside(&path, suffix), beside(&path, &format!(".{notices_first}{suffix}"))).unwrap();
         }
+        // A person confirms that it is a new journal.
+        let witness = beside(&path, "-owners").join("witness");
+        fs::remove_file(&witness).unwrap();
         let new = SqliteStore::open(&path).unwrap();
         new.apply(begin("now", &new, 0).0).await.unwrap();
         if notices_first {
@@ -204,6 +208,7 @@ async fn closing_a_moved_journal_does_not_touch_its_successor() {
             names.iter().all(|suffix| beside(&path, suffix).exists() == ["", "-owners"].contains(suffix))
         );
         fs::remove_file(&path).unwrap();
+        fs::remove_file(&witness).unwrap();
     }
 }
 

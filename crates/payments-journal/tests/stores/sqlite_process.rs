@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use payments_core::model::TransactionId;
-use payments_journal::{
-    Change, Ending, IntentState, IntentStore, Journal, SqliteReader, SqliteStore, StateName, StoreError,
-};
+use payments_journal::internals::{Change, Ending, IntentStore};
+use payments_journal::{IntentState, Journal, SqliteReader, SqliteStore, StateName, StoreError};
 use tokio::runtime;
 
 use crate::contract::{at, begin, key};

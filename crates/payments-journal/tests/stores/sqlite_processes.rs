@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use payments_journal::{Failure, IntentState, IntentStore, Journal, SqliteStore, StateName};
+use payments_journal::internals::IntentStore;
+use payments_journal::{Failure, IntentState, Journal, SqliteStore, StateName};
 
 use crate::contract::key;
 use crate::sqlite::InAFile;

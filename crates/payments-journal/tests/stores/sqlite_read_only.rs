@@ -9,9 +9,8 @@ use std::slice;
 use std::thread;
 use std::time::SystemTime;
 
-use payments_journal::{
-    IntentState, IntentStore, Journal, MemoryStore, Resolution, SqliteReader, SqliteStore, StateName,
-};
+use payments_journal::internals::IntentStore;
+use payments_journal::{IntentState, Journal, MemoryStore, Resolution, SqliteReader, SqliteStore, StateName};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 

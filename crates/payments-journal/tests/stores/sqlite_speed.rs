@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use payments_core::model::TransactionId;
-use payments_journal::{Change, Ending, IntentStore, Journal, SqliteStore, StateName};
+use payments_journal::internals::{Change, Ending, IntentStore};
+use payments_journal::{Journal, SqliteStore, StateName};
 use rusqlite::Connection;
 use tokio::task::JoinSet;
 

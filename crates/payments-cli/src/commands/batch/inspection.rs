@@ -1,9 +1,8 @@
 //! The first reading of a file: every row is checked before one is sent.
 
 use std::io;
-use std::time::SystemTime;
 
-use payments_journal::{Change, Intent, IntentKey, IntentRequest, IntentState, Verdict};
+use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::rows::{IsSecret, LikeCards, Row, RowRead, Rows, like_a_card};
@@ -165,7 +164,7 @@ impl Inspection<'_> {
 
     /// Whether the row is not to be sent, because of the journal's intent with its key.
     fn is_settled(&mut self, row: &Row, intent: &Intent) -> bool {
-        if intent.service != self.service {
+        if !intent.is_of(&self.service) {
             // Whatever happened there says nothing about this service, so it is not shown.
             let rule = format!(
                 "belongs to another service: it was first used for {}, and this run is for {}: check the base URL and the \
@@ -273,18 +272,15 @@ fn reused(intent: &Intent, request: &IntentRequest, differences: &[&str]) -> Str
 
 /// The options of `payments journal retry` after which the key takes this request, if it is a correction of its own.
 fn how_to_reopen(intent: &Intent, request: &IntentRequest) -> Option<String> {
-    let takes_it = |reopen: Change| {
-        reopen.decide(Some(intent)).is_some_and(|reopened| reopened.differences(request).is_empty())
-    };
-    let (key, now) = (&intent.key, SystemTime::now());
     let status = match &intent.state {
         IntentState::Rejected(failure) => failure.http_status.filter(|status| (400..=499).contains(status)),
         _ => None,
     };
-    match status.filter(|status| takes_it(Change::reopen(key.clone(), vec![*status], now))) {
+    match status.filter(|status| intent.is_corrected_by(request, Some(&[*status]))) {
         Some(status) => Some(format!("--status {status}")),
-        None => takes_it(Change::reopen_by_name(key.clone(), now))
-            .then(|| format!("--key={}", shell_word(key.as_str()))),
+        None => intent
+            .is_corrected_by(request, None)
+            .then(|| format!("--key={}", shell_word(intent.key.as_str()))),
     }
 }
 

@@ -650,9 +650,10 @@ mod tests {
     };
     use payments_fake::{FakeGateway, FakeTransport, Fault, ScriptedTransport};
     use payments_hyper::TokioTimer;
+    use payments_journal::internals::{Applied, Change, IntentStore};
     use payments_journal::{
-        Applied, Change, Cursor, Intent, IntentKey, IntentStore, Journal, JournaledClient, MemoryStore,
-        OwnerId, Page, Purged, StateName, StoreError,
+        Intent, IntentKey, Journal, JournaledClient, MemoryStore, OwnerId, Page, Purged, StateName,
+        StoreError,
     };
     use payments_model::{Amount, ConvenienceFee, TokenTransaction};
     use tokio::task::JoinHandle;
@@ -1423,7 +1424,7 @@ mod tests {
         async fn list(
             &self,
             states: &[StateName],
-            after: Option<Cursor>,
+            after: Option<i64>,
             limit: usize,
         ) -> Result<Page, StoreError> {
             self.store.list(states, after, limit).await

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use payments_journal::{Cursor, Intent, IntentState, Journal, Page, StateName, Verdict};
+use payments_journal::{Intent, IntentState, Journal, Page, StateName, Verdict};
 use payments_model::Amount;
 use serde::Serialize;
 
@@ -61,7 +61,7 @@ pub(super) async fn for_each_page(
     states: &[StateName],
     mut write: impl FnMut(&Page) -> io::Result<()>,
 ) -> Result<(), CommandError> {
-    let mut after: Option<Cursor> = None;
+    let mut after: Option<i64> = None;
     loop {
         let page = match journal.list(states, after, PAGE).await {
             Ok(page) => page,

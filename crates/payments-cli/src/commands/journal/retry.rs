@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use payments_journal::{Cursor, IntentState, Journal, StateName};
+use payments_journal::{IntentState, Journal, StateName};
 
 use super::CommandError;
 use super::list::{PAGE, Tally};
@@ -59,7 +59,7 @@ pub(super) async fn run(
 
 async fn reopen_all(journal: &Journal, statuses: &[u16], reopened: &mut Tally) -> Result<(), Failure> {
     let failed = |error| store_failure(&error);
-    let mut after: Option<Cursor> = None;
+    let mut after: Option<i64> = None;
     loop {
         let page = journal.list(&[StateName::Rejected], after, PAGE).await.map_err(failed)?;
         for intent in &page.intents {

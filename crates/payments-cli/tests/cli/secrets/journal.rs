@@ -114,7 +114,7 @@ fn places_after_use(canaries: &Canaries) -> Vec<Place> {
     let mut places = vec![("the output", std::mem::take(&mut workspace.output))];
     places.push(("the files while the journal is open", files(&folder)));
     places.push(("the log of the database", std::mem::take(&mut workspace.write_ahead_logs)));
-    payments_fake::block_on(payments_journal::IntentStore::close(&kept_open));
+    payments_fake::block_on(payments_journal::internals::IntentStore::close(&kept_open));
     places.push(("the files once it is closed", files(&folder)));
     assert!(!folder.path().join("journal.db-wal").exists(), "it is still open");
     for (_, content) in &places[1..] {

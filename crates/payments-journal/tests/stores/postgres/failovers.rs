@@ -3,9 +3,8 @@
 use payments_core::OperationName;
 use payments_core::model::TransactionId;
 use payments_fake::FakeGateway;
-use payments_journal::{
-    Change, Ending, IntentState, IntentStore as _, Journal, JournaledClient, PostgresStore, StateName,
-};
+use payments_journal::internals::{Change, Ending, IntentStore as _};
+use payments_journal::{IntentState, Journal, JournaledClient, PostgresStore, StateName};
 use payments_postgres_for_tests::Server;
 use tokio::task::JoinSet;
 

@@ -1,4 +1,5 @@
-use payments_journal::{IntentStore as _, PostgresStore, StoreError};
+use payments_journal::internals::IntentStore as _;
+use payments_journal::{PostgresStore, StoreError};
 use payments_postgres_for_tests::Server;
 
 use super::{administrator, until};

@@ -1,9 +1,8 @@
 use payments_core::model::TransactionId;
 use payments_core::{OperationName, Outcome};
 use payments_fake::FakeGateway;
-use payments_journal::{
-    Change, Ending, Failure, IntentState, IntentStore as _, Journal, PostgresStore, StateName,
-};
+use payments_journal::internals::{Change, Ending, IntentStore as _};
+use payments_journal::{Failure, IntentState, Journal, PostgresStore, StateName};
 use payments_postgres_for_tests::{Server, Shutdown};
 
 use super::proxy::Proxy;

@@ -1,6 +1,7 @@
 //! A connection pooler that gives each transaction another session.
 
-use payments_journal::{IntentStore as _, PostgresStore};
+use payments_journal::PostgresStore;
+use payments_journal::internals::IntentStore as _;
 use payments_postgres_for_tests::Server;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};

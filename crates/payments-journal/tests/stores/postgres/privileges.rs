@@ -1,4 +1,5 @@
-use payments_journal::{IntentStore as _, PostgresStore};
+use payments_journal::PostgresStore;
+use payments_journal::internals::IntentStore as _;
 use payments_postgres_for_tests::{Server, Shutdown};
 use tokio::task::JoinSet;
 

@@ -5,7 +5,8 @@ use std::io::{BufRead as _, BufReader, Write as _, stdin, stdout};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use payments_journal::{Failure, IntentState, IntentStore as _, Journal, PostgresStore, StateName};
+use payments_journal::internals::IntentStore as _;
+use payments_journal::{Failure, IntentState, Journal, PostgresStore, StateName};
 use payments_postgres_for_tests::Server;
 use tokio::runtime::Builder;
 use tokio::time::timeout;

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use payments_journal::{Change, Ending, Failure, IntentStore as _, PostgresStore, Purged, StateName};
+use payments_journal::internals::{Change, Ending, IntentStore as _};
+use payments_journal::{Failure, PostgresStore, Purged, StateName};
 use payments_postgres_for_tests::Server;
 
 use super::{administrator, make_older, sql, until_locked_out};

@@ -1,13 +1,14 @@
 //! A journal that is only read.
 
-use payments_journal::{IntentState, IntentStore as _, Journal, PostgresReader, PostgresStore, StateName};
+use payments_journal::internals::IntentStore as _;
+use payments_journal::{IntentState, Journal, PostgresStore, StateName};
 use payments_postgres_for_tests::{Server, Shutdown};
 
 use super::sql;
 use crate::contract;
 
 async fn read(url: &str) -> Journal {
-    Journal::read_only(PostgresReader::connect(url).await.unwrap().expect("there are tables"))
+    Journal::read_only(PostgresStore::connect_to_read(url).await.unwrap().expect("there are tables"))
 }
 
 async fn state(journal: &Journal) -> IntentState {
@@ -23,7 +24,7 @@ async fn user_who_may_only_read_can_read_the_journal() {
     let as_reader = server.url().replace("postgres@", "reader@");
     sql(&server.url(), "CREATE ROLE reader LOGIN; ALTER ROLE reader SET default_transaction_read_only = on")
         .await;
-    assert!(PostgresReader::connect(&as_reader).await.unwrap().is_none());
+    assert!(PostgresStore::connect_to_read(&as_reader).await.unwrap().is_none());
     let store = PostgresStore::connect(&server.url()).await.unwrap();
     store.apply(contract::begin("k", &store, 1).0).await.unwrap();
     sql(
@@ -37,7 +38,7 @@ async fn user_who_may_only_read_can_read_the_journal() {
     store.close().await;
     assert_eq!(state(&journal).await.name(), StateName::Unknown);
     journal.close().await;
-    let reader = PostgresReader::connect(&as_reader).await.unwrap().unwrap();
+    let reader = PostgresStore::connect_to_read(&as_reader).await.unwrap().unwrap();
     assert!(reader.apply(contract::begin("l", &reader, 1).0).await.unwrap_err().is_refused());
 }
 

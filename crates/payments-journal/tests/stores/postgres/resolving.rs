@@ -1,7 +1,6 @@
 use payments_core::model::TransactionId;
-use payments_journal::{
-    Applied, Change, Ending, Failure, IntentStore as _, PostgresStore, Resolution, StateName,
-};
+use payments_journal::internals::{Applied, Change, Ending, IntentStore as _};
+use payments_journal::{Failure, PostgresStore, Resolution, StateName};
 use payments_postgres_for_tests::Server;
 
 use super::{administrator, sql, until_locked_out};

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use payments_core::model::TransactionId;
-use payments_journal::{Change, Ending, IntentStore, PostgresStore};
+use payments_journal::PostgresStore;
+use payments_journal::internals::{Change, Ending, IntentStore};
 use payments_postgres_for_tests::Server;
 use tokio::task::JoinSet;
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use payments_core::Outcome;
 use payments_core::model::TransactionId;
 use payments_fake::FakeGateway;
-use payments_journal::{Change, Ending, IntentStore as _, PostgresStore, StateName};
+use payments_journal::internals::{Change, Ending, IntentStore as _};
+use payments_journal::{PostgresStore, StateName};
 use payments_postgres_for_tests::Server;
 use tokio_postgres::Client;
 

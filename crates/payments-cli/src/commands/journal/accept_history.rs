@@ -1,0 +1,101 @@
+//! `payments journal accept-history`: a person says what was sent in the time whose entries the journal has lost.
+
+use std::io;
+use std::path::PathBuf;
+
+use payments_journal::{IntentKey, LostTime};
+use serde_json::json;
+
+use super::CommandError;
+use crate::args::journal::AcceptHistoryArguments;
+use crate::batch_report::{Problem, Problems};
+use crate::csv_file::Table;
+use crate::journal_place::JournalPlace;
+use crate::output::Output;
+use crate::row_file::{NOT_CARDS, Role, RowFile, is_like_a_card};
+use crate::text::counted;
+
+pub(super) async fn run(
+    place: &JournalPlace,
+    output: Output,
+    asked: &AcceptHistoryArguments,
+) -> Result<(), CommandError> {
+    let AcceptHistoryArguments { sent, nothing_was_sent: _, ids_are_not_cards, by } = asked;
+    let mut keys = Vec::new();
+    for path in sent {
+        keys.extend(read(place, path, *ids_are_not_cards)?);
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    let journal = place.open_existing().await?;
+    let lost = if sent.is_empty() { LostTime::NothingWasSent } else { LostTime::Sent(&keys) };
+    let unknown = journal.accept_history(lost, by).await?;
+    let next =
+        "nothing was sent: charges begin again, and the unknown keys wait until a person resolves them";
+    if output.is_text() {
+        let (named, unknown) = (counted(keys.len() as u64, "key"), counted(unknown, "key"));
+        let text = format!("accepted by {by}: {named} named, {unknown} became unknown; {next}\n");
+        super::print("accepted", &text)
+    } else {
+        super::print_json("accepted", &json!({ "named": keys.len(), "unknown": unknown }))
+    }
+}
+
+/// The keys of a CSV file. Every row must have a valid one: a key that is left out may be charged again.
+fn read(
+    place: &JournalPlace,
+    path: &PathBuf,
+    ids_are_not_cards: bool,
+) -> Result<Vec<IntentKey>, CommandError> {
+    if place.has(path) {
+        return Err(Role::Sent.refused(" is the journal or belongs to it").into());
+    }
+    let mut file = RowFile::open(path, Role::Sent)?;
+    let mut problems = Problems::of(file.name.clone(), Role::Sent);
+    problems.hide_keys(move |key| !ids_are_not_cards && is_like_a_card(key));
+    let keys = read_rows(&mut file, ids_are_not_cards, &mut problems)
+        .map_err(|error| Role::Sent.refused(" cannot be read").with_cause(&error))?;
+    file.refuse_if_changed(Role::Sent)?;
+    if problems.is_empty() { Ok(keys) } else { Err(CommandError::InvalidFile(Box::new(problems))) }
+}
+
+fn read_rows(
+    file: &mut RowFile,
+    ids_are_not_cards: bool,
+    problems: &mut Problems,
+) -> io::Result<Vec<IntentKey>> {
+    let mut keys = Vec::new();
+    let mut table = match Table::begin(file.rewound()?)? {
+        Ok(table) => table,
+        Err(problem) => {
+            problems.push(problem);
+            return Ok(keys);
+        }
+    };
+    let is_key = |heading: &String| heading.trim().eq_ignore_ascii_case("key");
+    let columns: Vec<_> = (0..).zip(table.headings()).filter(|(_, heading)| is_key(heading)).collect();
+    let &[(column, _)] = &*columns else {
+        problems.push(Problem::new(1, "header", "must have one column Key"));
+        return Ok(keys);
+    };
+    while let Some(read) = table.next()? {
+        let line = table.line();
+        if let Err(problem) = read {
+            problems.push(problem);
+            continue;
+        }
+        let cell = table.cell(column).map_err(str::to_owned);
+        match cell.and_then(|key| IntentKey::new(key).map_err(|error| error.rule().to_owned())) {
+            Ok(key) if !ids_are_not_cards && is_like_a_card(key.as_str()) => {
+                let rule = format!("must not be a card number; {NOT_CARDS}");
+                problems.push(Problem::new(line, "Key", rule));
+            }
+            Ok(key) => keys.push(key),
+            Err(rule) => problems.push(Problem::new(line, "Key", rule)),
+        }
+    }
+    if keys.is_empty() && problems.is_empty() {
+        problems.push(Problem::new(1, "file", "has no rows"));
+    }
+    Ok(keys)
+}

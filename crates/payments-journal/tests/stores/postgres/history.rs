@@ -1,0 +1,110 @@
+//! A server that may lack commits: a promoted standby, and a restored dump.
+
+use payments_journal::internals::IntentStore as _;
+use payments_journal::{Journal, LostTime, PostgresStore, StateName};
+use payments_postgres_for_tests::{Server, Shutdown};
+
+use super::{administrator, sql, until};
+use crate::contract::{self, key};
+
+async fn begins(store: &PostgresStore, name: &str) -> Result<bool, payments_journal::StoreError> {
+    store.apply(contract::begin(name, store, 1).0).await.map(|applied| applied.written.is_some())
+}
+
+async fn assert_lost(store: &PostgresStore, name: &str, why: &str) {
+    let error = begins(store, name).await.unwrap_err();
+    assert!(error.is_history_lost(), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains(why) && text.contains("payments journal accept-history"), "{text}");
+}
+
+/// Starts the server as a standby, and promotes it.
+async fn promote(server: &mut Server) {
+    server.stop(Shutdown::Fast);
+    server.write("standby.signal", "");
+    server.start_again();
+    let administrator = administrator(&server.url()).await;
+    assert!(administrator.query_one("SELECT pg_promote()", &[]).await.unwrap().get::<_, bool>(0));
+    until("it can be written", async || {
+        let row = administrator.query_one("SELECT pg_is_in_recovery()", &[]).await.unwrap();
+        !row.get::<_, bool>(0)
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn promoted_standby_begins_nothing_until_a_person_accepts_it_d49() {
+    let Some(mut server) = Server::start() else { return };
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    assert!(begins(&store, "kept").await.unwrap());
+    store.close().await;
+    promote(&mut server).await;
+    let synchronous = PostgresStore::options().fails_over_without_loss();
+    let synchronous = synchronous.connect(&server.url()).await.unwrap();
+    assert!(begins(&synchronous, "synchronous").await.unwrap());
+    synchronous.close().await;
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    assert_lost(&store, "lost", "its timeline is").await;
+    assert!(!begins(&store, "kept").await.unwrap(), "it is known");
+    let journal = Journal::open(store).await.unwrap();
+    let sent = [key("lost"), key("kept")];
+    assert_eq!(journal.accept_history(LostTime::Sent(&sent), "ada").await.unwrap(), 1);
+    assert_eq!(journal.find(&key("lost")).await.unwrap().unwrap().state.name(), StateName::Unknown);
+    journal.close().await;
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    assert!(!begins(&store, "lost").await.unwrap(), "it may have been charged");
+    assert!(begins(&store, "new").await.unwrap());
+    store.close().await;
+    // A second promotion is noticed too.
+    promote(&mut server).await;
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    assert_lost(&store, "newer", "its timeline is").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn restored_dump_begins_nothing_and_vacuum_full_is_none_d49() {
+    let Some(server) = Server::start() else { return };
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    assert!(begins(&store, "kept").await.unwrap());
+    sql(&server.url(), "VACUUM FULL payments_journal.intents").await;
+    assert!(begins(&store, "vacuumed").await.unwrap());
+    store.close().await;
+    let restore = "
+        CREATE TABLE payments_journal.restored (LIKE payments_journal.intents INCLUDING ALL);
+        INSERT INTO payments_journal.restored OVERRIDING SYSTEM VALUE SELECT * FROM payments_journal.intents;
+        DROP TABLE payments_journal.intents;
+        ALTER TABLE payments_journal.restored RENAME TO intents";
+    sql(&server.url(), restore).await;
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    assert_lost(&store, "new", "restored from a dump").await;
+    let journal = Journal::open(store).await.unwrap();
+    assert_eq!(journal.accept_history(LostTime::NothingWasSent, "ada").await.unwrap(), 0);
+    journal.close().await;
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    assert!(begins(&store, "new").await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn timeline_that_may_no_longer_be_asked_for_counts_as_changed_d49() {
+    let Some(server) = Server::start() else { return };
+    PostgresStore::connect(&server.url()).await.unwrap().close().await;
+    sql(
+        &server.url(),
+        "CREATE ROLE billing LOGIN; GRANT USAGE ON SCHEMA payments_journal TO billing;
+         GRANT SELECT ON payments_journal.version TO billing;
+         GRANT SELECT, INSERT, UPDATE, DELETE ON payments_journal.intents TO billing",
+    )
+    .await;
+    let url = server.url().replace("postgres@", "billing@");
+    let store = PostgresStore::connect(&url).await.unwrap();
+    assert!(begins(&store, "first").await.unwrap());
+    store.close().await;
+    sql(&server.url(), "REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC").await;
+    let store = PostgresStore::connect(&url).await.unwrap();
+    assert_lost(&store, "second", "may no longer ask").await;
+    store.close().await;
+    // A journal that was never observed goes on, with a warning.
+    sql(&server.url(), "UPDATE payments_journal.version SET timeline = NULL").await;
+    let store = PostgresStore::connect(&url).await.unwrap();
+    assert!(begins(&store, "third").await.unwrap());
+}

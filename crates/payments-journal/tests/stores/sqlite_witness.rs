@@ -1,0 +1,183 @@
+//! A database that was replaced by an older copy: what it has lost must not be charged again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use payments_core::model::TransactionId;
+use payments_journal::internals::{Applied, Change, Ending, IntentStore as _};
+use payments_journal::{
+    Failure, IntentState, Journal, LostTime, Resolution, SqliteReader, SqliteStore, StateName, StoreError,
+};
+
+use crate::contract::{self, at, key};
+use crate::sqlite::{InAFile, beside, close};
+
+fn witness(place: &InAFile) -> PathBuf {
+    beside(&place.path(), "-owners").join("witness")
+}
+
+fn open(path: &Path) -> SqliteStore {
+    SqliteStore::open(path).unwrap()
+}
+
+async fn begin(store: &SqliteStore, name: &str) -> Result<Applied, StoreError> {
+    store.apply(contract::begin(name, store, 1).0).await
+}
+
+/// Charges this key, and closes the journal.
+async fn charge(store: SqliteStore, name: &str) {
+    let (begin, attempt) = contract::begin(name, &store, 1);
+    assert!(store.apply(begin).await.unwrap().written.is_some());
+    let ending = Ending::Processed(TransactionId::from_answer(format!("txn_{name}")).unwrap());
+    store.apply(Change::end(key(name), attempt, ending, at(1))).await.unwrap();
+    close(store);
+}
+
+/// A journal with a charge of `kept`, in which the charge of `lost` is lost.
+async fn restored() -> InAFile {
+    let place = InAFile::new();
+    charge(open(&place.path()), "kept").await;
+    let copy = fs::read(place.path()).unwrap();
+    charge(open(&place.path()), "lost").await;
+    fs::write(place.path(), copy).unwrap();
+    place
+}
+
+fn assert_lost(begun: Result<Applied, StoreError>) {
+    let error = begun.unwrap_err();
+    assert!(error.is_history_lost(), "{error:?}");
+    assert!(error.to_string().contains("payments journal accept-history"), "{error}");
+}
+
+#[tokio::test]
+async fn restored_older_copy_begins_nothing_until_a_person_accepts_it_d49() {
+    let place = restored().await;
+    for _ in 0..5 {
+        let store = open(&place.path());
+        // More tries than lost changes: the loss is not forgotten.
+        for name in ["lost", "new", "lost", "new"] {
+            assert_lost(begin(&store, name).await);
+        }
+        assert!(matches!(begin(&store, "kept").await, Ok(Applied { written: None, .. })), "it is known");
+        close(store);
+    }
+    let journal = Journal::open(open(&place.path())).await.unwrap();
+    let sent = [key("lost"), key("kept")];
+    assert_eq!(journal.accept_history(LostTime::Sent(&sent), "ada").await.unwrap(), 1);
+    let lost = journal.find(&key("lost")).await.unwrap().unwrap();
+    assert_eq!(lost.state, IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)));
+    assert_eq!(journal.find(&key("kept")).await.unwrap().unwrap().state.name(), StateName::Processed);
+    journal.close().await;
+    let store = open(&place.path());
+    assert!(begin(&store, "lost").await.unwrap().written.is_none(), "it may have been charged");
+    assert!(begin(&store, "new").await.unwrap().written.is_some());
+    close(store);
+    // A second restore is noticed too.
+    let copy = fs::read(place.path()).unwrap();
+    charge(open(&place.path()), "newest").await;
+    fs::write(place.path(), copy).unwrap();
+    assert_lost(begin(&open(&place.path()), "newest").await);
+}
+
+#[tokio::test]
+async fn nothing_was_sent_changes_no_key_d49() {
+    let place = restored().await;
+    let journal = Journal::open(open(&place.path())).await.unwrap();
+    assert_eq!(journal.accept_history(LostTime::NothingWasSent, "ada").await.unwrap(), 0);
+    journal.close().await;
+    let store = open(&place.path());
+    assert!(begin(&store, "lost").await.unwrap().written.is_some());
+    assert!(begin(&store, "kept").await.unwrap().written.is_none());
+}
+
+#[tokio::test]
+async fn ends_go_on_and_a_lost_key_is_resolved_as_any_other_d49() {
+    let place = InAFile::new();
+    let store = open(&place.path());
+    let (first, attempt) = contract::begin("sending", &store, 1);
+    store.apply(first).await.unwrap();
+    close(store);
+    let copy = fs::read(place.path()).unwrap();
+    charge(open(&place.path()), "lost").await;
+    fs::write(place.path(), copy).unwrap();
+    let store = open(&place.path());
+    let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
+    let ended = store.apply(Change::end(key("sending"), attempt, ending, at(1))).await.unwrap();
+    assert_eq!(ended.written.unwrap().state.name(), StateName::Processed);
+    let journal = Journal::open(store).await.unwrap();
+    assert_eq!(journal.accept_history(LostTime::Sent(&[key("lost")]), "ada").await.unwrap(), 1);
+    let lost = journal.find(&key("lost")).await.unwrap().unwrap();
+    let resolution = Resolution::not_processed("ada").note("not in the report");
+    assert!(journal.resolve(&lost, resolution).await.is_ok());
+    journal.close().await;
+    assert!(begin(&open(&place.path()), "lost").await.unwrap().written.is_some(), "a person said so");
+}
+
+#[tokio::test]
+async fn missing_database_beside_its_witness_is_refused_d49() {
+    let place = InAFile::new();
+    charge(open(&place.path()), "kept").await;
+    let copy = place.path().with_file_name("copy");
+    fs::rename(place.path(), &copy).unwrap();
+    for _ in 0..2 {
+        let error = SqliteStore::open(place.path()).unwrap_err();
+        assert!(error.is_history_lost(), "{error:?}");
+        assert!(!place.path().exists());
+    }
+    fs::rename(copy, place.path()).unwrap();
+    assert!(begin(&open(&place.path()), "new").await.unwrap().written.is_some());
+}
+
+#[tokio::test]
+async fn one_torn_slot_is_ignored_and_two_begin_nothing_d49() {
+    let place = InAFile::new();
+    charge(open(&place.path()), "kept").await;
+    let whole = fs::read(witness(&place)).unwrap();
+    for torn in 0..2 {
+        let mut bytes = whole.clone();
+        bytes[torn * whole.len() / 2 + 40] ^= 1;
+        fs::write(witness(&place), bytes).unwrap();
+        let store = open(&place.path());
+        assert!(begin(&store, &format!("new-{torn}")).await.unwrap().written.is_some(), "slot {torn}");
+        close(store);
+    }
+    fs::write(witness(&place), "").unwrap();
+    assert_lost(begin(&open(&place.path()), "another").await);
+    fs::remove_file(witness(&place)).unwrap();
+    assert_lost(begin(&open(&place.path()), "another").await);
+}
+
+#[tokio::test]
+async fn witness_that_is_behind_is_harmless_d49() {
+    let place = InAFile::new();
+    charge(open(&place.path()), "kept").await;
+    let behind = fs::read(witness(&place)).unwrap();
+    charge(open(&place.path()), "later").await;
+    fs::write(witness(&place), &behind).unwrap();
+    charge(open(&place.path()), "new").await;
+    assert_ne!(fs::read(witness(&place)).unwrap(), behind, "it has caught up");
+}
+
+/// As a restore of the whole folder does.
+#[tokio::test]
+async fn witness_on_another_disk_notices_what_the_folder_has_lost_d49() {
+    let (place, elsewhere) = (InAFile::new(), tempfile::tempdir().unwrap());
+    let options = SqliteStore::options().witness(elsewhere.path().join("witness"));
+    charge(options.open(place.path()).unwrap(), "kept").await;
+    let copies = [place.path(), witness(&place)].map(|path| (fs::read(&path).unwrap(), path));
+    charge(options.open(place.path()).unwrap(), "lost").await;
+    for (copy, path) in copies {
+        fs::write(path, copy).unwrap();
+    }
+    assert_lost(begin(&options.open(place.path()).unwrap(), "lost").await);
+}
+
+#[tokio::test]
+async fn journal_with_a_witness_elsewhere_begins_nothing_without_it_d49() {
+    let (place, elsewhere) = (InAFile::new(), tempfile::tempdir().unwrap());
+    let options = SqliteStore::options().witness(elsewhere.path().join("witness"));
+    charge(open(&place.path()), "first").await;
+    charge(options.open(place.path()).unwrap(), "kept").await;
+    assert_lost(begin(&open(&place.path()), "new").await);
+    assert!(SqliteReader::open(place.path()).unwrap().is_some(), "it can be read");
+}
