@@ -616,7 +616,7 @@ async fn dropping_a_store_does_not_wait() {
     // Fails when the thread has ended.
     assert!(running.changed().await.is_err());
     assert!(!world.log().exists(), "the log is removed");
-    assert_eq!(std::fs::read_dir(place.owners()).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(place.owners()).unwrap().count(), 1, "the witness stays");
 }
 
 /// A dropped store may still commit earlier jobs. Until it has ended, the database needs its log.
@@ -721,5 +721,5 @@ async fn witness_that_cannot_be_written_withdraws_begins_and_ends_go_on_d49() {
     assert!(store.apply(end).await.unwrap().written.is_some());
     is_broken.store(0, Ordering::SeqCst);
     let error = store.apply(begin("later", &store).0).await.unwrap_err();
-    assert!(error.is_history_lost() && error.to_string().contains("another journal"), "{error}");
+    assert!(error.is_history_lost(), "the end has noticed it: {error}");
 }
