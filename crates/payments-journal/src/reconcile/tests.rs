@@ -11,8 +11,8 @@ use payments_core::model::{Amount, ConvenienceFee, TokenId, TransactionId, Trans
 
 use super::*;
 use crate::{
-    AttemptId, Change, Ending, Failure, Intent, IntentState, MemoryStore, OwnerId, Resolution, Subject,
-    Verdict,
+    AttemptId, Begin, Change, Ending, Failure, Intent, IntentState, MemoryStore, OwnerId, Resolution,
+    Subject, Verdict,
 };
 
 const SERVICE: &str = "https://pay.example.com/api";
@@ -149,8 +149,9 @@ impl World {
         let attempts = 1 + u32::from(random.percent(30));
         for number in 1..=attempts {
             let (attempt, owner) = (AttemptId::new(), OwnerId::new());
-            let begin = if number == 1 { Change::begin } else { Change::begin_after_rejection };
-            let begun = begin(name.clone(), SERVICE, request.clone(), attempt.clone(), owner, begun_at);
+            let begin = if number == 1 { Begin::First } else { Begin::AfterRejection };
+            let sent = request.clone();
+            let begun = Change::begin(begin, name.clone(), SERVICE, sent, attempt.clone(), owner, begun_at);
             let begun = begun.decide(intent.as_ref()).expect("it begins");
 
             let happened = random.below(10);
@@ -561,7 +562,8 @@ fn reconciling_without_unreadable_rows_is_wrong() {
 /// An intent with one attempt, which begins at the start and ends a second later, unless it stays being sent.
 fn intent(key: &str, request: IntentRequest, ending: Option<Ending>) -> Intent {
     let (key, attempt) = (IntentKey::new(key).unwrap(), AttemptId::new());
-    let begin = Change::begin(key.clone(), SERVICE, request, attempt.clone(), OwnerId::new(), start());
+    let begin =
+        Change::begin(Begin::First, key.clone(), SERVICE, request, attempt.clone(), OwnerId::new(), start());
     let begun = begin.decide(None).unwrap();
     let at = start() + Duration::from_secs(1);
     match ending {
@@ -778,7 +780,7 @@ async fn reconciling_compares_one_service() {
     assert_eq!((nothing.service, nothing.foreign), (None, vec![2]));
     for (key, service) in [("k", SERVICE), ("l", "https://sandbox.example.com")] {
         let (key, attempt) = (IntentKey::new(key).unwrap(), AttemptId::new());
-        let begun = journal.begin(&key, service, &token(1000, Some("r1")), &attempt, false).await;
+        let begun = journal.begin(&key, service, &token(1000, Some("r1")), &attempt, Begin::First).await;
         assert!(begun.is_ok());
     }
     let refused = journal.reconcile(&rows, &ReconcileOptions::default()).await.unwrap_err().to_string();
