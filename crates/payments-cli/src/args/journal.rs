@@ -263,10 +263,9 @@ pub(crate) struct RetryArguments {
 }
 
 #[derive(Args)]
-#[group(id = "lost", required = true, multiple = true, args = ["sent", "nothing_was_sent"])]
 pub(crate) struct AcceptHistoryArguments {
     /// CSV file with a column Key: what was, or may have been, sent in the lost time; may be repeated
-    #[arg(long, value_name = "FILE", num_args = 1..)]
+    #[arg(long, value_name = "FILE", num_args = 1.., required_unless_present = "nothing_was_sent")]
     pub(crate) sent: Vec<PathBuf>,
 
     /// Nothing was sent in the lost time: no key changes

@@ -505,8 +505,12 @@ fn void_shares_its_transaction_with_the_payment_only() {
     workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::Transaction));
     authorise("payment").failed(5, "unknown");
     let id = workspace.last_id();
-    for key in ["void-1", "void-2"] {
-        workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::Void));
+    // The second void would be refused, so its request is lost on the way.
+    for (key, fault) in [
+        ("void-1", Fault::response_lost(OperationName::Void)),
+        ("void-2", Fault::request_lost(OperationName::Void)),
+    ] {
+        workspace.sandbox.gateway().arm(fault);
         workspace.run(["void", &id, "--key", key]).end().failed(5, "unknown");
     }
     let twice = format!("Key,TransactionId,Note\npayment,{id},\nvoid-1,{id},n\nvoid-2,{id},n\n");

@@ -31,6 +31,12 @@ impl Workspace {
         self.folder.path().join("billing.db")
     }
 
+    /// Deletes the journal and everything beside it that remembers it, so that the next command creates a new one.
+    pub(crate) fn remove_journal(&self) {
+        fs::remove_file(self.journal()).expect("there is a journal");
+        fs::remove_dir_all(self.folder.path().join("billing.db-owners")).expect("there is its folder");
+    }
+
     /// The command with the sandbox and this journal in its environment.
     pub(crate) fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Run {
         let journal = self.journal();

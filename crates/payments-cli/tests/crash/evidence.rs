@@ -14,7 +14,7 @@ pub(crate) struct Evidence<'a> {
     pub(crate) plan: &'a FaultPlan,
     pub(crate) journal: BTreeMap<String, Intent>,
     pub(crate) ledger: BTreeMap<String, Vec<Entry>>,
-    pub(crate) transmissions: HashMap<String, Vec<usize>>,
+    pub(crate) transmissions: HashMap<String, Vec<Option<usize>>>,
     /// The keys in flight when a run was killed.
     pub(crate) killed: &'a BTreeSet<String>,
     /// For each key that a person reopened, how often the service had received it by then.
@@ -66,7 +66,7 @@ impl<'a> Evidence<'a> {
         let earlier = self.reopened.get(key).copied().unwrap_or(0);
         let sent = self.transmissions.get(key).map_or(&[][..], |sent| &sent[earlier..]);
         assert!(sent.len() <= 1, "sent again, though it may have arrived: {}", what());
-        let response = sent.last().map(|number| self.plan.response_kind(*number));
+        let response = sent.last().map(|fault| self.plan.response_kind(*fault));
         match intent.state.as_str() {
             "processed" => {
                 assert_eq!(response, Some(ResponseKind::Truthful), "processed without proof: {}", what());
@@ -134,7 +134,7 @@ impl<'a> Evidence<'a> {
     /// For the message of a failed assertion.
     fn describe(&self, key: &str) -> String {
         let requests = self.transmissions.get(key).into_iter().flatten();
-        let requests: Vec<_> = requests.map(|number| self.plan.describe(*number)).collect();
+        let requests: Vec<_> = requests.map(|fault| self.plan.describe(*fault)).collect();
         format!(
             "{key}: journal {:?}; {requests:?}; ledger {:?}; killed in flight: {}; reopened: {:?}",
             self.journal.get(key),

@@ -14,7 +14,7 @@ pub(crate) enum ResponseKind {
     Inconclusive,
 }
 
-/// The fault of each request, in the order in which the service receives the requests.
+/// The fault that is armed from each request on, in the order in which the service receives the requests.
 #[derive(Debug)]
 pub(crate) struct FaultPlan(Vec<Option<Fault>>);
 
@@ -63,19 +63,20 @@ impl FaultPlan {
         })
     }
 
-    pub(crate) fn response_kind(&self, number: usize) -> ResponseKind {
-        self.0.get(number).and_then(Option::as_ref).map_or(ResponseKind::Truthful, |fault| fault.response)
+    /// What a response shows after the fault at this place fired, or without one.
+    pub(crate) fn response_kind(&self, fired: Option<usize>) -> ResponseKind {
+        self.fault(fired).map_or(ResponseKind::Truthful, |fault| fault.response)
     }
 
-    pub(crate) fn has_fault(&self, number: usize) -> bool {
-        self.0.get(number).is_some_and(Option::is_some)
+    fn fault(&self, place: Option<usize>) -> Option<&Fault> {
+        self.0.get(place?)?.as_ref()
     }
 
     /// For the message of a failed assertion.
-    pub(crate) fn describe(&self, number: usize) -> String {
-        match self.0.get(number).and_then(Option::as_ref) {
-            Some(fault) => format!("request {number} with {}", fault.document),
-            None => format!("request {number} without a fault"),
+    pub(crate) fn describe(&self, fired: Option<usize>) -> String {
+        match self.fault(fired) {
+            Some(fault) => format!("a request with {}", fault.document),
+            None => "a request without a fault".to_owned(),
         }
     }
 }

@@ -84,13 +84,20 @@ impl Service {
         self.post("/deliver-late", &json!({}))["delivered"].as_u64().unwrap()
     }
 
-    /// For each reference, the numbers of the requests that contained it.
-    pub(crate) fn transmissions(&mut self) -> HashMap<String, Vec<usize>> {
-        let mut transmissions: HashMap<String, Vec<usize>> = HashMap::new();
+    /// For each reference, the requests that contained it, each with the place in the plan of the fault that fired.
+    ///
+    /// A fault after the commit waits for a request that is not refused, so it may fire for a later request than planned.
+    pub(crate) fn transmissions(&mut self) -> HashMap<String, Vec<Option<usize>>> {
+        let mut transmissions: HashMap<String, Vec<Option<usize>>> = HashMap::new();
         let requests = self.get("/requests?operation=token-transaction");
-        for (number, request) in requests["requests"].as_array().unwrap().iter().enumerate() {
+        for request in requests["requests"].as_array().unwrap() {
             let reference = request["fields"]["ReferenceNo"].as_str().unwrap().to_owned();
-            transmissions.entry(reference).or_default().push(number);
+            // Such as "after_commit reset on token-transaction, from request 7".
+            let fired = request["fault"].as_str().map(|fault| match fault.rsplit_once("from request ") {
+                Some((_, first)) => first.parse::<usize>().unwrap() - 1,
+                None => 0,
+            });
+            transmissions.entry(reference).or_default().push(fired);
         }
         transmissions
     }
