@@ -301,6 +301,8 @@ fn refuse_to_replace(path: &Path) -> Result<(), StoreError> {
 fn witnesses(place: &Place, connection: &Connection, settings: &Settings) -> Result<Witnesses, OpenError> {
     let (journal, changes, witnessed): (String, i64, i64) =
         connection.query_row(schema::JOURNAL, [], |row| row.try_into())?;
+    // Nothing else reads them, and a lost page must not stay unnoticed.
+    connection.query_row(schema::COUNT_ACCEPTED, [], |row| row.get::<_, i64>(0))?;
     let paths: Vec<_> = [place.owners().join(WITNESS)].into_iter().chain(settings.witness.clone()).collect();
     let mut witnesses = Witnesses::open(journal, paths);
     if witnessed < witnesses.len() {

@@ -243,6 +243,8 @@ pub(super) const SET_LOST: &str = "UPDATE meta SET is_lost = 1";
 /// A person accepts the loss: the number of changes is set to `?1`, and that of the witnesses to `?2`.
 pub(super) const FORGET_LOSS: &str = "UPDATE meta SET is_lost = 0, changes = ?1, is_witnessed = ?2";
 
+pub(super) const COUNT_ACCEPTED: &str = "SELECT count(*) FROM accepted";
+
 pub(super) const ACCEPT: &str = "INSERT INTO accepted (at, by, sent) VALUES (?1, ?2, ?3)";
 
 /// Whether the log may contain rows that the database does not.

@@ -48,11 +48,12 @@ fn created_files_are_accessible_only_to_their_owner() {
     assert_eq!(mode(&beside(&path, "-shm")), 0o600);
     let owners = beside(&path, "-owners");
     assert_eq!(mode(&owners), 0o700);
-    assert_eq!(names(&owners), [store.owner().as_str()]);
+    assert_eq!(names(&owners), [store.owner().as_str(), "witness"]);
+    assert_eq!(mode(&owners.join("witness")), 0o600);
     assert_eq!(mode(&owners.join(store.owner().as_str())), 0o600);
     close(store);
     assert_eq!(names(&directory.path().join("books")), ["journal.db", "journal.db-owners"]);
-    assert!(names(&owners).is_empty());
+    assert_eq!(names(&owners), ["witness"]);
 }
 
 #[test]
