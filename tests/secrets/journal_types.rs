@@ -8,8 +8,9 @@ use payments_core::model::Void;
 use payments_fake::{FakeGateway, Fault};
 use payments_journal::internals::{Begin, Change, Ending, IntentStore};
 use payments_journal::{
-    AttemptId, Failure, IntentKey, IntentRequest, Journal, JournaledClient, MemoryStore, OwnerId,
-    PostgresStore, Resolution, SqliteReader, SqliteStore, StateName,
+    AttemptId, Cell, Failure, IntentKey, IntentRequest, Journal, JournaledClient, LostTime, MemoryStore,
+    OwnerId, PostgresStore, ReconcileOptions, ReportRow, Resolution, RowStatus, RowTime, SqliteReader,
+    SqliteStore, StateName, Subject,
 };
 
 use super::requests::{ach_payment, card_payment};
@@ -21,6 +22,7 @@ pub(super) fn transcribe_all(transcript: &Transcript, canaries: &Canaries) {
     runtime.block_on(async {
         calls(transcript, canaries).await;
         changes(transcript, canaries).await;
+        reconciling(transcript, canaries).await;
         stores(transcript, canaries).await;
     });
 }
@@ -123,6 +125,7 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     );
     let begun = store.apply(first.clone()).await.unwrap();
     transcribe!(transcript, first);
+    transcribe!(transcript, Begin::AfterRejection);
     transcribe!(transcript, begun);
     let end = Change::end(key("one"), attempt, ending, now);
     let ended = store.apply(end.clone()).await.unwrap();
@@ -140,11 +143,59 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     }
 }
 
+/// A report about a card payment whose response was lost.
+async fn reconciling(transcript: &Transcript, canaries: &Canaries) {
+    let gateway = FakeGateway::builder().api_key(canaries.key()).ignore_unfired_faults().build();
+    let client = JournaledClient::new(gateway.client(), Journal::open(MemoryStore::new()).await.unwrap());
+    gateway.arm(Fault::response_lost(OperationName::Transaction));
+    client.process_card(&key("lost"), &card_payment(canaries)).await.unwrap_err();
+    let intent = client.journal().find(&key("lost")).await.unwrap().unwrap();
+    let Subject::Card { last_four } = &intent.request.subject else { panic!("{intent:?}") };
+    let time = RowTime { earliest: intent.begun_at, latest: intent.begun_at };
+    transcribe!(transcript, time);
+    let row = |line, id: &str, status| ReportRow {
+        line,
+        id: Cell::Read(id.parse().unwrap()),
+        amount: Cell::Read(intent.request.amount.unwrap()),
+        reference: Cell::Absent,
+        last_four: Cell::Read(last_four.clone()),
+        time: Cell::Read(time),
+        status,
+    };
+    let options = ReconcileOptions::default();
+    transcribe!(transcript, options);
+    let charged = row(2, "txn_1", RowStatus::Charged);
+    transcribe!(transcript, charged);
+    transcribe!(transcript, charged.status);
+    transcribe!(transcript, charged.last_four);
+    for rows in [
+        vec![charged.clone()],
+        vec![charged.clone(), row(3, "txn_2", RowStatus::Charged)],
+        vec![row(2, "txn_1", RowStatus::Other)],
+    ] {
+        let found = client.journal().reconcile(&rows, &options).await.unwrap();
+        transcribe!(transcript, found);
+        for proposal in &found.proposals {
+            transcribe!(transcript, *proposal);
+            transcribe!(transcript, proposal.attempt);
+        }
+        for undecided in &found.undecided {
+            transcribe!(transcript, *undecided);
+            transcribe!(transcript, undecided.why);
+            undecided.candidates.iter().for_each(|candidate| transcribe!(transcript, *candidate));
+        }
+        found.unexplained.iter().for_each(|unexplained| transcribe!(transcript, *unexplained));
+    }
+    transcribe!(transcript, LostTime::Sent(&[key("lost")]));
+}
+
 /// A password is a secret too.
 async fn stores(transcript: &Transcript, canaries: &Canaries) {
     let folder = std::env::temp_dir().join(format!("payments-secrets-journal-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     transcribe!(transcript, SqliteStore::open(folder.join("journal.db")).unwrap());
+    transcribe!(transcript, SqliteStore::options().witness(&folder));
+    transcribe!(transcript, PostgresStore::options().fails_over_without_loss());
     transcribe!(transcript, SqliteStore::open(&folder).unwrap_err());
     transcribe!(transcript, SqliteReader::open(folder.join("journal.db")).unwrap().unwrap());
     // An address that was taken for a path.

@@ -162,9 +162,9 @@ fn anything_else_is_refused_and_left_as_it_is() {
         (b"SQLite format 3\0\x10\x00\x01\x01", "it is not JSON from line 1 on"),
         (b"\xff\xfe", "it is not UTF-8"),
         (b"{\"transactions\":[", "it is not JSON from line 1 on"),
-        (b"[1]", "it must be a JSON object"),
+        (b"[1]", "expected a JSON object"),
         (b"{\"name\":\"another program\"}", "is not a state that this sandbox can load, and was not changed"),
-        (b"{\"transactions\":[{\"TransactionId\":\"txn_1\"}]}", "transactions[0]: Amount is required"),
+        (b"{\"transactions\":[{\"TransactionId\":\"txn_1\"}]}", "transactions[0]: missing field `Amount`"),
     ] {
         Place::with(text).assert_refused(&KEYS[..1], message);
     }
