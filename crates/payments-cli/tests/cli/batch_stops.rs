@@ -296,7 +296,7 @@ fn unclosed_quote_of_a_killed_run_hides_no_results() {
     {
         fs::write(&results, format!("{whole}{torn}")).unwrap();
         // A new journal each time, so that the row is sent and written again.
-        fs::remove_file(billing.workspace.journal()).unwrap();
+        billing.workspace.remove_journal();
         ends(&billing.run(&["--results", &results]), 0, "processed", None);
         let text = fs::read_to_string(&results).unwrap();
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());

@@ -31,6 +31,12 @@ impl Workspace {
         self.folder.path().join("billing.db")
     }
 
+    /// Removes the journal and what shows that it was there.
+    pub(crate) fn remove_journal(&self) {
+        fs::remove_file(self.journal()).expect("it exists");
+        fs::remove_dir_all(self.journal().with_file_name("billing.db-owners")).expect("it exists");
+    }
+
     /// The command with the sandbox and this journal in its environment.
     pub(crate) fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Run {
         let journal = self.journal();
