@@ -264,13 +264,8 @@ pub(crate) struct RetryArguments {
 
 #[derive(Args)]
 pub(crate) struct AcceptHistoryArguments {
-    /// CSV file with a column Key: what was, or may have been, sent in the lost time; may be repeated
-    #[arg(long, value_name = "FILE", num_args = 1.., required_unless_present = "nothing_was_sent")]
-    pub(crate) sent: Vec<PathBuf>,
-
-    /// Nothing was sent in the lost time: no key changes
-    #[arg(long, conflicts_with = "sent")]
-    pub(crate) nothing_was_sent: bool,
+    #[command(flatten)]
+    pub(crate) lost: LostOptions,
 
     #[arg(long, requires = "sent", help = KEYS_ARE_NOT_CARDS)]
     pub(crate) ids_are_not_cards: bool,
@@ -278,6 +273,19 @@ pub(crate) struct AcceptHistoryArguments {
     /// Who says so
     #[arg(long, value_name = "NAME")]
     pub(crate) by: String,
+}
+
+/// What was sent in the lost time: exactly one of the two.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct LostOptions {
+    /// CSV file with a column Key: what was, or may have been, sent in the lost time; may be repeated
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) sent: Vec<PathBuf>,
+
+    /// Nothing was sent in the lost time: no key changes
+    #[arg(long)]
+    pub(crate) nothing_was_sent: bool,
 }
 
 /// The help of `--ids-are-not-cards` where a file is only read.

@@ -727,7 +727,11 @@ fn ids_that_look_like_card_numbers_are_sent_and_stored_as_they_are_d52() {
         let intent = billing.workspace.show(LIKE_A_CARD);
         assert_eq!((&intent["token_id"], &intent["reference"]), (&LIKE_A_CARD.into(), &LIKE_A_CARD.into()));
         let results = fs::read_to_string(results).unwrap();
-        assert_eq!(results.matches(LIKE_A_CARD).count(), 3, "key, reference and message: {results}");
+        assert_eq!(
+            results.matches(LIKE_A_CARD).count(),
+            3,
+            "the key, also in the message, and the reference: {results}"
+        );
     }
 }
 

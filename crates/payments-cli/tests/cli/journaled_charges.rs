@@ -31,10 +31,10 @@ impl Workspace {
         self.folder.path().join("billing.db")
     }
 
-    /// Deletes the journal and everything beside it that remembers it, so that the next command creates a new one.
+    /// Removes the journal and what shows that it was there.
     pub(crate) fn remove_journal(&self) {
-        fs::remove_file(self.journal()).expect("there is a journal");
-        fs::remove_dir_all(self.folder.path().join("billing.db-owners")).expect("there is its folder");
+        fs::remove_file(self.journal()).expect("it exists");
+        fs::remove_dir_all(self.journal().with_file_name("billing.db-owners")).expect("it exists");
     }
 
     /// The command with the sandbox and this journal in its environment.

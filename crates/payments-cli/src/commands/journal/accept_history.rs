@@ -7,7 +7,7 @@ use payments_journal::{IntentKey, LostTime};
 use serde_json::json;
 
 use super::CommandError;
-use crate::args::journal::AcceptHistoryArguments;
+use crate::args::journal::{AcceptHistoryArguments, LostOptions};
 use crate::batch_report::{Problem, Problems};
 use crate::csv_file::Table;
 use crate::journal_place::JournalPlace;
@@ -20,7 +20,8 @@ pub(super) async fn run(
     output: Output,
     asked: &AcceptHistoryArguments,
 ) -> Result<(), CommandError> {
-    let AcceptHistoryArguments { sent, nothing_was_sent: _, ids_are_not_cards, by } = asked;
+    let AcceptHistoryArguments { lost, ids_are_not_cards, by } = asked;
+    let LostOptions { sent, nothing_was_sent } = lost;
     let mut keys = Vec::new();
     for path in sent {
         keys.extend(read(place, path, *ids_are_not_cards)?);
@@ -28,7 +29,7 @@ pub(super) async fn run(
     keys.sort_unstable();
     keys.dedup();
     let journal = place.open_existing().await?;
-    let lost = if sent.is_empty() { LostTime::NothingWasSent } else { LostTime::Sent(&keys) };
+    let lost = if *nothing_was_sent { LostTime::NothingWasSent } else { LostTime::Sent(&keys) };
     let unknown = journal.accept_history(lost, by).await?;
     let next =
         "nothing was sent: charges begin again, and the unknown keys wait until a person resolves them";
