@@ -4,13 +4,13 @@ use std::time::SystemTime;
 
 use payments_canary::Canaries;
 use payments_core::OperationName;
-use payments_core::model::Void;
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
 use payments_fake::{FakeGateway, Fault};
 use payments_journal::internals::{Begin, Change, Ending, IntentStore};
 use payments_journal::{
     AttemptId, Cell, Failure, IntentKey, IntentRequest, Journal, JournaledClient, LostTime, MemoryStore,
     OwnerId, PostgresStore, ReconcileOptions, ReportRow, Resolution, RowStatus, RowTime, SqliteReader,
-    SqliteStore, StateName, Subject,
+    SqliteStore, StateName,
 };
 
 use super::requests::{ach_payment, card_payment};
@@ -143,22 +143,27 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     }
 }
 
-/// A report about a card payment whose response was lost.
+/// A report about a payment whose response was lost.
 async fn reconciling(transcript: &Transcript, canaries: &Canaries) {
     let gateway = FakeGateway::builder().api_key(canaries.key()).ignore_unfired_faults().build();
     let client = JournaledClient::new(gateway.client(), Journal::open(MemoryStore::new()).await.unwrap());
-    gateway.arm(Fault::response_lost(OperationName::Transaction));
-    client.process_card(&key("lost"), &card_payment(canaries)).await.unwrap_err();
+    gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+    let amount = Amount::from_cents(1_00);
+    let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive)
+        .reference_no("order-7")
+        .description(canaries.card())
+        .build()
+        .unwrap();
+    client.process_token(&key("lost"), &payment).await.unwrap_err();
     let intent = client.journal().find(&key("lost")).await.unwrap().unwrap();
-    let Subject::Card { last_four } = &intent.request.subject else { panic!("{intent:?}") };
     let time = RowTime { earliest: intent.begun_at, latest: intent.begun_at };
     transcribe!(transcript, time);
     let row = |line, id: &str, status| ReportRow {
         line,
         id: Cell::Read(id.parse().unwrap()),
-        amount: Cell::Read(intent.request.amount.unwrap()),
-        reference: Cell::Absent,
-        last_four: Cell::Read(last_four.clone()),
+        amount: Cell::Read(amount),
+        reference: Cell::Read("order-7".to_owned()),
+        last_four: Cell::Absent,
         time: Cell::Read(time),
         status,
     };
@@ -167,7 +172,7 @@ async fn reconciling(transcript: &Transcript, canaries: &Canaries) {
     let charged = row(2, "txn_1", RowStatus::Charged);
     transcribe!(transcript, charged);
     transcribe!(transcript, charged.status);
-    transcribe!(transcript, charged.last_four);
+    transcribe!(transcript, charged.reference);
     for rows in [
         vec![charged.clone()],
         vec![charged.clone(), row(3, "txn_2", RowStatus::Charged)],
