@@ -75,6 +75,7 @@ pub(crate) const fn times_default() -> u32 {
 /// [`ArmedFault::to_json`](crate::ArmedFault::to_json) writes beyond the fault.
 pub(crate) fn check_names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
     const NAMES: [&str; 7] = ["kind", "status", "bytes", "delay_ms", "id", "seen", "fired"];
+    #[expect(clippy::zero_sized_map_values, reason = "serde reads the members of an object as a map")]
     let members = BTreeMap::<String, IgnoredAny>::deserialize(deserializer)?;
     match members.keys().find(|name| !NAMES.contains(&name.as_str())) {
         Some(name) => Err(D::Error::custom(format_args!("{} is not a known field", shown_name(name)))),

@@ -336,7 +336,7 @@ fn reason_of(response: &Response<Bytes>) -> Option<String> {
         msg: String,
     }
     let Words { msg } = serde_json::from_slice(response.body()).ok()?;
-    Some(msg.strip_prefix("bad request error: ").map_or(msg.clone(), str::to_owned))
+    Some(msg.strip_prefix("bad request error: ").map_or_else(|| msg.clone(), str::to_owned))
 }
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

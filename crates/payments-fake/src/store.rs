@@ -44,8 +44,12 @@ impl Store {
         };
         if is_possible {
             self.put_transaction(entry);
-            void.into_iter().for_each(|void| self.put_transaction(void));
-            new_token.into_iter().for_each(|token| self.put_token(token));
+            if let Some(void) = void {
+                self.put_transaction(void);
+            }
+            if let Some(token) = new_token {
+                self.put_token(token);
+            }
         }
         is_possible
     }

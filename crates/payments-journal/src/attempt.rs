@@ -73,10 +73,10 @@ impl JournaledClient {
         let ending = Ending::withdrawn();
         let mut end =
             PendingEnd { journal: &self.journal, key, attempt: AttemptId::new(), ending, is_open: true };
-        let begun = self.journal.begin(key, self.client.service(), request, &end.attempt, begin).await;
+        let found = self.journal.begin(key, self.client.service(), request, &end.attempt, begin).await;
         // Otherwise the row belongs to another attempt, or there is none.
-        end.is_open = matches!(begun, Ok(None));
-        if let Some(found) = begun? {
+        end.is_open = matches!(found, Ok(None));
+        if let Some(found) = found? {
             if !found.is_of(self.client.service()) {
                 let called = self.client.service().to_owned();
                 return Err(failed(Cause::OtherService { recorded: found.service, called }));

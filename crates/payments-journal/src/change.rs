@@ -220,29 +220,7 @@ impl Change {
             });
         }
         if let Kind::Lost { attempt, owner, since } = &self.kind {
-            let state = IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY));
-            return match found {
-                None => Some(Intent {
-                    key: self.key.clone(),
-                    service: String::new(),
-                    request: IntentRequest::lost(),
-                    state,
-                    attempt: attempt.clone(),
-                    owner: owner.clone(),
-                    follows: None,
-                    attempts: 1,
-                    created_at: *since,
-                    begun_at: *since,
-                    changed_at: self.at,
-                    revision: 1,
-                    other_attempts: Vec::new(),
-                    resolutions: Vec::new(),
-                }),
-                Some(found) => {
-                    let unknown = Intent { begun_at: *since, ..self.changed(found, state) };
-                    found.moved_nothing().then_some(unknown)
-                }
-            };
+            return self.decide_lost(found, attempt, owner, *since);
         }
         let found = found?;
         match (&self.kind, &found.state) {
@@ -303,6 +281,38 @@ impl Change {
                 Some(self.changed(found, IntentState::NotProcessed(reopened)))
             }
             _ => None,
+        }
+    }
+
+    fn decide_lost(
+        &self,
+        found: Option<&Intent>,
+        attempt: &AttemptId,
+        owner: &OwnerId,
+        since: SystemTime,
+    ) -> Option<Intent> {
+        let state = IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY));
+        match found {
+            None => Some(Intent {
+                key: self.key.clone(),
+                service: String::new(),
+                request: IntentRequest::lost(),
+                state,
+                attempt: attempt.clone(),
+                owner: owner.clone(),
+                follows: None,
+                attempts: 1,
+                created_at: since,
+                begun_at: since,
+                changed_at: self.at,
+                revision: 1,
+                other_attempts: Vec::new(),
+                resolutions: Vec::new(),
+            }),
+            Some(found) => {
+                let unknown = Intent { begun_at: since, ..self.changed(found, state) };
+                found.moved_nothing().then_some(unknown)
+            }
         }
     }
 

@@ -300,7 +300,7 @@ impl Shared {
         let (began, mut pause, mut unconfirmed) = (Instant::now(), MIN_PAUSE, None);
         loop {
             let error = match self
-                .with(async |session| session.apply(change, &self.history, &mut unconfirmed).await)
+                .with(async |session| Box::pin(session.apply(change, &self.history, &mut unconfirmed)).await)
                 .await
             {
                 Ok(applied) => return Ok(applied),
@@ -342,7 +342,7 @@ impl IntentStore for PostgresStore {
         if !change.is_final_outcome() {
             return self
                 .0
-                .with(async |session| session.apply(&change, &self.0.history, &mut None).await)
+                .with(async |session| Box::pin(session.apply(&change, &self.0.history, &mut None)).await)
                 .await;
         }
         let shared = self.0.clone();

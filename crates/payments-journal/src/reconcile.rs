@@ -90,7 +90,7 @@ pub struct ReconcileOptions {
 
 impl Default for ReconcileOptions {
     fn default() -> Self {
-        let (within, deadline) = (Duration::from_hours(24), Duration::from_secs(60));
+        let (within, deadline) = (Duration::from_hours(24), Duration::from_mins(1));
         Self { service: None, within, deadline, complete: None }
     }
 }
@@ -288,7 +288,9 @@ impl Journal {
 #[cfg(test)]
 fn reconcile(intents: &[crate::Intent], rows: &[ReportRow], options: &ReconcileOptions) -> Reconciliation {
     let mut matching = Matching::of(rows, options);
-    intents.iter().for_each(|intent| matching.add(intent));
+    for intent in intents {
+        matching.add(intent);
+    }
     matching.finish()
 }
 

@@ -304,15 +304,15 @@ fn witnesses(place: &Place, connection: &Connection, settings: &Settings) -> Res
     // Nothing else reads them, and a lost page must not stay unnoticed.
     connection.query_row(schema::COUNT_ACCEPTED, [], |row| row.get::<_, i64>(0))?;
     let paths: Vec<_> = [place.owners().join(WITNESS)].into_iter().chain(settings.witness.clone()).collect();
-    let mut witnesses = Witnesses::open(journal, paths);
-    if witnessed < witnesses.len() {
-        let created = witnesses.create_after(witnessed, changes);
+    let mut opened = Witnesses::open(journal, paths);
+    if witnessed < opened.len() {
+        let created = opened.create_after(witnessed, changes);
         created.map_err(|error| {
             problem::refused(place.path(), format_args!("cannot create its witness: {error}"))
         })?;
-        connection.execute(schema::SET_WITNESSED, [witnesses.len()])?;
+        connection.execute(schema::SET_WITNESSED, [opened.len()])?;
     }
-    Ok(witnesses)
+    Ok(opened)
 }
 
 /// The name of the witness in the directory of owners.

@@ -224,17 +224,16 @@ impl SandboxBuilder {
 
         // 32 bits, because people type the number, and some languages read JSON numbers exactly only up to 53 bits.
         let any_number = RandomState::new().hash_one("any number") >> 32;
-        let (gateway, seed, clock) = match self.gateway {
-            Some(gateway) => (gateway, None, None),
-            None => {
-                let (seed, clock) = (self.seed.unwrap_or(any_number), WallClock::default());
-                let wall_clock = clock.clone();
-                let builder = self.fresh.seed(seed).wall_clock(move || wall_clock.now());
-                let mut keys = self.api_keys.into_iter();
-                let builder = builder.api_key(keys.next().unwrap_or_else(|| FakeGateway::API_KEY.to_owned()));
-                let builder = keys.fold(builder, FakeGatewayBuilder::another_api_key);
-                (builder.build(), Some(seed), Some(clock))
-            }
+        let (gateway, seed, clock) = if let Some(gateway) = self.gateway {
+            (gateway, None, None)
+        } else {
+            let (seed, clock) = (self.seed.unwrap_or(any_number), WallClock::default());
+            let wall_clock = clock.clone();
+            let builder = self.fresh.seed(seed).wall_clock(move || wall_clock.now());
+            let mut keys = self.api_keys.into_iter();
+            let builder = builder.api_key(keys.next().unwrap_or_else(|| FakeGateway::API_KEY.to_owned()));
+            let builder = keys.fold(builder, FakeGatewayBuilder::another_api_key);
+            (builder.build(), Some(seed), Some(clock))
         };
         let data_file = match self.data_file {
             Some(path) => {

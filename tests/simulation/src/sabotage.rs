@@ -99,13 +99,13 @@ pub(crate) struct SabotagedTransport {
 impl Transport for SabotagedTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let Some(sabotage) = self.sabotage.filter(|_| request.operation().moves_money()) else {
-            return self.wire.send(request).await;
+            return Box::pin(self.wire.send(request)).await;
         };
         let again = copy(&request);
-        let result = self.wire.send(request).await;
+        let result = Box::pin(self.wire.send(request)).await;
         let delivery = result.as_ref().map_err(TransportError::delivery);
         match (sabotage, delivery) {
-            (Sabotage::SendsTwice, Err(Delivery::Unknown)) => self.wire.send(again).await,
+            (Sabotage::SendsTwice, Err(Delivery::Unknown)) => Box::pin(self.wire.send(again)).await,
             (Sabotage::LostResponseAsUnsent, Err(Delivery::Unknown)) => {
                 Err(TransportError::not_processed(TransportErrorKind::Closed))
             }

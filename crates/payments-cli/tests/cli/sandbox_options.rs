@@ -154,7 +154,10 @@ fn fixtures_are_loaded_and_a_state_can_be_reloaded() {
 fn invalid_fixtures_are_refused_with_the_first_error() {
     for (place, wrong) in [
         ("customers[0]: missing field `CustomerId`", r#"{"customers":[{"CustomerName":"Ada Example"}]}"#),
-        ("tokens[0].TokenId: expected a string", r#"{"customers":[{"CustomerId":"cus_7"}],"tokens":[{"TokenId":7}]}"#),
+        (
+            "tokens[0].TokenId: expected a string",
+            r#"{"customers":[{"CustomerId":"cus_7"}],"tokens":[{"TokenId":7}]}"#,
+        ),
         ("transactions[0]: missing field `Amount`", r#"{"transactions":[{"TransactionId":"txn_1"}]}"#),
         ("faults[0]: missing field `phase`", r#"{"faults":[{"operation":"void"}]}"#),
         ("orders", r#"{"faults":[],"orders":[]}"#),

@@ -32,6 +32,7 @@ pub(super) enum State {
     Processed,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "four facts that are independent of each other")]
 pub(super) struct Attempt {
     pub(super) number: u32,
     pub(super) amount: Option<Amount>,
@@ -123,7 +124,7 @@ impl Subjects {
         let mut newest = attempt(number_shown, &intent.request, intent.begun_at, is_open, end);
         // An attempt that follows a rejection and was not processed is recorded with that rejection, whose id is not its own.
         let may_be_of_another = matches!(intent.state, IntentState::Rejected(_)) && intent.attempts > 1;
-        newest.is_searched &= may_be_of_another || !id.is_some_and(|id| !id.is_redacted());
+        newest.is_searched &= may_be_of_another || id.is_none_or(TransactionId::is_redacted);
         attempts.push(newest);
         let held: Vec<_> = intent.held_transactions().collect();
         let rejected = intent.resolutions.iter().filter_map(|said| match &said.resolution.verdict {

@@ -340,7 +340,9 @@ impl<'a> Matching<'a> {
                 }
             }
         }
-        by_slot.values_mut().for_each(|(intervals, _)| intervals.sort());
+        for (intervals, _) in by_slot.values_mut() {
+            intervals.sort();
+        }
         by_slot
     }
 

@@ -53,7 +53,9 @@ impl World {
                 let created = created[tokens..].iter().map(|token| (index, token.token_id.to_string()));
                 self.known.tokens.extend(created);
             }
-            new.iter().for_each(|entry| self.read_entry(index, entry));
+            for entry in &new {
+                self.read_entry(index, entry);
+            }
         }
         // A void changes a transaction that was read before: the one of the call that was polled, or any if it was late.
         let last = self.calls.get(self.shared.state().current).map(|call| call.intent);
