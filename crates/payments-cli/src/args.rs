@@ -62,13 +62,23 @@ pub(crate) struct ClientOptions {
     )]
     pub(crate) api_key_file: Option<PathBuf>,
 
-    /// Deadline of the whole call in seconds, decimals allowed [env: PAYMENTS_TIMEOUT] [default: 60]
     // Negative numbers are accepted here so that `timeout` refuses them with its own message.
-    #[arg(long, global = true, value_name = "SECONDS", value_parser = timeout, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "SECONDS",
+        value_parser = timeout,
+        allow_negative_numbers = true,
+        help = "Deadline of the whole call in seconds, decimals allowed [env: PAYMENTS_TIMEOUT] [default: 60]"
+    )]
     pub(crate) timeout: Option<Duration>,
 
-    /// PEM file with an additional certificate authority to trust [env: PAYMENTS_CA_CERT]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        help = "PEM file with an additional certificate authority to trust [env: PAYMENTS_CA_CERT]"
+    )]
     pub(crate) ca_cert: Option<PathBuf>,
 
     #[arg(

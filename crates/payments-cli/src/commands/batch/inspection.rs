@@ -164,7 +164,7 @@ impl Inspection<'_> {
 
     /// Whether the row is not to be sent, because of the journal's intent with its key.
     fn is_settled(&mut self, row: &Row, intent: &Intent) -> bool {
-        if !intent.is_of(&self.service) {
+        if !intent.is_of(self.service) {
             // Whatever happened there says nothing about this service, so it is not shown.
             let rule = format!(
                 "belongs to another service: it was first used for {}, and this run is for {}: check the base URL and the \

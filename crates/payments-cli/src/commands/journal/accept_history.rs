@@ -1,7 +1,7 @@
 //! `payments journal accept-history`: a person says what was sent in the time whose entries the journal has lost.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 
 use payments_journal::{IntentKey, LostTime};
 use serde_json::json;
@@ -43,11 +43,7 @@ pub(super) async fn run(
 }
 
 /// The keys of a CSV file. Every row must have a valid one: a key that is left out may be charged again.
-fn read(
-    place: &JournalPlace,
-    path: &PathBuf,
-    ids_are_not_cards: bool,
-) -> Result<Vec<IntentKey>, CommandError> {
+fn read(place: &JournalPlace, path: &Path, ids_are_not_cards: bool) -> Result<Vec<IntentKey>, CommandError> {
     if place.has(path) {
         return Err(Role::Sent.refused(" is the journal or belongs to it").into());
     }

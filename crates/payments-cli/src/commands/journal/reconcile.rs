@@ -153,6 +153,7 @@ struct Document<'a> {
 
 /// A key as its attempt was compared.
 #[derive(Serialize)]
+#[allow(clippy::struct_field_names, reason = "the member of the document is called `key`")]
 struct Key<'a> {
     key: &'a str,
     attempt: u32,
@@ -388,7 +389,7 @@ impl<'a> Document<'a> {
                 let _ = writeln!(text, "read {out}, then: payments journal resolve --from {out}");
             }
             None if proposed > 0 => {
-                text.push_str("--out FILE.csv writes what was found for `resolve --from`\n")
+                text.push_str("--out FILE.csv writes what was found for `resolve --from`\n");
             }
             _ => {}
         }

@@ -78,7 +78,7 @@ pub(super) fn last_four(text: &str) -> Cell<String> {
     let digits: String = text.chars().rev().take_while(char::is_ascii_digit).collect();
     let digits: String = digits.chars().rev().collect();
     match digits.len() {
-        0 if text.chars().any(|letter| letter.is_numeric()) => Cell::Unreadable,
+        0 if text.chars().any(char::is_numeric) => Cell::Unreadable,
         0 => Cell::Empty,
         1..4 if digits.len() == text.len() => Cell::Read(format!("{digits:0>4}")),
         1..4 => Cell::Unreadable,
@@ -149,8 +149,8 @@ impl Written {
     /// The time between two instants. Without any zone it may be in every zone, from 12 hours behind UTC to 14 ahead.
     pub(super) fn between(&self, order: DateOrder, zone: Option<i64>) -> Option<RowTime> {
         let (year, month, day) = match (self.date, order) {
-            (Date::Read { year, month, day }, _) => (year, month, day),
-            (Date::Either { first: day, second: month, year }, DateOrder::Dmy)
+            (Date::Read { year, month, day }, _)
+            | (Date::Either { first: day, second: month, year }, DateOrder::Dmy)
             | (Date::Either { first: month, second: day, year }, DateOrder::Mdy) => (year, month, day),
         };
         let midnight = humantime::parse_rfc3339(&format!("{year:04}-{month:02}-{day:02}T00:00:00Z")).ok()?;

@@ -44,7 +44,7 @@ impl ProcessorReport {
         file.refuse_if_changed(Role::Report)?;
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let header = text.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
-        let count = |separator| header.iter().filter(|byte| **byte == separator).count();
+        let count = |separator: u8| header.split(|byte| *byte == separator).count();
         let separator = if count(b';') > count(b',') { b';' } else { b',' };
         let table = Table::separated_by(text, separator).map_err(cannot_be_read)?;
         let table =
@@ -52,6 +52,7 @@ impl ProcessorReport {
         Self::of(table, file.name.clone(), asked)
     }
 
+    #[allow(clippy::too_many_lines, reason = "one step after the other, each with its own refusal")]
     fn of(
         mut table: Table<impl BufRead>,
         name: Option<String>,
