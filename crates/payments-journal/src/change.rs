@@ -123,6 +123,7 @@ impl Change {
     }
 
     /// Whether it allows something to be sent.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) const fn is_begin(&self) -> bool {
         matches!(self.kind, Kind::Begin { .. })
     }

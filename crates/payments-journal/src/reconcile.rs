@@ -78,7 +78,7 @@ pub enum RowStatus {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReconcileOptions {
-    /// The [service](Intent::service) that the report is from; `None` if the journal has the payments of one service only.
+    /// The [service](crate::Intent::service) that the report is from; `None` if the journal has the payments of one service only.
     pub service: Option<String>,
     /// How long after the end of its attempt the report may show a payment: 24 hours by default.
     pub within: Duration,
@@ -124,7 +124,7 @@ pub struct ReconciledAttempt {
     pub key: IntentKey,
     /// The number of the attempt.
     pub attempt: u32,
-    /// The [revision](Intent::revision) of the intent.
+    /// The [revision](crate::Intent::revision) of the intent.
     pub revision: u64,
     /// The state of the intent.
     pub state: StateName,
