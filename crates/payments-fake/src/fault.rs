@@ -228,8 +228,8 @@ impl Fault {
     /// | `skip` | how many requests pass first | 0 |
     /// | `times` | how many times it fires | 1 |
     ///
-    /// Fields that a kind does not use are accepted, and so are `id`, `seen` and `fired`, which [`ArmedFault::to_json`](crate::ArmedFault::to_json)
-    /// writes.
+    /// Fields that a kind does not use are accepted, and so are `id`, `seen` and `fired`, which
+    /// [`ArmedFault::to_json`](crate::ArmedFault::to_json) writes.
     ///
     /// # Errors
     ///
