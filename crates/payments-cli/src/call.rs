@@ -112,7 +112,7 @@ impl<C: Send + 'static> Prepared<C> {
         // Reading files or stdin may block, so it happens on another thread and signals are still handled.
         let prepared = spawn_blocking(move || {
             let settings = Settings::resolve(&options)?;
-            output.warn(&settings.warnings);
+            output.warn(settings.warning.as_slice());
             if let Some(trace) = trace {
                 trace.settings(&settings);
             }

@@ -37,8 +37,8 @@ pub(crate) struct Settings {
     pub(crate) timeout_source: Source,
     extra_ca: Option<Authority>,
     proxy: Option<Proxy>,
-    /// To show before money moves.
-    pub(crate) warnings: Vec<String>,
+    /// To show before money moves: others can read the key's file.
+    pub(crate) warning: Option<String>,
 }
 
 /// An additional certificate authority to trust.
@@ -72,7 +72,7 @@ impl Settings {
                 }
                 let endpoint = Endpoint::new(&base_url, ApiKey::new(&key)?)?;
                 Ok(Self {
-                    warnings: warning.into_iter().collect(),
+                    warning,
                     shown_base_url: keys.mask(endpoint.base_url()),
                     endpoint,
                     keys,

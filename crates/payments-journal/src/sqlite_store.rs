@@ -191,7 +191,6 @@ impl SqliteStore {
 
     fn open_with(path: &Path, settings: Settings) -> Result<Self, StoreError> {
         check(path)?;
-        refuse_to_replace(path)?;
         let opened = Self::open_at(Place::prepare(path)?, settings, Existing::OrCreated)?;
         Ok(opened.expect("a missing journal is created"))
     }
@@ -287,15 +286,6 @@ impl SqliteOptions {
     }
 }
 
-/// Fails if there is no database where one was: a witness is created after its database.
-fn refuse_to_replace(path: &Path) -> Result<(), StoreError> {
-    let mut witness = path.as_os_str().to_owned();
-    witness.push("-owners");
-    let was_there = Path::new(&witness).join(WITNESS).exists();
-    let is_there = path.metadata().is_ok_and(|found| found.len() > 0);
-    if was_there && !is_there { Err(problem::missing(path)) } else { Ok(()) }
-}
-
 /// The witnesses of the journal. Those that it has never had are created. The caller need not hold the lock: of two stores that
 /// create one, both write the same.
 fn witnesses(place: &Place, connection: &Connection, settings: &Settings) -> Result<Witnesses, OpenError> {
@@ -303,7 +293,7 @@ fn witnesses(place: &Place, connection: &Connection, settings: &Settings) -> Res
         connection.query_row(schema::JOURNAL, [], |row| row.try_into())?;
     // Nothing else reads them, and a lost page must not stay unnoticed.
     connection.query_row(schema::COUNT_ACCEPTED, [], |row| row.get::<_, i64>(0))?;
-    let paths: Vec<_> = [place.owners().join(WITNESS)].into_iter().chain(settings.witness.clone()).collect();
+    let paths: Vec<_> = [place.witness()].into_iter().chain(settings.witness.clone()).collect();
     let mut opened = Witnesses::open(journal, paths);
     if witnessed < opened.len() {
         let created = opened.create_after(witnessed, changes);
@@ -314,9 +304,6 @@ fn witnesses(place: &Place, connection: &Connection, settings: &Settings) -> Res
     }
     Ok(opened)
 }
-
-/// The name of the witness in the directory of owners.
-const WITNESS: &str = "witness";
 
 /// Checks what does not depend on the files at the path.
 fn check(path: &Path) -> Result<(), StoreError> {

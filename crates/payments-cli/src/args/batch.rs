@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use crate::args::journal::WITNESS;
 use crate::help::{self, end, help};
 
 #[derive(Subcommand)]
@@ -35,7 +36,7 @@ pub(crate) struct BatchArguments {
     #[arg(
         long,
         value_name = "FILE",
-        help = "File on another disk by which a restored older journal is noticed [env: PAYMENTS_JOURNAL_WITNESS]"
+        help = WITNESS
     )]
     pub(crate) witness: Option<PathBuf>,
 

@@ -23,7 +23,7 @@ pub(crate) struct IntentOptions {
     #[arg(
         long,
         value_name = "FILE",
-        help = "File on another disk by which a restored older journal is noticed [env: PAYMENTS_JOURNAL_WITNESS]"
+        help = WITNESS
     )]
     pub(crate) witness: Option<PathBuf>,
 
@@ -53,7 +53,7 @@ pub(crate) struct JournalArguments {
         long,
         value_name = "FILE",
         global = true,
-        help = "File on another disk by which a restored older journal is noticed [env: PAYMENTS_JOURNAL_WITNESS]"
+        help = WITNESS
     )]
     pub(crate) witness: Option<PathBuf>,
 
@@ -287,6 +287,10 @@ pub(crate) struct LostOptions {
     #[arg(long)]
     pub(crate) nothing_was_sent: bool,
 }
+
+/// The help of `--witness`.
+pub(super) const WITNESS: &str =
+    "File on another disk by which a restored older journal is noticed [env: PAYMENTS_JOURNAL_WITNESS]";
 
 /// The help of `--ids-are-not-cards` where a file is only read.
 const KEYS_ARE_NOT_CARDS: &str = "Accept keys that look like card numbers and are not in the journal";

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::row::milliseconds;
+
 /// From the first millisecond to the last, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Interval {
@@ -13,11 +15,11 @@ impl Interval {
     pub(super) const ALWAYS: Self = Self { first: i64::MIN, last: i64::MAX };
 
     pub(super) fn between(first: SystemTime, last: SystemTime) -> Self {
-        Self { first: milliseconds(first), last: milliseconds(last) }
+        Self { first: milliseconds::of(first), last: milliseconds::of(last) }
     }
 
     pub(super) fn from(first: SystemTime) -> Self {
-        Self { first: milliseconds(first), last: i64::MAX }
+        Self { first: milliseconds::of(first), last: i64::MAX }
     }
 
     pub(super) const fn overlaps(self, other: Self) -> bool {
@@ -36,14 +38,6 @@ impl Interval {
 
     pub(super) const fn contains(self, other: Self) -> bool {
         self.first <= other.first && other.last <= self.last
-    }
-}
-
-fn milliseconds(time: SystemTime) -> i64 {
-    let of = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
-    match time.duration_since(SystemTime::UNIX_EPOCH) {
-        Ok(after) => of(after),
-        Err(before) => -of(before.duration()),
     }
 }
 

@@ -33,6 +33,10 @@ impl Place {
 
         let mut this = Self { path: path.clone(), files: Vec::new() };
         let path = path.as_path();
+        // A witness is created after its database.
+        if this.witness().exists() && this.length() == 0 {
+            return Err(problem::missing(path));
+        }
         if this.check_files(rights::check_file)?.is_none() {
             create(path)
                 .map_err(|error| problem::refused(path, format_args!("cannot be created: {error}")))?;
@@ -107,6 +111,11 @@ impl Place {
     /// The directory with the locks of live owners.
     pub(super) fn owners(&self) -> PathBuf {
         self.with("-owners")
+    }
+
+    /// The file that notices an older copy of the database, if the caller names no other.
+    pub(super) fn witness(&self) -> PathBuf {
+        self.owners().join("witness")
     }
 
     /// The length of the database file, without the log.

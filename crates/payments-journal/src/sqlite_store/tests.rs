@@ -700,7 +700,7 @@ async fn closed_journal_is_one_file_and_makes_no_more_changes() {
 async fn witness_that_cannot_be_written_withdraws_begins_and_ends_go_on_d49() {
     let folder = tempfile::tempdir().unwrap();
     let (path, is_broken) = (folder.path().join("journal.db"), Arc::new(AtomicU8::new(0)));
-    let witness = folder.path().join("journal.db-owners").join(WITNESS);
+    let witness = folder.path().join("journal.db-owners").join("witness");
     let commit: Commit = Box::new({
         let is_broken = is_broken.clone();
         move |connection| {

@@ -25,8 +25,8 @@ impl Findings<'_> {
     pub(super) fn passed(&self, name: StepName) -> (State, String) {
         let message = match name {
             StepName::Settings => {
-                let warnings = self.settings.warnings.iter().map(|warning| format!("; WARNING: {warning}"));
-                self.settings.described().join(", ") + &warnings.collect::<String>()
+                let warning = self.settings.warning.iter().map(|warning| format!("; WARNING: {warning}"));
+                self.settings.described().join(", ") + &warning.collect::<String>()
             }
             StepName::Connection => format!("{} accepts connections", self.authority()),
             StepName::Tls if self.is_secure() => format!("the certificate is valid for {}", self.host()),
