@@ -61,18 +61,9 @@ pub(crate) fn hidden_settings() -> Vec<Arg> {
     options
 }
 
-/// `--dry-run`, hidden, for a command that refuses it.
-pub(crate) fn hidden_dry_run() -> Arg {
-    dry_run().hide(true)
-}
-
-/// `--dry-run` for a file of many requests.
-pub(crate) fn dry_run_of_a_batch() -> Arg {
-    dry_run().help("Check and count every row, and send nothing")
-}
-
-fn dry_run() -> Arg {
+/// `--dry-run` with the help of one command.
+pub(crate) fn dry_run(help: &'static str) -> Arg {
     let options = ClientOptions::augment_args(Command::new("payments"));
     let option = options.get_arguments().find(|option| option.get_id() == "dry_run");
-    option.expect("it is an option of every command").clone()
+    option.expect("it is an option of every command").clone().help(help)
 }

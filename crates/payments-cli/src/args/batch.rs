@@ -16,7 +16,7 @@ pub(crate) enum BatchCommand {
     #[command(
         long_about = help!("batch_run"),
         after_long_help = end(help!("batch_run_codes"), "payments batch run invoices.csv --journal billing.db --results results.jsonl"),
-        arg = help::dry_run_of_a_batch()
+        arg = help::dry_run("Check and count every row, and send nothing")
     )]
     Run(BatchArguments),
 }

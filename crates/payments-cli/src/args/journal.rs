@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use payments_journal::{IntentKey, Journal, StateName};
 
 use crate::args::reconcile::ReconcileArguments;
-use crate::help::{end, help, hidden_dry_run, hidden_settings};
+use crate::help::{dry_run, end, help, hidden_settings};
 
 /// The journal and the key of a charge that is sent at most once.
 #[derive(Args)]
@@ -80,7 +80,7 @@ pub(crate) enum JournalCommand {
     Export(ExportArguments),
 
     /// Record what happened to one or many intents whose outcome is unknown
-    #[command(long_about = help!("resolve"), after_long_help = end(help!("resolve_codes"), "payments journal resolve invoice-17 --processed txn_1"), arg = hidden_dry_run())]
+    #[command(long_about = help!("resolve"), after_long_help = end(help!("resolve_codes"), "payments journal resolve invoice-17 --processed txn_1"), arg = dry_run("With --from: check and look up every row, and change nothing"))]
     Resolve(ResolveArguments),
 
     /// Find unknown payments in a processor's report

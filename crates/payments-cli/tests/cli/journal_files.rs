@@ -266,17 +266,67 @@ fn text_shows_each_record_with_its_intent_and_the_sums() {
     );
     let text = workspace.resolving(file).arguments(["--output", "text"]).end();
     assert_eq!(text.code, Some(0), "{text:?}");
-    let (first, rest) =
-        text.stdout.split_once("\n\nRESOLVED (NOT PROCESSED)\n").unwrap_or_else(|| panic!("{text:?}"));
-    assert!(first.starts_with("RESOLVED (PROCESSED)\n  key ") && first.contains("\n\nFOUND\n"), "{first}");
-    assert!(
-        rest.ends_with(
-            "\n\nresolved as processed: 2 intents, 90.00; as not processed, may be sent again: 1 intent, 45.00\n\
+    assert_eq!(
+        text.stdout,
+        format!(
+            "  one    45.00 processed as {one}; found: 45.00, card 4242, Status 1, Grace Example\n  \
+               two    45.00 processed as {two}; found: 45.00, card 4242, Status 1, Grace Example\n  \
+               three  45.00 not processed: in no report\n\
+             resolved as processed: 2 intents, 90.00; as not processed, may be sent again: 1 intent, 45.00\n\
              compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again with --replace\n"
-        ),
-        "{rest}"
+        )
     );
     assert!(text.stderr.starts_with("WARNING: three was sent less than 24 hours ago"), "{text:?}");
+}
+
+#[test]
+fn dry_run_checks_and_looks_up_every_row_and_changes_nothing() {
+    let workspace = Workspace::open();
+    let [one, two, three] = workspace.lose_responses(["one", "two", "three"]);
+    let before = workspace.export_all();
+    let file = format!(
+        "Key,TransactionId,Note,Verdict\none,{one},,\ntwo,,in no report,not processed\n\
+         three,{three},declined,rejected\n"
+    );
+    let trial = |file: &str| workspace.resolving(file).arguments(["--dry-run"]);
+    let text = trial(&file).arguments(["--output", "text"]).end();
+    assert_eq!(text.code, Some(0), "{text:?}");
+    assert_eq!(
+        text.stdout,
+        format!(
+            "DRY RUN, nothing was changed\n  \
+               one    45.00 processed as {one}; found: 45.00, card 4242, Status 1, Grace Example\n  \
+               two    45.00 not processed: in no report\n  \
+               three  45.00 rejected as {three}: declined\n\
+             would be resolved as processed: 1 intent, 45.00; as rejected: 1 intent, 45.00; as not processed, may be sent again: 1 intent, 45.00\n\
+             compare each record with its intent, and its time and reference in the service's records, then run it without --dry-run\n"
+        )
+    );
+    assert!(text.stderr.starts_with("WARNING: two was sent less than 24 hours ago"), "{text:?}");
+    let document = trial(&file).end().json();
+    assert_eq!((&document["dry_run"], &document["intents"][0]["state"]), (&json!(true), &json!("unknown")));
+    assert_eq!(document["intents"][0]["record"]["TransactionId"], json!(one));
+    assert_eq!(document["resolved"]["processed"]["count"], 1);
+
+    let wrong = wrong_rows(&trial(&format!("Key,TransactionId,Note\none,{two},\ntwo,{two},\n")).end());
+    assert_eq!(wrong, ["3 two: TransactionId is the same as in line 2"]);
+    assert_eq!(workspace.export_all(), before);
+    let ended = workspace.resolving(&file).end();
+    assert!(ended.json().get("dry_run").is_none(), "{ended:?}");
+    assert_eq!(workspace.show("one")["state"], "resolved");
+}
+
+#[test]
+fn file_with_semicolons_is_read_with_decimal_commas() {
+    let workspace = Workspace::open();
+    let [one] = workspace.lose_responses(["one"]);
+    let file = |amount: &str| format!("\u{feff}key;transaction_id;note;amount\none;{one};a, b;{amount}\n");
+    let expected =
+        "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
+    assert_eq!(wrong_rows(&workspace.resolving(file("46,00")).end()), [expected]);
+    let resolved = workspace.resolving(file("45,00")).end();
+    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    assert_eq!(workspace.show("one")["note"], "a, b");
 }
 
 #[test]
@@ -347,8 +397,8 @@ fn file_without_columns_or_rows_is_refused() {
             ],
         ),
         (
-            format!("Key;TransactionId;Note\none;{one};\n"),
-            vec!["1 ?: header has columns separated by semicolons; they must be separated by commas"],
+            format!("Key\tTransactionId\tNote\none\t{one}\t\n"),
+            vec!["1 ?: header has columns separated by tabs; they must be separated by commas"],
         ),
         (
             format!("Key,TransactionId,transaction_id,Note\none,,{one},\n"),
@@ -376,7 +426,7 @@ fn file_without_columns_or_rows_is_refused() {
         &["resolve", "--processed", "txn_1"],
         &["resolve", "--not-processed", "--note", "n"],
         &["resolve", "--by", "ada"],
-        &["resolve", "--from", "found.csv", "--dry-run"],
+        &["resolve", "one", "--not-processed", "--note", "n", "--dry-run"],
     ] {
         workspace.journal_command(arguments).failed(2, "invalid");
     }

@@ -7,9 +7,8 @@ use payments_core::ErrorKind;
 use payments_journal::{
     Intent, IntentKey, IntentState, Journal, JournaledClient, Resolution, ResolveError, Subject, Verdict,
 };
-use payments_model::{TransactionId, ValidationError};
+use payments_model::{TransactionId, TransactionRecord, ValidationError};
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use super::CommandError;
 use super::{resolve_file, show};
@@ -23,7 +22,7 @@ use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::Processed;
 use crate::settings::{KnownKeys, Settings};
-use crate::style::{Style, for_terminal};
+use crate::style::for_terminal;
 use crate::text;
 
 /// Records what a person found out. A transaction is looked up first.
@@ -36,8 +35,8 @@ pub(super) async fn run(
     let ResolveArguments { key, resolution, attempt, replace, unverified, note, ids_are_not_cards, by } =
         asked;
     let ResolutionOptions { processed, rejected, not_processed: _, from } = resolution;
-    if options.dry_run {
-        let message = "this command takes no --dry-run; nothing was changed: to see the intent, run payments journal show";
+    if options.dry_run && from.is_none() {
+        let message = "without --from this command takes no --dry-run; nothing was changed: to see the intent, run payments journal show";
         return Err(Failure::invalid("usage", message).into());
     }
     let by = by.or_else(login_name).filter(|name| !name.trim().is_empty()).ok_or_else(|| {
@@ -75,7 +74,9 @@ pub(super) async fn run(
         ResolvedIntent { intent: resolved.map_err(|error| failure(&error).without(&keys))?, record: None }
     };
     let intent = &resolved.intent;
-    if may_be_sent_too_early(intent) {
+    if let IntentState::Resolved { resolution, .. } = &intent.state
+        && may_be_sent_too_early(intent, &resolution.verdict)
+    {
         output.warn(&[format!("it {TOO_EARLY} before the key is sent again")]);
     }
     let written = resolved.write(output);
@@ -231,6 +232,16 @@ pub(super) fn resolution(verdict: Verdict, by: impl Into<String>, note: Option<S
     note.into_iter().fold(resolution, Resolution::note)
 }
 
+/// A verdict as it is shown: `processed as txn_1`, `rejected`, `not processed`.
+pub(super) fn shown(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Processed(id) => format!("processed as {id}"),
+        Verdict::Rejected(Some(id)) => format!("rejected as {id}"),
+        Verdict::Rejected(None) => "rejected".to_owned(),
+        Verdict::NotProcessed => "not processed".to_owned(),
+    }
+}
+
 /// How `--replace` names a verdict.
 fn label(verdict: &Verdict) -> &str {
     match verdict {
@@ -249,14 +260,12 @@ async fn read(place: &JournalPlace, key: &IntentKey) -> Result<(Journal, Intent)
 /// What was done, for the message that the result could not be written to stdout.
 pub(super) const RESOLVED: &str = "resolved";
 
-/// Whether a person allowed it to be sent again, and its request may still be on its way. How long that can take is not
+/// Whether a person allows it to be sent again, and its request may still be on its way. How long that can take is not
 /// published. Every report of the service covers a day.
-pub(super) fn may_be_sent_too_early(intent: &Intent) -> bool {
+pub(super) fn may_be_sent_too_early(intent: &Intent, verdict: &Verdict) -> bool {
     const SOON: Duration = Duration::from_hours(24);
 
-    let IntentState::Resolved { resolution, .. } = &intent.state else { return false };
-    resolution.verdict == Verdict::NotProcessed
-        && intent.begun_at.elapsed().is_ok_and(|elapsed| elapsed < SOON)
+    *verdict == Verdict::NotProcessed && intent.begun_at.elapsed().is_ok_and(|elapsed| elapsed < SOON)
 }
 
 /// The warning about such an intent.
@@ -281,7 +290,7 @@ async fn look_up_and_resolve(
         let resolved = client.look_up_and_resolve(&read, resolution).await;
         let (intent, record) =
             resolved.map_err(|error| failure_with_hints(&error, &settings).without(settings.keys()))?;
-        Ok(ResolvedIntent { intent, record: Some(Processed::found_record(&record)) })
+        Ok(ResolvedIntent { intent, record: Some(record) })
     };
     tokio::select! {
         biased;
@@ -294,7 +303,7 @@ async fn look_up_and_resolve(
 /// shown.
 pub(super) struct ResolvedIntent {
     pub(super) intent: Intent,
-    pub(super) record: Option<Processed>,
+    pub(super) record: Option<TransactionRecord>,
 }
 
 impl ResolvedIntent {
@@ -303,22 +312,15 @@ impl ResolvedIntent {
             return super::print_json(RESOLVED, self);
         }
         let Self { intent, record } = self;
-        if record.is_none() {
-            return show::write(intent, RESOLVED, output);
-        }
+        let Some(record) = record else { return show::write(intent, RESOLVED, output) };
         let advice = format!(
             "compare them, and its time and reference in the service's records: if this is not the payment of {}, resolve the key again \
              with --replace\n",
             intent.key
         );
-        super::print(RESOLVED, &(self.lines(output.style()) + &advice))
-    }
-
-    /// Ends with an empty line.
-    pub(super) fn lines(&self, style: Style) -> String {
-        let Self { intent, record } = self;
-        let record = record.as_ref().map(|record| format!("\n{}", text::processed(record, style)));
-        format!("{}{}\n", show::lines(intent, style), record.unwrap_or_default())
+        let style = output.style();
+        let record = text::processed(&Processed::found_record(record), style);
+        super::print(RESOLVED, &format!("{}\n{record}\n{advice}", show::lines(intent, style)))
     }
 }
 
@@ -330,11 +332,11 @@ impl Serialize for ResolvedIntent {
             #[serde(flatten)]
             intent: DetailedObject<'a>,
             #[serde(skip_serializing_if = "Option::is_none")]
-            record: Option<&'a RawValue>,
+            record: Option<&'a TransactionRecord>,
         }
 
-        let record = self.record.as_ref().map(|record| &*record.data);
-        Document { intent: DetailedObject(&self.intent), record }.serialize(serializer)
+        let Self { intent, record } = self;
+        Document { intent: DetailedObject(intent), record: record.as_ref() }.serialize(serializer)
     }
 }
 

@@ -2,17 +2,17 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
 use std::io::{self, BufRead};
+use std::mem;
 use std::path::Path;
 
 use payments_core::{Client, ErrorKind, LookupError};
 use payments_journal::{Intent, IntentKey, IntentState, Journal, StateName, Verdict};
-use payments_model::{Amount, TransactionId, TransactionRecord, printable_field_name};
+use payments_model::{Amount, MaskedCard, TransactionId, TransactionRecord, printable_field_name};
 use serde::{Serialize, Serializer};
 use tokio::task::JoinSet;
 
-use super::CommandError;
+use super::{CommandError, READ};
 use super::list::{Tally, for_each_page};
 use super::reconcile::HEADINGS as PROPOSALS;
 use super::resolve::{self, RESOLVED, ResolvedIntent, TOO_EARLY, TypedVerdict};
@@ -25,10 +25,9 @@ use crate::intent_object::{self, MEMBERS, exported_transaction};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
-use crate::report::Processed;
 use crate::row_file::{self, NO_API_KEY, NOT_CARDS, Role, RowFile};
 use crate::settings::Settings;
-use crate::text::counted;
+use crate::text::{self, counted};
 
 /// A row of the file: what a person found out.
 struct Row {
@@ -90,13 +89,14 @@ struct CheckedRow {
 }
 
 pub(super) async fn run(
-    options: ClientOptions,
+    mut options: ClientOptions,
     place: &JournalPlace,
     output: Output,
     path: &Path,
     ids_are_not_cards: bool,
     by: &str,
 ) -> Result<(), CommandError> {
+    let is_dry_run = mem::take(&mut options.dry_run);
     if place.has(path) {
         return Err(Role::Resolutions.refused(" is the journal or belongs to it").into());
     }
@@ -146,8 +146,12 @@ pub(super) async fn run(
         problems.sort();
         return Err(CommandError::InvalidFile(Box::new(problems)));
     }
-    let written = write(&journal, rows, by, &mut interrupt).await;
-    FileResult { left_alone, ..written }.show(output)
+    let result = if is_dry_run {
+        FileResult::of_dry_run(rows)
+    } else {
+        write(&journal, rows, by, &mut interrupt).await
+    };
+    FileResult { left_alone, ..result }.show(output)
 }
 
 /// Reads the rows that say something.
@@ -159,14 +163,16 @@ fn read(mut file: RowFile, problems: &mut Problems) -> Result<Rows, Failure> {
 }
 
 fn read_rows(file: &mut RowFile, problems: &mut Problems) -> io::Result<Rows> {
-    let mut table = match Table::begin(file.rewound()?)? {
+    let mut source = file.rewound()?;
+    let separator = csv_file::separator(source.fill_buf()?);
+    let mut table = match Table::separated_by(source, separator)? {
         Ok(table) => table,
         Err(problem) => {
             problems.push(problem);
             return Ok(Rows::default());
         }
     };
-    let Some(columns) = Columns::of(&table, problems) else { return Ok(Rows::default()) };
+    let Some(columns) = Columns::of(&table, separator, problems) else { return Ok(Rows::default()) };
     let (mut found, mut lines) = (Rows::default(), HashMap::new());
     let mut is_empty = true;
     while let Some(read) = table.next()? {
@@ -223,10 +229,12 @@ struct Columns {
     is_exported: bool,
     /// Whether this command wrote the file, and so escaped its formulas. In a person's file an apostrophe is part of the cell.
     is_escaped: bool,
+    /// Of amounts: a spreadsheet that separates cells with semicolons writes a comma.
+    decimal_mark: char,
 }
 
 impl Columns {
-    fn of(table: &Table<impl BufRead>, problems: &mut Problems) -> Option<Self> {
+    fn of(table: &Table<impl BufRead>, separator: u8, problems: &mut Problems) -> Option<Self> {
         let headings = table.headings();
         let plain = |heading: &str| heading.trim().replace('_', "").to_ascii_lowercase();
         let columns = |name: &str| {
@@ -258,7 +266,20 @@ impl Columns {
         let is_foreign = |name: &String| MEMBERS.iter().all(|member| plain(member) != plain(name));
         let foreign = headings.iter().enumerate().filter(|(_, name)| is_foreign(name));
         let foreign = foreign.map(|(index, _)| index).collect();
-        Some(Self { key, id, note, attempt, revision, verdicts, foreign, amount, is_exported, is_escaped })
+        let decimal_mark = if separator == b';' { ',' } else { '.' };
+        Some(Self {
+            key,
+            id,
+            note,
+            attempt,
+            revision,
+            verdicts,
+            foreign,
+            amount,
+            is_exported,
+            is_escaped,
+            decimal_mark,
+        })
     }
 
     fn cell(&self, table: &Table<impl BufRead>, index: usize) -> Result<String, &'static str> {
@@ -312,7 +333,10 @@ impl Columns {
         let attempt =
             number("Attempt", self.attempt)?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
         let revision = number("Revision", self.revision)?;
-        let amount = self.amount.and_then(|index| self.cell(table, index).ok()?.trim().parse().ok());
+        let amount = self.amount.and_then(|index| {
+            let cell = self.cell(table, index).ok()?;
+            cell.trim().replace(self.decimal_mark, ".").parse().ok()
+        });
         let (line, key) = (table.line(), key.clone());
         let is_decided = word.is_some() || !self.is_exported;
         Ok(Some(Row { line, key, verdict, is_decided, note, attempt, revision, amount }))
@@ -574,11 +598,44 @@ fn lookup_failure(row: &Row, error: &LookupError, settings: &Settings) -> Failur
     Failure { outcome: FailedOutcome::NotProcessed, message, ..failure }
 }
 
-/// The intents that were resolved, and the failure if not all of them were.
+/// The intents that were resolved, or would be, and the failure if not all of them were.
 struct FileResult {
-    resolved: Vec<ResolvedIntent>,
+    is_dry_run: bool,
+    resolved: Vec<ResolvedRow>,
     left_alone: u64,
     failure: Option<Failure>,
+}
+
+/// A row, and its intent: as it was resolved, or in a dry run as it is now.
+struct ResolvedRow {
+    verdict: Verdict,
+    note: Option<String>,
+    resolved: ResolvedIntent,
+}
+
+impl ResolvedRow {
+    /// What the file says about the key, and what the service's record shows, for a person who compares them.
+    fn said(&self) -> String {
+        let Self { verdict, note, resolved: ResolvedIntent { intent, record } } = self;
+        let amount = intent.request.amount.map(|amount| format!("{amount} ")).unwrap_or_default();
+        let record = record.as_ref().map(|record| format!("; found: {}", facts(record)));
+        let note = note.as_ref().map(|note| format!(": {note}"));
+        format!(
+            "{amount}{}{}{}",
+            resolve::shown(verdict),
+            record.unwrap_or_default(),
+            note.unwrap_or_default()
+        )
+    }
+}
+
+/// What a record shows of the payment. Its amount and card were compared with the intent.
+fn facts(record: &TransactionRecord) -> String {
+    let amount = record.amount.value().map(ToString::to_string);
+    let card = record.card_number.value().and_then(MaskedCard::last_four).map(|last| format!("card {last}"));
+    let status = record.status.value().map(|status| format!("Status {status}"));
+    let name = record.billing_customer_name.value().cloned();
+    [amount, card, status, name].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Resolves one row after another. A key that has changed since it was checked stays unchanged, and the other rows are
@@ -592,15 +649,14 @@ async fn write(journal: &Journal, rows: Vec<CheckedRow>, by: &str, interrupt: &m
             break;
         }
         let Row { line, key, note, attempt, .. } = row;
-        let resolution = resolve::resolution(verdict, by, note);
+        let resolution = resolve::resolution(verdict.clone(), by, note.clone());
         let resolution = match attempt.filter(|number| *number != intent.attempts) {
             Some(number) => resolution.of_attempt(number),
             None => resolution,
         };
         match journal.resolve(&intent, resolution).await {
             Ok(intent) => {
-                let record = record.as_ref().map(Processed::found_record);
-                resolved.push(ResolvedIntent { intent, record });
+                resolved.push(ResolvedRow { verdict, note, resolved: ResolvedIntent { intent, record } });
             }
             Err(error) => {
                 let message = error.to_string();
@@ -625,58 +681,76 @@ async fn write(journal: &Journal, rows: Vec<CheckedRow>, by: &str, interrupt: &m
         );
         Failure { outcome: FailedOutcome::NotProcessed, message, ..stopped }
     });
-    FileResult { resolved, left_alone: 0, failure }
+    FileResult { is_dry_run: false, resolved, left_alone: 0, failure }
 }
 
 impl FileResult {
+    fn of_dry_run(rows: Vec<CheckedRow>) -> Self {
+        let resolved = rows.into_iter().map(|CheckedRow { row, verdict, intent, record }| ResolvedRow {
+            verdict,
+            note: row.note,
+            resolved: ResolvedIntent { intent, record },
+        });
+        Self { is_dry_run: true, resolved: resolved.collect(), left_alone: 0, failure: None }
+    }
+
     /// By what the file says.
     fn tallies(&self) -> BTreeMap<&'static str, Tally> {
         let mut tallies = BTreeMap::from(["processed", "not_processed"].map(|name| (name, Tally::default())));
-        for ResolvedIntent { intent, .. } in &self.resolved {
-            if let Some(said) = intent.resolutions.last() {
-                tallies.entry(intent_object::word(&said.resolution.verdict)).or_default().add(intent);
-            }
+        for ResolvedRow { verdict, resolved, .. } in &self.resolved {
+            tallies.entry(intent_object::word(verdict)).or_default().add(&resolved.intent);
         }
         tallies
     }
 
     fn show(self, output: Output) -> Result<(), CommandError> {
-        let intents = || self.resolved.iter().map(|resolved| &resolved.intent);
+        let what = if self.is_dry_run { READ } else { RESOLVED };
+        let intents = || self.resolved.iter().map(|row| &row.resolved.intent);
         let second_charges: Vec<_> = intents().filter_map(resolve::second_charge).collect();
         let written = if output.is_text() {
-            let early = intents().filter(|intent| resolve::may_be_sent_too_early(intent));
-            let early = early.map(|intent| format!("{} {TOO_EARLY} before it is sent again", intent.key));
+            let is_early =
+                |row: &&ResolvedRow| resolve::may_be_sent_too_early(&row.resolved.intent, &row.verdict);
+            let early = self.resolved.iter().filter(is_early);
+            let early =
+                early.map(|row| format!("{} {TOO_EARLY} before it is sent again", row.resolved.intent.key));
             output.warn(&early.collect::<Vec<_>>());
-            let mut text: String = self.resolved.iter().map(|it| it.lines(output.style())).collect();
-            let tallies = self.tallies();
-            let rejected = tallies.get("rejected").map(|tally| format!("as rejected: {}; ", tally.shown()));
-            writeln!(
-                text,
-                "resolved as processed: {}; {}as not processed, may be sent again: {}",
-                tallies["processed"].shown(),
-                rejected.unwrap_or_default(),
-                tallies["not_processed"].shown()
-            )
-            .expect("a String takes every write");
-            if self.left_alone > 0 {
-                let rows = counted(self.left_alone, "row");
-                writeln!(text, "left alone, without a Verdict or a new TransactionId: {rows}")
-                    .expect("a String takes every write");
-            }
-            text += "compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again with --replace\n";
-            super::print(RESOLVED, &text)
+            super::print(what, &self.lines())
         } else {
-            super::print_json(RESOLVED, &self)
+            super::print_json(what, &self)
         };
         output.warn(&second_charges);
         // The rows that were not resolved matter more than a failed write to stdout.
         match self.failure {
             Some(failure) => Err(CommandError::Partial(Box::new(failure))),
-            None if !second_charges.is_empty() => Err(CommandError::SecondCharge),
+            None if !self.is_dry_run && !second_charges.is_empty() => Err(CommandError::SecondCharge),
             None => written,
         }
     }
+
+    /// A line for each key, then the sums.
+    fn lines(&self) -> String {
+        let mut text = if self.is_dry_run { "DRY RUN, nothing was changed\n".to_owned() } else { String::new() };
+        text::write_rows(&mut text, self.resolved.iter().map(|row| (row.resolved.intent.key.as_str(), row.said())));
+        let tallies = self.tallies();
+        let rejected = tallies.get("rejected").map(|tally| format!("as rejected: {}; ", tally.shown()));
+        text += &format!(
+            "{} as processed: {}; {}as not processed, may be sent again: {}\n",
+            if self.is_dry_run { "would be resolved" } else { "resolved" },
+            tallies["processed"].shown(),
+            rejected.unwrap_or_default(),
+            tallies["not_processed"].shown()
+        );
+        if self.left_alone > 0 {
+            let rows = counted(self.left_alone, "row");
+            text += &format!("left alone, without a Verdict or a new TransactionId: {rows}\n");
+        }
+        text + if self.is_dry_run { COMPARE_FIRST } else { COMPARE }
+    }
 }
+
+const COMPARE: &str = "compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again with --replace\n";
+
+const COMPARE_FIRST: &str = "compare each record with its intent, and its time and reference in the service's records, then run it without --dry-run\n";
 
 /// The members of a failed command, if not all rows were resolved; then counts and sums, and each intent as in `resolve KEY`.
 impl Serialize for FileResult {
@@ -685,13 +759,21 @@ impl Serialize for FileResult {
         struct Document<'a> {
             #[serde(flatten)]
             failed: Option<&'a Failure>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            dry_run: Option<bool>,
             resolved: BTreeMap<&'static str, Tally>,
             left_alone: u64,
-            intents: &'a [ResolvedIntent],
+            intents: Vec<&'a ResolvedIntent>,
         }
 
-        let Self { resolved: intents, left_alone, failure } = self;
-        let (resolved, left_alone) = (self.tallies(), *left_alone);
-        Document { failed: failure.as_ref(), resolved, left_alone, intents }.serialize(serializer)
+        let Self { is_dry_run, resolved: rows, left_alone, failure } = self;
+        Document {
+            failed: failure.as_ref(),
+            dry_run: is_dry_run.then_some(true),
+            resolved: self.tallies(),
+            left_alone: *left_alone,
+            intents: rows.iter().map(|row| &row.resolved).collect(),
+        }
+        .serialize(serializer)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use payments_journal::{Intent, IntentKey, IntentState, RecordedResolution, Verdict};
 use payments_model::{TransactionId, mask};
 
-use super::{CommandError, READ, list};
+use super::{CommandError, READ, list, resolve};
 use crate::failure::{self, Failure};
 use crate::intent_object::{self, DetailedObject, MEMBERS};
 use crate::journal_place::JournalPlace;
@@ -56,12 +56,7 @@ pub(super) fn lines(intent: &Intent, style: Style) -> String {
 /// What a person said, on one line.
 fn said(recorded: &RecordedResolution) -> String {
     let RecordedResolution { at, attempt, resolution, .. } = recorded;
-    let verdict = match &resolution.verdict {
-        Verdict::Processed(id) => format!("processed as {id}"),
-        Verdict::Rejected(Some(id)) => format!("rejected as {id}"),
-        Verdict::Rejected(None) => "rejected".to_owned(),
-        Verdict::NotProcessed => "not processed".to_owned(),
-    };
+    let verdict = resolve::shown(&resolution.verdict);
     let unverified = if resolution.is_unverified { ", unverified" } else { "" };
     let note = resolution.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     let at = text::timestamp(*at);

@@ -10,7 +10,7 @@ use payments_model::{TransactionId, mask, printable_field_name};
 
 use super::cells::{self, Written};
 use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
-use crate::csv_file::Table;
+use crate::csv_file::{self, Table};
 use crate::failure::Failure;
 use crate::row_file::{self, NOT_CARDS, Role, RowFile};
 use crate::style::for_terminal;
@@ -43,10 +43,7 @@ impl ProcessorReport {
         file.rewound().and_then(|mut source| source.read_to_end(&mut bytes)).map_err(cannot_be_read)?;
         file.refuse_if_changed(Role::Report)?;
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        let header = text.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
-        let count = |separator: u8| header.split(|byte| *byte == separator).count();
-        let separator = if count(b';') > count(b',') { b';' } else { b',' };
-        let table = Table::separated_by(text, separator).map_err(cannot_be_read)?;
+        let table = Table::separated_by(text, csv_file::separator(text)).map_err(cannot_be_read)?;
         let table =
             table.map_err(|problem| Role::Report.refused(&format!(": the header {}", problem.rule)))?;
         Self::of(table, file.name.clone(), asked)
