@@ -144,6 +144,16 @@ fn text_list_is_a_table_with_sums_and_without_tokens() {
     let text = workspace.journal_command(&["list", "--state", "sending", "--output", "text"]).stdout;
     assert_eq!(text, "none\n");
 
+    for width in [100, 80, 60, 40] {
+        let text = workspace.run(["journal", "list"]).env("NO_COLOR", "1").on_terminal_of_width(width);
+        let header = text.lines().next().unwrap();
+        assert!(header.starts_with("KEY") && header.contains("AMOUNT"), "{text}");
+        let is_table = |line: &&str| !line.starts_with("the terminal is too narrow");
+        let widest = text.lines().filter(is_table).take_while(|line| !line.is_empty()).map(str::len).max();
+        assert!(width == 40 || widest <= Some(width.into()), "{text}");
+        assert_eq!(header.contains("TRANSACTION"), !text.contains("too narrow for"), "{text}");
+    }
+
     let text = workspace.journal_command(&["show", "lost", "--output", "text"]).stdout;
     assert!(text.starts_with("UNKNOWN ("), "{text}");
     for part in ["key ", "begun_at ", "next ", "reconcile by token, amount and time"] {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::time::SystemTime;
 
 use payments_journal::{Intent, IntentState, Journal, Page, StateName, Verdict};
 use payments_model::Amount;
@@ -16,7 +17,7 @@ use crate::output::Output;
 use crate::report::exact;
 use crate::stdout;
 use crate::style::{Style, Tone, for_terminal};
-use crate::text::{counted, timestamp};
+use crate::text::counted;
 
 /// How many rows are in memory at once.
 pub(super) const PAGE: usize = 1000;
@@ -32,7 +33,7 @@ pub(super) async fn run(
     let mut out = stdout::buffered();
     let unwritten = |error: io::Error| CommandError::Unwritten(READ, error);
     if output.is_text() {
-        let mut table = Table::new(output.style());
+        let mut table = Table::new(output.style(), stdout::width());
         for_each_page(&journal, states, |page| {
             out.write_all(table.page(&page.intents).as_bytes())?;
             out.flush()
@@ -81,12 +82,18 @@ pub(super) struct Table {
     style: Style,
     /// The widths of the columns so far, which never shrink.
     widths: [usize; COLUMNS.len()],
-    has_heading: bool,
+    /// Of the terminal, if it is one.
+    width: Option<usize>,
+    /// How many of the columns are shown: those that fit with the rows of the first page. Zero before the heading.
+    shown: usize,
     tallies: [(&'static str, Tally); SUMS.len()],
     services: BTreeMap<String, Tally>,
 }
 
-const COLUMNS: [&str; 7] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "ATTEMPT", "TRANSACTION", "REFERENCE"];
+const COLUMNS: [&str; 7] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "ATTEMPT", "REFERENCE", "TRANSACTION"];
+
+/// However narrow the terminal is, these columns are shown.
+const ALWAYS: usize = 3;
 
 /// The sums: one for each state, and two for resolved intents.
 const SUMS: [&str; 7] = [
@@ -103,9 +110,20 @@ const SUMS: [&str; 7] = [
 const AMOUNT: usize = 2;
 
 impl Table {
-    pub(super) fn new(style: Style) -> Self {
+    /// `width` is that of the terminal.
+    pub(super) fn new(style: Style, width: Option<usize>) -> Self {
         let tallies = SUMS.map(|name| (name, Tally::default()));
-        Self { style, widths: COLUMNS.map(str::len), has_heading: false, tallies, services: BTreeMap::new() }
+        Self { style, widths: COLUMNS.map(str::len), width, shown: 0, tallies, services: BTreeMap::new() }
+    }
+
+    /// The first columns that fit into the terminal, with two spaces between them.
+    fn fitting(&self) -> usize {
+        let Some(width) = self.width else { return COLUMNS.len() };
+        let ends = self.widths.iter().scan(0, |end, width| {
+            *end += width + 2;
+            Some(*end - 2)
+        });
+        ends.take_while(|end| *end <= width).count().max(ALWAYS)
     }
 
     /// The lines of a page, which are added to the sums.
@@ -130,8 +148,8 @@ impl Table {
             }
         }
         let mut text = String::new();
-        if !rows.is_empty() && !self.has_heading {
-            self.has_heading = true;
+        if !rows.is_empty() && self.shown == 0 {
+            self.shown = self.fitting();
             self.write_line(&mut text, &COLUMNS.map(str::to_owned), |_| Some(Tone::Heading));
         }
         for (cells, tone) in &rows {
@@ -147,6 +165,11 @@ impl Table {
             return format!("{}\n", self.style.paint(Tone::Dim, "none"));
         }
         let mut text = "\n".to_owned();
+        if self.shown < COLUMNS.len() {
+            let left_out = COLUMNS[self.shown..].join(", ");
+            let note = format!("the terminal is too narrow for {left_out}: see `payments journal show KEY`");
+            writeln!(text, "{}\n", self.style.paint(Tone::Dim, &note)).expect("a String takes every write");
+        }
         for (name, tally) in rows {
             let intents = tally.intents();
             writeln!(text, "{name:24}  {intents:>15}  {:>14}", tally.sum())
@@ -168,7 +191,7 @@ impl Table {
         tone: impl Fn(usize) -> Option<Tone>,
     ) {
         let mut line = String::new();
-        for (column, (cell, width)) in cells.iter().zip(self.widths).enumerate() {
+        for (column, (cell, width)) in cells.iter().zip(self.widths).enumerate().take(self.shown) {
             let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
             let cell = tone(column).map_or_else(|| cell.clone(), |tone| self.style.paint(tone, cell));
             let separator = if column == 0 { "" } else { "  " };
@@ -187,11 +210,17 @@ fn cells(intent: &Intent) -> [String; COLUMNS.len()] {
         for_terminal(intent.key.as_str()),
         for_terminal(&state(intent)),
         amount.unwrap_or_default(),
-        timestamp(intent.begun_at),
+        minute(intent.begun_at),
         intent.attempts.to_string(),
-        id.unwrap_or_default(),
         reference.unwrap_or_default(),
+        id.unwrap_or_default(),
     ]
+}
+
+/// The time in UTC to the minute, as RFC 3339 has it: `2026-11-26T01:58Z`.
+fn minute(time: SystemTime) -> String {
+    let seconds = humantime::format_rfc3339_seconds(time).to_string();
+    seconds.get(.."2026-11-26T01:58".len()).map_or_else(|| seconds.clone(), |minute| format!("{minute}Z"))
 }
 
 /// The state's name with its most important details, such as `unknown (crash)`.
