@@ -236,10 +236,23 @@ fn digits_in(text: &str) -> usize {
     text.bytes().filter(u8::is_ascii_digit).count()
 }
 
+/// Whether there are enough digits without a letter between them. A quick check: dates and random ids have not.
+fn has_digits_of_a_card(text: &str) -> bool {
+    let mut digits = 0;
+    text.bytes().any(|byte| {
+        if byte.is_ascii_digit() {
+            digits += 1;
+        } else if byte.is_ascii_alphabetic() {
+            digits = 0;
+        }
+        digits >= *CARD_DIGITS.start()
+    })
+}
+
 /// The card-like numbers in the text, from left to right.
 fn card_numbers(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    if digits_in(text) < *CARD_DIGITS.start() {
+    if !has_digits_of_a_card(text) {
         return found;
     }
     let groups = groups_of_digits(text);
@@ -321,8 +334,8 @@ pub(crate) fn mask_digits(number: &str) -> String {
 
 /// Whether a field with this name holds card or account data. Case and punctuation are ignored.
 pub(crate) fn is_secret_name(name: &str) -> bool {
-    let letters = name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
-    SECRET_NAMES.binary_search(&&*letters.collect::<String>()).is_ok()
+    let letters = || name.bytes().filter(u8::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
+    SECRET_NAMES.binary_search_by(|secret| secret.bytes().cmp(letters())).is_ok()
 }
 
 /// Shorter secrets occur in other text by chance.

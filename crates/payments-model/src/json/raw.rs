@@ -6,7 +6,6 @@ use serde_json::value::RawValue;
 
 use super::{Json, Member};
 use crate::mask::{contains_card_number, is_secret_name};
-use crate::secret::REDACTED;
 
 /// A JSON value exactly as the service sent it, for which this crate has no type.
 ///
@@ -35,13 +34,21 @@ impl RawJson {
     }
 
     pub(crate) fn redacted() -> Self {
-        Self::from_json_text(format!("\"{REDACTED}\""))
+        Self::from_json_text(REDACTED_JSON.to_owned())
     }
 
     /// The value with two kinds of content replaced: values under the name of a secret, and strings and numbers that contain
     /// a card-like number.
     pub(crate) fn redacted_from(json: Json<'_>) -> Self {
-        redact(json, MAX_DEPTH).map_or_else(|| Self(json.as_raw().to_owned()), Self::from_json_text)
+        if json.is_list() || json.is_object() {
+            let mut written = String::new();
+            if redact(json, MAX_DEPTH, &mut written) {
+                return Self::from_json_text(written);
+            }
+        } else if has_card_number(json) {
+            return Self::redacted();
+        }
+        Self(json.as_raw().to_owned())
     }
 }
 
@@ -60,28 +67,49 @@ impl PartialEq for RawJson {
 
 impl Eq for RawJson {}
 
-/// The JSON with secrets replaced. `None` if there are none, so that the caller keeps the original text.
-fn redact(json: Json<'_>, levels: u32) -> Option<String> {
-    let replaced = || Some(format!("\"{REDACTED}\""));
+/// Appends the JSON with secrets replaced, and returns whether there were any.
+fn redact(json: Json<'_>, levels: u32, written: &mut String) -> bool {
     let is_list = json.is_list();
     if !is_list && !json.is_object() {
-        let text = json.text();
-        let text = text.as_deref().unwrap_or_else(|| json.as_str());
-        return if contains_card_number(text) { replaced() } else { None };
+        let is_secret = has_card_number(json);
+        *written += if is_secret { REDACTED_JSON } else { json.as_str() };
+        return is_secret;
     }
     let nameless = |elements: Vec<_>| elements.into_iter().map(|element| (Cow::default(), element)).collect();
     let parts: Option<Vec<Member<'_>>> = if is_list { json.elements().map(nameless) } else { json.members() };
-    let (Some(parts), Some(levels)) = (parts, levels.checked_sub(1)) else { return replaced() };
+    let (Some(parts), Some(levels)) = (parts, levels.checked_sub(1)) else {
+        *written += REDACTED_JSON;
+        return true;
+    };
     let mut is_changed = false;
-    let written = parts.iter().map(|(name, value)| {
-        let redacted = if is_secret_name(name) { replaced() } else { redact(*value, levels) };
-        is_changed |= redacted.is_some();
-        let value = redacted.unwrap_or_else(|| value.as_str().to_owned());
-        if is_list { value } else { format!("{}:{value}", Value::from(&**name)) }
-    });
-    let written = written.collect::<Vec<_>>().join(",");
-    is_changed.then(|| if is_list { format!("[{written}]") } else { format!("{{{written}}}") })
+    written.push(if is_list { '[' } else { '{' });
+    for (index, (name, value)) in parts.iter().enumerate() {
+        if index > 0 {
+            written.push(',');
+        }
+        if !is_list {
+            *written += &Value::from(&**name).to_string();
+            written.push(':');
+        }
+        if is_secret_name(name) {
+            *written += REDACTED_JSON;
+            is_changed = true;
+        } else {
+            is_changed |= redact(*value, levels, written);
+        }
+    }
+    written.push(if is_list { ']' } else { '}' });
+    is_changed
 }
+
+/// Whether a string or a number contains a card-like number.
+fn has_card_number(json: Json<'_>) -> bool {
+    let text = json.text();
+    contains_card_number(text.as_deref().unwrap_or_else(|| json.as_str()))
+}
+
+/// [`REDACTED`](crate::secret::REDACTED) as a JSON string.
+const REDACTED_JSON: &str = "\"[redacted]\"";
 
 /// Deeper values are rejected in an account field and redacted as a whole in a record.
 pub(crate) const MAX_DEPTH: u32 = 64;
