@@ -7,6 +7,7 @@
 mod cargo;
 mod fuzz;
 mod test;
+mod wheel;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -47,6 +48,8 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Convert every amount below a million, and as many random ones, from text to JSON and back.
     ExhaustiveMoney,
+    /// Build the `payments` command as a Python wheel, in target/wheel/release.
+    Wheel,
     /// Run the unit tests of payments-model and payments-core under Miri; needs a nightly toolchain with `miri`.
     Miri,
 }
@@ -74,6 +77,9 @@ fn main() -> ExitCode {
         Task::ExhaustiveMoney => {
             run("run --release --quiet --locked --package payments-fuzz --example exhaustive-money", &[])
         }
+        Task::Wheel => shell()
+            .and_then(|shell| wheel::build(&shell, "release"))
+            .map(|path| println!("{}", path.display())),
         Task::Miri => miri(),
     };
     // Not returned from `main`: anyhow may print a backtrace, which would hide the line that says what to do.

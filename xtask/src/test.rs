@@ -10,6 +10,7 @@ use anyhow::ensure;
 use xshell::{Shell, cmd};
 
 use crate::cargo::{self, cargo};
+use crate::wheel;
 use sandbox::Sandbox;
 
 #[derive(clap::Args, Debug)]
@@ -94,7 +95,7 @@ const STEPS: &[Step] = &[
     Step { title: "tests", needs: &[], run: tests },
     Step { title: "numbers under serde_json's other features", needs: &[], run: numbers },
     Step { title: "the sandbox follows its OpenAPI document", needs: &[PYTHON_VENV], run: openapi },
-    Step { title: "a payment from Python", needs: &[PYTHON], run: python },
+    Step { title: "a payment from Python", needs: &[PYTHON_VENV], run: python },
     Step { title: "a payment from Node", needs: &[NODE], run: node },
     Step { title: "console examples in the documents", needs: &[BASH, CURL], run: console_examples },
     Step { title: "doctests", needs: &[], run: doctests },
@@ -159,13 +160,11 @@ fn numbers(shell: &Shell) -> anyhow::Result<()> {
 /// Sends a running sandbox thousands of valid and invalid requests, and checks the responses against the document.
 fn openapi(shell: &Shell) -> anyhow::Result<()> {
     let folder = cargo::target(shell)?.join("schemathesis");
-    let (python, schemathesis) = (folder.join("bin/python"), folder.join("bin/schemathesis"));
     build_command(shell)?;
-    // Both return at once if everything is installed, and complete an interrupted installation.
-    cmd!(shell, "python3 -m venv {folder}").run()?;
+    let environment = wheel::Environment::create(shell, &folder)?;
     let requirements = "tests/schemathesis/requirements.txt";
-    cmd!(shell, "{python} -m pip install --quiet --disable-pip-version-check --require-hashes --requirement {requirements}")
-        .run()?;
+    environment.install(shell, &["--require-hashes", "--requirement", requirements])?;
+    let schemathesis = environment.program("schemathesis");
     // Some examples are declined, so the runs cover each shape of a decline.
     let every_phase = ("ok-failed", "examples,coverage,fuzzing,stateful");
     let shapes = ["ok-error", "bad-request", "payment-required"].map(|shape| (shape, "examples"));
@@ -183,10 +182,13 @@ fn openapi(shell: &Shell) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// As a user of Python has it: the command comes from the wheel.
 fn python(shell: &Shell) -> anyhow::Result<()> {
-    build_command(shell)?;
-    let payments = command(shell)?;
-    Ok(cmd!(shell, "python3 examples/python/test_payments.py").env("PAYMENTS", payments).run()?)
+    let wheel = wheel::build(shell, "dev")?;
+    let environment = wheel::Environment::create(shell, &cargo::target(shell)?.join("wheel/python"))?;
+    environment.install(shell, &["--no-index", "--force-reinstall", &wheel.to_string_lossy()])?;
+    let (python, payments) = (environment.program("python"), environment.program("payments"));
+    Ok(cmd!(shell, "{python} examples/python/test_payments.py").env("PAYMENTS", payments).run()?)
 }
 
 fn node(shell: &Shell) -> anyhow::Result<()> {
@@ -282,8 +284,6 @@ struct Need {
     /// Why the step is skipped otherwise.
     missing: &'static str,
 }
-
-const PYTHON: Need = Need { call: ["python3", "-c", "import json"], missing: "python3 is not installed" };
 
 const PYTHON_VENV: Need = Need {
     call: ["python3", "-c", "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))"],

@@ -41,7 +41,7 @@ fn is_formula(part: &str) -> bool {
 /// Comma or semicolon, whichever the first line has more of. Spreadsheets write semicolons where the decimal mark is a comma.
 pub(crate) fn separator(beginning: &[u8]) -> u8 {
     let header = beginning.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
-    let count = |separator: u8| header.iter().filter(|byte| **byte == separator).count();
+    let count = |separator: u8| header.split(|byte| *byte == separator).count();
     if count(b';') > count(b',') { b';' } else { b',' }
 }
 

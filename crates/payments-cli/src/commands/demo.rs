@@ -162,7 +162,7 @@ impl ClientResult {
     fn of(result: &Result<Processed, impl CallError>) -> Self {
         let (outcome, tone, details) = match result {
             Ok(Processed { effect: Effect::Moved { transaction_id }, .. }) => {
-                ("processed", Tone::Success, transaction_id.to_string())
+                ("processed", Tone::Success, transaction_id.clone())
             }
             Ok(Processed { effect: Effect::FoundTransaction { found, .. }, .. }) => {
                 ("found", Tone::Success, found.to_string())
@@ -214,7 +214,8 @@ impl Step {
         if self.changed.is_empty() {
             return if self.moves_money { "nothing charged" } else { "no change" }.to_owned();
         }
-        let entries = self.changed.iter().map(|entry| format!("{} {}", kind(entry.kind), entry.state.as_str()));
+        let entries =
+            self.changed.iter().map(|entry| format!("{} {}", kind(entry.kind), entry.state.as_str()));
         entries.collect::<Vec<_>>().join(" + ")
     }
 }
@@ -278,8 +279,7 @@ impl Demo<'_> {
     /// Shows the client's results next to the ledger.
     fn compare(&mut self) -> io::Result<()> {
         self.heading("The client's results and the sandbox's own ledger")?;
-        let heading =
-            format!("  {:TITLE$}  {:>AMOUNT$}  {:OUTCOME$}  sandbox", "call", "amount", "client");
+        let heading = format!("  {:TITLE$}  {:>AMOUNT$}  {:OUTCOME$}  sandbox", "call", "amount", "client");
         self.text(&format!("{}\n", self.style.paint(Tone::Dim, &heading)))?;
         for step in std::mem::take(&mut self.steps) {
             let (Step { title, amount, result, changed, .. }, ledger) = (&step, step.ledger());

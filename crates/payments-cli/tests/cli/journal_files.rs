@@ -321,8 +321,7 @@ fn file_with_semicolons_is_read_with_decimal_commas() {
     let workspace = Workspace::open();
     let [one] = workspace.lose_responses(["one"]);
     let file = |amount: &str| format!("\u{feff}key;transaction_id;note;amount\none;{one};a, b;{amount}\n");
-    let expected =
-        "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
+    let expected = "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
     assert_eq!(wrong_rows(&workspace.resolving(file("46,00")).end()), [expected]);
     let resolved = workspace.resolving(file("45,00")).end();
     assert_eq!(resolved.code, Some(0), "{resolved:?}");

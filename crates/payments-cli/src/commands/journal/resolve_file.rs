@@ -12,10 +12,10 @@ use payments_model::{Amount, MaskedCard, TransactionId, TransactionRecord, print
 use serde::{Serialize, Serializer};
 use tokio::task::JoinSet;
 
-use super::{CommandError, READ};
 use super::list::{Tally, for_each_page};
 use super::reconcile::HEADINGS as PROPOSALS;
 use super::resolve::{self, RESOLVED, ResolvedIntent, TOO_EARLY, TypedVerdict};
+use super::{CommandError, READ};
 use crate::args::ClientOptions;
 use crate::batch_report::{Problem, Problems};
 use crate::call::{self, Prepared};
@@ -729,20 +729,24 @@ impl FileResult {
 
     /// A line for each key, then the sums.
     fn lines(&self) -> String {
-        let mut text = if self.is_dry_run { "DRY RUN, nothing was changed\n".to_owned() } else { String::new() };
-        text::write_rows(&mut text, self.resolved.iter().map(|row| (row.resolved.intent.key.as_str(), row.said())));
+        let mut text =
+            if self.is_dry_run { "DRY RUN, nothing was changed\n".to_owned() } else { String::new() };
+        text::write_rows(
+            &mut text,
+            self.resolved.iter().map(|row| (row.resolved.intent.key.as_str(), row.said())),
+        );
         let tallies = self.tallies();
         let rejected = tallies.get("rejected").map(|tally| format!("as rejected: {}; ", tally.shown()));
-        text += &format!(
-            "{} as processed: {}; {}as not processed, may be sent again: {}\n",
-            if self.is_dry_run { "would be resolved" } else { "resolved" },
-            tallies["processed"].shown(),
-            rejected.unwrap_or_default(),
-            tallies["not_processed"].shown()
-        );
+        let (done, processed) =
+            (if self.is_dry_run { "would be resolved" } else { "resolved" }, tallies["processed"].shown());
+        let (rejected, not_processed) = (rejected.unwrap_or_default(), tallies["not_processed"].shown());
+        text.extend([
+            format!("{done} as processed: {processed}; {rejected}"),
+            format!("as not processed, may be sent again: {not_processed}\n"),
+        ]);
         if self.left_alone > 0 {
             let rows = counted(self.left_alone, "row");
-            text += &format!("left alone, without a Verdict or a new TransactionId: {rows}\n");
+            text.extend([format!("left alone, without a Verdict or a new TransactionId: {rows}\n")]);
         }
         text + if self.is_dry_run { COMPARE_FIRST } else { COMPARE }
     }
