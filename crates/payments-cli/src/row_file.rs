@@ -258,12 +258,14 @@ mod tests {
         let path = folder.path().join("found.csv");
         for change in ["Key,TransactionId,Note\na,,x\nb,,y\n", "Key\n", "Key,TransactionId,Note\nb,,x\n"] {
             std::fs::write(&path, "Key,TransactionId,Note\na,,x\n").unwrap();
-            let file = RowFile::open(&path, Role::Resolutions).unwrap();
+            let mut file = RowFile::open(&path, Role::Resolutions).unwrap();
             assert!(file.refuse_if_changed(Role::Resolutions).is_ok());
+            assert_eq!(&**file.bytes().unwrap().unwrap(), b"Key,TransactionId,Note\na,,x\n");
             std::fs::write(&path, change).unwrap();
             // The clock of a file system may be coarse.
             let later = SystemTime::now() + std::time::Duration::from_secs(9);
             File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
+            assert_eq!(file.bytes().unwrap(), None);
             let refused = file.refuse_if_changed(Role::Resolutions).unwrap_err();
             assert!(
                 refused.message.contains("was written to while it was read; nothing was changed"),
