@@ -1,10 +1,10 @@
 //! CSV files (RFC 4180).
 
 use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, BufRead};
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use zeroize::Zeroizing;
 
 use crate::batch_report::Problem;
 use crate::style::for_terminal;
@@ -127,11 +127,6 @@ impl<R: BufRead> Table<R> {
         let cell = self.records.cell(index).ok_or("must be UTF-8")?;
         if cell.contains('\0') { Err("must not contain a NUL character") } else { Ok(cell) }
     }
-
-    /// The digest of the last row.
-    pub(crate) fn digest(&self) -> u64 {
-        self.records.digest()
-    }
 }
 
 /// Whether a cell is the line with which a spreadsheet is told the separator, such as `sep=,`. A separator that is not a comma
@@ -169,7 +164,7 @@ struct Records<R> {
     reader: Reader,
     lines: LineCounter,
     begun_at: u64,
-    cells: Vec<u8>,
+    cells: Zeroizing<Vec<u8>>,
     length: usize,
     ends: Vec<usize>,
     count: usize,
@@ -184,7 +179,7 @@ const MOST_CELLS: usize = 256;
 impl<R: BufRead> Records<R> {
     fn new(source: R, separator: u8) -> Self {
         let reader = ReaderBuilder::new().delimiter(separator).build();
-        let (cells, ends) = (vec![0; LONGEST_ROW], vec![0; MOST_CELLS]);
+        let (cells, ends) = (Zeroizing::new(vec![0; LONGEST_ROW]), vec![0; MOST_CELLS]);
         let lines = LineCounter::new();
         Self { source, reader, lines, begun_at: 1, cells, length: 0, ends, count: 0 }
     }
@@ -255,13 +250,6 @@ impl<R: BufRead> Records<R> {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         str::from_utf8(&self.cells[start..self.ends[index]]).ok()
     }
-
-    fn digest(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.cells[..self.length].hash(&mut hasher);
-        self.ends[..self.count].hash(&mut hasher);
-        hasher.finish()
-    }
 }
 
 #[cfg(test)]
@@ -328,6 +316,22 @@ mod tests {
             for (index, cell) in cells.iter().enumerate() {
                 assert_eq!(unescape_formulas(table.cell(index).unwrap()), *cell);
             }
+        }
+    }
+
+    #[test]
+    fn rows_do_not_depend_on_the_size_of_the_buffer() {
+        let text = "\u{feff}\r\n\r\nKey,Text\r\n\r\n\r\na,\"x\r\n\"\"y\"\"\n.\"\r\n\n\nb\nc,z";
+        for size in 3..=text.len() {
+            let source = io::BufReader::with_capacity(size, text.as_bytes());
+            let mut table = Table::begin(source).unwrap().expect("a good header");
+            assert_eq!(table.headings(), ["Key", "Text"], "{size}");
+            for (line, cells) in [(6, ["a", "x\r\n\"y\"\n."]), (11, ["b", ""]), (12, ["c", "z"])] {
+                table.next().unwrap().expect("a row").expect("a good row");
+                let seen = [0, 1].map(|index| table.cell(index).unwrap());
+                assert_eq!((table.line(), seen), (line, cells), "{size}");
+            }
+            assert!(table.next().unwrap().is_none());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A file with a row for each payment. The file of a billing run is read twice through one handle, and checked for changes.
+//! A file with a row for each payment, which must not change while it is read.
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _};
@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use payments_model::mask;
+use zeroize::Zeroizing;
 
 use crate::csv_file::{LONGEST_ROW, LineCounter};
 use crate::failure::{Failure, Purpose};
@@ -56,7 +57,7 @@ pub(crate) enum Format {
     JsonLines,
 }
 
-/// Changes when the file is written to.
+/// Changes when the file is written to: a file that is still being written may end in `10` of `10.50`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     length: u64,
@@ -69,14 +70,7 @@ impl RowFile {
         let shown = files::name_in_brackets(path);
         let refused = |why: &str| role.refused(&format!("{shown} {why}"));
         let cannot_be_read = |error: io::Error| refused("cannot be read").with_cause(&error);
-        let irregular = || {
-            refused(match role {
-                Role::BillingRun => {
-                    "must be a regular file, because it is read twice: first to check every row, then to send it"
-                }
-                Role::Run | Role::Resolutions | Role::Report | Role::Sent => "must be a regular file",
-            })
-        };
+        let irregular = || refused("must be a regular file");
         if path == Path::new("-") {
             return Err(irregular());
         }
@@ -115,6 +109,19 @@ impl RowFile {
         Ok(BufReader::with_capacity(READ_AT_ONCE, self.file.try_clone()?))
     }
 
+    /// The size of the file in bytes when it was opened.
+    pub(crate) fn length(&self) -> u64 {
+        self.state.length
+    }
+
+    /// All bytes of the file, which are wiped when they are dropped. `None` if the file was written to since it was opened.
+    pub(crate) fn bytes(&mut self) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+        self.file.rewind()?;
+        let longest = usize::try_from(self.length()).unwrap_or(usize::MAX);
+        let bytes = files::read_up_to(&self.file, longest)?;
+        Ok(if self.has_changed()? { None } else { bytes })
+    }
+
     /// Refuses a file that was written to since it was opened, because what was read may be half of each version.
     pub(crate) fn refuse_if_changed(&self, role: Role) -> Result<(), Failure> {
         match self.has_changed() {
@@ -125,14 +132,8 @@ impl RowFile {
     }
 
     /// Whether the file was written to since it was opened.
-    pub(crate) fn has_changed(&self) -> io::Result<bool> {
+    fn has_changed(&self) -> io::Result<bool> {
         Ok(State::of(&self.file.metadata()?) != self.state)
-    }
-
-    /// A second handle, to check for changes later.
-    pub(crate) fn try_clone(&self) -> io::Result<Self> {
-        let Self { file, format, state, name } = self;
-        Ok(Self { file: file.try_clone()?, format: *format, state: *state, name: name.clone() })
     }
 }
 
@@ -257,12 +258,14 @@ mod tests {
         let path = folder.path().join("found.csv");
         for change in ["Key,TransactionId,Note\na,,x\nb,,y\n", "Key\n", "Key,TransactionId,Note\nb,,x\n"] {
             std::fs::write(&path, "Key,TransactionId,Note\na,,x\n").unwrap();
-            let file = RowFile::open(&path, Role::Resolutions).unwrap();
+            let mut file = RowFile::open(&path, Role::Resolutions).unwrap();
             assert!(file.refuse_if_changed(Role::Resolutions).is_ok());
+            assert_eq!(&**file.bytes().unwrap().unwrap(), b"Key,TransactionId,Note\na,,x\n");
             std::fs::write(&path, change).unwrap();
             // The clock of a file system may be coarse.
             let later = SystemTime::now() + std::time::Duration::from_secs(9);
             File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
+            assert_eq!(file.bytes().unwrap(), None);
             let refused = file.refuse_if_changed(Role::Resolutions).unwrap_err();
             assert!(
                 refused.message.contains("was written to while it was read; nothing was changed"),

@@ -23,7 +23,10 @@ pub(crate) enum BatchCommand {
 
 #[derive(Args)]
 pub(crate) struct BatchArguments {
-    #[arg(value_name = "FILE", help = "CSV or JSON Lines file with a row for each charge; a regular file")]
+    #[arg(
+        value_name = "FILE",
+        help = "CSV file with a row for each charge: a regular file of at most 256 MiB"
+    )]
     pub(crate) file: PathBuf,
 
     #[arg(
@@ -54,6 +57,10 @@ pub(crate) struct BatchArguments {
 
     #[arg(long, help = IDS_ARE_NOT_CARDS)]
     pub(crate) ids_are_not_cards: bool,
+
+    /// Columns to ignore, whose names are no fields of a charge. The file then needs a column Key
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) ignore_columns: Vec<String>,
 
     /// Stop when more than this many rows were rejected in this run
     #[arg(long, value_name = "N")]

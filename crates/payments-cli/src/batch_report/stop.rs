@@ -28,20 +28,11 @@ pub(crate) enum Stop {
     Journal(String),
     /// The file of `--results` could not be written.
     Results(String),
-    /// The file changed after it was checked; with the line where this was noticed.
-    Changed(Option<u64>),
-    /// The file could not be read again.
-    Unreadable(String),
     /// A panic, which is a bug.
     Internal,
 }
 
 impl Stop {
-    /// Whether the file may have rows that were not counted.
-    pub(crate) fn leaves_rows_uncounted(&self) -> bool {
-        matches!(self.first(), Self::Changed(_) | Self::Unreadable(_) | Self::Internal)
-    }
-
     pub(crate) fn is_unauthorized(&self) -> bool {
         matches!(self.first(), Self::Unauthorized(_))
     }
@@ -85,8 +76,6 @@ impl Stop {
             Self::Throttled { .. } => "throttled",
             Self::Journal(_) => "journal",
             Self::Results(_) => "results",
-            Self::Changed(_) => "file_changed",
-            Self::Unreadable(_) => "file_unreadable",
             Self::Internal => "internal",
         }
     }
@@ -168,11 +157,6 @@ impl fmt::Display for Stop {
                  run the same command again once the journal works"
             ),
             Self::Results(why) => write!(f, "the file of --results cannot be written: {why}"),
-            Self::Changed(Some(line)) => {
-                write!(f, "the file has changed since it was checked, at line {line} or before")
-            }
-            Self::Changed(None) => f.write_str("the file has changed since it was checked"),
-            Self::Unreadable(why) => write!(f, "the file can no longer be read: {why}"),
             Self::Internal => f.write_str(
                 "internal error, which is a bug: report the place that stderr names; no new charge was started; \
                  `payments journal list --unresolved` shows what is unknown",

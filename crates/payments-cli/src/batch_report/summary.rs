@@ -143,9 +143,7 @@ impl Summary {
             ExitCode::Unknown
         } else if self.stop.as_ref().is_some_and(Stop::is_unauthorized) {
             ExitCode::Unauthorized
-        } else if tallies.unfinished().count > 0
-            || self.stop.as_ref().is_some_and(Stop::leaves_rows_uncounted)
-        {
+        } else if tallies.unfinished().count > 0 || self.stop.as_ref().is_some_and(Stop::is_internal) {
             ExitCode::NotProcessed
         } else if tallies.rejected.plus(tallies.earlier.rejected).count > 0 {
             ExitCode::Rejected

@@ -1,7 +1,6 @@
 //! `payments batch run`: a charge for every row of a file, each at most once.
 
-mod csv_rows;
-mod feed;
+mod billing_file;
 mod inspection;
 mod progress;
 mod results;
@@ -17,10 +16,11 @@ use tokio::runtime::{self, Handle};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{Instant, timeout};
 
+use self::billing_file::BillingFile;
 use self::inspection::{Inspected, inspect};
 use self::progress::Progress;
 use self::results::Results;
-use self::rows::Row;
+use self::rows::{Row, refuse_ignored_fields};
 use self::run::{LiveService, Run};
 use self::throttle::Throttle;
 use crate::args::GlobalOptions;
@@ -33,7 +33,6 @@ use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, LONGEST_CLOSING};
 use crate::output::{self, Output};
 use crate::report::Report;
-use crate::row_file::{Role, RowFile};
 use crate::trace::Trace;
 
 /// Runs the command.
@@ -78,8 +77,9 @@ async fn end(
 ) -> Result<Report, Failure> {
     let (is_dry_run, is_verbose) = (options.client.dry_run, options.client.verbose);
     output.warn(&place.warnings());
-    let path = arguments.file.clone();
-    let read = move || RowFile::open(&path, Role::BillingRun);
+    refuse_ignored_fields(&arguments.ignore_columns)?;
+    let (path, ignored) = (arguments.file.clone(), arguments.ignore_columns.clone());
+    let read = move || BillingFile::read(&path, ignored);
     let Prepared { settings, client, call: file, mut interrupt } =
         Prepared::new(options.client, output, read).await?;
     let client = client.build();
@@ -128,18 +128,11 @@ async fn end(
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(call::before_sending(signal));
     }
-    let watch = file.try_clone().map_err(|error| {
-        Failure::not_processed(
-            "batch_file",
-            "the file of the billing run cannot be watched; nothing was sent",
-        )
-        .with_cause(&error)
-    })?;
     let concurrency = usize::from(arguments.concurrency);
     let service = LiveService { client: JournaledClient::new(client, journal), settings: Arc::new(settings) };
     let run = Run {
         service: service.clone(),
-        rows: inspected.feed(file),
+        rows: Box::new(file.unsettled(inspected.is_settled)),
         throttle: Throttle::new(concurrency, arguments.rate, arguments.patience),
         max_rejected: arguments.max_rejected,
         results,
@@ -159,15 +152,9 @@ async fn end(
                 _ = interrupt.arrived() => {}
             }
         }
-        // Rows added after the last one was read have not been charged.
-        match watch.has_changed() {
-            Ok(false) => None,
-            Ok(true) => Some(Stop::Changed(None)),
-            Err(error) => Some(Stop::Unreadable(error.to_string())),
-        }
     };
-    if let Some(stop) = call::catch_panic(closing).await.unwrap_or(Some(Stop::Internal)) {
-        summary.stop(stop);
+    if call::catch_panic(closing).await.is_none() {
+        summary.stop(Stop::Internal);
     }
     Ok(Report::Batch(Box::new(summary)))
 }
@@ -178,21 +165,21 @@ async fn not_empty(journal: &Journal) -> Result<Option<Journal>, Failure> {
     Ok((!page.intents.is_empty()).then(|| journal.clone()))
 }
 
-/// Reads the whole file on another thread, while signals are still handled.
+/// Checks the whole file on another thread, while signals are still handled.
 async fn inspected(
-    mut file: RowFile,
+    file: BillingFile,
     known: Option<Journal>,
     (ids_are_not_cards, is_secret): (bool, impl Fn(&str) -> bool + Send + 'static),
     service: String,
     interrupt: &mut Interrupt,
-) -> Result<Result<(RowFile, Inspected), Problems>, Failure> {
+) -> Result<Result<(BillingFile, Inspected), Problems>, Failure> {
     let runtime = Handle::current();
     let inspecting = spawn_blocking(move || {
         let inspected = match known {
-            None => inspect(&mut file, &is_secret, ids_are_not_cards, &service, None),
+            None => inspect(&file, &is_secret, ids_are_not_cards, &service, None),
             Some(journal) => {
                 let mut look_up = |rows: &[Row]| runtime.block_on(look_up(&journal, rows));
-                inspect(&mut file, &is_secret, ids_are_not_cards, &service, Some(&mut look_up))
+                inspect(&file, &is_secret, ids_are_not_cards, &service, Some(&mut look_up))
             }
         }?;
         Ok(inspected.map(|inspected| (file, inspected)))

@@ -46,28 +46,17 @@ pub(crate) fn rows(chance: &mut Rng) -> Vec<Row> {
         .collect()
 }
 
-/// Writes the rows as CSV or JSON Lines, with or without keys.
+/// Writes the rows, with or without keys.
 pub(crate) fn write(rows: &[Row], path: &Path, chance: &mut Rng) {
-    let mut text = String::new();
-    let is_csv = path.extension().is_some_and(|extension| extension == "csv");
     // Without a key, the reference is the key.
     let has_key = chance.bool();
-    if is_csv {
-        text.push_str(if has_key { "Key," } else { "" });
-        text.push_str("TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n");
-    }
+    let mut text = if has_key { "Key," } else { "" }.to_owned();
+    text.push_str("TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n");
     for Row { key, token, cents } in rows {
-        let amount = format!("{}.{:02}", cents / 100, cents % 100);
-        let written = match (is_csv, has_key) {
-            (true, true) => writeln!(text, "{key},{token},{amount},false,{key}"),
-            (true, false) => writeln!(text, "{token},{amount},false,{key}"),
-            (false, _) => writeln!(
-                text,
-                r#"{{{}"TokenId":"{token}","Amount":{amount},"ConvenienceFeeActive":false,"ReferenceNo":"{key}"}}"#,
-                if has_key { format!(r#""Key":"{key}","#) } else { String::new() }
-            ),
-        };
-        written.unwrap();
+        if has_key {
+            write!(text, "{key},").unwrap();
+        }
+        writeln!(text, "{token},{}.{:02},false,{key}", cents / 100, cents % 100).unwrap();
     }
     fs::write(path, text).unwrap();
 }

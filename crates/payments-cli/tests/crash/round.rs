@@ -44,8 +44,7 @@ impl Round {
         let rows = billing::rows(&mut chance);
         let plan = FaultPlan::random(rows.len(), &mut chance);
         service.arm(&plan);
-        let file = if chance.bool() { "billing.csv" } else { "billing.jsonl" };
-        let workspace = Workspace::new(&service.base_url, &service.api_key, file);
+        let workspace = Workspace::new(&service.base_url, &service.api_key, "billing.csv");
         billing::write(&rows, &workspace.file, &mut chance);
         Self { chance, service, workspace, rows, plan, killed: BTreeSet::new(), reopened: HashMap::new() }
     }

@@ -1,76 +1,70 @@
-//! The first reading of a file: every row is checked before one is sent.
+//! Checks every row of a billing file before one is sent.
 
-use std::io;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
 
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
-use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::rows::{IsSecret, LikeCards, Row, RowRead, Rows, like_a_card};
+use super::billing_file::BillingFile;
+use super::rows::{IsSecret, LikeCards, Row, RowRead, like_a_card};
 use crate::batch_report::{Problem, Problems, RecordedIntent, Tallies, UnresolvedRow};
 use crate::failure::{Failure, shell_word};
-use crate::row_file::{Role, RowFile};
+use crate::row_file::Role;
 
 /// A valid file: every row can be charged or has been charged.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Inspected {
-    pub(super) rows: u64,
+    /// For each row, whether it is not to be sent, according to the journal.
+    pub(super) is_settled: Vec<bool>,
     /// The outcomes of earlier runs.
     pub(super) tallies: Tallies,
     /// The first rows whose outcome is unknown since an earlier run.
     pub(super) unresolved: Vec<UnresolvedRow>,
     /// How many ids look like card numbers and are none, as the person says.
     pub(super) like_cards: u64,
-    pub(super) scratch: ScratchDatabase,
 }
 
 /// Looks up these rows in the journal.
 pub(super) type JournalLookup<'a> = &'a mut dyn FnMut(&[Row]) -> Result<Vec<Option<Intent>>, Failure>;
 
-/// Reads the whole file, with only a few rows in memory. With a journal, looks up each row in it. A text that contains the
-/// API key, according to `is_secret`, is refused, and so is a key that the journal has for another service than `service`. So are
-/// ids that look like card numbers, unless `ids_are_not_cards`. The inner error has the problems of a file of which no row is
-/// sent.
+/// Checks every row. With a journal, looks up each row in it. A text that contains the API key, according to `is_secret`, is
+/// refused, and so is a key that the journal has for another service than `service`. So are ids that look like card numbers,
+/// unless `ids_are_not_cards`. The inner error has the problems of a file of which no row is sent.
 pub(super) fn inspect<'a>(
-    file: &mut RowFile,
+    file: &BillingFile,
     is_secret: IsSecret<'_>,
     ids_are_not_cards: bool,
     service: &'a str,
     look_up: Option<JournalLookup<'a>>,
 ) -> Result<Result<Inspected, Problems>, Failure> {
-    let (rows, problems) = Rows::begin(file, is_secret).map_err(|error| unreadable(&error))?;
+    let (rows, problems) = file.rows(is_secret);
     let mut inspection = Inspection {
         ids_are_not_cards,
         service,
         look_up,
+        keys: Keys::default(),
         waiting: Vec::new(),
         problems: Problems::of(file.name.clone(), Role::BillingRun),
-        inspected: Inspected {
-            rows: 0,
-            tallies: Tallies::default(),
-            unresolved: Vec::new(),
-            like_cards: 0,
-            scratch: ScratchDatabase::new().map_err(|error| no_scratch(&error))?,
-        },
+        inspected: Inspected::default(),
     };
     inspection.problems.extend(problems);
     if let Some(mut rows) = rows {
-        while let Some(row) = rows.next().map_err(|error| unreadable(&error))? {
+        while let Some(row) = rows.next(is_secret) {
             inspection.take(row)?;
         }
         inspection.settle()?;
-        let problems = &mut inspection.problems;
-        let report = |line, first: u64| {
-            problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
-        };
-        inspection.inspected.scratch.duplicates(report).map_err(|error| no_scratch(&error))?;
     }
-    if file.has_changed().map_err(|error| unreadable(&error))? {
-        let message = "the file was written to while it was checked; nothing was sent: \
-                       run it again when it is complete";
-        return Err(Failure::not_processed("file_changed", message));
+    let Inspection { mut problems, inspected, keys, .. } = inspection;
+    let again = || {
+        file.rows(is_secret).0.into_iter().flat_map(|mut rows| {
+            std::iter::from_fn(move || rows.next(is_secret)).filter_map(|row| Some((row.key?, row.line)))
+        })
+    };
+    for (line, first) in keys.duplicates(again) {
+        problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
     }
-    let Inspection { mut problems, inspected, .. } = inspection;
-    if inspected.rows == 0 && problems.is_empty() {
+    if inspected.is_settled.is_empty() && problems.is_empty() {
         // A billing run without rows is probably a failed export, and must not look like a success.
         problems.push(Problem::new(1, "file", "has no rows"));
     }
@@ -86,6 +80,7 @@ struct Inspection<'a> {
     /// Where the rows would be sent.
     service: &'a str,
     look_up: Option<JournalLookup<'a>>,
+    keys: Keys,
     /// Valid rows that were not looked up in the journal yet.
     waiting: Vec<WaitingRow>,
     problems: Problems,
@@ -94,7 +89,8 @@ struct Inspection<'a> {
 
 struct WaitingRow {
     row: Row,
-    digest: u64,
+    /// Its place in `is_settled`.
+    index: usize,
     /// The field that is the key, if it looks like a card number.
     key_like_a_card: Option<&'static str>,
 }
@@ -104,60 +100,51 @@ const ASKED_AT_ONCE: usize = 256;
 
 impl Inspection<'_> {
     fn take(&mut self, row: RowRead) -> Result<(), Failure> {
-        let RowRead {
-            number,
-            line,
-            digest,
-            key,
-            like_cards: LikeCards { key: mut key_like_a_card, others },
-            content,
-        } = row;
-        self.inspected.rows = number;
+        let RowRead { line, key, like_cards: LikeCards { key: mut key_like_a_card, others }, content } = row;
+        let index = self.inspected.is_settled.len();
+        self.inspected.is_settled.push(false);
+        if let Some(key) = &key {
+            self.keys.add(key);
+        }
         if self.ids_are_not_cards {
             self.inspected.like_cards +=
                 (others.len() + usize::from(key_like_a_card.take().is_some())) as u64;
         } else {
             self.problems.extend(others.into_iter().map(|field| like_a_card(line, field)).collect());
         }
-        match content {
+        let row = match content {
             Err(problems) => {
-                self.keep(number, line, key.as_ref().map(IntentKey::as_str), digest, false)?;
                 self.problems.extend(problems);
+                return Ok(());
             }
-            Ok(row) => {
-                let total = &mut self.inspected.tallies.total;
-                if let Some(more) = total.checked_with(row.payment.amount()) {
-                    *total = more;
-                } else {
-                    let rule = "makes the sum of the file too large to be exact";
-                    self.problems.push(Problem::new(line, "Amount", rule));
-                }
-                if self.look_up.is_none() {
-                    self.problems
-                        .extend(key_like_a_card.map(|field| like_a_card(line, field)).into_iter().collect());
-                    return self.keep(number, line, Some(row.key.as_str()), digest, false);
-                }
-                self.waiting.push(WaitingRow { row, digest, key_like_a_card });
-                if self.waiting.len() >= ASKED_AT_ONCE {
-                    self.settle()?;
-                }
-            }
+            Ok(row) => row,
+        };
+        let total = &mut self.inspected.tallies.total;
+        if let Some(more) = total.checked_with(row.payment.amount()) {
+            *total = more;
+        } else {
+            let rule = "makes the sum of the file too large to be exact";
+            self.problems.push(Problem::new(line, "Amount", rule));
         }
-        Ok(())
+        if self.look_up.is_none() {
+            self.problems.extend(key_like_a_card.map(|field| like_a_card(line, field)).into_iter().collect());
+            return Ok(());
+        }
+        self.waiting.push(WaitingRow { row, index, key_like_a_card });
+        if self.waiting.len() >= ASKED_AT_ONCE { self.settle() } else { Ok(()) }
     }
 
     /// Looks up the waiting rows in the journal.
     fn settle(&mut self) -> Result<(), Failure> {
         let Some(look_up) = &mut self.look_up else { return Ok(()) };
         let (marks, rows): (Vec<_>, Vec<_>) =
-            self.waiting.drain(..).map(|it| ((it.digest, it.key_like_a_card), it.row)).unzip();
+            self.waiting.drain(..).map(|it| ((it.index, it.key_like_a_card), it.row)).unzip();
         let found = look_up(&rows)?;
-        for (((digest, key_like_a_card), row), intent) in marks.into_iter().zip(rows).zip(found) {
+        for (((index, key_like_a_card), row), intent) in marks.into_iter().zip(rows).zip(found) {
             // A key that is in the journal was accepted before.
             let refused = key_like_a_card.filter(|_| intent.is_none());
             self.problems.extend(refused.map(|field| like_a_card(row.line, field)).into_iter().collect());
-            let is_settled = intent.is_some_and(|intent| self.is_settled(&row, &intent));
-            self.keep(row.number, row.line, Some(row.key.as_str()), digest, is_settled)?;
+            self.inspected.is_settled[index] = intent.is_some_and(|intent| self.is_settled(&row, &intent));
         }
         Ok(())
     }
@@ -219,18 +206,6 @@ impl Inspection<'_> {
         *tally = tally.checked_with(amount).unwrap_or(*tally);
         true
     }
-
-    fn keep(
-        &self,
-        number: u64,
-        line: u64,
-        key: Option<&str>,
-        digest: u64,
-        is_settled: bool,
-    ) -> Result<(), Failure> {
-        let seen = RowRecord { digest, is_settled };
-        self.inspected.scratch.keep(number, line, key, seen).map_err(|error| no_scratch(&error))
-    }
 }
 
 /// The rule for a key that belongs to another request, whose outcome decides what to do with this row.
@@ -284,85 +259,40 @@ fn how_to_reopen(intent: &Intent, request: &IntentRequest) -> Option<String> {
     }
 }
 
-fn unreadable(error: &io::Error) -> Failure {
-    let message = "the file of the billing run cannot be read; nothing was sent";
-    Failure::invalid("batch_file", message).with_cause(error)
+/// The keys of a file. Only their hashes are kept, because a file may have millions.
+#[derive(Debug, Default)]
+struct Keys {
+    hasher: RandomState,
+    hashes: Vec<u64>,
 }
 
-fn no_scratch(error: &rusqlite::Error) -> Failure {
-    let message = "the folder for temporary files, which is needed to compare keys, cannot be used; nothing was sent: \
-                   free some space there, or set SQLITE_TMPDIR";
-    Failure::not_processed("temporary_file", message).with_cause(error)
-}
-
-/// A temporary SQLite database of the rows.
-#[derive(Debug)]
-pub(super) struct ScratchDatabase(Connection);
-
-/// What is recorded of a row, to compare it with the second reading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RowRecord {
-    pub(super) digest: u64,
-    /// Whether the row is not to be sent, according to the journal.
-    pub(super) is_settled: bool,
-}
-
-impl ScratchDatabase {
-    pub(super) fn new() -> rusqlite::Result<Self> {
-        let connection = Connection::open("")?;
-        // It is not needed after a crash.
-        connection.execute_batch(
-            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -4096;
-             CREATE TABLE row (number INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT,
-                               digest INTEGER NOT NULL, is_settled INTEGER NOT NULL);
-             BEGIN",
-        )?;
-        Ok(Self(connection))
+impl Keys {
+    fn add(&mut self, key: &IntentKey) {
+        self.hashes.push(self.hasher.hash_one(key));
     }
 
-    /// Records the row with this number, counted from 1.
-    pub(super) fn keep(
-        &self,
-        number: u64,
-        line: u64,
-        key: Option<&str>,
-        seen: RowRecord,
-    ) -> rusqlite::Result<()> {
-        let RowRecord { digest, is_settled } = seen;
-        let mut insert = self.0.prepare_cached("INSERT INTO row VALUES (?, ?, ?, ?, ?)")?;
-        insert.execute(params![
-            number.cast_signed(),
-            line.cast_signed(),
-            key,
-            digest.cast_signed(),
-            is_settled
-        ])?;
-        Ok(())
-    }
-
-    /// Calls `report` with the line of each row whose key was in an earlier line, and with that line.
-    pub(super) fn duplicates(&self, mut report: impl FnMut(u64, u64)) -> rusqlite::Result<()> {
-        let mut rows =
-            self.0.prepare("SELECT key, line FROM row WHERE key IS NOT NULL ORDER BY key, number")?;
-        let mut rows = rows.query([])?;
-        let mut first: Option<(String, i64)> = None;
-        while let Some(row) = rows.next()? {
-            let (key, line) = (row.get_ref(0)?.as_str()?, row.get(1)?);
-            match &first {
-                Some((same, first)) if same == key => report(i64::cast_unsigned(line), first.cast_unsigned()),
-                _ => first = Some((key.to_owned(), line)),
-            }
+    /// The line of each row whose key was in an earlier line, and that line. The rows are read `again` only if two hashes are
+    /// equal, because their keys may still differ.
+    fn duplicates<I: Iterator<Item = (IntentKey, u64)>>(self, again: impl FnOnce() -> I) -> Vec<(u64, u64)> {
+        let Self { hasher, mut hashes } = self;
+        hashes.sort_unstable();
+        let repeated: HashSet<_> =
+            hashes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+        drop(hashes);
+        if repeated.is_empty() {
+            return Vec::new();
         }
-        Ok(())
-    }
-
-    /// The record of the row with this number.
-    pub(super) fn seen(&self, number: u64) -> rusqlite::Result<Option<RowRecord>> {
-        let mut select = self.0.prepare_cached("SELECT digest, is_settled FROM row WHERE number = ?")?;
-        let seen = |row: &rusqlite::Row<'_>| {
-            Ok(RowRecord { digest: row.get::<_, i64>(0)?.cast_unsigned(), is_settled: row.get(1)? })
-        };
-        select.query_row([number.cast_signed()], seen).optional()
+        let mut first_lines = HashMap::new();
+        let candidates = again().filter(|(key, _)| repeated.contains(&hasher.hash_one(key)));
+        candidates
+            .filter_map(|(key, line)| match first_lines.entry(key) {
+                Entry::Occupied(first) => Some((line, *first.get())),
+                Entry::Vacant(first) => {
+                    first.insert(line);
+                    None
+                }
+            })
+            .collect()
     }
 }
 
@@ -372,16 +302,28 @@ mod tests {
 
     #[test]
     fn duplicates_are_reported_with_the_first_line() {
-        let scratch = ScratchDatabase::new().unwrap();
-        let keys = [Some("b"), Some("a"), None, Some("b"), Some("B"), None, Some("b")];
-        let seen = RowRecord { digest: u64::MAX, is_settled: true };
-        for (number, key) in (1..).zip(keys) {
-            scratch.keep(number, number * 10, key, seen).unwrap();
-        }
-        let mut reported = Vec::new();
-        scratch.duplicates(|line, first| reported.push((line, first))).unwrap();
-        assert_eq!(reported, [(40, 10), (70, 10)]);
-        assert_eq!(scratch.seen(7).unwrap(), Some(seen));
-        assert_eq!(scratch.seen(8).unwrap(), None);
+        let rows = ["b", "a", "b", "B", "c", "b"].map(|key| IntentKey::new(key).unwrap());
+        let rows: Vec<_> = rows.into_iter().zip((10..).step_by(10)).collect();
+        let mut keys = Keys::default();
+        rows.iter().for_each(|(key, _)| keys.add(key));
+        assert_eq!(keys.duplicates(|| rows.into_iter()), [(30, 10), (60, 10)]);
+    }
+
+    #[test]
+    fn equal_hashes_of_different_keys_are_no_duplicates() {
+        let rows = ["a", "b", "a"].map(|key| IntentKey::new(key).unwrap());
+        let rows: Vec<_> = rows.into_iter().zip(1..).collect();
+        let hasher = RandomState::new();
+        let [a, b] = [&rows[0], &rows[1]].map(|(key, _)| hasher.hash_one(key));
+        let keys = Keys { hasher, hashes: vec![a, b, b, a] };
+        assert_eq!(keys.duplicates(|| rows.into_iter()), [(3, 1)]);
+    }
+
+    #[test]
+    fn rows_are_read_again_only_for_equal_hashes() {
+        let mut keys = Keys::default();
+        ["a", "b"].iter().for_each(|key| keys.add(&IntentKey::new(*key).unwrap()));
+        let again = || -> std::iter::Empty<_> { unreachable!("no hash is repeated") };
+        assert_eq!(keys.duplicates(again), []);
     }
 }

@@ -1,73 +1,59 @@
-//! The rows of a file in either format.
-
-use std::borrow::Cow;
-use std::fs::File;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, BufRead, BufReader};
+//! The rows of a billing file: a header with the interface's names and `Key`, then a row for each charge.
 
 use payments_journal::IntentKey;
-use payments_model::unversioned::{RequestMembers, check_ends};
-use payments_model::{TokenTransaction, printable_field_name};
+use payments_model::unversioned::check_ends;
+use payments_model::{Amount, TokenTransaction, ValidationError, printable_field_name};
 
-use super::csv_rows::CsvRows;
 use crate::batch_report::Problem;
-use crate::row_file::{Format, JsonLines, NO_API_KEY, NOT_CARDS, RowFile, is_like_a_card};
+use crate::csv_file::Table;
+use crate::failure::Failure;
+use crate::row_file::{NO_API_KEY, NOT_CARDS, is_like_a_card};
 
 /// Whether a text contains the API key.
 pub(super) type IsSecret<'a> = &'a dyn Fn(&str) -> bool;
 
-/// Reads the rows and counts them.
+/// Reads one row at a time, and counts them.
 pub(super) struct Rows<'a> {
-    source: Source,
-    is_secret: IsSecret<'a>,
+    table: Table<&'a [u8]>,
+    columns: Vec<Column>,
     count: u64,
 }
 
-enum Source {
-    Csv(Box<CsvRows<BufReader<File>>>),
-    JsonLines(JsonRows<BufReader<File>>),
-}
-
-impl<'a> Rows<'a> {
-    /// Starts at the first row. Returns the problems of the header, and no rows if they make the rows unreadable.
-    pub(super) fn begin(
-        file: &mut RowFile,
-        is_secret: IsSecret<'a>,
-    ) -> io::Result<(Option<Self>, Vec<Problem>)> {
-        let source = file.rewound()?;
-        let (source, problems) = match file.format() {
-            Format::Csv => {
-                let (rows, problems) = CsvRows::begin(source, is_secret)?;
-                (rows.map(|rows| Source::Csv(Box::new(rows))), problems)
-            }
-            Format::JsonLines => (Some(Source::JsonLines(JsonRows::new(source))), Vec::new()),
-        };
-        Ok((source.map(|source| Self { source, is_secret, count: 0 }), problems))
-    }
-
-    pub(super) fn next(&mut self) -> io::Result<Option<RowRead>> {
-        let read = match &mut self.source {
-            Source::Csv(rows) => rows.next(self.is_secret),
-            Source::JsonLines(rows) => rows.next(self.is_secret),
-        }?;
-        Ok(read.map(|mut read| {
-            self.count += 1;
-            read.number = self.count;
-            if let Ok(row) = &mut read.content {
-                row.number = self.count;
-            }
-            read
-        }))
-    }
+/// The content of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Key,
+    Text(&'static str),
+    /// A JSON number.
+    Amount,
+    /// `true` or `false`, as a spreadsheet may write them.
+    Flag,
+    /// A column without a name, as spreadsheets leave them. It must be empty.
+    Unnamed,
+    /// A column of `--ignore-columns`.
+    Ignored,
+    /// A column whose problem is already reported.
+    Invalid,
 }
 
 /// The name of the key, in addition to the names of the interface.
-pub(super) const KEY: &str = "Key";
+const KEY: &str = "Key";
 
 /// The field that is the key of a row without `Key`.
-pub(super) const REFERENCE: &str = "ReferenceNo";
+const REFERENCE: &str = "ReferenceNo";
 
 const DESCRIPTION: &str = "Description";
+
+/// The interface's columns; a test compares them with the model.
+const COLUMNS: [(&str, Column); 7] = [
+    (KEY, Column::Key),
+    ("TokenId", Column::Text("TokenId")),
+    ("GatewayCustomerId", Column::Text("GatewayCustomerId")),
+    ("Amount", Column::Amount),
+    ("ConvenienceFeeActive", Column::Flag),
+    (DESCRIPTION, Column::Text(DESCRIPTION)),
+    (REFERENCE, Column::Text(REFERENCE)),
+];
 
 /// A row that can be charged.
 #[derive(Clone, Debug)]
@@ -83,23 +69,12 @@ pub(super) struct Row {
 /// The result of reading a row.
 #[derive(Debug)]
 pub(super) struct RowRead {
-    pub(super) number: u64,
     pub(super) line: u64,
-    /// A digest of the row, to notice if it has changed when it is read again.
-    pub(super) digest: u64,
     /// The key, if it could be read, even if the row has other problems. It may be a duplicate.
     pub(super) key: Option<IntentKey>,
     /// The fields that look like card numbers.
     pub(super) like_cards: LikeCards,
     pub(super) content: Result<Row, Vec<Problem>>,
-}
-
-impl RowRead {
-    /// A row whose fields could not be read.
-    pub(super) fn unreadable(line: u64, digest: u64, problems: Vec<Problem>) -> Self {
-        let like_cards = LikeCards::default();
-        Self { number: 0, line, digest, key: None, like_cards, content: Err(problems) }
-    }
 }
 
 /// The fields of a row that look like card numbers. That is an error unless the person says that they are none, because in a
@@ -120,47 +95,160 @@ pub(super) fn like_a_card(line: u64, field: &'static str) -> Problem {
     Problem::new(line, field, format!("{rule}; {NOT_CARDS}"))
 }
 
-/// A row that is not checked yet.
-#[derive(Debug, Default)]
-pub(super) struct Draft<'a> {
-    /// The text of `Key`, or the rule that it breaks if it is not a string.
-    pub(super) key: Option<Result<Cow<'a, str>, &'static str>>,
-    reference: Option<Cow<'a, str>>,
-    description: Option<Cow<'a, str>>,
-    /// The request as a JSON object, without the key.
-    pub(super) document: String,
-    /// Problems in addition to those that the model finds.
-    pub(super) problems: Vec<Problem>,
+/// Refuses the name of a field in `--ignore-columns`, in any case, because a value would be lost.
+pub(super) fn refuse_ignored_fields(ignored: &[String]) -> Result<(), Failure> {
+    let field = |name: &&str| ignored.iter().any(|it| it.trim().eq_ignore_ascii_case(name));
+    match COLUMNS.iter().map(|(name, _)| *name).find(|name| field(name)) {
+        Some(name) => Err(Failure::invalid(
+            "usage",
+            format!(
+                "--ignore-columns names {name}, which is a column of the charge and cannot be ignored; nothing was sent"
+            ),
+        )),
+        None => Ok(()),
+    }
 }
 
-impl<'a> Draft<'a> {
-    /// Keeps the text of a field that the row's own rules need.
-    pub(super) fn keep(&mut self, name: &str, text: Cow<'a, str>) {
-        match name {
-            REFERENCE => self.reference = Some(text),
-            DESCRIPTION => self.description = Some(text),
-            _ => {}
+impl<'a> Rows<'a> {
+    /// Reads the header. Returns its problems, and no rows if a required column is missing.
+    pub(super) fn begin(
+        file: &'a [u8],
+        ignored: &[String],
+        is_secret: IsSecret<'_>,
+    ) -> (Option<Self>, Vec<Problem>) {
+        let table = match Table::begin(file).expect(IN_MEMORY) {
+            Ok(table) => table,
+            Err(problem) => return (None, vec![problem]),
+        };
+        let line = table.line();
+        let mut problems = Vec::new();
+        let mut columns = Vec::new();
+        for name in table.headings() {
+            let shown = || printable_field_name(name).into_owned();
+            let column = match COLUMNS.iter().find(|(known, _)| *known == name.trim()) {
+                Some((_, column)) if columns.contains(column) => {
+                    problems.push(Problem::new(line, shown(), "is a column more than once"));
+                    Column::Invalid
+                }
+                Some((known, column)) => {
+                    if known != name {
+                        let rule = format!("has white space around the name {known}: remove it");
+                        problems.push(Problem::new(line, shown(), rule));
+                    }
+                    *column
+                }
+                None if name.is_empty() => Column::Unnamed,
+                None if is_secret(name) => {
+                    problems.push(Problem::new(line, "header", NO_API_KEY));
+                    Column::Invalid
+                }
+                None if ignored.iter().any(|ignored| ignored.trim() == name.trim()) => Column::Ignored,
+                None => {
+                    let known = COLUMNS.map(|(name, _)| name).join(", ");
+                    let rule =
+                        format!("is none of the columns {known}: fix the name, or give --ignore-columns");
+                    problems.push(Problem::new(line, shown(), rule));
+                    Column::Invalid
+                }
+            };
+            columns.push(column);
         }
+        let missing = missing(&columns, !ignored.is_empty());
+        let is_complete = missing.is_empty();
+        problems.extend(missing.into_iter().map(|(name, rule)| Problem::new(line, name, rule)));
+        (is_complete.then_some(Self { table, columns, count: 0 }), problems)
     }
 
-    /// Validates the row. `words` may replace the text of a violation's rule.
-    pub(super) fn check(
-        self,
-        line: u64,
-        digest: u64,
-        words: impl Fn(&str, &str) -> Option<String>,
-    ) -> RowRead {
-        let Self { key, reference, description, document, mut problems } = self;
-        let key_field = if key.is_some() { KEY } else { REFERENCE };
-        // In words, as after an emoji, these belong to the letter before them.
-        let is_selector = |letter| matches!(letter, '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}');
-        let description = description.as_deref().map(|text| text.trim_end_matches(is_selector));
-        for (field, text) in [(REFERENCE, reference.as_deref()), (DESCRIPTION, description)] {
-            if let Some(Err(rule)) = text.map(check_ends) {
-                problems.push(Problem::new(line, field, rule));
+    /// The next row; `None` at the end.
+    pub(super) fn next(&mut self, is_secret: IsSecret<'_>) -> Option<RowRead> {
+        let read = self.table.next().expect(IN_MEMORY)?;
+        self.count += 1;
+        Some(match read {
+            Ok(()) => self.row(is_secret),
+            Err(problem) => RowRead {
+                line: self.table.line(),
+                key: None,
+                like_cards: LikeCards::default(),
+                content: Err(vec![problem]),
+            },
+        })
+    }
+
+    /// Skips the next row.
+    pub(super) fn skip(&mut self) {
+        let _ = self.table.next().expect(IN_MEMORY);
+        self.count += 1;
+    }
+
+    /// Validates the row that was read.
+    fn row(&self, is_secret: IsSecret<'_>) -> RowRead {
+        let line = self.table.line();
+        let (mut key, mut reference, mut description) = (None, None, None);
+        // Better rules than those of the model, which does not see the cell.
+        let mut rules = Vec::new();
+        let mut problems = Vec::new();
+        let mut report = |field: &'static str, rule: &str| {
+            problems.push(Problem::new(line, field, rule.to_owned()));
+        };
+        // The request as JSON.
+        let mut members = Vec::new();
+        let mut write = |name: &str, value: &str| members.push(format!("\"{name}\":{value}"));
+        for (index, column) in self.columns.iter().enumerate() {
+            if *column == Column::Ignored {
+                continue;
+            }
+            let cell = match self.table.cell(index) {
+                Ok("") => continue,
+                Ok(cell) => cell,
+                Err(rule) => {
+                    report(column.name(), rule);
+                    continue;
+                }
+            };
+            if is_secret(cell) {
+                report(column.name(), NO_API_KEY);
+            }
+            match *column {
+                Column::Ignored | Column::Invalid => {}
+                Column::Unnamed => {
+                    report("row", &format!("has a value in column {}, which has no name", index + 1));
+                }
+                Column::Key => key = Some(cell),
+                Column::Text(name) => {
+                    write(name, &text(cell));
+                    match name {
+                        REFERENCE => reference = Some(cell),
+                        DESCRIPTION => description = Some(cell),
+                        _ => {}
+                    }
+                }
+                Column::Amount => match cell.parse::<Amount>() {
+                    Ok(_) => write("Amount", cell),
+                    Err(error) => {
+                        let rule = check_ends(cell).map_or_else(str::to_owned, |()| error.to_string());
+                        rules.push(("Amount", rule));
+                        write("Amount", &text(cell));
+                    }
+                },
+                Column::Flag if cell.eq_ignore_ascii_case("true") => write("ConvenienceFeeActive", "true"),
+                Column::Flag if cell.eq_ignore_ascii_case("false") => write("ConvenienceFeeActive", "false"),
+                Column::Flag => {
+                    rules
+                        .extend(check_ends(cell).err().map(|rule| ("ConvenienceFeeActive", rule.to_owned())));
+                    write("ConvenienceFeeActive", &text(cell));
+                }
             }
         }
-        let key = match key_of(key, reference.as_deref()) {
+        // In words, as after an emoji, these belong to the letter before them.
+        let is_selector = |letter| matches!(letter, '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}');
+        let description = description.map(|text| text.trim_end_matches(is_selector));
+        for (field, text) in [(REFERENCE, reference), (DESCRIPTION, description)] {
+            if let Some(Err(rule)) = text.map(check_ends) {
+                report(field, rule);
+            }
+        }
+        let key_field = if key.is_some() { KEY } else { REFERENCE };
+        let key = match key_of(key, reference) {
             Ok(key) => Some(key),
             Err((field, rule)) => {
                 if problems.iter().all(|problem| problem.field != field) {
@@ -169,23 +257,22 @@ impl<'a> Draft<'a> {
                 None
             }
         };
-        let payment = match TokenTransaction::from_json(document.as_bytes()) {
-            Ok(payment) => Some(payment),
-            Err(error) => {
+        let document = format!("{{{}}}", members.join(","));
+        let payment = TokenTransaction::from_json(document.as_bytes())
+            .map_err(|error| {
                 for violation in error.violations() {
-                    let (field, rule) = (violation.field(), violation.rule());
+                    let field = violation.field();
                     // A reference that is the key has its own rule.
                     if field != REFERENCE || problems.iter().all(|problem| problem.field != field) {
-                        let rule = words(field, rule).unwrap_or_else(|| rule.to_owned());
-                        problems.push(Problem::new(line, field.to_owned(), rule));
+                        let better = rules.iter().find(|(of, _)| *of == field);
+                        let rule = better.map_or(violation.rule(), |(_, rule)| rule);
+                        problems.push(Problem::new(line, field.to_owned(), rule.to_owned()));
                     }
                 }
-                None
-            }
-        };
+            })
+            .ok();
         let token = payment.as_ref().map(|payment| payment.token_id().as_str());
-        let others =
-            [("TokenId", token), (REFERENCE, reference.as_deref().filter(|_| key_field != REFERENCE))];
+        let others = [("TokenId", token), (REFERENCE, reference.filter(|_| key_field != REFERENCE))];
         let like_cards = LikeCards {
             key: key.as_ref().filter(|key| is_like_a_card(key.as_str())).map(|_| key_field),
             others: others
@@ -196,94 +283,83 @@ impl<'a> Draft<'a> {
         };
         let content = match (&key, payment) {
             (Some(key), Some(payment)) if problems.is_empty() => {
-                Ok(Row { number: 0, line, key: key.clone(), payment })
+                Ok(Row { number: self.count, line, key: key.clone(), payment })
             }
             _ => Err(problems),
         };
-        RowRead { number: 0, line, digest, key, like_cards, content }
+        RowRead { line, key, like_cards, content }
     }
 }
 
+const IN_MEMORY: &str = "a file in memory can be read";
+
+impl Column {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Key => KEY,
+            Self::Text(name) => name,
+            Self::Amount => "Amount",
+            Self::Flag => "ConvenienceFeeActive",
+            Self::Unnamed | Self::Ignored | Self::Invalid => "row",
+        }
+    }
+}
+
+/// The required fields of a request, and the key, for which there is no column; each with the rule that it breaks.
+fn missing(columns: &[Column], ignores_some: bool) -> Vec<(String, &'static str)> {
+    const RULE: &str = "is missing in the header";
+    let has = |name: &str| columns.iter().any(|column| column.name() == name);
+    let error = TokenTransaction::from_json(b"{}").err();
+    let required = error.iter().flat_map(ValidationError::violations);
+    let fields = required.map(|it| it.field()).filter(|name| !has(name));
+    let mut missing: Vec<_> = fields.map(|name| (name.to_owned(), RULE)).collect();
+    if !has(KEY) && ignores_some {
+        missing.push((KEY.to_owned(), KEY_IS_REQUIRED));
+    } else if !has(KEY) && !has(REFERENCE) {
+        missing.push((format!("{KEY} or {REFERENCE}"), RULE));
+    }
+    missing
+}
+
+const KEY_IS_REQUIRED: &str = "is missing in the header, and --ignore-columns requires it: if the column of the keys were ignored \
+    because its name is mistyped, every key would change, and everybody would be charged again";
+
 /// The key of the row, or the invalid field and the rule that it breaks.
-fn key_of(
-    key: Option<Result<Cow<'_, str>, &'static str>>,
-    reference: Option<&str>,
-) -> Result<IntentKey, (&'static str, String)> {
+fn key_of(key: Option<&str>, reference: Option<&str>) -> Result<IntentKey, (&'static str, String)> {
     let new = |text: &str| IntentKey::new(text).map_err(|error| error.rule());
     match (key, reference) {
-        (Some(Ok(key)), _) => new(&key).map_err(|rule| (KEY, rule.to_owned())),
-        (Some(Err(rule)), _) => Err((KEY, rule.to_owned())),
+        (Some(key), _) => new(key).map_err(|rule| (KEY, rule.to_owned())),
         (None, Some(reference)) => new(reference)
             .map_err(|rule| (REFERENCE, format!("{rule}, because it is the key of a row without Key"))),
         (None, None) => Err((KEY, "is required if there is no ReferenceNo".to_owned())),
     }
 }
 
-/// Reads one row at a time into memory.
-pub(super) struct JsonRows<R>(JsonLines<R>);
-
-impl<R: BufRead> JsonRows<R> {
-    pub(super) fn new(source: R) -> Self {
-        Self(JsonLines::new(source))
-    }
-
-    /// The next row; `None` at the end. Skips blank lines.
-    pub(super) fn next(&mut self, is_secret: IsSecret<'_>) -> io::Result<Option<RowRead>> {
-        let Some((line, text)) = self.0.next()? else { return Ok(None) };
-        Ok(Some(match text {
-            Ok(text) => read(text, line, digest(text), is_secret),
-            Err(rule) => RowRead::unreadable(line, 0, vec![Problem::new(line, "row", rule)]),
-        }))
-    }
+fn text(cell: &str) -> String {
+    serde_json::to_string(cell).expect("a string is valid JSON")
 }
 
-fn digest(text: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
-}
+#[cfg(test)]
+mod tests {
+    use payments_model::unversioned::RequestMembers;
 
-fn read(text: &[u8], line: u64, digest: u64, is_secret: IsSecret<'_>) -> RowRead {
-    let members = match RequestMembers::read(text) {
-        Ok(members) => members,
-        Err(error) => {
-            let problem = |violation: &payments_model::Violation| {
-                // The position within the row, whose line is already shown.
-                let rule = violation.rule().replace("at line 1, column", "at column");
-                Problem::new(line, "row", rule)
-            };
-            return RowRead::unreadable(line, digest, error.violations().iter().map(problem).collect());
-        }
-    };
-    let mut draft = Draft::default();
-    let mut written = Vec::new();
-    for (name, value) in members.iter() {
-        if is_secret(name) {
-            draft.problems.push(Problem::new(line, "row", NO_API_KEY));
-            continue;
-        }
-        let text: Option<String> = serde_json::from_str(value).ok();
-        if text.as_deref().is_some_and(is_secret) {
-            draft.problems.push(Problem::new(line, printable_field_name(name).into_owned(), NO_API_KEY));
-        }
-        if name == KEY {
-            let is_first = draft.key.is_none();
-            let key = text.map(Cow::Owned).ok_or("must be a string");
-            draft.key = Some(if is_first { key } else { Err("appears more than once") });
-            continue;
-        }
-        if name.trim() == KEY {
-            let rule = "has white space around the name Key: remove it";
-            draft.problems.push(Problem::new(line, printable_field_name(name).into_owned(), rule));
-            continue;
-        }
-        // The model refuses a value that is not a string.
-        if let Some(text) = text {
-            draft.keep(name, Cow::Owned(text));
-        }
-        let name = serde_json::to_string(name).expect("a string is valid JSON");
-        written.push(format!("{name}:{value}"));
+    use super::*;
+
+    #[test]
+    fn columns_are_the_fields_of_the_request_and_the_key() {
+        let members: Vec<_> = COLUMNS
+            .iter()
+            .filter_map(|(name, column)| match column {
+                Column::Text(_) => Some(format!(r#""{name}":"x""#)),
+                Column::Amount => Some(format!(r#""{name}":1.5"#)),
+                Column::Flag => Some(format!(r#""{name}":true"#)),
+                Column::Key | Column::Unnamed | Column::Ignored | Column::Invalid => None,
+            })
+            .collect();
+        let document = format!("{{{}}}", members.join(","));
+        let payment = TokenTransaction::from_json(document.as_bytes()).expect("every field is taken");
+        let written = payment.to_json();
+        let written = RequestMembers::read(written.as_ref()).expect("an object");
+        assert_eq!(written.iter().count(), COLUMNS.len() - 1);
     }
-    draft.document = format!("{{{}}}", written.join(","));
-    draft.check(line, digest, |_, _| None)
 }

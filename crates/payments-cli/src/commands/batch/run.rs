@@ -9,13 +9,10 @@ use std::time::{Duration, SystemTime};
 use payments_core::{Outcome, TransportError};
 use payments_journal::{Error, Intent, IntentKey, IntentState, Journaled, JournaledClient, StoreError};
 use payments_model::{Amount, TransactionReceipt};
-use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TryRecvError;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
 use super::super::calls::of_receipt;
-use super::feed::FeedItem;
 use super::progress::{Progress, WaitState};
 use super::results::Results;
 use super::rows::Row;
@@ -50,9 +47,10 @@ pub(super) trait ChargeService: Clone + Send + Sync + 'static {
 }
 
 /// A run, ready to start.
-pub(super) struct Run<W> {
+pub(super) struct Run<'a, W> {
     pub(super) service: W,
-    pub(super) rows: mpsc::Receiver<FeedItem>,
+    /// The rows to send, in order.
+    pub(super) rows: Box<dyn Iterator<Item = Row> + 'a>,
     pub(super) throttle: Throttle,
     pub(super) max_rejected: Option<u64>,
     pub(super) results: Option<Results>,
@@ -67,14 +65,13 @@ const POLL_OTHERS_EVERY: Duration = Duration::from_millis(500);
 /// How often the progress is updated.
 const SHOW_EVERY: Duration = Duration::from_millis(200);
 
-impl<W: ChargeService> Run<W> {
+impl<W: ChargeService> Run<'_, W> {
     /// Runs to the end, even after a panic. `interrupted` waits for a signal and returns its name.
     pub(super) async fn complete(self, mut interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
         let mut state = State {
             run: self,
             in_flight: JoinSet::new(),
             in_flight_rows: HashMap::new(),
-            ready: VecDeque::new(),
             waiting: VecDeque::new(),
             elsewhere: Vec::new(),
             waiting_for_others_since: None,
@@ -102,13 +99,11 @@ impl<W: ChargeService> Run<W> {
     }
 }
 
-struct State<W> {
-    run: Run<W>,
+struct State<'a, W> {
+    run: Run<'a, W>,
     in_flight: JoinSet<FinishedCharge>,
     /// The rows in flight, by number: they are unknown if the run is abandoned.
     in_flight_rows: HashMap<u64, Arc<Row>>,
-    /// Rows that were read and not started.
-    ready: VecDeque<Row>,
     /// Rows that did not reach the service, to be tried again.
     waiting: VecDeque<FinishedCharge>,
     /// Rows that another process is sending.
@@ -141,30 +136,13 @@ struct FinishedCharge {
     at: SystemTime,
 }
 
-/// What the run waits for, in addition to the charges in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
-    Row,
-    Instant(Instant),
-    Nothing,
-}
-
-impl Next {
-    fn instant(self) -> Instant {
-        match self {
-            Self::Instant(instant) => instant,
-            Self::Row | Self::Nothing => Instant::now(),
-        }
-    }
-}
-
-impl<W: ChargeService> State<W> {
+impl<W: ChargeService> State<'_, W> {
     /// Sends rows until none is left or the run has stopped, and waits for those in flight.
     async fn send_all(&mut self, interrupted: &mut impl AsyncFnMut() -> &'static str) {
         let mut show = interval(SHOW_EVERY);
         show.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let next = self.start_ready();
+            let wake_at = self.start_ready();
             if self.is_over() {
                 break;
             }
@@ -178,8 +156,7 @@ impl<W: ChargeService> State<W> {
                     }
                     self.flush();
                 }
-                item = self.run.rows.recv(), if next == Next::Row => self.received(item),
-                () = sleep_until(next.instant()), if matches!(next, Next::Instant(_)) => {}
+                () = sleep_until(wake_at.unwrap_or_else(Instant::now)), if wake_at.is_some() => {}
                 _ = show.tick() => self.show(),
             }
         }
@@ -217,40 +194,35 @@ impl<W: ChargeService> State<W> {
         self.in_flight.is_empty() && (is_stopped || !self.has_more())
     }
 
-    /// Starts as many rows as the throttle allows.
-    fn start_ready(&mut self) -> Next {
+    /// Starts as many rows as the throttle allows. Returns when to try again, if not only after a charge in flight has ended.
+    fn start_ready(&mut self) -> Option<Instant> {
         while self.run.summary.stop.is_none() {
             match self.run.throttle.may_start(Instant::now(), self.in_flight.len()) {
-                Start::At(instant) if self.has_more() => return Next::Instant(instant),
-                Start::At(_) | Start::WhenOneEnds => return Next::Nothing,
+                Start::At(instant) if self.has_more() => return Some(instant),
+                Start::At(_) | Start::WhenOneEnds => return None,
                 Start::Now => {}
             }
             if let Some(FinishedCharge { row, .. }) = self.waiting.pop_front() {
                 self.start(row);
-                continue;
-            }
-            if let Some(row) = self.ready.pop_front() {
+            } else if let Some(row) = self.run.rows.next() {
                 self.start(Arc::new(row));
-                continue;
-            }
-            match self.run.rows.try_recv() {
-                Ok(item) => self.received(Some(item)),
-                Err(TryRecvError::Empty) => return Next::Row,
-                Err(TryRecvError::Disconnected) => {
-                    self.all_rows_read = true;
-                    if let Some(next) = self.wait_for_others() {
-                        return next;
-                    }
+            } else {
+                self.all_rows_read = true;
+                let poll_at = self.wait_for_others()?;
+                if poll_at > Instant::now() {
+                    return Some(poll_at);
                 }
+                self.poll_others_at = None;
+                self.waiting.extend(self.elsewhere.drain(..));
             }
         }
-        Next::Nothing
+        None
     }
 
-    /// What to wait for once every row is started here or elsewhere. `None` if the rows elsewhere must be polled now.
-    fn wait_for_others(&mut self) -> Option<Next> {
+    /// When to poll the rows that other processes are sending, once every row is started here or there.
+    fn wait_for_others(&mut self) -> Option<Instant> {
         if !self.in_flight.is_empty() || self.elsewhere.is_empty() {
-            return Some(Next::Nothing);
+            return None;
         }
         let now = Instant::now();
         if self.waiting_for_others_since.is_none() {
@@ -262,28 +234,13 @@ impl<W: ChargeService> State<W> {
         let since = *self.waiting_for_others_since.get_or_insert(now);
         if now >= since + self.run.throttle.patience() {
             self.count_waiting();
-            return Some(Next::Nothing);
+            return None;
         }
-        let poll_at = *self.poll_others_at.get_or_insert(now + POLL_OTHERS_EVERY);
-        if poll_at > now {
-            return Some(Next::Instant(poll_at));
-        }
-        self.poll_others_at = None;
-        self.waiting.extend(self.elsewhere.drain(..));
-        None
+        Some(*self.poll_others_at.get_or_insert(now + POLL_OTHERS_EVERY))
     }
 
     fn has_more(&self) -> bool {
-        let all_started = self.all_rows_read && self.ready.is_empty() && self.waiting.is_empty();
-        !all_started || !self.elsewhere.is_empty()
-    }
-
-    fn received(&mut self, item: Option<FeedItem>) {
-        match item {
-            Some(FeedItem::Rows(rows)) => self.ready.extend(rows),
-            Some(FeedItem::Stop(stop)) => self.stop(stop),
-            None => self.all_rows_read = true,
-        }
+        !self.all_rows_read || !self.waiting.is_empty() || !self.elsewhere.is_empty()
     }
 
     fn start(&mut self, row: Arc<Row>) {
@@ -747,12 +704,12 @@ mod tests {
             Self::new(|_| false, MemoryStore::new()).await
         }
 
-        fn run(&self, rows: u64) -> Run<FakeService> {
+        fn run(&self, rows: u64) -> Run<'static, FakeService> {
             self.run_of("tok_approved", rows)
         }
 
-        fn run_of(&self, token: &str, rows: u64) -> Run<FakeService> {
-            let (to, receiver) = mpsc::channel(usize::try_from(rows).expect("a few"));
+        fn run_of(&self, token: &str, rows: u64) -> Run<'static, FakeService> {
+            let mut all = Vec::new();
             let mut tallies = Tallies::default();
             let amount = Amount::from_cents(1_00);
             for line in 2..rows + 2 {
@@ -760,12 +717,11 @@ mod tests {
                 let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive);
                 let key = IntentKey::new(format!("k{line}")).expect("a key");
                 let payment = payment.reference_no(key.to_string()).build().expect("a payment");
-                to.try_send(FeedItem::Rows(vec![Row { number: line - 1, line, key, payment }]))
-                    .expect("there is room");
+                all.push(Row { number: line - 1, line, key, payment });
             }
             Run {
                 service: self.service.clone(),
-                rows: receiver,
+                rows: Box::new(all.into_iter()),
                 throttle: Throttle::new(8, None, Duration::from_mins(5)),
                 max_rejected: None,
                 results: None,
@@ -1078,7 +1034,7 @@ mod tests {
     }
 
     impl StuckService {
-        fn run(self, setup: &TestRun, throttle: Throttle) -> Run<Self> {
+        fn run(self, setup: &TestRun, throttle: Throttle) -> Run<'static, Self> {
             let Run { rows, max_rejected, results, progress, summary, .. } = setup.run(50);
             Run { service: self, rows, throttle, max_rejected, results, progress, summary }
         }
@@ -1124,14 +1080,7 @@ mod tests {
         let setup = TestRun::new(|_| false, MemoryStore::new()).await;
         let service = StuckService { service: setup.service.clone(), last_number: 0, settles: true };
         let mut run = service.run(&setup, Throttle::new(4, None, Duration::from_mins(5)));
-        let (to, receiver) = mpsc::channel(1);
-        let mut on_one_line = Vec::new();
-        while let Ok(FeedItem::Rows(rows)) = run.rows.try_recv() {
-            on_one_line.extend(rows.into_iter().map(|row| Row { line: 1, ..row }));
-        }
-        to.try_send(FeedItem::Rows(on_one_line)).expect("there is room");
-        drop(to);
-        run.rows = receiver;
+        run.rows = Box::new(run.rows.map(|row| Row { line: 1, ..row }));
         let (mut signals_left, begun) = (2, Instant::now());
         let signal = async || {
             if signals_left == 0 {
