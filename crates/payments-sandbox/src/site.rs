@@ -8,7 +8,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use payments_fake::unversioned::ErrorEnvelope;
-use payments_fake::{Fault, RecordedRequest, Reply, RequestEffect, RequestedFault, Responder};
+use payments_fake::{FakeGateway, Fault, RecordedRequest, Reply, RequestEffect, RequestedFault};
 
 use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
@@ -20,7 +20,7 @@ use crate::shutdown::Shutdown;
 /// What one port serves: the service, the admin interface or both.
 #[derive(Clone)]
 pub(crate) struct Site {
-    pub(crate) service: Responder,
+    pub(crate) service: FakeGateway,
     /// Whether this port serves the service.
     pub(crate) serves: bool,
     /// The admin interface, if this port serves it.
@@ -74,8 +74,7 @@ impl Site {
         given_up: impl Future<Output = ()>,
     ) -> Reply {
         let logged = self.on_exchange.as_ref().map(|log| {
-            let (method, path) =
-                (self.service.loggable_method(&request), self.service.loggable_path(&request));
+            let (method, path) = self.service.loggable(&request);
             (log, method.to_string(), path, Instant::now())
         });
         let (mut reply, number) = self.serve(request, time, given_up).await;
@@ -148,7 +147,7 @@ impl Site {
                 }
             }
         }
-        self.service.respond_numbered(request, time, given_up).await
+        self.service.respond(request, time, given_up).await
     }
 
     fn admin_for(&self, path: &str) -> Option<&Admin> {
