@@ -129,4 +129,5 @@ pub use transport::{FakeTransport, ScriptedTransport};
 #[doc(hidden)]
 pub mod unversioned {
     pub use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
+    pub use crate::fault::fault_from_value;
 }

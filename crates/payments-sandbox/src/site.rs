@@ -8,11 +8,12 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use payments_fake::unversioned::ErrorEnvelope;
-use payments_fake::{FakeGateway, Fault, RecordedRequest, Reply, RequestEffect, RequestedFault};
+use payments_fake::{FakeGateway, RecordedRequest, Reply, RequestEffect, RequestedFault};
 
 use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
 use crate::body::{Body, full, json};
+use crate::control_header::requested_fault;
 use crate::exchange::{Exchange, Shown};
 use crate::page::{Event, Feed};
 use crate::shutdown::Shutdown;
@@ -165,17 +166,5 @@ impl Site {
     }
 }
 
-/// The fault that the request asks for, or the problem of its `Sandbox-Fault` header.
-fn requested_fault(headers: &HeaderMap) -> Result<Option<Fault>, String> {
-    let mut values = headers.get_all(CONTROL_HEADER).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    if values.next().is_some() {
-        return Err("a request can ask for only one fault".to_owned());
-    }
-    let text = value.to_str().map_err(|_| "it must be visible ASCII".to_owned())?;
-    Fault::from_header(text).map(Some).map_err(|problem| problem.to_string())
-}
-
-const CONTROL_HEADER: HeaderName = HeaderName::from_static("sandbox-fault");
 const VERSION_HEADER: HeaderName = HeaderName::from_static("sandbox-version");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
