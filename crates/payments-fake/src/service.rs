@@ -203,12 +203,8 @@ impl Service {
 
     /// Adds the records that one tenant does not have yet. No later record gets one of their ids, not even after a reset.
     pub(crate) fn load_records(&mut self, tenant: usize, fixtures: &Fixtures) {
-        for id in fixtures.transactions.keys() {
-            self.randomness.reserve(id.as_str());
-        }
-        for id in fixtures.tokens.keys() {
-            self.randomness.reserve(id.as_str());
-        }
+        fixtures.transactions.keys().for_each(|id| self.randomness.reserve(id.as_str()));
+        fixtures.tokens.keys().for_each(|id| self.randomness.reserve(id.as_str()));
         self.tenants.stores[tenant].add_missing(fixtures);
     }
 

@@ -117,11 +117,6 @@ impl Tenant {
         service.arm_faults(fixtures);
     }
 
-    /// Removes every record of this key but the seeded customer.
-    pub fn clear(&self) {
-        self.change(Store::clear);
-    }
-
     fn with<T>(&self, read: impl FnOnce(&Store) -> T) -> T {
         read(&self.gateway.service().tenants.stores[self.index])
     }
