@@ -380,7 +380,6 @@ fn fake(transcript: &Transcript, canaries: &Canaries) {
     drop(block_on(client.void(&Void::new(paid.transaction_id.clone()))));
     transcribe!(transcript, gateway);
     transcribe!(transcript, gateway.transport());
-    transcribe!(transcript, gateway.responder());
     transcribe!(transcript, gateway.clock().clone());
     let tenant = gateway.first_tenant();
     transcribe!(transcript, tenant);

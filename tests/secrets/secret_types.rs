@@ -60,7 +60,6 @@ secret_types! {
     FakeGateway of payments_fake;
     FakeGatewayBuilder of payments_fake;
     Tenant of payments_fake;
-    Responder of payments_fake;
     FakeTransport of payments_fake;
     HyperTransportBuilder of payments_hyper;
     ReqwestTransport of payments_reqwest;

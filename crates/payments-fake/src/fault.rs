@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::{HeaderValue, StatusCode};
 use payments_core::OperationName;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::document::{self, DocumentError};
 use crate::fault_members as members;
@@ -238,36 +238,6 @@ impl Fault {
         document::read(json).map(FaultDocument::into)
     }
 
-    /// Reads a fault from a header value, such as `after_commit=reset` or `before_commit=status;status=503;retry_after=2`:
-    /// phase and kind, then other fields of the [JSON form](Self::from_json). A request asks for its own fault this way.
-    ///
-    /// # Errors
-    ///
-    /// The first problem found.
-    pub fn from_header(text: &str) -> Result<Self, DocumentError> {
-        let mut parts = text.split(';').map(str::trim);
-        let malformed = || {
-            DocumentError::new("it must be PHASE=KIND, then ;NAME=VALUE for each other field, no name twice")
-        };
-        let (phase, kind) = parts.next().and_then(|first| first.split_once('=')).ok_or_else(malformed)?;
-        let mut document = Map::new();
-        document.insert("operation".to_owned(), members::ANY.into());
-        document.insert("phase".to_owned(), phase.trim().into());
-        document.insert("kind".to_owned(), kind.trim().into());
-        for part in parts {
-            let (name, value) = part.split_once('=').ok_or_else(malformed)?;
-            let (name, value) = (name.trim(), value.trim());
-            let value = match value.parse::<u64>() {
-                Ok(number) if name != "retry_after" => Value::from(number),
-                _ => Value::from(value),
-            };
-            if document.insert(name.to_owned(), value).is_some() {
-                return Err(malformed());
-            }
-        }
-        document::read_from(Value::Object(document)).map(FaultDocument::into)
-    }
-
     /// Whether it can fire for a payment or a void that the service refuses, or for any other request.
     pub(crate) fn can_fire(&self, is_refused: bool) -> bool {
         self.phase == Phase::BeforeCommit || !is_refused
@@ -287,6 +257,15 @@ impl Fault {
     pub fn kind(&self) -> FaultKind {
         self.kind
     }
+}
+
+/// Reads the [JSON form](Fault::from_json) of a fault from JSON that is already parsed, so that an error has no line.
+///
+/// # Errors
+///
+/// The first problem found.
+pub fn fault_from_value(json: Value) -> Result<Fault, DocumentError> {
+    document::read_from(json).map(FaultDocument::into)
 }
 
 /// A fault as a person may have written it.

@@ -1,16 +1,18 @@
+use std::fmt;
+use std::future::Future;
 use std::sync::{Arc, MutexGuard};
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use http::Request;
-use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, blocking};
+use http::{Method, Request};
+use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, Timer, blocking};
 use payments_model::CustomerRecord;
 
 use crate::randomness::SeededSource;
-use crate::service::Service;
+use crate::service::{Service, Shared};
 use crate::{
     ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, HeldRequest, Ledger,
-    ManualClock, Phase, RecordedRequest, Reply, Responder, StoredToken, Tenant,
+    ManualClock, Phase, RecordedRequest, Reply, StoredToken, Tenant,
 };
 
 /// The payment service as a state machine, for testing programs that take payments.
@@ -28,9 +30,9 @@ use crate::{
 ///
 /// A drop cannot see what the test returns. End a test that can return an `Err` with [`conclude`](Self::conclude), or this
 /// panic hides its error.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct FakeGateway {
-    responder: Responder,
+    shared: Arc<Shared>,
     /// Checks the faults when the last handle is dropped. `None` in a server's handle, and where unfired faults are ignored.
     _fault_check: Option<Arc<FaultCheck>>,
 }
@@ -55,9 +57,9 @@ impl FakeGateway {
 
     pub(crate) fn from_builder(builder: FakeGatewayBuilder) -> Self {
         let checks_faults = !builder.ignores_unfired_faults;
-        let responder = Responder::new(builder);
-        let fault_check = checks_faults.then(|| Arc::new(FaultCheck(responder.clone())));
-        Self { responder, _fault_check: fault_check }
+        let shared = Arc::new(Shared::new(builder));
+        let fault_check = checks_faults.then(|| Arc::new(FaultCheck(Arc::clone(&shared))));
+        Self { shared, _fault_check: fault_check }
     }
 
     /// A client of this gateway, with its [endpoint](Self::endpoint), its [transport](Self::transport) and its
@@ -79,7 +81,7 @@ impl FakeGateway {
 
     /// A transport that carries requests to this gateway.
     pub fn transport(&self) -> FakeTransport {
-        FakeTransport::new(self.responder())
+        FakeTransport::new(Arc::clone(&self.shared))
     }
 
     /// [`BASE_URL`](Self::BASE_URL) and the [key](Self::api_key).
@@ -97,19 +99,23 @@ impl FakeGateway {
     /// The tenant of a key, or `None` if the gateway does not accept the key.
     pub fn tenant(&self, api_key: &str) -> Option<Tenant> {
         let index = self.service().tenants.with_key(api_key.as_bytes())?;
-        Some(Tenant { responder: self.responder(), index })
+        Some(self.tenant_at(index))
     }
 
     /// Every tenant, in the order of the builder's keys.
     pub fn tenants(&self) -> impl Iterator<Item = Tenant> {
         let count = self.service().tenants.stores.len();
-        (0..count).map(|index| Tenant { responder: self.responder(), index })
+        (0..count).map(|index| self.tenant_at(index))
     }
 
     /// The tenant of the first key, which [`ledger`](Self::ledger), [`tokens`](Self::tokens) and
     /// [`add_customer`](Self::add_customer) use.
     pub fn first_tenant(&self) -> Tenant {
-        Tenant { responder: self.responder(), index: 0 }
+        self.tenant_at(0)
+    }
+
+    fn tenant_at(&self, index: usize) -> Tenant {
+        Tenant { gateway: Arc::clone(&self.shared), index }
     }
 
     /// Adds the records of the fixtures to every tenant, except those whose ids it already has, and arms their faults.
@@ -132,7 +138,7 @@ impl FakeGateway {
 
     /// The clock of this gateway's transports and clients.
     pub fn clock(&self) -> &ManualClock {
-        self.responder.clock()
+        &self.shared.clock
     }
 
     /// Plans a failure; see [`Fault`]. If several are due for a request, the one armed first fires.
@@ -223,12 +229,12 @@ impl FakeGateway {
 
     /// Holds every request of the operation before it is processed; see [`Gate`].
     pub fn gate(&self, operation: OperationName) -> Gate {
-        self.responder.gates().close(operation, Phase::BeforeCommit)
+        self.shared.gates().close(operation, Phase::BeforeCommit)
     }
 
     /// Holds the response to every request of the operation after it was processed; see [`Gate`].
     pub fn gate_after_commit(&self, operation: OperationName) -> Gate {
-        self.responder.gates().close(operation, Phase::AfterCommit)
+        self.shared.gates().close(operation, Phase::AfterCommit)
     }
 
     /// What the service did so far.
@@ -253,13 +259,7 @@ impl FakeGateway {
 
     /// The newest requests without their secrets, newest last.
     pub fn requests(&self) -> Vec<RecordedRequest> {
-        self.requests_since(0)
-    }
-
-    /// The [`requests`](Self::requests) whose [number](RecordedRequest::number) is above this one: those that arrived since
-    /// the last call.
-    pub fn requests_since(&self, number: u64) -> Vec<RecordedRequest> {
-        self.service().requests.since(number)
+        self.service().requests.all()
     }
 
     /// Removes the requests that were recorded so far. The ledger stays.
@@ -271,26 +271,52 @@ impl FakeGateway {
     ///
     /// It neither waits nor reads a clock. The path decides the operation; scheme and host are ignored.
     pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
-        self.responder.handle(now, request)
+        self.shared.handle(now, request)
     }
 
-    /// Processes a request that a fault [held](Reply::Held).
+    /// Processes a request that a fault [held](Reply::Held). If the gateway was [reset](Self::reset) in the meantime, the
+    /// request is [closed](Reply::Closed) without an effect.
     pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
-        self.responder.resume(now, request)
-    }
-
-    /// The part of this gateway that a transport or a server needs.
-    pub fn responder(&self) -> Responder {
-        self.responder.clone()
-    }
-
-    /// A handle that does not count for the check of unfired faults, for a server, which ends on its own thread.
-    pub fn uncounted(&self) -> Self {
-        Self { responder: self.responder(), _fault_check: None }
+        self.shared.resume(now, request)
     }
 
     fn service(&self) -> MutexGuard<'_, Service> {
-        self.responder.service()
+        self.shared.service()
+    }
+}
+
+/// For a server of the gateway in this project only: it may change in any version.
+#[doc(hidden)]
+impl FakeGateway {
+    /// A handle that does not count for the check of unfired faults, for a server, which ends on its own thread.
+    pub fn uncounted(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), _fault_check: None }
+    }
+
+    /// The reply to a request, and the number of the recorded request, or 0. See `Shared::respond`.
+    pub async fn respond(
+        &self,
+        request: Request<Bytes>,
+        timer: &dyn Timer,
+        given_up: impl Future<Output = ()>,
+    ) -> (Reply, u64) {
+        self.shared.respond(request, timer, given_up).await
+    }
+
+    /// The recorded request with this number, if it is still stored.
+    pub fn recorded(&self, number: u64) -> Option<RecordedRequest> {
+        self.service().requests.with_number(number).cloned()
+    }
+
+    /// The masked method and path of a request, for a log.
+    pub fn loggable(&self, request: &Request<Bytes>) -> (Method, String) {
+        self.shared.loggable(request)
+    }
+}
+
+impl fmt::Debug for FakeGateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FakeGateway").field("clock", self.clock()).finish_non_exhaustive()
     }
 }
 
@@ -301,8 +327,7 @@ impl Default for FakeGateway {
 }
 
 /// Panics when it is dropped if an armed fault never fired.
-#[derive(Debug)]
-struct FaultCheck(Responder);
+struct FaultCheck(Arc<Shared>);
 
 impl Drop for FaultCheck {
     fn drop(&mut self) {

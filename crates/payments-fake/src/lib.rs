@@ -122,7 +122,6 @@ pub use ledger::{EntryKind, EntryState, Ledger, LedgerEntry, PaymentSource};
 pub use recorded_request::{RecordedRequest, RequestEffect};
 pub use reply::Reply;
 pub use request::HeldRequest;
-pub use service::Responder;
 pub use tenant::Tenant;
 pub use transport::{FakeTransport, ScriptedTransport};
 
@@ -130,4 +129,5 @@ pub use transport::{FakeTransport, ScriptedTransport};
 #[doc(hidden)]
 pub mod unversioned {
     pub use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
+    pub use crate::fault::fault_from_value;
 }

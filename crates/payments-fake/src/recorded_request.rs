@@ -31,7 +31,6 @@ pub struct RecordedRequest {
     fields: BTreeMap<Cow<'static, str>, String>,
     body_length: usize,
     pub(crate) received_at: SystemTime,
-    number: u64,
     pub(crate) outcome: RequestOutcome,
     pub(crate) fault: Option<Fault>,
     pub(crate) reason: Option<String>,
@@ -86,7 +85,6 @@ impl RecordedRequest {
             fields: members.map(|members| redaction.fields(members)).unwrap_or_default(),
             body_length,
             received_at: SystemTime::UNIX_EPOCH,
-            number: 0,
             outcome: RequestOutcome::default(),
             fault: None,
             reason: None,
@@ -98,12 +96,6 @@ impl RecordedRequest {
     /// Records what the client sees.
     pub(crate) fn set_reply(&mut self, reply: &Reply) {
         (self.status, self.symptom) = (reply.status(), reply.symptom());
-    }
-
-    /// Its number among all requests of the gateway, counted from 1; 0 in a
-    /// [`ScriptedTransport`](crate::ScriptedTransport).
-    pub fn number(&self) -> u64 {
-        self.number
     }
 
     /// The amount in the request, if it can be read.
@@ -210,7 +202,7 @@ impl RecordedRequest {
 
     /// Everything above as one JSON object: `operation` (or `null`), `method`, `path`, `headers` (several values of one name
     /// joined by commas), `fields`, `body_length`, `received_at`, `amount`, `effect`, `transaction_id`, `reason`,
-    /// `fault` (as text), `status` and `symptom`. Absent values are `null`. The [number](Self::number) is not included.
+    /// `fault` (as text), `status` and `symptom`. Absent values are `null`.
     pub fn to_json(&self) -> String {
         #[derive(Serialize)]
         struct Document<'a> {
@@ -282,12 +274,11 @@ impl RequestLog {
 
     /// Stores the request with the next number. Returns the request that was evicted, so that the caller can drop it after
     /// the gateway's lock is released.
-    pub(crate) fn push(&mut self, mut request: RecordedRequest) -> (u64, Option<RecordedRequest>) {
+    pub(crate) fn push(&mut self, request: RecordedRequest) -> (u64, Option<RecordedRequest>) {
         self.newest += 1;
         if self.capacity == 0 {
             return (self.newest, Some(request));
         }
-        request.number = self.newest;
         let oldest = if self.requests.len() >= self.capacity { self.requests.pop_front() } else { None };
         self.requests.push_back(request);
         (self.newest, oldest)
@@ -306,9 +297,8 @@ impl RequestLog {
         self.requests.get_mut(index)
     }
 
-    /// The requests with a higher number.
-    pub(crate) fn since(&self, number: u64) -> Vec<RecordedRequest> {
-        self.requests.iter().filter(|request| request.number > number).cloned().collect()
+    pub(crate) fn all(&self) -> Vec<RecordedRequest> {
+        self.requests.iter().cloned().collect()
     }
 
     pub(crate) fn clear(&mut self) {

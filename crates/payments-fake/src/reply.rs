@@ -30,8 +30,8 @@ pub enum Reply {
         /// The response.
         answer: Response<Bytes>,
     },
-    /// The request waits before it is processed: pass it to [`Responder::resume`](crate::Responder::resume) after the
-    /// pause, unless the client has gone.
+    /// The request waits before it is processed: pass it to [`FakeGateway::resume`](crate::FakeGateway::resume) after
+    /// the pause, unless the client has gone.
     Held {
         /// The pause.
         by: Duration,

@@ -1,7 +1,6 @@
-//! The service as a state machine, and the part of it that transports and servers use.
+//! The service as a state machine, and the way of a request through it.
 
-use std::fmt;
-use std::future::{Future, pending};
+use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -28,27 +27,22 @@ use crate::store::{Effect, Store};
 use crate::tenant::Tenants;
 use crate::{FakeGatewayBuilder, Fault, Fixtures, HeldRequest, ManualClock, Reply, RequestEffect};
 
-/// The part of a [`FakeGateway`](crate::FakeGateway) that transports and servers use.
-///
-/// It responds to requests. It does not delay the gateway's check for unfired faults.
-#[derive(Clone)]
-pub struct Responder(Arc<Shared>);
-
-struct Shared {
+/// What every handle of a gateway, its transports and its tenants share.
+pub(crate) struct Shared {
     service: Mutex<Service>,
     choices: Choices,
     /// The keys that must not be stored from any request.
     api_keys: Arc<[String]>,
     /// Outside the service and its lock, because every request looks for a closed gate twice.
     gates: Mutex<Gates>,
-    clock: ManualClock,
+    pub(crate) clock: ManualClock,
     wall_clock: Option<WallClock>,
 }
 
 /// Returns the time of day.
 pub(crate) type WallClock = Box<dyn Fn() -> SystemTime + Send + Sync>;
 
-impl Responder {
+impl Shared {
     pub(crate) fn new(builder: FakeGatewayBuilder) -> Self {
         let FakeGatewayBuilder { api_keys, choices, clock, wall_clock, .. } = builder;
         let api_keys: Arc<[String]> = api_keys.into();
@@ -60,22 +54,20 @@ impl Responder {
             late: Vec::new(),
             epoch: 0,
         });
-        let gates = Mutex::default();
-        Self(Arc::new(Shared { service, choices, api_keys, gates, clock, wall_clock }))
+        Self { service, choices, api_keys, gates: Mutex::default(), clock, wall_clock }
     }
 
     /// What the network would carry back for this request at this time of day. It neither waits nor reads a clock.
-    pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
+    pub(crate) fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
         self.process(now, self.receive(request)).0
     }
 
     fn receive(&self, request: Request<Bytes>) -> Received {
         let (head, body) = request.into_parts();
         let members = RequestMembers::read(&body);
-        let request = ParsedRequest::new(&head, &body, &members, self.0.choices.unknown_fields);
+        let request = ParsedRequest::new(&head, &body, &members, self.choices.unknown_fields);
         let members = members.as_ref().ok();
-        let recorded =
-            RecordedRequest::capture(request.operation, head, body.len(), members, &self.0.api_keys);
+        let recorded = RecordedRequest::capture(request.operation, head, body.len(), members, &self.api_keys);
         Received { request, recorded }
     }
 
@@ -87,7 +79,7 @@ impl Responder {
         let mut service = self.service();
         // Which fault fires depends on the decision, and whether the decision is used depends on the fault.
         let mut randomness = service.randomness.clone();
-        let decision = decision::decide(now, &request, &service.tenants, &self.0.choices, &mut randomness);
+        let decision = decision::decide(now, &request, &service.tenants, &self.choices, &mut randomness);
         let fault = request.operation.and_then(|operation| {
             let is_refused = operation.moves_money() && decision.1.is_none();
             let requested = || request.fault.clone().filter(|fault| fault.can_fire(is_refused));
@@ -109,33 +101,25 @@ impl Responder {
         (service.carry_out(now, decision, number, fault.as_ref()), number)
     }
 
-    /// Processes a request that a fault [held](Reply::Held). If the gateway was [reset](crate::FakeGateway::reset) in the
-    /// meantime, the request is [closed](Reply::Closed) without an effect.
-    pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
+    /// Processes a request that a fault held, unless the gateway was reset in the meantime.
+    pub(crate) fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
         let HeldRequest { request, number, epoch } = request;
         let mut service = self.service();
         if service.epoch != epoch {
             return Reply::Closed;
         }
         let Service { tenants, randomness, .. } = &mut *service;
-        let decision = decision::decide(now, &request, tenants, &self.0.choices, randomness);
+        let decision = decision::decide(now, &request, tenants, &self.choices, randomness);
         service.carry_out(now, decision, number, None)
     }
 
-    /// [`handle`](Self::handle) for a server: at the gateway's time of day, waiting at its [gates](crate::Gate), and using
-    /// `timer` for held requests. The reply is never [`Reply::Held`].
+    /// [`handle`](Self::handle) at the gateway's time of day, waiting at its gates, and using `timer` for held requests. The
+    /// reply is never [`Reply::Held`]. Also returns the number of the recorded request; 0 if it is not recorded.
     ///
-    /// Dropping the future means that the client has gone: a request that is not committed by then never is.
-    pub async fn respond(&self, request: Request<Bytes>, timer: &dyn Timer) -> Reply {
-        self.respond_numbered(request, timer, pending()).await.0
-    }
-
-    /// [`respond`](Self::respond) to a client that may give up while its request waits to be processed, at a gate or held
-    /// by a fault: once `given_up` is ready, the request is [closed](Reply::Closed) without an effect. Also returns the
-    /// [number](RecordedRequest::number) of the request; 0 if it is not recorded.
-    ///
-    /// `given_up` is not polled later: after the commit the client has been charged, and may still read the response.
-    pub async fn respond_numbered(
+    /// Dropping the future means that the client has gone: a request that is not committed by then never is. So does
+    /// `given_up` while the request waits to be processed: it is then [closed](Reply::Closed) without an effect. Later
+    /// `given_up` is not polled: after the commit the client has been charged, and may still read the response.
+    pub(crate) async fn respond(
         &self,
         request: Request<Bytes>,
         timer: &dyn Timer,
@@ -162,56 +146,31 @@ impl Responder {
         (reply, number)
     }
 
-    /// The recorded request with this number, if it is still stored.
-    pub fn recorded(&self, number: u64) -> Option<RecordedRequest> {
-        self.service().requests.with_number(number).cloned()
-    }
-
-    /// The path of a request, without its query, for a log. Card numbers, the accepted keys and the key of the request are
-    /// masked.
-    pub fn loggable_path(&self, request: &Request<Bytes>) -> String {
-        self.redaction_of(request).path(request.uri().path())
-    }
-
-    /// The method of a request, for a log, masked like [`loggable_path`](Self::loggable_path), because a method can be any
-    /// word.
-    pub fn loggable_method(&self, request: &Request<Bytes>) -> Method {
-        self.redaction_of(request).method(request.method())
-    }
-
-    /// The gateway's own clock.
-    pub fn clock(&self) -> &ManualClock {
-        &self.0.clock
-    }
-
-    fn redaction_of<'a>(&'a self, request: &'a Request<Bytes>) -> Redaction<'a> {
-        Redaction::of(&self.0.api_keys, request.headers().get(AUTHORIZATION))
+    /// The method and the path of a request, without its query, for a log. Card numbers, the accepted keys and the key of the
+    /// request are masked in both, because a method can be any word.
+    pub(crate) fn loggable(&self, request: &Request<Bytes>) -> (Method, String) {
+        let redaction = Redaction::of(&self.api_keys, request.headers().get(AUTHORIZATION));
+        (redaction.method(request.method()), redaction.path(request.uri().path()))
     }
 
     /// Ignores a poisoned lock, so that a panic elsewhere, such as a failed assertion of the test, is not hidden by another.
     pub(crate) fn service(&self) -> MutexGuard<'_, Service> {
-        self.0.service.lock().unwrap_or_else(PoisonError::into_inner)
+        self.service.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn gates(&self) -> MutexGuard<'_, Gates> {
-        self.0.gates.lock().unwrap_or_else(PoisonError::into_inner)
+        self.gates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn pass_gate(&self, operation: Option<OperationName>, phase: Phase) {
         let latch = operation.and_then(|operation| self.gates().closed(operation, phase));
         if let Some(latch) = latch {
-            latch.hold(&self.0.clock).await;
+            latch.hold(&self.clock).await;
         }
     }
 
     fn wall(&self) -> SystemTime {
-        self.0.wall_clock.as_ref().map_or_else(|| self.0.clock.wall(), |now| now())
-    }
-}
-
-impl fmt::Debug for Responder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Responder").field("clock", self.clock()).finish_non_exhaustive()
+        self.wall_clock.as_ref().map_or_else(|| self.clock.wall(), |now| now())
     }
 }
 
@@ -244,12 +203,8 @@ impl Service {
 
     /// Adds the records that one tenant does not have yet. No later record gets one of their ids, not even after a reset.
     pub(crate) fn load_records(&mut self, tenant: usize, fixtures: &Fixtures) {
-        for id in fixtures.transactions.keys() {
-            self.randomness.reserve(id.as_str());
-        }
-        for id in fixtures.tokens.keys() {
-            self.randomness.reserve(id.as_str());
-        }
+        fixtures.transactions.keys().for_each(|id| self.randomness.reserve(id.as_str()));
+        fixtures.tokens.keys().for_each(|id| self.randomness.reserve(id.as_str()));
         self.tenants.stores[tenant].add_missing(fixtures);
     }
 

@@ -76,19 +76,13 @@ impl Store {
     pub(crate) fn add_missing(&mut self, fixtures: &Fixtures) {
         let Fixtures { customers, tokens, transactions, faults: _ } = fixtures;
         for (id, customer) in customers {
-            if !self.customers.contains_key(id) {
-                self.put_customer(id.clone(), customer.clone());
-            }
+            self.customers.entry(id.clone()).or_insert_with(|| customer.clone());
         }
         for (id, token) in tokens {
-            if !self.tokens.contains_key(id) {
-                self.put_token(token.clone());
-            }
+            self.tokens.entry(id.clone()).or_insert_with(|| token.clone());
         }
         for (id, entry) in transactions {
-            if !self.transactions.contains_key(id) {
-                self.put_transaction(entry.clone());
-            }
+            self.transactions.entry(id.clone()).or_insert_with(|| entry.clone());
         }
     }
 }

@@ -1,19 +1,21 @@
+use std::fmt;
 use std::sync::Arc;
 
 use payments_model::{CustomerRecord, TransactionId};
 use serde::Serialize;
 
 use crate::document::to_json;
+use crate::service::Shared;
 use crate::store::Store;
 use crate::transaction::WrittenTransaction;
-use crate::{DocumentError, Fixtures, Ledger, LedgerEntry, Responder, StoredToken, fixtures, test_values};
+use crate::{DocumentError, Fixtures, Ledger, LedgerEntry, StoredToken, fixtures, test_values};
 
 /// The ledger, tokens and customers of one API key. See [`FakeGateway::tenant`](crate::FakeGateway::tenant).
 ///
 /// Other keys cannot see them. Faults, gates and recorded requests belong to the gateway and are shared.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Tenant {
-    pub(crate) responder: Responder,
+    pub(crate) gateway: Arc<Shared>,
     /// Its index among the builder's keys.
     pub(crate) index: usize,
 }
@@ -110,22 +112,24 @@ impl Tenant {
     /// Adds the records of the fixtures to this key, except those whose ids it already has, and arms their faults, which all
     /// keys share.
     pub fn load(&self, fixtures: &Fixtures) {
-        let mut service = self.responder.service();
+        let mut service = self.gateway.service();
         service.load_records(self.index, fixtures);
         service.arm_faults(fixtures);
     }
 
-    /// Removes every record of this key but the seeded customer.
-    pub fn clear(&self) {
-        self.change(Store::clear);
-    }
-
     fn with<T>(&self, read: impl FnOnce(&Store) -> T) -> T {
-        read(&self.responder.service().tenants.stores[self.index])
+        read(&self.gateway.service().tenants.stores[self.index])
     }
 
     fn change(&self, change: impl FnOnce(&mut Store)) {
-        change(&mut self.responder.service().tenants.stores[self.index]);
+        change(&mut self.gateway.service().tenants.stores[self.index]);
+    }
+}
+
+/// Records hold personal data, so only their number is shown.
+impl fmt::Debug for Tenant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tenant({} transactions)", self.transaction_count())
     }
 }
 

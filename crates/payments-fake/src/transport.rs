@@ -12,7 +12,8 @@ use payments_core::{
 };
 use payments_model::unversioned::RequestMembers;
 
-use crate::{RecordedRequest, Reply, Responder, block_on};
+use crate::service::Shared;
+use crate::{RecordedRequest, Reply, block_on};
 
 /// Carries requests to a [`FakeGateway`](crate::FakeGateway) and reports what a transport over a real socket would report.
 ///
@@ -38,14 +39,14 @@ pub struct FakeTransport {
 /// The service that responds.
 #[derive(Clone)]
 enum Peer {
-    Gateway(Responder),
+    Gateway(Arc<Shared>),
     Other(Arc<dyn Fn(Request<Bytes>) -> Reply + Send + Sync>),
 }
 
 impl FakeTransport {
-    pub(crate) fn new(responder: Responder) -> Self {
-        let timer = Arc::new(responder.clock().clone());
-        Self { peer: Peer::Gateway(responder), timer }
+    pub(crate) fn new(gateway: Arc<Shared>) -> Self {
+        let timer = Arc::new(gateway.clock.clone());
+        Self { peer: Peer::Gateway(gateway), timer }
     }
 
     /// A transport to your own service: the network carries back what `reply` returns for a request. Deadlines, pauses and
@@ -83,7 +84,7 @@ impl FakeTransport {
     ) -> Result<Response<Bytes>, TransportError> {
         use TransportErrorKind as Kind;
         let reply = match &self.peer {
-            Peer::Gateway(responder) => responder.respond(request, &*self.timer).await,
+            Peer::Gateway(gateway) => gateway.respond(request, &*self.timer, pending()).await.0,
             Peer::Other(reply) => reply(request),
         };
         match reply {

@@ -103,6 +103,7 @@ mod admin;
 mod blocking_sandbox;
 mod body;
 mod connection;
+mod control_header;
 mod data_file;
 mod description;
 mod exchange;
@@ -123,3 +124,9 @@ pub use description::{OPENAPI, VERSION, magic_json};
 pub use exchange::{Exchange, Shown};
 pub use sandbox::Sandbox;
 pub use sandbox_builder::SandboxBuilder;
+
+/// For the tests of this project only. It may change in any version.
+#[doc(hidden)]
+pub mod unversioned {
+    pub use crate::control_header::fault_from_header;
+}

@@ -12,7 +12,7 @@ use http::header::{
 };
 use http_body_util::{BodyExt as _, Either, StreamBody};
 use hyper::body::Frame;
-use payments_fake::Responder;
+use payments_fake::FakeGateway;
 use ring::rand::{SystemRandom, generate};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -76,7 +76,7 @@ impl Feed {
 
     /// Server-sent events from now until the shutdown: `request` with a recorded request, or `change`. A reader that is too
     /// slow misses requests and gets a `change` instead, so that it reads the list again.
-    pub(crate) fn events(&self, service: Responder) -> Response<Body> {
+    pub(crate) fn events(&self, service: FakeGateway) -> Response<Body> {
         let events = unfold((self.events.subscribe(), service), async |(mut events, service)| {
             let text = match timeout(HEARTBEAT, events.recv()).await {
                 // Its JSON is one line: line breaks in strings are escaped. `None` if it is no longer stored.
@@ -106,7 +106,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 
 #[cfg(test)]
 mod tests {
-    use payments_fake::{FakeGateway, block_on};
+    use payments_fake::block_on;
 
     use super::*;
 
@@ -114,7 +114,7 @@ mod tests {
     async fn events_arrive_until_the_sandbox_stops() {
         let (switch, shutdown) = Shutdown::new();
         let feed = Feed::new(shutdown);
-        let mut body = feed.events(FakeGateway::new().responder()).into_body();
+        let mut body = feed.events(FakeGateway::new()).into_body();
         for expected in [": open\n\n", "event: change\ndata: {}\n\n"] {
             feed.send(Event::Change);
             let piece = body.frame().await.unwrap().unwrap();
@@ -128,7 +128,7 @@ mod tests {
     async fn events_end_when_the_feed_is_dropped() {
         let (_switch, shutdown) = Shutdown::new();
         let feed = Feed::new(shutdown);
-        let mut body = feed.events(FakeGateway::new().responder()).into_body();
+        let mut body = feed.events(FakeGateway::new()).into_body();
         drop(feed);
         assert!(body.frame().await.unwrap().is_ok());
         assert!(body.frame().await.is_none());

@@ -262,7 +262,7 @@ impl SandboxBuilder {
             feed: feed.clone(),
         };
         let site = Site {
-            service: gateway.responder(),
+            service: gateway.uncounted(),
             serves: true,
             admin: Some(Arc::new(admin)),
             control_headers: self.control_headers,

@@ -8,11 +8,12 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use payments_fake::unversioned::ErrorEnvelope;
-use payments_fake::{Fault, RecordedRequest, Reply, RequestEffect, RequestedFault, Responder};
+use payments_fake::{FakeGateway, RecordedRequest, Reply, RequestEffect, RequestedFault};
 
 use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
 use crate::body::{Body, full, json};
+use crate::control_header::requested_fault;
 use crate::exchange::{Exchange, Shown};
 use crate::page::{Event, Feed};
 use crate::shutdown::Shutdown;
@@ -20,7 +21,7 @@ use crate::shutdown::Shutdown;
 /// What one port serves: the service, the admin interface or both.
 #[derive(Clone)]
 pub(crate) struct Site {
-    pub(crate) service: Responder,
+    pub(crate) service: FakeGateway,
     /// Whether this port serves the service.
     pub(crate) serves: bool,
     /// The admin interface, if this port serves it.
@@ -74,8 +75,7 @@ impl Site {
         given_up: impl Future<Output = ()>,
     ) -> Reply {
         let logged = self.on_exchange.as_ref().map(|log| {
-            let (method, path) =
-                (self.service.loggable_method(&request), self.service.loggable_path(&request));
+            let (method, path) = self.service.loggable(&request);
             (log, method.to_string(), path, Instant::now())
         });
         let (mut reply, number) = self.serve(request, time, given_up).await;
@@ -148,7 +148,7 @@ impl Site {
                 }
             }
         }
-        self.service.respond_numbered(request, time, given_up).await
+        self.service.respond(request, time, given_up).await
     }
 
     fn admin_for(&self, path: &str) -> Option<&Admin> {
@@ -166,17 +166,5 @@ impl Site {
     }
 }
 
-/// The fault that the request asks for, or the problem of its `Sandbox-Fault` header.
-fn requested_fault(headers: &HeaderMap) -> Result<Option<Fault>, String> {
-    let mut values = headers.get_all(CONTROL_HEADER).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    if values.next().is_some() {
-        return Err("a request can ask for only one fault".to_owned());
-    }
-    let text = value.to_str().map_err(|_| "it must be visible ASCII".to_owned())?;
-    Fault::from_header(text).map(Some).map_err(|problem| problem.to_string())
-}
-
-const CONTROL_HEADER: HeaderName = HeaderName::from_static("sandbox-fault");
 const VERSION_HEADER: HeaderName = HeaderName::from_static("sandbox-version");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -82,55 +82,6 @@ fn omitted_members_have_defaults_and_unused_members_are_accepted() {
     assert_eq!(Fault::from_json(&zero.to_string()), Ok(late().drip(1, Duration::ZERO)));
 }
 
-#[test]
-fn a_header_describes_the_same_faults() {
-    let any = Fault::on_any();
-    for (header, fault) in [
-        ("after_commit=reset", any.after_commit().reset()),
-        (" before_commit = close ", any.before_commit().close()),
-        ("late=stall", any.late().stall()),
-        (
-            "before_commit=status;status=503;retry_after=2",
-            any.before_commit().status(StatusCode::SERVICE_UNAVAILABLE).retry_after("2"),
-        ),
-        (
-            "after_commit=html; status=504; retry_after=Fri, 31 Jan 2030 12:00:00 GMT",
-            any.after_commit()
-                .show(FaultKind::Html { status: StatusCode::GATEWAY_TIMEOUT })
-                .retry_after("Fri, 31 Jan 2030 12:00:00 GMT"),
-        ),
-        ("after_commit=truncate;bytes=3", any.after_commit().truncate(3)),
-        ("after_commit=drip;bytes=3;delay_ms=4", any.after_commit().drip(3, Duration::from_millis(4))),
-    ] {
-        assert_eq!(Fault::from_header(header), Ok(fault), "{header}");
-    }
-}
-
-#[test]
-fn the_error_for_a_wrong_header_does_not_quote_it() {
-    const MALFORMED: &str = "it must be PHASE=KIND, then ;NAME=VALUE for each other field, no name twice";
-    for (header, problem) in [
-        ("", MALFORMED),
-        ("reset", MALFORMED),
-        ("after_commit=reset;", MALFORMED),
-        ("after_commit=reset;4242", MALFORMED),
-        ("after_commit=reset;kind=close", MALFORMED),
-        ("after_commit=reset;operation=void", MALFORMED),
-        ("after_commit=drip;bytes=1;bytes=2", MALFORMED),
-        ("=", "phase: expected one of"),
-        ("=close", "phase: expected one of"),
-        ("never=reset", "phase: expected one of `before_commit`, `after_commit`, `late`"),
-        ("after_commit=4242", "expected one of `refuse`, `close`, `reset`"),
-        ("after_commit=status;status=42424", "status must be an HTTP status from 200 to 599"),
-        ("after_commit=drip;bytes=-4242", "bytes must be a whole number"),
-        ("after_commit=close;colour=4242", "colour is not a known field"),
-        ("after_commit=close;4242 4242=1", "(unprintable field name) is not a known field"),
-    ] {
-        let error = Fault::from_header(header).unwrap_err().to_string();
-        assert!(error.starts_with(problem) && !error.contains("4242"), "{header}: {error}");
-    }
-}
-
 fn asking_for(fault: Fault, mut request: Request<Bytes>) -> Request<Bytes> {
     request.extensions_mut().insert(RequestedFault(fault));
     request

@@ -147,19 +147,18 @@ fn a_client_can_give_up_only_before_its_request_is_processed() {
     let gateway = FakeGateway::new();
     let clock = ManualClock::new();
     gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().delay(Duration::from_secs(1)));
-    let responder = gateway.responder();
     let given_up = std::future::ready(());
-    let reply = block_on(responder.respond_numbered(token_payment_request(), &clock, given_up)).0;
+    let reply = block_on(gateway.respond(token_payment_request(), &clock, given_up)).0;
     assert!(matches!(reply, Reply::Closed), "{reply:?}");
     let gate = gateway.gate(OperationName::TokenTransaction);
     let given_up = std::future::ready(());
-    let reply = block_on(responder.respond_numbered(token_payment_request(), &clock, given_up)).0;
+    let reply = block_on(gateway.respond(token_payment_request(), &clock, given_up)).0;
     assert!(matches!(reply, Reply::Closed), "{reply:?}");
     drop(gate);
     gateway.ledger().assert_nothing_charged();
 
     let never_polled = std::future::poll_fn(|_| panic!("the client is already charged"));
-    let reply = block_on(responder.respond_numbered(token_payment_request(), &clock, never_polled)).0;
+    let reply = block_on(gateway.respond(token_payment_request(), &clock, never_polled)).0;
     assert!(matches!(reply, Reply::Answer(_)), "{reply:?}");
     assert_eq!(gateway.ledger().entries().len(), 1);
 }

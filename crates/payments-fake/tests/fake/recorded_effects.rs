@@ -45,8 +45,6 @@ fn each_request_has_its_effect() {
     assert_eq!(send(&gateway, void()), (Voided, Some(200), None, true));
     assert_eq!(gateway.requests().last().unwrap().transaction_id(), Some(&authorized));
     assert_eq!(send(&gateway, void()), (Refused, Some(400), None, false));
-    let numbers: Vec<_> = gateway.requests_since(3).iter().map(RecordedRequest::number).collect();
-    assert_eq!(numbers, [4, 5, 6, 7, 8]);
     assert_eq!(gateway.requests()[0].amount(), Some(PRICE));
 }
 
@@ -84,7 +82,7 @@ fn only_one_of_two_late_voids_takes_effect() {
         assert_eq!(send(&gateway, void).0, RequestEffect::Late);
     }
     assert_eq!(gateway.deliver_late(), 2);
-    let effects: Vec<_> = gateway.requests_since(1).iter().map(RecordedRequest::effect).collect();
+    let effects: Vec<_> = gateway.requests()[1..].iter().map(RecordedRequest::effect).collect();
     assert_eq!(effects, [RequestEffect::Voided, RequestEffect::Refused]);
 }
 

@@ -49,7 +49,7 @@ pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
     (Method::GET, "/clock", &[], |admin, _| shown(admin.clock()?)),
     (Method::POST, "/clock", &[], Admin::set_clock),
     (Method::GET, "/ui", &[], |_, _| Ok(page::page())),
-    (Method::GET, "/events", &[], |admin, _| Ok(admin.feed.events(admin.gateway.responder()))),
+    (Method::GET, "/events", &[], |admin, _| Ok(admin.feed.events(admin.gateway.clone()))),
 ];
 
 #[allow(clippy::unnecessary_wraps, reason = "every handler returns a result")]

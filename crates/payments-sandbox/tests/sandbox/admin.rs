@@ -532,14 +532,6 @@ fn a_host_name_is_refused_on_a_loopback_address() {
 }
 
 #[test]
-fn a_request_with_an_invalid_control_header_is_not_recorded() {
-    let (sandbox, mut client) = start(Sandbox::builder());
-    let target = "/api/v1/public/customer/cus_1";
-    assert_eq!(client.request("GET", target, "sandbox-fault: nonsense\r\n", "").status(), 400);
-    assert_eq!(sandbox.gateway().requests(), []);
-}
-
-#[test]
 fn a_full_sandbox_can_be_controlled_on_an_admin_port() {
     let builder = Sandbox::builder().max_connections(1).admin_listen("127.0.0.1:0".parse().unwrap());
     let (sandbox, mut client) = start(builder);

@@ -1,4 +1,4 @@
-//! Faults that a request asks for, and faults armed over the admin interface.
+//! Faults that a request asks for.
 
 use payments_core::model::Amount;
 use payments_sandbox::{BlockingSandbox, Sandbox};
@@ -89,32 +89,6 @@ fn charges_after(kind: &str, phase: &str) -> usize {
 }
 
 #[test]
-fn every_kind_can_be_armed_before_and_after_the_commit() {
-    for kind in KINDS {
-        for phase in ["before_commit", "after_commit"] {
-            let (sandbox, mut client) = start();
-            let fault = json!({
-                "operation": "token-transaction", "phase": phase, "kind": kind,
-                "status": if kind == "html" { 502 } else { 503 }, "retry_after": "7",
-                "bytes": if kind == "truncate" { 3 } else { 64 }, "delay_ms": 2,
-            });
-            let mut admin = RawClient::connect(&sandbox);
-            assert_eq!(admin.request("POST", "/_sandbox/faults", "", &fault.to_string()).status(), 200);
-            send_payment(&mut client, "");
-            if kind == "stall" {
-                while sandbox.gateway().requests().is_empty() {
-                    std::thread::yield_now();
-                }
-            }
-            assert_symptom(&mut client, kind, phase == "after_commit");
-            assert_eq!(charges(&sandbox), charges_after(kind, phase), "{phase} {kind}");
-            let listed = admin.request("GET", "/_sandbox/faults", "", "").json();
-            assert_eq!((&listed["faults"][0]["seen"], &listed["faults"][0]["fired"]), (&json!(1), &json!(1)));
-        }
-    }
-}
-
-#[test]
 fn a_request_can_ask_for_its_own_fault() {
     for kind in KINDS {
         for phase in ["before_commit", "after_commit"] {
@@ -176,19 +150,6 @@ fn the_header_is_ignored_if_it_is_switched_off() {
         assert_eq!(client.response().json()["status"], "success");
     }
     assert_eq!(charges(&sandbox), 2);
-}
-
-#[test]
-fn precedence_is_armed_fault_then_header_then_test_value() {
-    let (sandbox, mut client) = start();
-    let mut admin = RawClient::connect(&sandbox);
-    let fault = json!({"operation": "any", "phase": "before_commit", "kind": "wrong_shape"});
-    admin.request("POST", "/_sandbox/faults", "", &fault.to_string());
-    let body = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
-    let mut pay = |header: &str| client.request("POST", "/api/v1/public/token-transaction", header, &body);
-    assert_eq!(pay("sandbox-fault: before_commit=html\r\n").json(), json!({"result": "ok"}));
-    assert_eq!(pay("sandbox-fault: before_commit=html\r\n").status(), 502);
-    assert_eq!(pay("").json()["status"], "failed");
 }
 
 #[test]

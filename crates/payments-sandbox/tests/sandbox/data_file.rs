@@ -264,7 +264,7 @@ fn use_it(sandbox: &BlockingSandbox, key: &str, action: u8) {
         4 => drop(pay(sandbox, key)),
         5 => drop(tenant.add_customer_json(r#"{"CustomerId":"cus_7","CustomerName":"Ada"}"#).unwrap()),
         6 => drop(tenant.add_token_json(r#"{"TokenId":"tok_own","Declines":true}"#).unwrap()),
-        _ => tenant.clear(),
+        _ => sandbox.gateway().reset(),
     }
 }
 

@@ -258,14 +258,3 @@ fn a_fault_ends_only_its_own_connection() {
     other.get("/customer/cus_1");
     assert_eq!(other.response().status(), 200);
 }
-
-#[test]
-fn a_response_is_complete_although_the_next_request_gets_a_fault() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    sandbox.gateway().arm(Fault::on(OperationName::TokenTransaction).after_commit().close());
-    let mut client = RawClient::connect(&sandbox);
-    client.get("/customer/cus_1");
-    assert_eq!(client.response().status(), 200);
-    client.post("/token-transaction", TOKEN_PAYMENT);
-    assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
-}

@@ -4,7 +4,7 @@ use payments_core::model::Amount;
 use payments_fake::FakeGateway;
 use payments_sandbox::{BlockingSandbox, Sandbox};
 
-use crate::raw_client::{End, RawClient, TOKEN_PAYMENT};
+use crate::raw_client::{RawClient, TOKEN_PAYMENT};
 
 #[test]
 fn a_payment_and_its_lookup_share_a_connection() {
@@ -20,16 +20,6 @@ fn a_payment_and_its_lookup_share_a_connection() {
     let found = client.response();
     assert_eq!((found.status(), &found.json()["data"]["TransactionId"]), (200, &id.into()));
     sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
-}
-
-#[test]
-fn two_pipelined_requests_get_responses_in_order() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    let mut client = RawClient::connect(&sandbox);
-    let head = |path| client.head("GET", path);
-    let both = format!("{}\r\n{}\r\n", head("/customer/cus_1"), head("/customer/cus_unknown"));
-    client.send(&both);
-    assert_eq!([client.response().status(), client.response().status()], [200, 404]);
 }
 
 #[test]
@@ -85,17 +75,6 @@ fn expect_100_continue_gets_an_interim_response() {
     assert_eq!(client.read_head(), "HTTP/1.1 100 Continue\r\n\r\n");
     client.send(TOKEN_PAYMENT);
     assert_eq!(client.response().status(), 200);
-}
-
-#[test]
-fn bytes_that_are_not_http_are_refused() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    let mut client = RawClient::connect(&sandbox);
-    client.send("\u{16}\u{3}\u{1} this is no HTTP\r\n\r\n");
-    let (bytes, end) = client.read_to_end();
-    assert!(bytes.is_empty() || bytes.starts_with(b"HTTP/1.1 400"), "{bytes:?}");
-    assert_eq!(end, End::Closed);
-    assert_eq!(sandbox.gateway().requests(), []);
 }
 
 #[test]

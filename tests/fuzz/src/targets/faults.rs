@@ -1,4 +1,7 @@
-use payments_fake::{DocumentError, FakeGateway, Fault};
+use std::fmt::{Debug, Display};
+
+use payments_fake::{FakeGateway, Fault};
+use payments_sandbox::unversioned::fault_from_header;
 
 use crate::digits::check_no_long_number_of;
 
@@ -6,10 +9,10 @@ use crate::digits::check_no_long_number_of;
 pub fn read_fault(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     check(Fault::from_json(text), text);
-    check(Fault::from_header(text), text);
+    check(fault_from_header(text), text);
 }
 
-fn check(read: Result<Fault, DocumentError>, text: &str) {
+fn check(read: Result<Fault, impl Debug + Display>, text: &str) {
     let fault = match read {
         Ok(fault) => fault,
         Err(error) => return check_no_long_number_of(text, &[error.to_string(), format!("{error:?}")]),

@@ -3,7 +3,8 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use payments_core::OperationName;
 use payments_core::model::CardTransaction;
-use payments_fake::{FakeGateway, Fault, Reply, RequestedFault};
+use payments_fake::{FakeGateway, Reply, RequestedFault};
+use payments_sandbox::unversioned::fault_from_header;
 
 use crate::digits::has_check_digit;
 use crate::http_text;
@@ -35,11 +36,11 @@ pub fn handle_requests(data: &[u8]) {
 fn exchange(gateway: &FakeGateway, now: SystemTime, mut request: http::Request<Bytes>) {
     let body = request.body().clone();
     let fault = request.headers().get("sandbox-fault").and_then(|text| text.to_str().ok());
-    if let Some(Ok(fault)) = fault.map(Fault::from_header) {
+    if let Some(Ok(fault)) = fault.map(fault_from_header) {
         request.extensions_mut().insert(RequestedFault(fault));
     }
     let has_fault = request.extensions().get::<RequestedFault>().is_some();
-    let shown_path = gateway.responder().loggable_path(&request);
+    let (_, shown_path) = gateway.loggable(&request);
     let (before, records) = (charged(gateway), gateway.requests().len());
     let state = gateway.first_tenant().state_json();
 

@@ -139,7 +139,6 @@ mod tests {
     use std::sync::Arc;
     use std::time::UNIX_EPOCH;
 
-    use payments_fake::Fault;
     use payments_sandbox::Sandbox;
 
     use super::*;
@@ -158,14 +157,12 @@ mod tests {
         });
         let sandbox = sandbox.start_blocking().unwrap();
         for (fault, request, body) in requests {
-            if let Some(fault) = fault {
-                sandbox.gateway().arm(Fault::from_header(fault).unwrap());
-            }
+            let fault = fault.map(|fault| format!("Sandbox-Fault: {fault}\r\n")).unwrap_or_default();
             let mut socket = TcpStream::connect(sandbox.local_addr()).unwrap();
             let (key, length) = (sandbox.api_key(), body.len());
             write!(
                 socket,
-                "{request} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {key}\r\nConnection: close\r\n\
+                "{request} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {key}\r\nConnection: close\r\n{fault}\
                  Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
             )
             .unwrap();
