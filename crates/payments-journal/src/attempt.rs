@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 
 use crate::client::CallResult;
 use crate::error::Cause;
+use crate::journal::Begun;
 use crate::{
     Applied, AttemptId, Begin, Change, Ending, Error, Failure, Intent, IntentKey, IntentRequest, Journal,
     Journaled, JournaledClient, StoreError, events,
@@ -71,30 +72,33 @@ impl JournaledClient {
         let failed = |cause| Error::new(key.clone(), cause);
         // As long as nothing is sent, the attempt ends as withdrawn.
         let ending = Ending::withdrawn();
-        let mut end =
-            PendingEnd { journal: &self.journal, key, attempt: AttemptId::new(), ending, is_open: true };
-        let found = self.journal.begin(key, self.client.service(), request, &end.attempt, begin).await;
+        let (attempt, begun) = (AttemptId::new(), None);
+        let mut end = PendingEnd { journal: &self.journal, key, attempt, begun, ending, is_open: true };
+        let begun = self.journal.begin(key, self.client.service(), request, &end.attempt, begin).await;
         // Otherwise the row belongs to another attempt, or there is none.
-        end.is_open = matches!(found, Ok(None));
-        if let Some(found) = found? {
-            if !found.is_of(self.client.service()) {
-                let called = self.client.service().to_owned();
-                return Err(failed(Cause::OtherService { recorded: found.service, called }));
+        end.is_open = matches!(begun, Ok(Begun::Written(_)));
+        match begun? {
+            Begun::Written(row) => end.begun = Some(row),
+            Begun::Refused(found) => {
+                if !found.is_of(self.client.service()) {
+                    let called = self.client.service().to_owned();
+                    return Err(failed(Cause::OtherService { recorded: found.service, called }));
+                }
+                let differences = found.differences(request);
+                if !differences.is_empty() {
+                    return Err(failed(Cause::KeyReused(found, differences)));
+                }
+                let Some(transaction_id) = found.processed_as().cloned() else {
+                    return Err(failed(Cause::Recorded(found)));
+                };
+                return Ok(Journaled {
+                    transaction_id,
+                    answer: None,
+                    not_recorded: None,
+                    same_transaction_as: None,
+                    second_charge: second_charge(found),
+                });
             }
-            let differences = found.differences(request);
-            if !differences.is_empty() {
-                return Err(failed(Cause::KeyReused(found, differences)));
-            }
-            let Some(transaction_id) = found.processed_as().cloned() else {
-                return Err(failed(Cause::Recorded(found)));
-            };
-            return Ok(Journaled {
-                transaction_id,
-                answer: None,
-                not_recorded: None,
-                same_transaction_as: None,
-                second_charge: second_charge(found),
-            });
         }
         if !has_caller() {
             events::caller_left_before_send(key);
@@ -142,13 +146,19 @@ struct PendingEnd<'a> {
     journal: &'a Journal,
     key: &'a IntentKey,
     attempt: AttemptId,
+    /// Its row, if the attempt has begun.
+    begun: Option<Intent>,
     ending: Ending,
     is_open: bool,
 }
 
 impl PendingEnd<'_> {
     fn change(&self) -> Change {
-        Change::end(self.key.clone(), self.attempt.clone(), self.ending.clone(), SystemTime::now())
+        let (ending, now) = (self.ending.clone(), SystemTime::now());
+        match self.begun.clone() {
+            Some(begun) => Change::end_of(begun, ending, now),
+            None => Change::end(self.key.clone(), self.attempt.clone(), ending, now),
+        }
     }
 
     async fn write(&mut self) -> Result<Applied, StoreError> {

@@ -24,7 +24,8 @@ pub struct Change {
 #[derive(Clone, Debug)]
 enum Kind {
     Begin { service: String, request: IntentRequest, attempt: AttemptId, owner: OwnerId, begin: Begin },
-    End { attempt: AttemptId, ending: Ending },
+    // With the row of its begin, if it may have been sent.
+    End { attempt: AttemptId, ending: Ending, begun: Option<Box<Intent>> },
     Orphan { attempt: AttemptId },
     // The newest attempt and the revision as they were read.
     Resolve { attempt: AttemptId, revision: u64, resolution: Resolution },
@@ -88,7 +89,17 @@ impl Change {
     /// An earlier attempt that ends only now changes the row if it was processed: that is recorded as a
     /// [finding](Resolution::is_reported) about it.
     pub fn end(key: IntentKey, attempt: AttemptId, ending: Ending, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::End { attempt, ending })
+        Self::new(key, at, Kind::End { attempt, ending, begun: None })
+    }
+
+    /// As [`end`](Self::end), of the attempt that was begun with this row. It needs nothing of the journal: if the journal has
+    /// lost the attempt, because an older copy was restored, the row is written whole.
+    ///
+    /// So it is over an older row, over a key that was [named](Self::lost) as one that may have been sent, and over later attempts
+    /// that moved nothing. If a later attempt may have moved money, this is an earlier attempt that ends only now.
+    pub fn end_of(begun: Intent, ending: Ending, at: SystemTime) -> Self {
+        let (key, attempt) = (begun.key.clone(), begun.attempt.clone());
+        Self::new(key, at, Kind::End { attempt, ending, begun: Some(begun.into()) })
     }
 
     /// The owner of this attempt is dead and has not recorded how it ended.
@@ -119,7 +130,18 @@ impl Change {
     /// The journal has lost its newest entries, and a person says that this key was, or may have been, sent since then. If it is
     /// not in the journal, or if a call could send it, it becomes unknown.
     pub fn lost(key: IntentKey, since: SystemTime, owner: OwnerId, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::Lost { attempt: AttemptId::new(), owner, since })
+        Self::new(key, at, Kind::Lost { attempt: AttemptId::new(), owner, since: rounded(since) })
+    }
+
+    /// Whether it allows a rejected key to be sent again, so that it matters whether the row was last written before a person
+    /// accepted that later entries are lost: see [`decide_after_loss`](Self::decide_after_loss).
+    pub fn is_after_rejection(&self, found: &Intent) -> bool {
+        let is_rejected = match &found.state {
+            IntentState::Rejected(_) => true,
+            IntentState::NotProcessed(failure) => failure.is_reopened(),
+            _ => false,
+        };
+        is_rejected && matches!(self.kind, Kind::Begin { .. } | Kind::Reopen { .. })
     }
 
     /// Whether it allows something to be sent.
@@ -128,9 +150,8 @@ impl Change {
         matches!(self.kind, Kind::Begin { .. })
     }
 
-    /// With the time rounded as a row stores it.
     fn new(key: IntentKey, at: SystemTime, kind: Kind) -> Self {
-        Self { key, at: milliseconds::time(milliseconds::of(at)).unwrap_or(at), kind }
+        Self { key, at: rounded(at), kind }
     }
 
     /// The key of the row that it changes.
@@ -190,7 +211,7 @@ impl Change {
 
     /// The row to write in place of `found`, or `None` if the row does not change.
     ///
-    /// The [`revision`](Intent::revision) of the row to write is one higher than that of `found`, or the same if the row is only
+    /// The [`revision`](Intent::revision) of the row to write is higher than that of `found`, or the same if the row is only
     /// marked as a crash.
     pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
         if let Kind::Begin { service, request, attempt, owner, begin } = &self.kind {
@@ -223,21 +244,28 @@ impl Change {
         if let Kind::Lost { attempt, owner, since } = &self.kind {
             return self.decide_lost(found, attempt, owner, *since);
         }
-        let found = found?;
+        let brought_back = match &self.kind {
+            Kind::End { begun: Some(begun), .. } => begun.brought_back(found),
+            _ => None,
+        };
+        let found = brought_back.as_ref().or(found)?;
         match (&self.kind, &found.state) {
-            (Kind::End { attempt, ending: Ending::Processed(id) }, state) if *attempt != found.attempt => {
+            (Kind::End { attempt, ending: Ending::Processed(id), .. }, state)
+                if *attempt != found.attempt =>
+            {
                 let number = found.number_of(attempt)?;
                 let mut late = self.changed(found, state.clone());
                 late.resolve(&Resolution::reported(id.clone()).of_attempt(number), self.at);
                 Some(late)
             }
             (Kind::End { attempt, .. } | Kind::Orphan { attempt }, _) if *attempt != found.attempt => None,
-            // A row that was marked as a crash still gets the real outcome, if its sender is alive after all. So does one that a
-            // person has resolved meanwhile, if it was processed: that is the service's own word.
+            // A row that was marked as a crash still gets the real outcome, if its sender is alive after all. So does one about
+            // which a person has decided meanwhile, if it was processed: that is the service's own word.
             (Kind::End { ending, .. }, state)
                 if *state == IntentState::Sending
                     || is_unknown_by_crash(state)
-                    || matches!(ending, Ending::Processed(_)) && found.is_decided_by_a_person() =>
+                    || matches!(ending, Ending::Processed(_))
+                        && (found.is_decided_by_a_person() || found.is_unknown_by_loss()) =>
             {
                 let state = match ending.clone() {
                     Ending::Processed(transaction_id) => IntentState::Processed { transaction_id },
@@ -285,6 +313,26 @@ impl Change {
         }
     }
 
+    /// As [`decide`](Self::decide). If later entries than `found` are lost, from `lost_since` on, the key may have been sent
+    /// again in that time: what [follows a rejection](Self::is_after_rejection) makes it unknown and does not begin.
+    pub fn decide_after_loss(
+        &self,
+        found: Option<&Intent>,
+        lost_since: Option<SystemTime>,
+    ) -> Option<Intent> {
+        let written = self.decide(found)?;
+        match (found, lost_since) {
+            (Some(found), Some(since)) if self.is_after_rejection(found) => Some(self.unknown(found, since)),
+            _ => Some(written),
+        }
+    }
+
+    /// It may have been sent in the time whose entries are lost.
+    fn unknown(&self, found: &Intent, since: SystemTime) -> Intent {
+        let state = IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY));
+        Intent { begun_at: rounded(since), ..self.changed(found, state) }
+    }
+
     fn decide_lost(
         &self,
         found: Option<&Intent>,
@@ -292,13 +340,12 @@ impl Change {
         owner: &OwnerId,
         since: SystemTime,
     ) -> Option<Intent> {
-        let state = IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY));
         match found {
             None => Some(Intent {
                 key: self.key.clone(),
                 service: String::new(),
                 request: IntentRequest::lost(),
-                state,
+                state: IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)),
                 attempt: attempt.clone(),
                 owner: owner.clone(),
                 follows: None,
@@ -310,10 +357,7 @@ impl Change {
                 other_attempts: Vec::new(),
                 resolutions: Vec::new(),
             }),
-            Some(found) => {
-                let unknown = Intent { begun_at: since, ..self.changed(found, state) };
-                found.moved_nothing().then_some(unknown)
-            }
+            Some(found) => found.moved_nothing().then(|| self.unknown(found, since)),
         }
     }
 
@@ -330,6 +374,11 @@ impl Intent {
         let reopened = Change::new(self.key.clone(), self.changed_at, reopen).decide(Some(self));
         reopened.is_some_and(|reopened| reopened.differences(request).is_empty())
     }
+}
+
+/// The time as a row stores it.
+fn rounded(time: SystemTime) -> SystemTime {
+    milliseconds::time(milliseconds::of(time)).unwrap_or(time)
 }
 
 /// Masks card numbers in a person's text.

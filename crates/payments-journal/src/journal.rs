@@ -120,6 +120,7 @@ impl Journal {
     /// Allows a rejected intent to be sent again, by a person's decision. It becomes
     /// [`NotProcessed`](IntentState::NotProcessed) if it was rejected with one of these HTTP statuses. 401, 403 and 429 are about
     /// the caller and not about the payment. `None` if there is no such intent, or if it was not rejected with one of them.
+    /// If later entries than its rejection were [lost](Self::accept_history), it becomes [`Unknown`](IntentState::Unknown).
     ///
     /// Its next call may be a [corrected request](Intent::differences): the same payment with another token or card.
     ///
@@ -149,8 +150,10 @@ impl Journal {
     /// First make a list of every key that was sent in the lost time, from what the journal does not keep: the billing files of
     /// that time, or the orders in your own database. **A key that is not on the list may be charged a second time.** Each key on it
     /// that the journal lacks, and each that a call could send, becomes [`Unknown`](IntentState::Unknown), kind `lost_history`, so
-    /// that a person resolves it; its time is the one at which the journal's entries end. All others stay as they are. Returns the
-    /// number of keys that became unknown.
+    /// that a person resolves it; its time is the one at which the journal's entries end. Returns the number of keys that became
+    /// unknown. All others stay as they are, but a key that was rejected before this may have been sent once more by an explicit
+    /// call: the next call [after its rejection](crate::JournaledClient::after_rejection), or its [reopening](Self::reopen), sends
+    /// nothing and makes it unknown too. A key that is rejected later is one as any other.
     ///
     /// It may be called again with further keys, also while nothing is refused. `by` is the person who says so; the journal keeps
     /// it.
@@ -171,7 +174,7 @@ impl Journal {
             unknown += u64::from(applied.written.is_some());
         }
         let named = (lost != LostTime::NothingWasSent).then_some(sent.len() as u64);
-        self.store.accept_history(by, named).await?;
+        self.store.accept_history(by, named, since).await?;
         Ok(unknown)
     }
 
@@ -277,7 +280,7 @@ impl Journal {
         self.store.close().await;
     }
 
-    /// Records that this attempt is about to be sent. If the key does not allow it, returns its row unchanged.
+    /// Records that this attempt is about to be sent.
     pub(crate) async fn begin(
         &self,
         key: &IntentKey,
@@ -285,7 +288,7 @@ impl Journal {
         request: &IntentRequest,
         attempt: &AttemptId,
         begin: Begin,
-    ) -> Result<Option<Intent>, Error> {
+    ) -> Result<Begun, Error> {
         let failed = |cause| Error::new(key.clone(), cause);
         let settled = self.unwritten.write_before(key, &*self.store).await;
         settled.map_err(|error| failed(Cause::Store(error)))?;
@@ -293,7 +296,10 @@ impl Journal {
         let (request, attempt_id, at) = (request.clone(), attempt.clone(), SystemTime::now());
         let change = Change::begin(begin, key.clone(), service, request, attempt_id, owner.clone(), at);
         let found = match self.store.apply(change).await {
-            Ok(Applied { written: Some(_), .. }) => return Ok(None),
+            Ok(Applied { written: Some(begun), .. }) if begun.attempt == *attempt => {
+                return Ok(Begun::Written(begun));
+            }
+            Ok(Applied { written: Some(unknown), .. }) => return Ok(Begun::Refused(unknown)),
             Ok(Applied { found: Some(found), .. }) => found,
             Ok(_) if begin == Begin::AfterRejection => return Err(failed(Cause::NoSuchIntent)),
             Ok(_) => {
@@ -315,9 +321,9 @@ impl Journal {
             && let Ok(false) = self.store.is_live(&found.owner).await
             && let Ok(applied) = self.mark_crashed(&found).await
         {
-            return Ok(Some(applied.written.or(applied.found).unwrap_or(found)));
+            return Ok(Begun::Refused(applied.written.or(applied.found).unwrap_or(found)));
         }
-        Ok(Some(found))
+        Ok(Begun::Refused(found))
     }
 
     /// Marks an attempt as unknown, because its owner is dead.
@@ -351,6 +357,14 @@ impl Journal {
     pub(crate) fn end_later(&self, change: Change) {
         self.unwritten.add(&self.store, change, None);
     }
+}
+
+/// Whether an attempt may be sent.
+pub(crate) enum Begun {
+    /// It may: this is its row.
+    Written(Intent),
+    /// The key, of which this is the row, does not allow it.
+    Refused(Intent),
 }
 
 /// What was sent in the time whose entries a journal has lost.

@@ -123,6 +123,7 @@ mod ids;
 mod intent;
 mod intent_request;
 mod journal;
+mod lost;
 mod memory;
 #[cfg(feature = "postgres")]
 mod postgres_store;

@@ -30,6 +30,10 @@ struct Shared {
     rows: HashMap<IntentKey, Row>,
     /// The newest position.
     last: i64,
+    /// The number of changes.
+    changes: u64,
+    /// Each time a person accepted a loss and named keys: after how many changes, and since when entries are lost.
+    accepted: Vec<(u64, SystemTime)>,
     live: HashSet<OwnerId>,
 }
 
@@ -37,6 +41,8 @@ struct Shared {
 struct Row {
     position: i64,
     intent: Intent,
+    /// The number of its last change.
+    change: u64,
     /// By a monotonic clock.
     written: Instant,
     /// The age that a test has added.
@@ -101,8 +107,10 @@ impl IntentStore for MemoryStore {
         let mut shared = self.lock();
         let row = shared.rows.get(change.key());
         let position = row.map_or(shared.last + 1, |row| row.position);
+        let lost = row.and_then(|row| shared.accepted.iter().find(|(changes, _)| *changes >= row.change));
+        let lost_since = lost.map(|(_, since)| *since);
         let found = row.map(|row| row.intent.clone());
-        let Some(written) = change.decide(found.as_ref()) else {
+        let Some(written) = change.decide_after_loss(found.as_ref(), lost_since) else {
             return Ok(Applied { found, written: None, same_transaction_as: None });
         };
         let same_transaction_as = change.transaction_to_search().and_then(|id| {
@@ -120,7 +128,10 @@ impl IntentStore for MemoryStore {
         }
         let (intent, older_by) = (written.clone(), Duration::ZERO);
         shared.last = shared.last.max(position);
-        shared.rows.insert(intent.key.clone(), Row { position, intent, written: Instant::now(), older_by });
+        shared.changes += 1;
+        let (change, written_at) = (shared.changes, Instant::now());
+        let row = Row { position, intent, change, written: written_at, older_by };
+        shared.rows.insert(row.intent.key.clone(), row);
         Ok(Applied { found, written: Some(written), same_transaction_as })
     }
 
@@ -155,5 +166,12 @@ impl IntentStore for MemoryStore {
             is_kept
         });
         Ok(purged)
+    }
+
+    async fn accept_history(&self, _: &str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError> {
+        let mut shared = self.lock();
+        let changes = shared.changes;
+        shared.accepted.extend(sent.map(|_| (changes, since)));
+        Ok(())
     }
 }

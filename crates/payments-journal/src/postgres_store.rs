@@ -405,11 +405,11 @@ impl IntentStore for PostgresStore {
         Ok(self.0.with(newest).await?.map(|row| row.get(0)))
     }
 
-    async fn accept_history(&self, by: &str, sent: Option<u64>) -> Result<(), StoreError> {
+    async fn accept_history(&self, by: &str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError> {
         if self.0.lock.is_none() {
             return Err(refused());
         }
-        self.0.with(async |session| session.accept(by, sent.map(u64::cast_signed)).await).await
+        self.0.with(async |session| session.accept(by, sent.map(u64::cast_signed), since).await).await
     }
 
     async fn close(&self) {

@@ -89,7 +89,7 @@ impl<S: IntentStore> IntentStore for ReadOnly<S> {
         Err(refused())
     }
 
-    async fn accept_history(&self, _: &str, _: Option<u64>) -> Result<(), StoreError> {
+    async fn accept_history(&self, _: &str, _: Option<u64>, _: SystemTime) -> Result<(), StoreError> {
         Err(refused())
     }
 

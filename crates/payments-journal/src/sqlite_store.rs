@@ -408,10 +408,10 @@ impl IntentStore for SqliteStore {
         Ok(milliseconds::time(self.reader.run(newest).await?))
     }
 
-    async fn accept_history(&self, by: &str, sent: Option<u64>) -> Result<(), StoreError> {
+    async fn accept_history(&self, by: &str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError> {
         self.owner.check_process(&self.place)?;
         let (by, sent) = (by.to_owned(), sent.map(u64::cast_signed));
-        self.writer.run(None, false, move |session| session.accept(&by, sent)).await
+        self.writer.run(None, false, move |session| session.accept(&by, sent, since)).await
     }
 
     async fn close(&self) {

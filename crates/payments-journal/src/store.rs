@@ -15,7 +15,8 @@ impl<S: IntentStore> Store for S {}
 ///
 /// # The contract
 ///
-/// - [`apply`](Self::apply) reads the row of [`Change::key`], calls [`Change::decide`] and writes the result, atomically.
+/// - [`apply`](Self::apply) reads the row of [`Change::key`], calls [`Change::decide_after_loss`] and writes the result,
+///   atomically.
 ///   Between the read and the write nothing else writes that row: no other call, process or machine.
 /// - If there is a [transaction to search](Change::transaction_to_search), `apply` searches an index for another intent that
 ///   [holds](Intent::held_transactions) the same one: for a payment among the payments, for a void among the voids, and only
@@ -89,8 +90,9 @@ pub trait IntentStore: Send + Sync + 'static {
         async { Ok(None) }
     }
 
-    /// This person accepts that entries are missing, of which they named this many keys, or none because nothing was sent. What
-    /// begins after this is allowed again.
+    /// This person accepts that entries from this time on are missing, of which they named this many keys, or none because nothing
+    /// was sent. What begins after this is allowed again. If keys were named, `apply` tells
+    /// [`Change::decide_after_loss`] about every row that was last written before this.
     ///
     /// # Errors
     ///
@@ -99,8 +101,9 @@ pub trait IntentStore: Send + Sync + 'static {
         &self,
         by: &str,
         sent: Option<u64>,
+        since: SystemTime,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        let _ = (by, sent);
+        let _ = (by, sent, since);
         async { Ok(()) }
     }
 
@@ -165,7 +168,7 @@ pub(crate) trait ErasedStore: Send + Sync {
     fn is_live<'a>(&'a self, owner: &'a OwnerId) -> Boxed<'a, bool>;
     fn purge(&self, age: Duration) -> Boxed<'_, Purged>;
     fn lost_since(&self) -> Boxed<'_, Option<SystemTime>>;
-    fn accept_history<'a>(&'a self, by: &'a str, sent: Option<u64>) -> Boxed<'a, ()>;
+    fn accept_history<'a>(&'a self, by: &'a str, sent: Option<u64>, since: SystemTime) -> Boxed<'a, ()>;
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
@@ -198,8 +201,8 @@ impl<T: IntentStore> ErasedStore for T {
         Box::pin(IntentStore::lost_since(self))
     }
 
-    fn accept_history<'a>(&'a self, by: &'a str, sent: Option<u64>) -> Boxed<'a, ()> {
-        Box::pin(IntentStore::accept_history(self, by, sent))
+    fn accept_history<'a>(&'a self, by: &'a str, sent: Option<u64>, since: SystemTime) -> Boxed<'a, ()> {
+        Box::pin(IntentStore::accept_history(self, by, sent, since))
     }
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {

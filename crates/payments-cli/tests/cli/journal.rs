@@ -1009,6 +1009,31 @@ fn accounting_reads_one_column_d48() {
 }
 
 #[test]
+fn retry_reopens_nothing_that_may_have_been_charged_in_the_lost_time_d49() {
+    let workspace = Workspace::open();
+    let begin_failing = || {
+        workspace.sandbox.gateway().arm(
+            Fault::on(OperationName::TokenTransaction).before_commit().status(StatusCode::TOO_MANY_REQUESTS),
+        )
+    };
+    begin_failing();
+    workspace.charge("refused").failed(4, "rejected");
+    let file = workspace.journal().with_file_name("orders.csv");
+    std::fs::write(&file, "Key\nother\n").expect("it can be written");
+    let sent = file.to_str().expect("it is UTF-8");
+    let ended = workspace.journal_command(&["accept-history", "--sent", sent, "--by", "ada"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    begin_failing();
+    workspace.charge("later").failed(4, "rejected");
+    let ended = workspace.journal_command(&["retry", "--status", "429"]);
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    assert_eq!(ended.json()["reopened"]["count"], 1, "only the later one");
+    assert_eq!(ended.json()["unknown"]["count"], 1);
+    workspace.charge("later").processed();
+    workspace.charge("refused").failed(5, "unknown");
+}
+
+#[test]
 fn restored_copy_charges_nothing_until_a_person_says_what_was_sent_d49() {
     let workspace = Workspace::open();
     workspace.charge("kept").processed();

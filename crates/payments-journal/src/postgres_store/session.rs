@@ -1,4 +1,5 @@
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 use payments_model::TransactionId;
 use tokio::sync::OnceCell;
@@ -80,7 +81,13 @@ impl Session {
             self.commit_again(key).await?;
             return Ok(earlier.clone());
         }
-        let written = change.decide(found.as_ref());
+        let lost_since = match &found {
+            Some(found) if change.is_after_rejection(found) => {
+                execute(client.query_opt(tables::LOST_SINCE, &[&key])).await?.map(|row| row.get(0))
+            }
+            _ => None,
+        };
+        let written = change.decide_after_loss(found.as_ref(), lost_since);
         if let (Some(_), Some(observed)) = (&written, &observed)
             && let Some(loss) = history.loss(observed)
         {
@@ -151,7 +158,12 @@ impl Session {
     }
 
     /// A person accepts the server's history as it is.
-    pub(super) async fn accept(&self, by: &str, sent: Option<i64>) -> Result<(), StoreError> {
+    pub(super) async fn accept(
+        &self,
+        by: &str,
+        sent: Option<i64>,
+        since: SystemTime,
+    ) -> Result<(), StoreError> {
         let client = &self.connection.client;
         let timeline = execute(async {
             match client.query_one(tables::TIMELINE, &[]).await {
@@ -164,7 +176,7 @@ impl Session {
         execute(client.batch_execute("BEGIN")).await?;
         let accepting = async {
             client.execute(tables::ACCEPT, &[&timeline]).await?;
-            client.execute(tables::RECORD_ACCEPTED, &[&by, &sent]).await?;
+            client.execute(tables::RECORD_ACCEPTED, &[&by, &sent, &since]).await?;
             client.batch_execute("COMMIT").await
         };
         self.connection.commit(accepting).await

@@ -77,7 +77,7 @@ pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
 }
 
 /// The version of the tables that this crate writes and reads.
-const VERSION: i32 = 6;
+const VERSION: i32 = 7;
 
 /// Any number; this one is "payments" as text.
 const LOCK: i64 = 0x7061_796d_656e_7473;
@@ -104,7 +104,12 @@ const VERSION_AND_IS_LOGGED: &str = "
 /// transaction that the intent holds; `also_held` has the hashes of the others, of which few intents have any.
 const CREATE: &str = r#"
     CREATE TABLE payments_journal.version (version integer NOT NULL, timeline text, intents oid NOT NULL);
-    CREATE TABLE payments_journal.accepted (at timestamptz NOT NULL DEFAULT now(), by text NOT NULL, sent bigint);
+    CREATE TABLE payments_journal.accepted (
+        at timestamptz NOT NULL,
+        by text NOT NULL,
+        sent bigint,
+        since timestamptz NOT NULL
+    );
     CREATE TABLE payments_journal.intents (
         position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         key text COLLATE "C" NOT NULL UNIQUE,
@@ -145,7 +150,17 @@ pub(super) const OBSERVE_TABLE: &str = "
 pub(super) const ACCEPT: &str = "
     UPDATE payments_journal.version SET timeline = $1, intents = 'payments_journal.intents'::regclass";
 
-pub(super) const RECORD_ACCEPTED: &str = "INSERT INTO payments_journal.accepted (by, sent) VALUES ($1, $2)";
+/// Who accepted it, how many keys they named, or NULL if nothing was sent, and since when entries are lost. Every row that was stored
+/// until `at` is from before that, also by the clock of another server.
+pub(super) const RECORD_ACCEPTED: &str = "
+    INSERT INTO payments_journal.accepted
+    SELECT greatest(now(), max(stored_at)), $1, $2, $3 FROM payments_journal.intents";
+
+/// Since when later entries than the row with this key are lost, if a person has accepted that and named keys.
+pub(super) const LOST_SINCE: &str = "
+    SELECT since FROM payments_journal.accepted
+    WHERE sent IS NOT NULL AND at >= (SELECT stored_at FROM payments_journal.intents WHERE key = $1)
+    ORDER BY at LIMIT 1";
 
 /// When the newest of the last rows was stored.
 pub(super) const NEWEST_STORED_AT: &str =

@@ -15,7 +15,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -187,7 +187,7 @@ impl IntentStore for SqliteReader {
         owners::is_live(&self.place, owner)
     }
 
-    async fn accept_history(&self, _: &str, _: Option<u64>) -> Result<(), StoreError> {
+    async fn accept_history(&self, _: &str, _: Option<u64>, _: SystemTime) -> Result<(), StoreError> {
         Err(problem::only_read(self.place.path()))
     }
 

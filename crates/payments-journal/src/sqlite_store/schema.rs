@@ -15,7 +15,7 @@ use crate::{Intent, IntentKey, OwnerId, Page, StateName};
 pub(super) const APPLICATION_ID: i32 = 0x5041_594A;
 
 /// The version of the tables.
-pub(super) const VERSION: i32 = 6;
+pub(super) const VERSION: i32 = 7;
 
 /// The tables and indexes, as SQLite stores their definitions.
 ///
@@ -31,7 +31,8 @@ pub(super) const VERSION: i32 = 6;
 /// - `next_position` never decreases. A reused position of a purged row would hide a new row from a list that is being read.
 /// - `journal` is a random id, and `changes` counts the commits. `is_witnessed` is the number of witnesses that were created, and
 ///   `is_lost` means that a witness has seen more changes: see `witness.rs`.
-/// - `accepted` has each time a person accepted a loss: who, and how many keys they named, or NULL if nothing was sent.
+/// - `accepted` has each time a person accepted a loss: who, how many keys they named, or NULL if nothing was sent, and since when
+///   entries are lost. Every row that was stored until `at` is from before that.
 /// - `is_open` means that the log may contain rows that the database does not: see `open_flag.rs`.
 const DEFINITIONS: &[(&str, &str)] = &[
     (
@@ -52,7 +53,8 @@ const DEFINITIONS: &[(&str, &str)] = &[
         "CREATE TABLE accepted (
             at INTEGER NOT NULL,
             by TEXT NOT NULL,
-            sent INTEGER
+            sent INTEGER,
+            since INTEGER NOT NULL
         ) STRICT",
     ),
     (
@@ -240,12 +242,18 @@ pub(super) const SET_WITNESSED: &str = "UPDATE meta SET is_witnessed = max(is_wi
 
 pub(super) const SET_LOST: &str = "UPDATE meta SET is_lost = 1";
 
-/// A person accepts the loss: the number of changes is set to `?1`, and that of the witnesses to `?2`.
-pub(super) const FORGET_LOSS: &str = "UPDATE meta SET is_lost = 0, changes = ?1, is_witnessed = ?2";
+/// A person accepts the loss: the number of changes is set to `?1`, and that of the witnesses to `?2`. What is stored from now on
+/// is later.
+pub(super) const FORGET_LOSS: &str =
+    "UPDATE meta SET is_lost = 0, changes = ?1, is_witnessed = ?2, newest_stored_at = newest_stored_at + 1";
 
 pub(super) const COUNT_ACCEPTED: &str = "SELECT count(*) FROM accepted";
 
-pub(super) const ACCEPT: &str = "INSERT INTO accepted (at, by, sent) VALUES (?1, ?2, ?3)";
+pub(super) const ACCEPT: &str = "INSERT INTO accepted (at, by, sent, since) VALUES (?1, ?2, ?3, ?4)";
+
+/// Since when later entries than the row at position `?1` are lost, if a person has accepted that and named keys.
+pub(super) const LOST_SINCE: &str = "SELECT since FROM accepted \
+     WHERE sent IS NOT NULL AND at >= (SELECT stored_at FROM intent WHERE position = ?1) ORDER BY at LIMIT 1";
 
 /// Whether the log may contain rows that the database does not.
 pub(super) const IS_OPEN: &str = "SELECT is_open FROM meta";

@@ -3,7 +3,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, mpsc as std_mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use payments_model::TransactionId;
 use rusqlite::{Connection, OptionalExtension, Statement};
@@ -322,7 +322,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Reads the row, calls [`Change::decide`] and writes the result.
+    /// Reads the row, calls [`Change::decide_after_loss`] and writes the result.
     pub(super) fn apply(&mut self, change: &Change) -> rusqlite::Result<Result<Applied, StoreError>> {
         let (position, found) = match self.find.query_row([change.key().as_str()], schema::read).optional() {
             // Only this row cannot be read.
@@ -331,7 +331,15 @@ impl<'a> Session<'a> {
             }
             found => found?.unzip(),
         };
-        let Some(written) = change.decide(found.as_ref()) else {
+        let lost_since = match (position, &found) {
+            (Some(position), Some(found)) if change.is_after_rejection(found) => self
+                .connection
+                .query_row(schema::LOST_SINCE, [position], |row| row.get(0))
+                .optional()?
+                .and_then(milliseconds::time),
+            _ => None,
+        };
+        let Some(written) = change.decide_after_loss(found.as_ref(), lost_since) else {
             return Ok(Ok(Applied { found, written: None, same_transaction_as: None }));
         };
         let (key, is_void) = (written.key.as_str(), written.is_void());
@@ -405,7 +413,12 @@ impl<'a> Session<'a> {
     }
 
     /// A person accepts that the database lacks entries: its witnesses are set to what it has.
-    pub(super) fn accept(&mut self, by: &str, sent: Option<i64>) -> rusqlite::Result<Result<(), StoreError>> {
+    pub(super) fn accept(
+        &mut self,
+        by: &str,
+        sent: Option<i64>,
+        since: SystemTime,
+    ) -> rusqlite::Result<Result<(), StoreError>> {
         let (stored_at, ..) = self.stamp()?;
         let Some(stamp) = &mut self.stamped else { return Ok(Ok(())) };
         let change = stamp.change.max(self.witnesses.newest()) + 1;
@@ -414,8 +427,8 @@ impl<'a> Session<'a> {
             return Ok(Err(problem::not_witnessed(self.place.path(), &error)));
         }
         self.connection.execute(schema::FORGET_LOSS, (change, self.witnesses.len()))?;
-        self.connection.execute(schema::ACCEPT, (stored_at, by, sent))?;
-        (stamp.change, stamp.loss) = (change, None);
+        self.connection.execute(schema::ACCEPT, (stored_at, by, sent, milliseconds::of(since)))?;
+        (stamp.change, stamp.loss, stamp.stored_at) = (change, None, stored_at + 1);
         Ok(Ok(()))
     }
 

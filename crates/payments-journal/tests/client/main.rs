@@ -11,6 +11,7 @@ mod intent_outcomes;
 mod keys;
 mod never_twice;
 mod resolving;
+mod restored;
 mod services;
 mod settling;
 mod store_faults;

@@ -67,6 +67,8 @@ macro_rules! tests {
             ids_with_a_replaced_part_are_not_compared_d55
             transaction_ids_of_two_services_are_unrelated_d47
             one_of_two_services_gets_a_key_d47
+            end_of_an_attempt_that_the_journal_lacks_is_written_whole_d49
+            rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
         );
     };
     ($place:path, $maybe:path: $($name:ident)*) => {$(
@@ -833,4 +835,85 @@ pub(crate) async fn ids_with_a_replaced_part_are_not_compared_d55<P: Place>(plac
         let kept = store.find(&key(text)).await.unwrap().unwrap();
         assert_eq!(kept.processed_as(), Some(&transaction("txn_[redacted]")));
     }
+}
+
+/// The row of an attempt that a lost journal had.
+fn lost_attempt(text: &str, store: &impl IntentStore) -> Intent {
+    begin(text, store, 1).0.decide(None).unwrap()
+}
+
+pub(crate) async fn end_of_an_attempt_that_the_journal_lacks_is_written_whole_d49<P: Place>(place: P) {
+    let (store, other) = (place.open().await, place.open().await);
+    for (number, ending) in endings().into_iter().enumerate() {
+        for name in ["missing", "named"] {
+            let text = format!("{name}-{number}");
+            let begun = lost_attempt(&text, &store);
+            if name == "named" {
+                let named = Change::lost(key(&text), at(0), other.owner().clone(), at(2));
+                assert!(apply(&other, named).await.written.is_some());
+            }
+            let end = Change::end_of(begun.clone(), ending.clone(), at(3));
+            let expected = end.decide(Some(&begun)).unwrap();
+            let written = apply(&store, end.clone()).await.written.unwrap();
+            assert_eq!((&written.state, &written.request), (&expected.state, &begun.request));
+            assert_eq!((&written.attempt, written.attempts), (&begun.attempt, 1));
+            assert_eq!(other.find(&key(&text)).await.unwrap().as_ref(), Some(&written));
+            assert_eq!(apply(&store, end).await.written, None, "it is written once");
+        }
+    }
+    // Another attempt has begun since.
+    let lost = lost_attempt("later", &store);
+    let (later, attempt) = begin("later", &other, 2);
+    apply(&other, later).await;
+    let processed = Ending::Processed(transaction("txn_lost"));
+    assert!(apply(&store, Change::end_of(lost, processed, at(3))).await.written.is_some());
+    let end = Change::end(key("later"), attempt, Ending::Processed(transaction("txn_later")), at(4));
+    let both = apply(&other, end).await.written.unwrap();
+    assert!(both.second_charges().eq([&transaction("txn_lost")]));
+    assert_eq!(store.find(&key("later")).await.unwrap(), Some(both));
+    unknown("other", token_request(1), &store).await;
+    let taken = resolve(&store, "other", Resolution::processed(transaction("txn_lost"), "ada")).await;
+    assert_eq!((taken.written, taken.same_transaction_as), (None, Some(key("later"))));
+}
+
+pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49<P: Place>(place: P) {
+    let (store, other) = (place.open().await, place.open().await);
+    let reject = async |text: &str| {
+        let (change, attempt) = begin(text, &store, 1);
+        apply(&store, change).await;
+        let mut failure = failure("rejected");
+        failure.http_status = Some(429);
+        apply(&store, Change::end(key(text), attempt, Ending::Rejected(failure), at(2))).await;
+    };
+    let again = |text: &str| {
+        let (request, owner) = (token_request(10_50), other.owner().clone());
+        Change::begin(Begin::AfterRejection, key(text), SERVICE, request, AttemptId::new(), owner, at(5))
+    };
+    let state = |applied: Applied| applied.written.map(|written| written.state.name());
+    for text in ["called", "retried", "named", "switched"] {
+        reject(text).await;
+    }
+    // Nothing was sent.
+    store.accept_history("ada", None, at(3)).await.unwrap();
+    assert_eq!(state(apply(&other, again("switched")).await), Some(StateName::Sending));
+    store.accept_history("ada", Some(0), at(3)).await.unwrap();
+    let lost = apply(&other, again("called")).await.written.unwrap();
+    assert_eq!(lost.state, IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)));
+    assert_eq!((lost.begun_at, lost.attempts), (at(3), 1));
+    assert_eq!(store.find(&key("called")).await.unwrap(), Some(lost));
+    let retries =
+        [Change::reopen(key("retried"), vec![429], at(5)), Change::reopen_by_name(key("named"), at(5))];
+    for retry in retries {
+        assert_eq!(state(apply(&other, retry).await), Some(StateName::Unknown));
+    }
+    for text in ["called", "retried", "named"] {
+        assert_eq!(state(apply(&other, again(text)).await), None, "{text}: it may have been charged");
+    }
+    // A person has found out that it was not, and so it is for a key that is rejected only now.
+    resolve(&store, "called", Resolution::not_processed("ada")).await;
+    assert_eq!(state(apply(&other, again("called")).await), Some(StateName::Sending));
+    resolve(&store, "named", Resolution::rejected(None, "ada")).await;
+    assert_eq!(state(apply(&other, again("named")).await), Some(StateName::Sending));
+    reject("later").await;
+    assert_eq!(state(apply(&other, again("later")).await), Some(StateName::Sending));
 }

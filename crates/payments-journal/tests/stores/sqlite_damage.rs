@@ -77,7 +77,7 @@ fn database_of_another_program_is_left_alone() {
         "CREATE TABLE customer (name TEXT)",
         "PRAGMA application_id = 1347639635; CREATE TABLE record (position INTEGER PRIMARY KEY)",
         "PRAGMA application_id = 7",
-        "PRAGMA user_version = 6",
+        "PRAGMA user_version = 7",
         "PRAGMA journal_mode = WAL; CREATE TABLE customer (name TEXT)",
     ];
     for sql in programs {
@@ -92,9 +92,9 @@ fn database_of_another_program_is_left_alone() {
 #[test]
 fn journal_of_another_version_is_left_alone() {
     for (version, words) in [
-        (7, "of a newer version"),
+        (8, "of a newer version"),
         (900, "of a newer version"),
-        (5, "of an older version"),
+        (6, "of an older version"),
         (0, "of an older version"),
     ] {
         let place = InAFile::new();
@@ -105,7 +105,7 @@ fn journal_of_another_version_is_left_alone() {
         let error = assert_left_alone(&place.path());
         assert!(error.to_string().contains(words), "{error}");
         assert!(error.to_string().contains(&format!("its schema is {version}")), "{error}");
-        assert_eq!(error.is_newer(), version > 6);
+        assert_eq!(error.is_newer(), version > 7);
         assert!(error.is_newer() || error.to_string().contains("export them all"), "{error}");
     }
 }

@@ -113,6 +113,38 @@ async fn ends_go_on_and_a_lost_key_is_resolved_as_any_other_d49() {
     assert!(begin(&open(&place.path()), "lost").await.unwrap().written.is_some(), "a person said so");
 }
 
+/// The process that sends holds the row of its begin.
+#[tokio::test]
+async fn end_of_a_charge_that_the_restored_copy_lacks_is_written_whole_d49() {
+    for is_named in [false, true] {
+        let place = InAFile::new();
+        charge(open(&place.path()), "kept").await;
+        let copy = fs::read(place.path()).unwrap();
+        let store = open(&place.path());
+        let begun = begin(&store, "sending").await.unwrap().written.unwrap();
+        close(store);
+        fs::write(place.path(), copy).unwrap();
+        if is_named {
+            let journal = Journal::open(open(&place.path())).await.unwrap();
+            assert_eq!(journal.accept_history(LostTime::Sent(&[key("sending")]), "ada").await.unwrap(), 1);
+            journal.close().await;
+        }
+        let store = open(&place.path());
+        let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
+        let ended = store.apply(Change::end_of(begun.clone(), ending, at(1))).await.unwrap().written.unwrap();
+        assert_eq!((ended.state.name(), &ended.request), (StateName::Processed, &begun.request));
+        close(store);
+        let store = open(&place.path());
+        assert_eq!(store.find(&key("sending")).await.unwrap(), Some(ended));
+        assert!(begin(&store, "sending").await.unwrap().written.is_none(), "it is charged");
+        assert_eq!(
+            begin(&store, "new").await.is_ok(),
+            is_named,
+            "only ends are written before a person accepts it"
+        );
+    }
+}
+
 #[tokio::test]
 async fn missing_database_beside_its_witness_is_refused_d49() {
     let place = InAFile::new();

@@ -1,8 +1,7 @@
 //! `payments journal retry`.
 
-use std::collections::BTreeMap;
-
-use payments_journal::{IntentState, Journal, StateName};
+use payments_journal::{Intent, IntentState, Journal, StateName};
+use serde::Serialize;
 
 use super::CommandError;
 use super::list::{PAGE, Tally};
@@ -20,7 +19,7 @@ pub(super) async fn run(
 ) -> Result<(), CommandError> {
     let RetryArguments { statuses, key } = asked;
     let journal = place.open_existing().await?;
-    let mut reopened = Tally::default();
+    let mut retried = Retried::default();
     if let Some(key) = key {
         let found = journal.find(key).await?.ok_or_else(|| no_such_key(key))?;
         let status = match &found.state {
@@ -39,25 +38,53 @@ pub(super) async fn run(
                 ),
             )
         })?;
-        reopened.add(&intent);
+        retried.add(&intent);
     } else {
-        reopen_all(&journal, statuses, &mut reopened).await.map_err(|failure| {
+        reopen_all(&journal, statuses, &mut retried).await.map_err(|failure| {
             // They stay reopened, and running it again reopens the rest.
-            let done =
-                format!("{} were reopened before this failure: {}", reopened.intents(), failure.message);
+            let done = format!(
+                "{} were reopened before this failure: {}",
+                retried.reopened.intents(),
+                failure.message
+            );
             Failure { message: done, ..failure }
         })?;
     }
     let next = "nothing was sent: the next call or run with these keys sends them";
+    let Retried { reopened, unknown } = &retried;
     if output.is_text() {
-        let text = format!("reopened {}, {} in total; {next}\n", reopened.intents(), reopened.sum());
-        super::print("reopened", &text)
+        let mut text = format!("reopened {}, {} in total; {next}\n", reopened.intents(), reopened.sum());
+        if let Some(unknown) = unknown {
+            text.push_str(&format!(
+                "{} became unknown and not reopened: the journal has lost later entries, so they may have been charged; resolve \
+                 them first\n",
+                unknown.shown()
+            ));
+        }
+        super::print("reopened", &text)?;
     } else {
-        super::print_json("reopened", &BTreeMap::from([("reopened", reopened)]))
+        super::print_json("reopened", &retried)?;
+    }
+    if unknown.is_some() { Err(CommandError::StaysUnknown) } else { Ok(()) }
+}
+
+#[derive(Default, Serialize)]
+struct Retried {
+    reopened: Tally,
+    /// Those that may have been sent again in a time whose entries the journal has lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown: Option<Tally>,
+}
+
+impl Retried {
+    fn add(&mut self, retried: &Intent) {
+        let is_unknown = matches!(retried.state, IntentState::Unknown(_));
+        let tally = if is_unknown { self.unknown.get_or_insert_default() } else { &mut self.reopened };
+        tally.add(retried);
     }
 }
 
-async fn reopen_all(journal: &Journal, statuses: &[u16], reopened: &mut Tally) -> Result<(), Failure> {
+async fn reopen_all(journal: &Journal, statuses: &[u16], retried: &mut Retried) -> Result<(), Failure> {
     let failed = |error| store_failure(&error);
     let mut after: Option<i64> = None;
     loop {
@@ -67,7 +94,7 @@ async fn reopen_all(journal: &Journal, statuses: &[u16], reopened: &mut Tally) -
             if failure.http_status.is_some_and(|status| statuses.contains(&status))
                 && let Some(intent) = journal.reopen(&intent.key, statuses).await.map_err(failed)?
             {
-                reopened.add(&intent);
+                retried.add(&intent);
             }
         }
         after = page.next;

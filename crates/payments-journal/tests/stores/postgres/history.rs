@@ -1,11 +1,12 @@
 //! A server that may lack commits: a promoted standby, and a restored dump.
 
-use payments_journal::internals::IntentStore as _;
+use payments_core::model::TransactionId;
+use payments_journal::internals::{Change, Ending, IntentStore as _};
 use payments_journal::{Journal, LostTime, PostgresStore, StateName};
 use payments_postgres_for_tests::{Server, Shutdown};
 
 use super::{administrator, sql, until};
-use crate::contract::{self, key};
+use crate::contract::{self, at, key};
 
 async fn begins(store: &PostgresStore, name: &str) -> Result<bool, payments_journal::StoreError> {
     store.apply(contract::begin(name, store, 1).0).await.map(|applied| applied.written.is_some())
@@ -81,6 +82,43 @@ async fn restored_dump_begins_nothing_and_vacuum_full_is_none_d49() {
     assert_eq!(journal.accept_history(LostTime::NothingWasSent, "ada").await.unwrap(), 0);
     journal.close().await;
     let store = PostgresStore::connect(&server.url()).await.unwrap();
+    assert!(begins(&store, "new").await.unwrap());
+}
+
+/// The process that sends holds the row of its begin, and goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn end_of_a_charge_that_the_restored_dump_lacks_is_written_whole_d49() {
+    let Some(server) = Server::start() else { return };
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    assert!(begins(&store, "kept").await.unwrap());
+    let copy = "
+        CREATE TABLE payments_journal.restored (LIKE payments_journal.intents INCLUDING ALL);
+        INSERT INTO payments_journal.restored OVERRIDING SYSTEM VALUE SELECT * FROM payments_journal.intents";
+    sql(&server.url(), copy).await;
+    let mut begun = Vec::new();
+    for name in ["missing", "named"] {
+        let applied = store.apply(contract::begin(name, &store, 1).0).await.unwrap();
+        begun.push(applied.written.unwrap());
+    }
+    let restore = "
+        DROP TABLE payments_journal.intents;
+        ALTER TABLE payments_journal.restored RENAME TO intents;
+        SELECT setval(pg_get_serial_sequence('payments_journal.intents', 'position'), 100)";
+    sql(&server.url(), restore).await;
+    assert_lost(&store, "new", "restored from a dump").await;
+    let person = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
+    let processed =
+        |name: &str| Ending::Processed(TransactionId::from_answer(format!("txn_{name}")).unwrap());
+    for begun in begun {
+        if begun.key == key("named") {
+            assert_eq!(person.accept_history(LostTime::Sent(&[key("named")]), "ada").await.unwrap(), 1);
+        }
+        let end = Change::end_of(begun.clone(), processed(begun.key.as_str()), at(1));
+        let ended = store.apply(end).await.unwrap().written.unwrap();
+        assert_eq!((ended.state.name(), &ended.request), (StateName::Processed, &begun.request));
+        assert_eq!(person.find(&begun.key).await.unwrap(), Some(ended));
+        assert!(!begins(&store, begun.key.as_str()).await.unwrap(), "it is charged");
+    }
     assert!(begins(&store, "new").await.unwrap());
 }
 

@@ -1,0 +1,364 @@
+//! `Change::decide` in a journal that has lost its newest entries: the ends of attempts that it lacks, and rejected keys.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
+use payments_journal::internals::{Begin, Change, Ending};
+use payments_journal::{
+    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, StateName,
+    Verdict,
+};
+use proptest::prelude::*;
+
+fn at(second: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(second)
+}
+
+fn key() -> IntentKey {
+    IntentKey::new("k").unwrap()
+}
+
+fn id(text: &str) -> TransactionId {
+    TransactionId::new(text).unwrap()
+}
+
+fn request() -> IntentRequest {
+    let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10), ConvenienceFee::Inactive);
+    (&payment.build().unwrap()).into()
+}
+
+fn begin_as(begin: Begin, name: &str) -> Change {
+    let (attempt, owner) = (AttemptId::from_kept(name), OwnerId::from_kept("owner"));
+    Change::begin(begin, key(), "https://pay.example.com", request(), attempt, owner, at(5))
+}
+
+fn begin(found: Option<&Intent>, name: &str) -> Intent {
+    let begin = if found.is_some() { Begin::AfterRejection } else { Begin::First };
+    begin_as(begin, name).decide(found).unwrap()
+}
+
+fn end(begun: &Intent, ending: Ending) -> Change {
+    Change::end_of(begun.clone(), ending, at(9))
+}
+
+fn ended(begun: &Intent, ending: Ending) -> Intent {
+    end(begun, ending).decide(Some(begun)).unwrap()
+}
+
+fn resolve(read: &Intent, resolution: Resolution) -> Intent {
+    Change::resolve(read, resolution, at(7)).decide(Some(read)).unwrap()
+}
+
+/// What accept-history makes of a key that a person has named.
+fn named(found: Option<&Intent>) -> Intent {
+    Change::lost(key(), at(4), OwnerId::from_kept("owner"), at(6)).decide(found).unwrap()
+}
+
+fn rejected() -> Ending {
+    Ending::Rejected(Failure::of_kind("rejected"))
+}
+
+fn not_processed() -> Ending {
+    Ending::NotProcessed(Failure::of_kind("connect"))
+}
+
+fn unknown() -> Ending {
+    Ending::Unknown(Failure::of_kind("timeout"))
+}
+
+fn processed(text: &str) -> Ending {
+    Ending::Processed(id(text))
+}
+
+fn endings() -> [(Ending, StateName); 4] {
+    [
+        (processed("txn_n"), StateName::Processed),
+        (rejected(), StateName::Rejected),
+        (not_processed(), StateName::NotProcessed),
+        (unknown(), StateName::Unknown),
+    ]
+}
+
+/// No call sends it.
+fn assert_never_sent(intent: &Intent) {
+    for begin in [Begin::First, Begin::AfterRejection] {
+        assert_eq!(begin_as(begin, "again").decide(Some(intent)), None, "{intent:?}");
+    }
+}
+
+#[test]
+fn end_of_a_first_attempt_that_the_journal_lacks_is_written_whole_d49() {
+    let begun = begin(None, "n");
+    for (ending, state) in endings() {
+        // The key is not there, or a person has named it.
+        for found in [None, Some(named(None))] {
+            let written = end(&begun, ending.clone()).decide(found.as_ref()).unwrap();
+            let mut expected = ended(&begun, ending.clone());
+            expected.revision = written.revision;
+            assert_eq!((&written, written.state.name()), (&expected, state));
+            assert!(written.revision > found.map_or(0, |found| found.revision));
+        }
+    }
+}
+
+#[test]
+fn end_of_a_later_attempt_than_the_older_row_is_written_whole_d49() {
+    let first = begin(None, "first");
+    let is_unknown = ended(&first, unknown());
+    let crashed = Change::orphan(key(), AttemptId::from_kept("first"), at(3)).decide(Some(&first)).unwrap();
+    let said = resolve(&is_unknown, Resolution::not_processed("ada").note("not in the report"));
+    let begun = begin(Some(&said), "n");
+    for older in [&first, &crashed, &is_unknown, &said, &named(Some(&said))] {
+        for (ending, state) in endings() {
+            let written = end(&begun, ending.clone()).decide(Some(older)).unwrap();
+            let mut expected = ended(&begun, ending);
+            expected.revision = written.revision;
+            assert_eq!((&written, written.state.name()), (&expected, state), "over {older:?}");
+            assert!(written.revision > older.revision && written.revision > begun.revision);
+            assert_eq!(written.resolutions, said.resolutions);
+        }
+    }
+}
+
+#[test]
+fn rejection_stays_one_if_the_attempt_after_it_was_not_processed_d49() {
+    let refused = ended(&begin(None, "first"), rejected());
+    let begun = begin(Some(&refused), "n");
+    for older in [refused.clone(), named(Some(&refused))] {
+        let written = end(&begun, not_processed()).decide(Some(&older)).unwrap();
+        assert_eq!((written.state.name(), written.attempts), (StateName::Rejected, 2));
+    }
+    // A person has found out that the named key was declined.
+    let declined = resolve(&named(None), Resolution::rejected(None, "ada").note("declined"));
+    let written = end(&begin(None, "n"), not_processed()).decide(Some(&declined)).unwrap();
+    assert_eq!((written.state.name(), written.resolutions.len()), (StateName::Rejected, 1));
+}
+
+#[test]
+fn what_was_found_out_since_the_restore_is_kept_d49() {
+    let first = ended(&begin(None, "first"), unknown());
+    let said = resolve(&first, Resolution::not_processed("ada").note("lost"));
+    let begun = begin(Some(&said), "n");
+    let found = resolve(&first, Resolution::processed(id("txn_1"), "grace").note("on the statement"));
+    let reported = end(&begin(None, "first"), processed("txn_1")).decide(Some(&begin(None, "first")));
+    for restored in [found, reported.unwrap()] {
+        for (ending, state, second_charges) in [
+            (processed("txn_n"), StateName::Processed, 1),
+            (processed("txn_1"), StateName::Processed, 0),
+            (unknown(), StateName::Unknown, 1),
+            (rejected(), StateName::Resolved, 0),
+            (not_processed(), StateName::Resolved, 0),
+        ] {
+            let written = end(&begun, ending).decide(Some(&restored)).unwrap();
+            assert_eq!((written.state.name(), written.attempts), (state, 2));
+            assert_eq!(written.second_charges().count(), second_charges, "{written:?}");
+            assert_eq!(written.resolutions.len(), 2, "{written:?}");
+            assert_never_sent(&written);
+        }
+    }
+}
+
+#[test]
+fn end_of_an_attempt_before_the_recorded_one_is_a_late_finding_d49() {
+    let begun = begin(None, "n");
+    let later = begin(None, "later");
+    for (recorded, state, second_charges) in [
+        (later.clone(), StateName::Sending, 1),
+        (ended(&later, unknown()), StateName::Unknown, 1),
+        (ended(&later, processed("txn_later")), StateName::Processed, 1),
+        (
+            resolve(&ended(&later, unknown()), Resolution::processed(id("txn_later"), "ada")),
+            StateName::Resolved,
+            1,
+        ),
+        // The same transaction is one charge.
+        (ended(&later, processed("txn_n")), StateName::Processed, 0),
+        // Nothing later can have moved money.
+        (ended(&later, rejected()), StateName::Processed, 0),
+        (ended(&later, not_processed()), StateName::Processed, 0),
+        (resolve(&ended(&later, unknown()), Resolution::not_processed("ada")), StateName::Processed, 0),
+        // A person has found the named key as a transaction.
+        (resolve(&named(None), Resolution::processed(id("txn_later"), "ada")), StateName::Resolved, 1),
+        (resolve(&named(None), Resolution::processed(id("txn_n"), "ada")), StateName::Resolved, 0),
+    ] {
+        let written = end(&begun, processed("txn_n")).decide(Some(&recorded)).unwrap();
+        assert_eq!((written.state.name(), written.attempts), (state, 2), "{written:?}");
+        assert_eq!(written.second_charges().count(), second_charges, "{written:?}");
+        assert!(written.held_transactions().any(|held| *held == id("txn_n")));
+        assert_never_sent(&written);
+        // The later attempt still records its end.
+        if state == StateName::Sending {
+            let both = end(&later, processed("txn_later")).decide(Some(&written)).unwrap();
+            assert!(both.second_charges().eq([&id("txn_n")]));
+            let one = end(&later, not_processed()).decide(Some(&written)).unwrap();
+            assert_eq!(one.processed_as(), Some(&id("txn_n")));
+            assert_never_sent(&both);
+            assert_never_sent(&one);
+        }
+        for ending in [rejected(), not_processed(), unknown()] {
+            let written = end(&begun, ending).decide(Some(&recorded));
+            // Never less than what is recorded.
+            let may_be_sent =
+                |intent: &Intent| begin_as(Begin::First, "again").decide(Some(intent)).is_some();
+            assert!(may_be_sent(&recorded) || written.is_none_or(|written| !may_be_sent(&written)));
+        }
+    }
+}
+
+#[test]
+fn late_success_of_the_attempt_that_a_person_named_as_lost_is_recorded_d49() {
+    let begun = begin(None, "n");
+    let said = resolve(&ended(&begun, unknown()), Resolution::not_processed("ada"));
+    let named = named(Some(&said));
+    let written = end(&begun, processed("txn_n")).decide(Some(&named)).unwrap();
+    assert_eq!(written.state, IntentState::Processed { transaction_id: id("txn_n") });
+    // What may have been sent since then is not settled by what is known of this attempt.
+    for ending in [rejected(), not_processed(), unknown()] {
+        assert_eq!(end(&begun, ending).decide(Some(&named)), None);
+    }
+}
+
+#[test]
+fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
+    let refused = {
+        let mut failure = Failure::of_kind("rejected");
+        failure.http_status = Some(429);
+        ended(&begin(None, "first"), Ending::Rejected(failure))
+    };
+    let by_status = Change::reopen(key(), vec![429], at(8));
+    let by_name = Change::reopen_by_name(key(), at(8));
+    let reopened = by_status.decide(Some(&refused)).unwrap();
+    for (found, change) in [
+        (&refused, begin_as(Begin::AfterRejection, "again")),
+        (&refused, by_status.clone()),
+        (&refused, by_name.clone()),
+        (&reopened, begin_as(Begin::First, "again")),
+        (&reopened, begin_as(Begin::AfterRejection, "again")),
+        (&reopened, by_name),
+    ] {
+        assert!(change.is_after_rejection(found));
+        let sent = change.decide_after_loss(Some(found), None).unwrap();
+        assert_ne!(sent.state.name(), StateName::Unknown);
+        let lost = change.decide_after_loss(Some(found), Some(at(4))).unwrap();
+        assert_eq!(lost.state, IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)), "{change:?}");
+        assert_eq!((lost.begun_at, lost.attempts, lost.revision), (at(4), 1, found.revision + 1));
+        assert_never_sent(&lost);
+    }
+    // What changes nothing, and what is not about a rejected key.
+    for (found, change) in [
+        (Some(&refused), begin_as(Begin::First, "again")),
+        (Some(&refused), Change::reopen(key(), vec![400], at(8))),
+        (Some(&ended(&begin(None, "first"), not_processed())), begin_as(Begin::First, "again")),
+        (Some(&ended(&begin(None, "first"), processed("txn_1"))), begin_as(Begin::AfterRejection, "again")),
+        (None, begin_as(Begin::First, "again")),
+    ] {
+        assert_eq!(change.decide_after_loss(found, Some(at(4))), change.decide(found));
+    }
+}
+
+/// What happens to a key, in the lost time or after the restore.
+fn step(row: Option<Intent>, what: u8, name: &str) -> Option<Intent> {
+    let note = |resolution: Resolution| resolution.note(format!("note {name}"));
+    let resolve = |row: &Intent, resolution| Change::resolve(row, note(resolution), at(7)).decide(Some(row));
+    let end = |row: &Intent, ending| Change::end_of(row.clone(), ending, at(7)).decide(Some(row));
+    let changed = match (what, &row) {
+        (0..=3, found) => {
+            let begin = if found.is_some() { Begin::AfterRejection } else { Begin::First };
+            begin_as(begin, name).decide(found.as_ref())
+        }
+        (_, None) => None,
+        (4, Some(row)) => end(row, rejected()),
+        (5, Some(row)) => end(row, not_processed()),
+        (6, Some(row)) => end(row, unknown()),
+        (7, Some(row)) => end(row, processed(&format!("txn_{name}"))),
+        (8 | 9, Some(row)) => resolve(row, Resolution::not_processed("ada")),
+        (10, Some(row)) => resolve(row, Resolution::rejected(None, "ada")),
+        (11, Some(row)) => resolve(row, Resolution::processed(id(&format!("txn_{name}")), "ada")),
+        (_, Some(row)) => {
+            let found = note(Resolution::processed(id(&format!("txn_{name}")), "ada").of_attempt(1));
+            Change::resolve(row, found, at(7)).decide(Some(row))
+        }
+    };
+    changed.or(row)
+}
+
+fn notes(row: Option<&Intent>) -> BTreeSet<String> {
+    let said = row.map_or(&[][..], |row| &row.resolutions);
+    said.iter().filter_map(|said| said.resolution.note.clone()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn end_over_any_copy_loses_no_money_and_no_note_d49(
+        kept in proptest::collection::vec(0..13_u8, 0..8),
+        lost in proptest::collection::vec(0..13_u8, 0..8),
+        is_named in any::<bool>(),
+        since in proptest::collection::vec(0..13_u8, 0..8),
+        ending in 0..4_usize,
+    ) {
+        let steps = |row: Option<Intent>, steps: &[u8], name: &str| {
+            let steps = steps.iter().enumerate();
+            steps.fold(row, |row, (number, what)| step(row, *what, &format!("{name}{number}")))
+        };
+        let copy = steps(None, &kept, "kept");
+        let begun = steps(copy.clone(), &lost, "lost");
+        let begin = if begun.is_some() { Begin::AfterRejection } else { Begin::First };
+        let begun = begin_as(begin, "n").decide(begun.as_ref());
+        prop_assume!(begun.is_some());
+        let begun = begun.unwrap();
+        let restored = if is_named {
+            let named = Change::lost(key(), at(4), OwnerId::from_kept("owner"), at(6));
+            named.decide(copy.as_ref()).or(copy)
+        } else {
+            copy
+        };
+        let found = steps(restored, &since, "since");
+        let (ending, _) = endings()[ending].clone();
+        let written = end(&begun, ending.clone()).decide(found.as_ref());
+        let now = written.as_ref().or(found.as_ref());
+        let all: BTreeSet<_> = notes(Some(&begun)).union(&notes(found.as_ref())).cloned().collect();
+        let may_begin = |row: &Intent, begin| begin_as(begin, "again").decide(Some(row)).is_some();
+        if let Some(written) = &written {
+            prop_assert_eq!(notes(Some(written)), all);
+            prop_assert!(written.revision > found.as_ref().map_or(0, |found| found.revision));
+            let numbers: BTreeSet<_> = written.other_attempts.iter().map(|other| other.number).collect();
+            prop_assert_eq!(numbers.len(), written.other_attempts.len());
+            prop_assert!(numbers.last().is_none_or(|last| *last <= written.attempts));
+            let ids: BTreeSet<_> = written.other_attempts.iter().map(|other| other.attempt.to_string()).collect();
+            prop_assert_eq!(ids.len(), written.other_attempts.len());
+            prop_assert!(written.resolutions.iter().all(|said| said.attempt <= written.attempts));
+            // What was found stays found, unless a person has corrected it in the lost time.
+            let is_corrected = |id: &TransactionId| {
+                begun.resolutions.iter().any(|said| said.resolution.verdict == Verdict::Processed(id.clone()))
+            };
+            for id in found.iter().flat_map(Intent::held_transactions).filter(|id| !is_corrected(id)) {
+                prop_assert!(written.held_transactions().any(|held| held == id), "{id:?} in {written:?}");
+            }
+        }
+        match &ending {
+            Ending::Processed(id) => {
+                let now = now.unwrap();
+                prop_assert!(written.is_some() && now.held_transactions().any(|held| held == id), "{now:?}");
+                prop_assert!(!may_begin(now, Begin::First) && !may_begin(now, Begin::AfterRejection));
+            }
+            // Nothing that is known to have been begun since then.
+            Ending::Unknown(_) if since.iter().all(|what| *what > 3) => {
+                prop_assert!(!may_begin(now.unwrap(), Begin::AfterRejection), "{now:?}");
+            }
+            _ => {}
+        }
+        // Another attempt that may have moved money is not forgotten.
+        if let Some(found) = &found
+            && found.is_unresolved()
+            && found.attempt.to_string().starts_with("since")
+        {
+            prop_assert!(now.unwrap().is_unresolved());
+            prop_assert_eq!(&now.unwrap().attempt, &found.attempt);
+        }
+    }
+}
