@@ -80,8 +80,8 @@ fn export_filters_by_state_time_and_run() {
         "{BILLING}@1+1,tok_approved,1,false,\n,tok_declined,2,false,order-2\nlost,tok_approved,3,false,\n"
     );
     let first = workspace.write("first.csv", first);
-    let second = r#"{"Key":"second","TokenId":"tok_approved","Amount":4,"ConvenienceFeeActive":false}"#;
-    let second = workspace.write("second.jsonl", format!("\u{feff}{second}\n\n"));
+    let second = format!("\u{feff}{BILLING}second,tok_approved,4,false,\n\n");
+    let second = workspace.write("second.csv", second);
     let results = [workspace.path("results.csv"), workspace.path("results.jsonl")];
     workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(3));
     let run = |file, results: &str| {

@@ -305,7 +305,9 @@ mod tests {
         let rows = ["b", "a", "b", "B", "c", "b"].map(|key| IntentKey::new(key).unwrap());
         let rows: Vec<_> = rows.into_iter().zip((10..).step_by(10)).collect();
         let mut keys = Keys::default();
-        rows.iter().for_each(|(key, _)| keys.add(key));
+        for (key, _) in &rows {
+            keys.add(key);
+        }
         assert_eq!(keys.duplicates(|| rows.into_iter()), [(30, 10), (60, 10)]);
     }
 
@@ -322,7 +324,9 @@ mod tests {
     #[test]
     fn rows_are_read_again_only_for_equal_hashes() {
         let mut keys = Keys::default();
-        ["a", "b"].iter().for_each(|key| keys.add(&IntentKey::new(*key).unwrap()));
+        for key in ["a", "b"] {
+            keys.add(&IntentKey::new(key).unwrap());
+        }
         let again = || -> std::iter::Empty<_> { unreachable!("no hash is repeated") };
         assert_eq!(keys.duplicates(again), []);
     }

@@ -2,7 +2,7 @@
 
 use payments_journal::IntentKey;
 use payments_model::unversioned::check_ends;
-use payments_model::{Amount, TokenTransaction, ValidationError, printable_field_name};
+use payments_model::{Amount, TokenTransaction, ValidationError, Violation, printable_field_name};
 
 use crate::batch_report::Problem;
 use crate::csv_file::Table;
@@ -193,10 +193,8 @@ impl<'a> Rows<'a> {
         // The request as JSON.
         let mut members = Vec::new();
         let mut write = |name: &str, value: &str| members.push(format!("\"{name}\":{value}"));
-        for (index, column) in self.columns.iter().enumerate() {
-            if *column == Column::Ignored {
-                continue;
-            }
+        let columns = self.columns.iter().enumerate().filter(|(_, column)| **column != Column::Ignored);
+        for (index, column) in columns {
             let cell = match self.table.cell(index) {
                 Ok("") => continue,
                 Ok(cell) => cell,
@@ -239,9 +237,7 @@ impl<'a> Rows<'a> {
                 }
             }
         }
-        // In words, as after an emoji, these belong to the letter before them.
-        let is_selector = |letter| matches!(letter, '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}');
-        let description = description.map(|text| text.trim_end_matches(is_selector));
+        let description = description.map(|text: &str| text.trim_end_matches(is_selector));
         for (field, text) in [(REFERENCE, reference), (DESCRIPTION, description)] {
             if let Some(Err(rule)) = text.map(check_ends) {
                 report(field, rule);
@@ -265,7 +261,7 @@ impl<'a> Rows<'a> {
                     // A reference that is the key has its own rule.
                     if field != REFERENCE || problems.iter().all(|problem| problem.field != field) {
                         let better = rules.iter().find(|(of, _)| *of == field);
-                        let rule = better.map_or(violation.rule(), |(_, rule)| rule);
+                        let rule = better.map_or_else(|| violation.rule(), |(_, rule)| rule);
                         problems.push(Problem::new(line, field.to_owned(), rule.to_owned()));
                     }
                 }
@@ -311,7 +307,7 @@ fn missing(columns: &[Column], ignores_some: bool) -> Vec<(String, &'static str)
     let has = |name: &str| columns.iter().any(|column| column.name() == name);
     let error = TokenTransaction::from_json(b"{}").err();
     let required = error.iter().flat_map(ValidationError::violations);
-    let fields = required.map(|it| it.field()).filter(|name| !has(name));
+    let fields = required.map(Violation::field).filter(|name| !has(name));
     let mut missing: Vec<_> = fields.map(|name| (name.to_owned(), RULE)).collect();
     if !has(KEY) && ignores_some {
         missing.push((KEY.to_owned(), KEY_IS_REQUIRED));
@@ -333,6 +329,11 @@ fn key_of(key: Option<&str>, reference: Option<&str>) -> Result<IntentKey, (&'st
             .map_err(|rule| (REFERENCE, format!("{rule}, because it is the key of a row without Key"))),
         (None, None) => Err((KEY, "is required if there is no ReferenceNo".to_owned())),
     }
+}
+
+/// In words, as after an emoji, these belong to the letter before them.
+fn is_selector(letter: char) -> bool {
+    matches!(letter, '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 fn text(cell: &str) -> String {
