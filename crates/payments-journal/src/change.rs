@@ -218,6 +218,7 @@ impl Change {
                 revision: found.map_or(0, |found| found.revision) + 1,
                 other_attempts: found.map_or_else(Vec::new, Intent::with_newest_attempt),
                 resolutions: found.map_or_else(Vec::new, |found| found.resolutions.clone()),
+                former_services: found.map_or_else(Vec::new, |found| found.former_services.clone()),
             });
         }
         if let Kind::Lost { attempt, owner, since } = &self.kind {
@@ -309,6 +310,7 @@ impl Change {
                 revision: 1,
                 other_attempts: Vec::new(),
                 resolutions: Vec::new(),
+                former_services: Vec::new(),
             }),
             Some(found) => {
                 let unknown = Intent { begun_at: since, ..self.changed(found, state) };

@@ -77,7 +77,7 @@ pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
 }
 
 /// The version of the tables that this crate writes and reads.
-const VERSION: i32 = 6;
+const VERSION: i32 = 7;
 
 /// Any number; this one is "payments" as text.
 const LOCK: i64 = 0x7061_796d_656e_7473;
@@ -104,7 +104,7 @@ const VERSION_AND_IS_LOGGED: &str = "
 /// transaction that the intent holds; `also_held` has the hashes of the others, of which few intents have any.
 const CREATE: &str = r#"
     CREATE TABLE payments_journal.version (version integer NOT NULL, timeline text, intents oid NOT NULL);
-    CREATE TABLE payments_journal.accepted (at timestamptz NOT NULL DEFAULT now(), by text NOT NULL, sent bigint);
+    CREATE TABLE payments_journal.accepted (at timestamptz NOT NULL DEFAULT now(), by text NOT NULL, sent bigint, what text);
     CREATE TABLE payments_journal.intents (
         position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         key text COLLATE "C" NOT NULL UNIQUE,
@@ -145,7 +145,44 @@ pub(super) const OBSERVE_TABLE: &str = "
 pub(super) const ACCEPT: &str = "
     UPDATE payments_journal.version SET timeline = $1, intents = 'payments_journal.intents'::regclass";
 
-pub(super) const RECORD_ACCEPTED: &str = "INSERT INTO payments_journal.accepted (by, sent) VALUES ($1, $2)";
+pub(super) const RECORD_ACCEPTED: &str =
+    "INSERT INTO payments_journal.accepted (by, sent, what) VALUES ($1, $2, $3)";
+
+/// Nothing else is written until the transaction ends. Rows can be read.
+pub(super) const LOCK_TABLE: &str = "LOCK TABLE payments_journal.intents IN SHARE ROW EXCLUSIVE MODE";
+
+/// Adds up the intents of the service `$1`, or all. The server cannot read an escaped NUL in JSON.
+pub(super) const SUMMARIZE: &str = r"
+    SELECT state, CASE WHEN state = 'sending' THEN read->>'owner' END, count(*),
+        coalesce(sum((read->'request'->>'amount')::numeric), 0)::text, min((read->>'begun_at')::bigint)
+    FROM (
+        SELECT state, replace(document, '\u0000', '\ufffd')::json AS read
+        FROM payments_journal.intents WHERE $1::text IS NULL OR service = $1 OFFSET 0
+    ) AS intents GROUP BY 1, 2";
+
+/// At most 1000 rows of the service `$1` from after position `$2`.
+pub(super) const OF_SERVICE: &str = "
+    SELECT key, state, document, position FROM payments_journal.intents
+    WHERE service = $1 AND position > $2 ORDER BY position LIMIT 1000";
+
+/// Renames the rows at the positions `$2`.
+pub(super) const RENAME: &str = "
+    UPDATE payments_journal.intents SET service = $1, revision = renamed.revision, document = renamed.document, stored_at = now()
+    FROM unnest($2::bigint[], $3::bigint[], $4::text[]) AS renamed (position, revision, document)
+    WHERE intents.position = renamed.position";
+
+pub(super) const FORGET: &str = "DELETE FROM payments_journal.intents WHERE service = $1";
+
+/// At most `$3` keys of the service `$1` that hold a transaction which an intent of the service `$2` holds too.
+pub(super) const SAME_TRANSACTIONS: &str = "
+    WITH held AS (
+        SELECT hashtextextended(processed_as, 0) AS id, key, is_void, service FROM payments_journal.intents
+        WHERE processed_as IS NOT NULL AND service IN ($1, $2)
+        UNION ALL SELECT unnest(also_held), key, is_void, service FROM payments_journal.intents
+        WHERE also_held IS NOT NULL AND service IN ($1, $2)
+    )
+    SELECT DISTINCT key FROM held WHERE service = $1
+    AND (id, is_void) IN (SELECT id, is_void FROM held WHERE service = $2) ORDER BY key LIMIT $3";
 
 /// When the newest of the last rows was stored.
 pub(super) const NEWEST_STORED_AT: &str =
