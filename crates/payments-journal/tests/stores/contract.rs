@@ -108,7 +108,7 @@ pub(crate) fn begin(text: &str, store: &impl IntentStore, second: u64) -> (Chang
 const SERVICE: &str = "https://pay.example.com";
 
 /// Begins this key at this service and, unless there is no ending, ends it.
-async fn ended(store: &impl IntentStore, service: &str, name: &str, cents: i64, ending: Option<Ending>) {
+async fn at_service(store: &impl IntentStore, service: &str, name: &str, cents: i64, ending: Option<Ending>) {
     let (attempt, owner, request) = (AttemptId::new(), store.owner().clone(), token_request(cents));
     let begin = Change::begin(Begin::First, key(name), service, request, attempt.clone(), owner, at(1));
     assert!(store.apply(begin).await.unwrap().written.is_some());
@@ -118,11 +118,11 @@ async fn ended(store: &impl IntentStore, service: &str, name: &str, cents: i64, 
     }
 }
 
-fn processed(id: &str) -> Option<Ending> {
+fn as_processed(id: &str) -> Option<Ending> {
     Some(Ending::Processed(TransactionId::new(id).unwrap()))
 }
 
-fn unknown() -> Option<Ending> {
+fn as_unknown() -> Option<Ending> {
     let mut failure = Failure::of_kind("timeout");
     // PostgreSQL cannot read it in JSON.
     failure.reason = Some("no\0answer \\u0000".to_owned());
@@ -143,11 +143,11 @@ pub(crate) async fn summary_has_exact_sums_of_every_state(place: impl Place) {
     assert_eq!(seen(&empty, StateName::Unknown), (0, Some("0.00".to_owned()), None));
     {
         let store = place.open().await;
-        ended(&store, SERVICE, "a", 10, processed("txn_a")).await;
-        ended(&store, SERVICE, "b", 20, processed("txn_b")).await;
-        ended(&store, OTHER, "c", i64::MAX, unknown()).await;
-        ended(&store, OTHER, "d", i64::MAX, unknown()).await;
-        ended(&store, SERVICE, "e", 7, None).await;
+        at_service(&store, SERVICE, "a", 10, as_processed("txn_a")).await;
+        at_service(&store, SERVICE, "b", 20, as_processed("txn_b")).await;
+        at_service(&store, OTHER, "c", i64::MAX, as_unknown()).await;
+        at_service(&store, OTHER, "d", i64::MAX, as_unknown()).await;
+        at_service(&store, SERVICE, "e", 7, None).await;
         let summary = journal.summary().await.unwrap();
         assert_eq!(seen(&summary, StateName::Processed), (2, Some("0.30".to_owned()), Some(at(1))));
         let twice = "184467440737095516.14".to_owned();
@@ -167,9 +167,9 @@ pub(crate) async fn summary_has_exact_sums_of_every_state(place: impl Place) {
 pub(crate) async fn service_is_renamed_as_a_whole_and_the_former_name_is_kept_d47(place: impl Place) {
     const NEW: &str = "https://new.example.com/api#books";
     let store = place.open().await;
-    ended(&store, OTHER, "a", 10_50, processed("txn_a")).await;
-    ended(&store, OTHER, "b", 20_00, unknown()).await;
-    ended(&store, SERVICE, "c", 5_00, processed("txn_a")).await;
+    at_service(&store, OTHER, "a", 10_50, as_processed("txn_a")).await;
+    at_service(&store, OTHER, "b", 20_00, as_unknown()).await;
+    at_service(&store, SERVICE, "c", 5_00, as_processed("txn_a")).await;
     let journal = Journal::open(place.open().await).await.unwrap();
     let before = journal.find(&key("a")).await.unwrap().unwrap();
     let b_before = journal.find(&key("b")).await.unwrap().unwrap();
@@ -191,7 +191,7 @@ pub(crate) async fn service_is_renamed_as_a_whole_and_the_former_name_is_kept_d4
     let refused = journal.resolve(&b_before, Resolution::not_processed("ada")).await.unwrap_err();
     assert!(refused.is_changed(), "{refused}");
     // Its transaction is now taken there, and only there.
-    ended(&store, NEW, "d", 20_00, unknown()).await;
+    at_service(&store, NEW, "d", 20_00, as_unknown()).await;
     let unresolved = journal.find(&key("d")).await.unwrap().unwrap();
     let same = Resolution::processed(TransactionId::new("txn_a").unwrap(), "ada");
     assert!(journal.resolve(&unresolved, same).await.unwrap_err().is_contradicted());
@@ -199,9 +199,9 @@ pub(crate) async fn service_is_renamed_as_a_whole_and_the_former_name_is_kept_d4
 
 pub(crate) async fn forgotten_service_leaves_no_key_d47(place: impl Place) {
     let store = place.open().await;
-    ended(&store, OTHER, "a", 10_50, processed("txn_a")).await;
-    ended(&store, OTHER, "b", 20_00, unknown()).await;
-    ended(&store, SERVICE, "c", 5_00, processed("txn_c")).await;
+    at_service(&store, OTHER, "a", 10_50, as_processed("txn_a")).await;
+    at_service(&store, OTHER, "b", 20_00, as_unknown()).await;
+    at_service(&store, SERVICE, "c", 5_00, as_processed("txn_c")).await;
     let journal = Journal::open(place.open().await).await.unwrap();
     let read = journal.intents_of_service(OTHER).await.unwrap();
     // A possible charge is not forgotten.
@@ -216,7 +216,7 @@ pub(crate) async fn forgotten_service_leaves_no_key_d47(place: impl Place) {
     }
     assert!(journal.find(&key("c")).await.unwrap().is_some());
     // The key is new, and its transaction is free.
-    ended(&store, OTHER, "b", 20_00, unknown()).await;
+    at_service(&store, OTHER, "b", 20_00, as_unknown()).await;
     let b = journal.find(&key("b")).await.unwrap().unwrap();
     assert_eq!(b.attempts, 1);
     let found = Resolution::processed(TransactionId::new("txn_a").unwrap(), "ada");
@@ -226,17 +226,17 @@ pub(crate) async fn forgotten_service_leaves_no_key_d47(place: impl Place) {
 pub(crate) async fn service_that_changed_or_is_in_use_stays_d47(place: impl Place) {
     const NEW: &str = "https://new.example.com";
     let store = place.open().await;
-    ended(&store, OTHER, "a", 10_50, processed("txn_a")).await;
+    at_service(&store, OTHER, "a", 10_50, as_processed("txn_a")).await;
     let journal = Journal::open(place.open().await).await.unwrap();
     let read = journal.intents_of_service(OTHER).await.unwrap();
-    ended(&store, OTHER, "b", 20_00, processed("txn_b")).await;
+    at_service(&store, OTHER, "b", 20_00, as_processed("txn_b")).await;
     for refused in
         [journal.rename_service(&read, NEW, "ada").await, journal.forget_service(&read, "ada").await]
     {
         let refused = refused.unwrap_err();
         assert_eq!(refused.changed().map(|now| now.intents.count()), Some(2), "{refused}");
     }
-    ended(&store, OTHER, "c", 20_00, None).await;
+    at_service(&store, OTHER, "c", 20_00, None).await;
     let read = journal.intents_of_service(OTHER).await.unwrap();
     for refused in
         [journal.rename_service(&read, NEW, "ada").await, journal.forget_service(&read, "ada").await]
@@ -258,9 +258,9 @@ pub(crate) async fn service_that_changed_or_is_in_use_stays_d47(place: impl Plac
 
 pub(crate) async fn services_with_one_transaction_are_not_joined_d47(place: impl Place) {
     let store = place.open().await;
-    ended(&store, OTHER, "a", 10_50, processed("txn_1")).await;
-    ended(&store, OTHER, "b", 10_50, processed("txn_2")).await;
-    ended(&store, SERVICE, "c", 10_50, processed("txn_1")).await;
+    at_service(&store, OTHER, "a", 10_50, as_processed("txn_1")).await;
+    at_service(&store, OTHER, "b", 10_50, as_processed("txn_2")).await;
+    at_service(&store, SERVICE, "c", 10_50, as_processed("txn_1")).await;
     let journal = Journal::open(place.open().await).await.unwrap();
     let read = journal.intents_of_service(OTHER).await.unwrap();
     let refused = journal.rename_service(&read, SERVICE, "ada").await.unwrap_err();
