@@ -6,7 +6,7 @@ use payments_canary::Canaries;
 use payments_core::OperationName;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
 use payments_fake::{FakeGateway, Fault};
-use payments_journal::internals::{Begin, Change, Ending, IntentStore};
+use payments_journal::internals::{Begin, Change, Ending, IntentStore, ServiceChange};
 use payments_journal::{
     AttemptId, Cell, Failure, IntentKey, IntentRequest, Journal, JournaledClient, LostTime, MemoryStore,
     OwnerId, PostgresStore, ReconcileOptions, ReportRow, Resolution, RowStatus, RowTime, SqliteReader,
@@ -135,6 +135,8 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, change);
     let applied = store.apply(change).await.unwrap();
     transcribe!(transcript, applied);
+    let tallies = store.summarize(None).await.unwrap();
+    transcribe!(transcript, tallies[0]);
     if let Some(payments_journal::IntentState::Resolved { resolution, .. }) =
         applied.written.map(|intent| intent.state)
     {
@@ -192,6 +194,17 @@ async fn reconciling(transcript: &Transcript, canaries: &Canaries) {
         found.unexplained.iter().for_each(|unexplained| transcribe!(transcript, *unexplained));
     }
     transcribe!(transcript, LostTime::Sent(&[key("lost")]));
+    let journal = client.journal();
+    let service = journal.list(StateName::ALL, None, 1).await.unwrap().intents[0].service.clone();
+    let read = journal.intents_of_service(&service).await.unwrap();
+    transcribe!(transcript, read);
+    transcribe!(transcript, read.intents);
+    read.intents.states.iter().for_each(|state| transcribe!(transcript, *state));
+    transcribe!(transcript, ServiceChange::new(&read, None, "ada", SystemTime::now()));
+    transcribe!(transcript, journal.forget_service(&read, "ada").await.unwrap_err());
+    journal.rename_service(&read, "https://new.example.com", "ada").await.unwrap();
+    let renamed = journal.list(StateName::ALL, None, 1).await.unwrap();
+    transcribe!(transcript, renamed.intents[0].former_services[0]);
 }
 
 /// A password is a secret too.

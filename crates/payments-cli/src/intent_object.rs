@@ -1,6 +1,6 @@
 //! What every command shows about an intent, and its JSON object.
 
-use payments_journal::{Intent, IntentState, RecordedResolution, Subject, Verdict};
+use payments_journal::{FormerService, Intent, IntentState, RecordedResolution, Subject, Verdict};
 use payments_model::{ConvenienceFee, TransactionId, TransactionType};
 use serde::Serialize;
 use serde::ser::{Error as _, SerializeMap, Serializer};
@@ -165,7 +165,8 @@ pub(crate) struct DetailedObject<'a>(pub(crate) &'a Intent);
 impl Serialize for DetailedObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let resolutions: Vec<_> = self.0.resolutions.iter().map(ResolutionObject::of).collect();
-        Detailed { intent: IntentObject(self.0), resolutions }.serialize(serializer)
+        let former_services: Vec<_> = self.0.former_services.iter().map(FormerServiceObject::of).collect();
+        Detailed { intent: IntentObject(self.0), resolutions, former_services }.serialize(serializer)
     }
 }
 
@@ -175,6 +176,23 @@ struct Detailed<'a> {
     intent: IntentObject<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     resolutions: Vec<ResolutionObject<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    former_services: Vec<FormerServiceObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct FormerServiceObject<'a> {
+    at: String,
+    renamed_by: &'a str,
+    service: &'a str,
+    intents: u64,
+}
+
+impl<'a> FormerServiceObject<'a> {
+    fn of(former: &'a FormerService) -> Self {
+        let FormerService { at, by, service, intents, .. } = former;
+        Self { at: timestamp(*at), renamed_by: by, service, intents: *intents }
+    }
 }
 
 #[derive(Serialize)]

@@ -239,6 +239,7 @@ impl Change {
                 revision: found.map_or(0, |found| found.revision) + 1,
                 other_attempts: found.map_or_else(Vec::new, Intent::with_newest_attempt),
                 resolutions: found.map_or_else(Vec::new, |found| found.resolutions.clone()),
+                former_services: found.map_or_else(Vec::new, |found| found.former_services.clone()),
             });
         }
         if let Kind::Lost { attempt, owner, since } = &self.kind {
@@ -356,6 +357,7 @@ impl Change {
                 revision: 1,
                 other_attempts: Vec::new(),
                 resolutions: Vec::new(),
+                former_services: Vec::new(),
             }),
             Some(found) => found.moved_nothing().then(|| self.unknown(found, since)),
         }

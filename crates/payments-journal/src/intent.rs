@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::deserialize_kept_key;
 use crate::row::milliseconds;
-use crate::{AttemptId, IntentKey, IntentRequest, OwnerId, Subject};
+use crate::{AttemptId, FormerService, IntentKey, IntentRequest, OwnerId, Subject};
 
 /// One row of the journal: an intent to move money, and its state.
 ///
@@ -60,6 +60,9 @@ pub struct Intent {
     /// resolution is ever removed or changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resolutions: Vec<RecordedResolution>,
+    /// The earlier names of its service, which persons have [replaced](crate::Journal::rename_service), in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former_services: Vec<FormerService>,
 }
 
 /// An attempt that is not the newest one.

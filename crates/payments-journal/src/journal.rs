@@ -353,6 +353,10 @@ impl Journal {
         Ok(applied)
     }
 
+    pub(crate) fn store(&self) -> &dyn ErasedStore {
+        &*self.store
+    }
+
     /// Queues this end to be written before anything new begins, for an attempt that cannot wait for it.
     pub(crate) fn end_later(&self, change: Change) {
         self.unwritten.add(&self.store, change, None);

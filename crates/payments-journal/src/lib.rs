@@ -132,10 +132,13 @@ mod reconcile;
 mod resolve_error;
 mod resolving;
 mod row;
+mod service_change;
+mod services;
 #[cfg(feature = "sqlite")]
 mod sqlite_store;
 mod store;
 mod store_error;
+mod summary;
 mod unwritten;
 
 pub use attempt::MovesMoney;
@@ -155,10 +158,12 @@ pub use reconcile::{
     RowTime, Undecidable, Undecided, Unexplained,
 };
 pub use resolve_error::ResolveError;
+pub use service_change::{FormerService, ServiceError, ServiceIntents};
 #[cfg(feature = "sqlite")]
 pub use sqlite_store::{SqliteOptions, SqliteReader, SqliteStore};
 pub use store::{Page, Purged, Store};
 pub use store_error::StoreError;
+pub use summary::{StateSummary, Summary};
 
 use change::{Begin, Change, Ending};
 use store::{Applied, IntentStore};
@@ -168,5 +173,7 @@ use store::{Applied, IntentStore};
 pub mod internals {
     pub use crate::attempt::Sealed;
     pub use crate::change::{Begin, Change, Ending};
+    pub use crate::service_change::ServiceChange;
     pub use crate::store::{Applied, IntentStore};
+    pub use crate::summary::Tally;
 }

@@ -2,7 +2,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::store::after_page;
+use crate::summary::Tallies;
 use crate::{
     Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName, StoreError,
 };
@@ -148,6 +150,39 @@ impl IntentStore for MemoryStore {
         rows.sort_unstable_by_key(|row| row.position);
         let next = after_page(&mut rows, limit, |row| row.position);
         Ok(Page { intents: rows.into_iter().map(|row| row.intent.clone()).collect(), next })
+    }
+
+    async fn change_service(&self, change: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
+        let mut shared = self.lock();
+        let (mut tallies, mut held) = (Tallies::default(), HashSet::new());
+        for Row { intent, .. } in shared.rows.values() {
+            if intent.service == change.service() {
+                let amount = intent.request.amount;
+                tallies.add(intent.state.name(), &intent.owner, amount, intent.begun_at);
+            } else if change.new_name() == Some(&intent.service) {
+                held.extend(intent.held_transactions().map(|id| (id.clone(), intent.is_void())));
+            }
+        }
+        let is_concerned = |intent: &Intent| intent.service == change.service();
+        let is_held = |intent: &Intent| {
+            intent.held_transactions().any(|id| held.contains(&(id.clone(), intent.is_void())))
+        };
+        let both = shared.rows.values().map(|row| &row.intent);
+        let both = both
+            .filter(|intent| is_concerned(intent) && is_held(intent))
+            .map(|intent| intent.key.to_string());
+        let refusal = change.refusal(tallies.into_vec());
+        if let Some(refusal) = refusal.or_else(|| ServiceChange::same_transactions(both.take(NAMED as usize)))
+        {
+            return Ok(Some(refusal));
+        }
+        if change.new_name().is_none() {
+            shared.rows.retain(|_, row| !is_concerned(&row.intent));
+        }
+        for row in shared.rows.values_mut().filter(|row| is_concerned(&row.intent)) {
+            row.intent = change.renamed(&row.intent);
+        }
+        Ok(None)
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {

@@ -17,7 +17,9 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use crate::read_only::refused;
+use crate::service_change::{ServiceChange, ServiceError};
 use crate::store::after_page;
+use crate::summary::Tally;
 use crate::{
     Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName, StoreError,
 };
@@ -396,6 +398,17 @@ impl IntentStore for PostgresStore {
                 return Ok(purged);
             }
         }
+    }
+
+    async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
+        self.0.with(async |session| session.summarize(service).await).await
+    }
+
+    async fn change_service(&self, change: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
+        if self.0.lock.is_none() {
+            return Err(refused());
+        }
+        self.0.with(async |session| session.change_service(&change).await).await
     }
 
     async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {

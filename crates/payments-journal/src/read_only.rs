@@ -1,6 +1,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
+use crate::service_change::{ServiceChange, ServiceError};
+use crate::summary::Tally;
 use crate::{
     Applied, Change, Intent, IntentKey, IntentState, IntentStore, OwnerId, Page, Purged, StateName,
     StoreError,
@@ -86,6 +88,14 @@ impl<S: IntentStore> IntentStore for ReadOnly<S> {
     }
 
     async fn purge(&self, _: Duration) -> Result<Purged, StoreError> {
+        Err(refused())
+    }
+
+    async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
+        self.0.summarize(service).await
+    }
+
+    async fn change_service(&self, _: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
         Err(refused())
     }
 

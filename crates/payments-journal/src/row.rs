@@ -65,8 +65,8 @@ mod document {
 
         use super::*;
         use crate::{
-            AttemptId, Begin, Change, Ending, Failure, IntentKey, IntentRequest, IntentState, OtherAttempt,
-            OwnerId, RecordedResolution, Resolution, Subject, Verdict,
+            AttemptId, Begin, Change, Ending, Failure, FormerService, IntentKey, IntentRequest, IntentState,
+            OtherAttempt, OwnerId, RecordedResolution, Resolution, Subject, Verdict,
         };
 
         fn resolved() -> Intent {
@@ -149,6 +149,11 @@ mod document {
             )
         }
 
+        fn former_service() -> impl Strategy<Value = FormerService> {
+            (any::<u32>(), any::<(String, String)>(), any::<u64>())
+                .prop_map(|(at, (by, service), intents)| FormerService { at: time(at), by, service, intents })
+        }
+
         fn time(seconds: u32) -> SystemTime {
             SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(seconds))
         }
@@ -210,13 +215,14 @@ mod document {
                 (attempts, revision) in any::<(u32, u64)>(),
                 times in any::<[u32; 3]>(),
                 (other_attempts, resolutions) in (vec(other_attempt(), 0..3), vec(recorded(), 0..3)),
+                former_services in vec(former_service(), 0..3),
             ) {
                 let [created_at, begun_at, changed_at] = times.map(time);
                 let (attempt, owner) = (AttemptId::from_kept(attempt), OwnerId::from_kept(owner));
                 let key = IntentKey::from_kept(key);
                 let written = Intent {
                     key, service, request, state, attempt, owner, follows, attempts, created_at, begun_at, changed_at, revision,
-                    other_attempts, resolutions,
+                    other_attempts, resolutions, former_services,
                 };
                 let read = intent(written.key.as_str(), written.state.name().as_str(), &document(&written));
                 prop_assert_eq!(read.unwrap(), written);

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant, SystemTime};
 use rusqlite::Connection;
 
 use crate::row::milliseconds;
+use crate::service_change::{ServiceChange, ServiceError};
+use crate::summary::Tally;
 use crate::{
     Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName, StoreError,
 };
@@ -399,6 +401,17 @@ impl IntentStore for SqliteStore {
             newest = newest.max(removed.into_iter().max());
         }
         Ok(Purged { intents, newest: newest.and_then(milliseconds::time) })
+    }
+
+    async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
+        self.check()?;
+        let service = service.map(str::to_owned);
+        self.reader.run(move |connection| schema::summarize(connection, service.as_deref())).await
+    }
+
+    async fn change_service(&self, change: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
+        self.check()?;
+        self.writer.run(None, false, move |session| session.change_service(&change)).await
     }
 
     async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {

@@ -3,6 +3,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::{Duration, SystemTime};
 
+use crate::service_change::{ServiceChange, ServiceError};
+use crate::summary::{Tallies, Tally};
 use crate::{Change, Intent, IntentKey, OwnerId, StateName, StoreError};
 
 /// A place that keeps a journal: [`MemoryStore`](crate::MemoryStore), `SqliteStore`, `PostgresStore`, or a `SqliteReader`.
@@ -80,6 +82,42 @@ pub trait IntentStore: Send + Sync + 'static {
     ///
     /// If they cannot be removed.
     fn purge(&self, age: Duration) -> impl Future<Output = Result<Purged, StoreError>> + Send;
+
+    /// Adds up the intents of this service, or all, in one query.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read.
+    fn summarize(
+        &self,
+        service: Option<&str>,
+    ) -> impl Future<Output = Result<Vec<Tally>, StoreError>> + Send {
+        async move {
+            let mut tallies = Tallies::default();
+            for intent in self.list(StateName::ALL, None, usize::MAX).await?.intents {
+                if service.is_none_or(|service| intent.service == service) {
+                    let amount = intent.request.amount;
+                    tallies.add(intent.state.name(), &intent.owner, amount, intent.begun_at);
+                }
+            }
+            Ok(tallies.into_vec())
+        }
+    }
+
+    /// Renames or removes every intent of a service in one transaction, unless
+    /// [`ServiceChange::refusal`] refuses it, or an intent that would be renamed [holds](Intent::held_transactions) a transaction
+    /// that one of the new service holds too, of a payment or of a void. Returns why it was refused. Keeps who has done it.
+    ///
+    /// # Errors
+    ///
+    /// As [`apply`](Self::apply).
+    fn change_service(
+        &self,
+        change: ServiceChange,
+    ) -> impl Future<Output = Result<Option<ServiceError>, StoreError>> + Send {
+        let _ = change;
+        async { Err(StoreError::refused("this store cannot change the intents of a service")) }
+    }
 
     /// The time after which entries may be missing, if the store knows it.
     ///
@@ -167,6 +205,8 @@ pub(crate) trait ErasedStore: Send + Sync {
     fn list<'a>(&'a self, states: &'a [StateName], after: Option<i64>, limit: usize) -> Boxed<'a, Page>;
     fn is_live<'a>(&'a self, owner: &'a OwnerId) -> Boxed<'a, bool>;
     fn purge(&self, age: Duration) -> Boxed<'_, Purged>;
+    fn summarize<'a>(&'a self, service: Option<&'a str>) -> Boxed<'a, Vec<Tally>>;
+    fn change_service(&self, change: ServiceChange) -> Boxed<'_, Option<ServiceError>>;
     fn lost_since(&self) -> Boxed<'_, Option<SystemTime>>;
     fn accept_history<'a>(&'a self, by: &'a str, sent: Option<u64>, since: SystemTime) -> Boxed<'a, ()>;
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
@@ -195,6 +235,14 @@ impl<T: IntentStore> ErasedStore for T {
 
     fn purge(&self, age: Duration) -> Boxed<'_, Purged> {
         Box::pin(IntentStore::purge(self, age))
+    }
+
+    fn summarize<'a>(&'a self, service: Option<&'a str>) -> Boxed<'a, Vec<Tally>> {
+        Box::pin(IntentStore::summarize(self, service))
+    }
+
+    fn change_service(&self, change: ServiceChange) -> Boxed<'_, Option<ServiceError>> {
+        Box::pin(IntentStore::change_service(self, change))
     }
 
     fn lost_since(&self) -> Boxed<'_, Option<SystemTime>> {

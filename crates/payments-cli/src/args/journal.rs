@@ -75,6 +75,10 @@ pub(crate) enum JournalCommand {
         key: IntentKey,
     },
 
+    /// Count the intents of each state
+    #[command(long_about = help!("summary"), after_long_help = end(help!("read_codes"), "payments journal summary --journal billing.db"), args = hidden_settings())]
+    Summary,
+
     /// Print all or selected intents, for a spreadsheet or a program
     #[command(long_about = help!("export"), after_long_help = end(help!("read_codes"), "payments journal export --journal billing.db --format csv"), args = hidden_settings())]
     Export(ExportArguments),
@@ -94,6 +98,32 @@ pub(crate) enum JournalCommand {
     /// Allow a journal that has lost its newest entries to charge again
     #[command(long_about = help!("accept_history"), after_long_help = end(help!("write_codes"), "payments journal accept-history --sent orders.csv --by ada"), args = hidden_settings())]
     AcceptHistory(AcceptHistoryArguments),
+
+    /// Give all intents of a service that was renamed its new name
+    #[command(long_about = help!("rename_service"), after_long_help = end(help!("write_codes"), "payments journal rename-service https://old.example.com https://new.example.com"), args = hidden_settings())]
+    RenameService {
+        /// The name of the service as list prints it
+        #[arg(value_name = "OLD")]
+        old: String,
+
+        /// The new name
+        #[arg(value_name = "NEW")]
+        new: String,
+
+        #[command(flatten)]
+        confirmed: ServiceConfirmation,
+    },
+
+    /// Remove all intents of a service, such as a rehearsal
+    #[command(long_about = help!("forget_service"), after_long_help = end(help!("write_codes"), "payments journal forget-service http://127.0.0.1:8437"), args = hidden_settings())]
+    ForgetService {
+        /// The name of the service as list prints it
+        #[arg(value_name = "NAME")]
+        name: String,
+
+        #[command(flatten)]
+        confirmed: ServiceConfirmation,
+    },
 
     /// Remove intents that ended long ago
     #[command(long_about = help!("purge"), after_long_help = end(help!("write_codes"), "payments journal purge --journal billing.db --older-than 90d"), args = hidden_settings())]
@@ -273,6 +303,18 @@ pub(crate) struct AcceptHistoryArguments {
     /// Who says so
     #[arg(long, value_name = "NAME")]
     pub(crate) by: String,
+}
+
+/// What a person gives back after they have seen what is concerned.
+#[derive(Args)]
+pub(crate) struct ServiceConfirmation {
+    /// The number of intents that was shown; without it, they are shown and nothing is changed
+    #[arg(long, value_name = "N", requires = "by")]
+    pub(crate) count: Option<u64>,
+
+    /// Who does it
+    #[arg(long, value_name = "NAME", requires = "count")]
+    pub(crate) by: Option<String>,
 }
 
 /// What was sent in the lost time: exactly one of the two.

@@ -8,7 +8,9 @@ mod reconcile;
 mod resolve;
 mod resolve_file;
 mod retry;
+mod services;
 mod show;
+mod summary;
 
 use std::io;
 
@@ -61,6 +63,13 @@ pub(super) fn run(
             JournalCommand::Reconcile(asked) => reconcile::run(&place, output, &asked).await,
             JournalCommand::Retry(asked) => retry::run(&place, output, &asked).await,
             JournalCommand::AcceptHistory(asked) => accept_history::run(&place, output, &asked).await,
+            JournalCommand::Summary => summary::run(&place, output).await,
+            JournalCommand::RenameService { old, new, confirmed } => {
+                services::run(&place, output, &old, Some(new.as_str()), &confirmed).await
+            }
+            JournalCommand::ForgetService { name, confirmed } => {
+                services::run(&place, output, &name, None, &confirmed).await
+            }
             JournalCommand::Purge { older_than } => purge::run(&place, output, &older_than).await,
         };
         place.close().await;

@@ -60,7 +60,8 @@ fn help_of_resolve_explains_every_verdict_and_option_d48() {
 }
 
 /// The journal's subcommands that never call the service.
-const JOURNAL_COMMANDS: [&str; 6] = ["list", "show", "export", "reconcile", "retry", "purge"];
+const JOURNAL_COMMANDS: [&str; 9] =
+    ["list", "show", "summary", "export", "reconcile", "retry", "rename-service", "forget-service", "purge"];
 
 #[test]
 fn settings_are_explained_once() {

@@ -250,3 +250,76 @@ fn api_key_in_the_base_url_is_not_stored_d47() {
     let listed = workspace.journal_command(&["export"]).stdout;
     assert!(!listed.contains(KEY), "{listed}");
 }
+
+#[test]
+fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
+    const NEW: &str = "https://new.example.com/api#books";
+    let workspace = Workspace::open();
+    workspace.charge("paid").processed();
+    workspace.add_unknown("lost", "https://old.example.com");
+    let old = workspace.sandbox.base_url().to_owned();
+    let journal = |arguments: &[&str]| workspace.journal_command(arguments);
+    // It shows what is concerned, and changes nothing.
+    let before = journal(&["list"]).stdout;
+    let shown = journal(&["rename-service", &old, NEW]).json();
+    assert_eq!(
+        (&shown["count"], &shown["done"], &shown["to"]),
+        (&1.into(), &false.into(), &NEW.into()),
+        "{shown}"
+    );
+    let text = journal(&["rename-service", &old, NEW, "--output", "text"]).stdout;
+    assert!(text.contains("--count 1 --by NAME") && text.contains("nothing was changed"), "{text}");
+    // The new numbers are shown.
+    let refused = journal(&["rename-service", &old, NEW, "--count", "2", "--by", "ada"]);
+    let error = refused.failed(2, "invalid");
+    assert_eq!(error["kind"], "service_changed");
+    assert!(error["message"].as_str().unwrap().contains("1 processed, "), "{error}");
+    for without in [&["--count", "1"][..], &["--by", "ada"]] {
+        journal(&[&["rename-service", &*old, NEW][..], without].concat()).failed(2, "invalid");
+    }
+    let misspelt =
+        journal(&["rename-service", &old, "https://new.example.com/", "--count", "1", "--by", "ada"]);
+    assert_eq!(misspelt.failed(2, "invalid")["kind"], "service_refused");
+    assert_eq!(journal(&["list"]).stdout, before);
+
+    let renamed = journal(&["rename-service", &old, NEW, "--count", "1", "--by", "ada"]);
+    assert_eq!((renamed.code, &renamed.json()["done"]), (Some(0), &true.into()), "{renamed:?}");
+    let former = &journal(&["show", "paid"]).json()["former_services"][0];
+    assert_eq!((&former["service"], &former["renamed_by"]), (&old.clone().into(), &"ada".into()));
+    let text = journal(&["show", "paid", "--output", "text"]).stdout;
+    assert!(text.contains(&format!("ada: from {old}, with 1 intent")) && text.contains(NEW), "{text}");
+    let gone = journal(&["rename-service", &old, NEW, "--count", "1", "--by", "ada"]);
+    assert_eq!(gone.failed(2, "invalid")["kind"], "service_refused");
+
+    // A possible charge is not forgotten.
+    let forget = ["forget-service", "https://old.example.com", "--count", "1", "--by", "ada"];
+    let error = journal(&forget).failed(2, "invalid");
+    assert!(error["message"].as_str().unwrap().contains("resolve them first"), "{error}");
+    let resolved = journal(&["resolve", "lost", "--not-processed", "--note", "a rehearsal"]);
+    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    assert_eq!(journal(&forget).json()["done"], true);
+    journal(&["show", "lost"]).failed(2, "invalid");
+    // The key is new.
+    workspace.charge("lost").processed();
+}
+
+#[test]
+fn summary_has_every_state_with_exact_sums() {
+    let workspace = Workspace::open();
+    workspace.charge("paid").processed();
+    workspace.add_unknown("lost", "https://old.example.com");
+    let ended = workspace.journal_command(&["summary"]);
+    let summary = ended.json();
+    assert_eq!(summary["count"], 2, "{ended:?}");
+    let states = summary["states"].as_array().unwrap();
+    let names: Vec<_> = states.iter().map(|of| of["state"].as_str().unwrap()).collect();
+    assert_eq!(names, ["sending", "processed", "rejected", "not_processed", "unknown", "resolved"]);
+    assert!(states[0]["oldest_begun_at"].is_null() && states[0]["oldest_age_seconds"].is_null());
+    assert!(states[4]["oldest_age_seconds"].is_number(), "{ended:?}");
+    assert!(ended.stdout.contains("\"count\":1,\"sum\":45.00,"), "{ended:?}");
+    let text = workspace.journal_command(&["summary", "--output", "text"]).stdout;
+    assert!(
+        text.lines().any(|line| line.starts_with("unknown ") && line.contains("45.00  oldest ")),
+        "{text}"
+    );
+}

@@ -10,8 +10,10 @@ use tokio_postgres::{Error, Row, Statement};
 
 use super::connection::{Connection, execute};
 use super::tables;
-use crate::row::{document, intent};
-use crate::{Applied, Change, Intent, IntentKey, StoreError, events};
+use crate::row::{document, intent, milliseconds};
+use crate::service_change::{NAMED, ServiceChange, ServiceError};
+use crate::summary::Tally;
+use crate::{Applied, Change, Intent, IntentKey, OwnerId, StateName, StoreError, events};
 
 /// A connection with its statements prepared.
 pub(super) struct Session {
@@ -176,10 +178,68 @@ impl Session {
         execute(client.batch_execute("BEGIN")).await?;
         let accepting = async {
             client.execute(tables::ACCEPT, &[&timeline]).await?;
-            client.execute(tables::RECORD_ACCEPTED, &[&by, &sent, &since]).await?;
+            client.execute(tables::RECORD_ACCEPTED, &[&by, &sent, &since, &None::<&str>]).await?;
             client.batch_execute("COMMIT").await
         };
         self.connection.commit(accepting).await
+    }
+
+    /// Adds up the intents of this service, or all.
+    pub(super) async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
+        let rows = execute(self.connection.client.query(tables::SUMMARIZE, &[&service])).await?;
+        rows.iter().map(tally).collect()
+    }
+
+    /// Renames or removes the intents of a service in one transaction, or returns why not. After an error the connection must be
+    /// closed.
+    pub(super) async fn change_service(
+        &self,
+        change: &ServiceChange,
+    ) -> Result<Option<ServiceError>, StoreError> {
+        let (client, service) = (&self.connection.client, change.service());
+        let locking = async {
+            client.batch_execute("BEGIN").await?;
+            let locked = self.lock(service, SERVICES).await?;
+            client.batch_execute(tables::LOCK_TABLE).await?;
+            Ok(locked)
+        };
+        let locked = execute(locking).await?;
+        self.connection.check_session(locked.get(1))?;
+        let mut refusal = change.refusal(self.summarize(Some(service)).await?);
+        if let (None, Some(to)) = (&refusal, change.new_name()) {
+            let named = i64::from(NAMED);
+            let same = execute(client.query(tables::SAME_TRANSACTIONS, &[&service, &to, &named])).await?;
+            refusal = ServiceChange::same_transactions(same.iter().map(|row| row.get(0)));
+        }
+        if refusal.is_some() {
+            execute(client.batch_execute("ROLLBACK")).await?;
+            return Ok(refusal);
+        }
+        if let Some(to) = change.new_name() {
+            let mut done = i64::MIN;
+            loop {
+                let rows = execute(client.query(tables::OF_SERVICE, &[&service, &done])).await?;
+                let Some(last) = rows.last() else { break };
+                done = last.get("position");
+                let positions: Vec<i64> = rows.iter().map(|row| row.get("position")).collect();
+                let renamed = rows.iter().map(|row| read(row).map(|found| change.renamed(&found)));
+                let renamed = renamed.collect::<Result<Vec<_>, _>>()?;
+                let revisions: Vec<_> = renamed.iter().map(|intent| intent.revision.cast_signed()).collect();
+                let documents: Vec<_> = renamed.iter().map(document).collect();
+                let values: [&(dyn ToSql + Sync); 4] = [&to, &positions, &revisions, &documents];
+                execute(client.execute(tables::RENAME, &values)).await?;
+            }
+        } else {
+            execute(client.execute(tables::FORGET, &[&service])).await?;
+        }
+        let (by, count, done) = (change.by(), change.count().cast_signed(), change.done());
+        let committing = async {
+            let since = None::<SystemTime>;
+            client.execute(tables::RECORD_ACCEPTED, &[&by, &Some(count), &since, &Some(&*done)]).await?;
+            client.batch_execute("COMMIT").await
+        };
+        self.connection.commit(committing).await?;
+        Ok(None)
     }
 
     /// The statement that observes the server's history, as far as this role may ask.
@@ -270,6 +330,26 @@ pub(super) fn read(row: &Row) -> Result<Intent, StoreError> {
     intent(key, state, document)
 }
 
-/// The kinds of locked text: intent keys, and transaction ids.
+/// A row of [`tables::SUMMARIZE`].
+fn tally(row: &Row) -> Result<Tally, StoreError> {
+    let read = (|| {
+        let (state, sum): (&str, &str) = (row.try_get(0).ok()?, row.try_get(3).ok()?);
+        let (sender, count): (Option<&str>, i64) = (row.try_get(1).ok()?, row.try_get(2).ok()?);
+        Some(Tally {
+            state: StateName::from_name(state)?,
+            sender: sender.map(OwnerId::from_kept),
+            count: count.unsigned_abs(),
+            // An amount that was stored is one. Only the sum can be too large.
+            sum: sum.parse().ok(),
+            oldest: milliseconds::time(row.try_get(4).ok()?)?,
+        })
+    })();
+    read.ok_or_else(|| {
+        StoreError::damaged("the table payments_journal.intents has rows that this version cannot read")
+    })
+}
+
+/// The kinds of locked text: intent keys, transaction ids, and services.
 const KEYS: i64 = 1;
 const TRANSACTIONS: i64 = 2;
+const SERVICES: i64 = 3;

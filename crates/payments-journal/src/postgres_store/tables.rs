@@ -108,7 +108,8 @@ const CREATE: &str = r#"
         at timestamptz NOT NULL,
         by text NOT NULL,
         sent bigint,
-        since timestamptz NOT NULL
+        since timestamptz,
+        what text
     );
     CREATE TABLE payments_journal.intents (
         position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -151,16 +152,53 @@ pub(super) const ACCEPT: &str = "
     UPDATE payments_journal.version SET timeline = $1, intents = 'payments_journal.intents'::regclass";
 
 /// Who accepted it, how many keys they named, or NULL if nothing was sent, and since when entries are lost. Every row that was stored
-/// until `at` is from before that, also by the clock of another server.
+/// until `at` is from before that, also by the clock of another server. With `what` it says instead that a person has renamed or
+/// forgotten a service, of this number of intents.
 pub(super) const RECORD_ACCEPTED: &str = "
     INSERT INTO payments_journal.accepted
-    SELECT greatest(now(), max(stored_at)), $1, $2, $3 FROM payments_journal.intents";
+    SELECT greatest(now(), max(stored_at)), $1, $2, $3, $4 FROM payments_journal.intents";
 
 /// Since when later entries than the row with this key are lost, if a person has accepted that and named keys.
 pub(super) const LOST_SINCE: &str = "
     SELECT since FROM payments_journal.accepted
-    WHERE sent IS NOT NULL AND at >= (SELECT stored_at FROM payments_journal.intents WHERE key = $1)
+    WHERE sent IS NOT NULL AND since IS NOT NULL AND at >= (SELECT stored_at FROM payments_journal.intents WHERE key = $1)
     ORDER BY at LIMIT 1";
+
+/// Nothing else is written until the transaction ends. Rows can be read.
+pub(super) const LOCK_TABLE: &str = "LOCK TABLE payments_journal.intents IN SHARE ROW EXCLUSIVE MODE";
+
+/// Adds up the intents of the service `$1`, or all. The server cannot read an escaped NUL in JSON.
+pub(super) const SUMMARIZE: &str = r"
+    SELECT state, CASE WHEN state = 'sending' THEN read->>'owner' END, count(*),
+        coalesce(sum((read->'request'->>'amount')::numeric), 0)::text, min((read->>'begun_at')::bigint)
+    FROM (
+        SELECT state, replace(document, '\u0000', '\ufffd')::json AS read
+        FROM payments_journal.intents WHERE $1::text IS NULL OR service = $1 OFFSET 0
+    ) AS intents GROUP BY 1, 2";
+
+/// At most 1000 rows of the service `$1` from after position `$2`.
+pub(super) const OF_SERVICE: &str = "
+    SELECT key, state, document, position FROM payments_journal.intents
+    WHERE service = $1 AND position > $2 ORDER BY position LIMIT 1000";
+
+/// Renames the rows at the positions `$2`. What they say is as old as before.
+pub(super) const RENAME: &str = "
+    UPDATE payments_journal.intents SET service = $1, revision = renamed.revision, document = renamed.document
+    FROM unnest($2::bigint[], $3::bigint[], $4::text[]) AS renamed (position, revision, document)
+    WHERE intents.position = renamed.position";
+
+pub(super) const FORGET: &str = "DELETE FROM payments_journal.intents WHERE service = $1";
+
+/// At most `$3` keys of the service `$1` that hold a transaction which an intent of the service `$2` holds too.
+pub(super) const SAME_TRANSACTIONS: &str = "
+    WITH held AS (
+        SELECT hashtextextended(processed_as, 0) AS id, key, is_void, service FROM payments_journal.intents
+        WHERE processed_as IS NOT NULL AND service IN ($1, $2)
+        UNION ALL SELECT unnest(also_held), key, is_void, service FROM payments_journal.intents
+        WHERE also_held IS NOT NULL AND service IN ($1, $2)
+    )
+    SELECT DISTINCT key FROM held WHERE service = $1
+    AND (id, is_void) IN (SELECT id, is_void FROM held WHERE service = $2) ORDER BY key LIMIT $3";
 
 /// When the newest of the last rows was stored.
 pub(super) const NEWEST_STORED_AT: &str =

@@ -20,9 +20,11 @@ use std::time::{Duration, Instant, SystemTime};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::service_change::{ServiceChange, ServiceError};
 use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
 use crate::sqlite_store::{Settings, address, connection, indexes, owners, schema};
+use crate::summary::Tally;
 use crate::{Applied, Change, Intent, IntentKey, IntentStore, OwnerId, Page, Purged, StateName, StoreError};
 
 /// A journal in a SQLite file that is only read: nothing is written, so it works on a full disk and on a read-only one.
@@ -185,6 +187,15 @@ impl IntentStore for SqliteReader {
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
         owners::is_live(&self.place, owner)
+    }
+
+    async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
+        let service = service.map(str::to_owned);
+        self.read(move |connection| schema::summarize(connection, service.as_deref())).await
+    }
+
+    async fn change_service(&self, _: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
+        Err(problem::only_read(self.place.path()))
     }
 
     async fn accept_history(&self, _: &str, _: Option<u64>, _: SystemTime) -> Result<(), StoreError> {

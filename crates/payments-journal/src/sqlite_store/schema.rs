@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use crate::row::{ended, intent, names};
+use crate::row::{ended, intent, milliseconds, names};
 use crate::store::after_page;
+use crate::summary::{Tallies, Tally};
 use crate::{Intent, IntentKey, OwnerId, Page, StateName};
 
 /// `PAYJ` in ASCII, which identifies a file as a journal of intents.
@@ -32,7 +33,8 @@ pub(super) const VERSION: i32 = 7;
 /// - `journal` is a random id, and `changes` counts the commits. `is_witnessed` is the number of witnesses that were created, and
 ///   `is_lost` means that a witness has seen more changes: see `witness.rs`.
 /// - `accepted` has each time a person accepted a loss: who, how many keys they named, or NULL if nothing was sent, and since when
-///   entries are lost. Every row that was stored until `at` is from before that.
+///   entries are lost. Every row that was stored until `at` is from before that. With `what`, a person has renamed or forgotten a
+///   service instead, of that number of intents.
 /// - `is_open` means that the log may contain rows that the database does not: see `open_flag.rs`.
 const DEFINITIONS: &[(&str, &str)] = &[
     (
@@ -54,7 +56,8 @@ const DEFINITIONS: &[(&str, &str)] = &[
             at INTEGER NOT NULL,
             by TEXT NOT NULL,
             sent INTEGER,
-            since INTEGER NOT NULL
+            since INTEGER,
+            what TEXT
         ) STRICT",
     ),
     (
@@ -249,11 +252,57 @@ pub(super) const FORGET_LOSS: &str =
 
 pub(super) const COUNT_ACCEPTED: &str = "SELECT count(*) FROM accepted";
 
-pub(super) const ACCEPT: &str = "INSERT INTO accepted (at, by, sent, since) VALUES (?1, ?2, ?3, ?4)";
+pub(super) const ACCEPT: &str =
+    "INSERT INTO accepted (at, by, sent, since, what) VALUES (?1, ?2, ?3, ?4, ?5)";
 
 /// Since when later entries than the row at position `?1` are lost, if a person has accepted that and named keys.
 pub(super) const LOST_SINCE: &str = "SELECT since FROM accepted \
-     WHERE sent IS NOT NULL AND at >= (SELECT stored_at FROM intent WHERE position = ?1) ORDER BY at LIMIT 1";
+     WHERE sent IS NOT NULL AND since IS NOT NULL \
+     AND at >= (SELECT stored_at FROM intent WHERE position = ?1) ORDER BY at LIMIT 1";
+
+/// What is added up about each intent of the service `?1`, or about all if that is NULL. It reads the table.
+const TO_ADD_UP: &str = "SELECT state, json_extract(document, '$.owner'), \
+     json_extract(document, '$.request.amount'), json_extract(document, '$.begun_at') \
+     FROM intent NOT INDEXED WHERE ?1 IS NULL OR service = ?1";
+
+/// Adds up the intents of this service, or all.
+pub(super) fn summarize(connection: &Connection, service: Option<&str>) -> rusqlite::Result<Vec<Tally>> {
+    let unreadable = |column, what: &str| {
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, what.to_owned().into())
+    };
+    let (mut tallies, mut statement) = (Tallies::default(), connection.prepare(TO_ADD_UP)?);
+    let mut rows = statement.query([service])?;
+    while let Some(row) = rows.next()? {
+        let state = StateName::from_name(row.get_ref(0)?.as_str()?);
+        let state = state.ok_or_else(|| unreadable(0, "this version does not know the state"))?;
+        let owner = OwnerId::from_kept(row.get_ref(1)?.as_str()?);
+        let amount = row.get_ref(2)?.as_str_or_null()?.map(str::parse).transpose();
+        let amount = amount.map_err(|_| unreadable(2, "it is no amount"))?;
+        let begun_at = milliseconds::time(row.get(3)?).ok_or_else(|| unreadable(3, "it is no time"))?;
+        tallies.add(state, &owner, amount, begun_at);
+    }
+    Ok(tallies.into_vec())
+}
+
+/// At most `?3` rows of the service `?1` from after position `?2`.
+pub(super) const OF_SERVICE: &str = "SELECT position, key, state, document FROM intent NOT INDEXED \
+     WHERE service = ?1 AND position > ?2 ORDER BY position LIMIT ?3";
+
+pub(super) const RENAME: &str = "UPDATE intent SET service = ?2, document = ?3 WHERE position = ?1";
+
+pub(super) const RELEASE_SERVICE: &str =
+    "DELETE FROM also_held WHERE position IN (SELECT position FROM intent WHERE service = ?1)";
+
+pub(super) const FORGET: &str = "DELETE FROM intent WHERE service = ?1";
+
+/// At most `?3` keys of the service `?1` that hold a transaction which an intent of the service `?2` holds too.
+pub(super) const SAME_TRANSACTIONS: &str = "WITH held (id, key, is_void, service) AS ( \
+         SELECT processed_as, key, is_void, service FROM intent \
+         WHERE processed_as IS NOT NULL AND service IN (?1, ?2) \
+         UNION ALL SELECT transaction_id, key, is_void, service FROM also_held JOIN intent USING (position) \
+         WHERE service IN (?1, ?2)) \
+     SELECT DISTINCT key FROM held WHERE service = ?1 \
+     AND (id, is_void) IN (SELECT id, is_void FROM held WHERE service = ?2) ORDER BY key LIMIT ?3";
 
 /// Whether the log may contain rows that the database does not.
 pub(super) const IS_OPEN: &str = "SELECT is_open FROM meta";

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Statement};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::row::{document, milliseconds};
+use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::sqlite_store::owners::Owner;
 use crate::sqlite_store::place::Place;
 use crate::sqlite_store::witness::Witnesses;
@@ -427,9 +428,69 @@ impl<'a> Session<'a> {
             return Ok(Err(problem::not_witnessed(self.place.path(), &error)));
         }
         self.connection.execute(schema::FORGET_LOSS, (change, self.witnesses.len()))?;
-        self.connection.execute(schema::ACCEPT, (stored_at, by, sent, milliseconds::of(since)))?;
+        self.connection
+            .execute(schema::ACCEPT, (stored_at, by, sent, milliseconds::of(since), None::<String>))?;
         (stamp.change, stamp.loss, stamp.stored_at) = (change, None, stored_at + 1);
         Ok(Ok(()))
+    }
+
+    /// Renames or removes the intents of a service, or returns why not.
+    pub(super) fn change_service(
+        &mut self,
+        change: &ServiceChange,
+    ) -> rusqlite::Result<Result<Option<ServiceError>, StoreError>> {
+        let (stored_at, ..) = self.stamp()?;
+        self.connection.execute_batch("SAVEPOINT service")?;
+        let changed = self.try_to_change_service(change, stored_at);
+        // Other changes of the transaction are committed all the same.
+        if !matches!(changed, Ok(None)) {
+            self.connection.execute_batch("ROLLBACK TO service")?;
+        }
+        self.connection.execute_batch("RELEASE service")?;
+        match changed {
+            // Only one row cannot be read.
+            Err(error) if error.sqlite_error_code().is_none() => {
+                Ok(Err(problem::unreadable(self.place.path(), &error)))
+            }
+            changed => changed.map(Ok),
+        }
+    }
+
+    fn try_to_change_service(
+        &self,
+        change: &ServiceChange,
+        stored_at: i64,
+    ) -> rusqlite::Result<Option<ServiceError>> {
+        let (connection, service) = (self.connection, change.service());
+        if let Some(refusal) = change.refusal(schema::summarize(connection, Some(service))?) {
+            return Ok(Some(refusal));
+        }
+        if let Some(to) = change.new_name() {
+            let mut same = connection.prepare(schema::SAME_TRANSACTIONS)?;
+            let keys = same.query_map((service, to, NAMED), |row| row.get(0))?;
+            let refusal = ServiceChange::same_transactions(keys.collect::<rusqlite::Result<Vec<_>>>()?);
+            if refusal.is_some() {
+                return Ok(refusal);
+            }
+            let mut page = connection.prepare(schema::OF_SERVICE)?;
+            let mut rename = connection.prepare(schema::RENAME)?;
+            let mut done = i64::MIN;
+            loop {
+                let rows = page.query_map((service, done, PURGE_BATCH), schema::read)?;
+                let rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+                let Some((last, _)) = rows.last() else { break };
+                done = *last;
+                for (position, intent) in &rows {
+                    rename.execute((position, to, document(&change.renamed(intent))))?;
+                }
+            }
+        } else {
+            connection.execute(schema::RELEASE_SERVICE, [service])?;
+            connection.execute(schema::FORGET, [service])?;
+        }
+        let count = change.count().cast_signed();
+        connection.execute(schema::ACCEPT, (stored_at, change.by(), count, None::<i64>, change.done()))?;
+        Ok(None)
     }
 
     /// Removes rows that ended and were stored before that time, from a batch after this position. Returns the last position of

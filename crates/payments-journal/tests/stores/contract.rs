@@ -14,7 +14,7 @@ use payments_fake::FakeGateway;
 use payments_journal::internals::{Applied, Begin, Change, Ending, IntentStore};
 use payments_journal::{
     AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, Journal, JournaledClient, Purged,
-    Resolution, StateName,
+    Resolution, StateName, StateSummary, Summary,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -69,6 +69,11 @@ macro_rules! tests {
             one_of_two_services_gets_a_key_d47
             end_of_an_attempt_that_the_journal_lacks_is_written_whole_d49
             rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
+            summary_has_exact_sums_of_every_state
+            service_is_renamed_as_a_whole_and_the_former_name_is_kept_d47
+            forgotten_service_leaves_no_key_d47
+            service_that_changed_or_is_in_use_stays_d47
+            services_with_one_transaction_are_not_joined_d47
         );
     };
     ($place:path, $maybe:path: $($name:ident)*) => {$(
@@ -103,6 +108,167 @@ pub(crate) fn begin(text: &str, store: &impl IntentStore, second: u64) -> (Chang
 }
 
 const SERVICE: &str = "https://pay.example.com";
+
+/// Begins this key at this service and, unless there is no ending, ends it.
+async fn at_service(store: &impl IntentStore, service: &str, name: &str, cents: i64, ending: Option<Ending>) {
+    let (attempt, owner, request) = (AttemptId::new(), store.owner().clone(), token_request(cents));
+    let begin = Change::begin(Begin::First, key(name), service, request, attempt.clone(), owner, at(1));
+    assert!(store.apply(begin).await.unwrap().written.is_some());
+    if let Some(ending) = ending {
+        let end = Change::end(key(name), attempt, ending, at(2));
+        assert!(store.apply(end).await.unwrap().written.is_some());
+    }
+}
+
+fn as_processed(id: &str) -> Option<Ending> {
+    Some(Ending::Processed(TransactionId::new(id).unwrap()))
+}
+
+fn as_unknown() -> Option<Ending> {
+    let mut failure = Failure::of_kind("timeout");
+    // PostgreSQL cannot read it in JSON.
+    failure.reason = Some("no\0answer \\u0000".to_owned());
+    Some(Ending::Unknown(failure))
+}
+
+const OTHER: &str = "https://rehearsal.example.com/api#books";
+
+fn seen(summary: &Summary, state: StateName) -> (u64, Option<String>, Option<SystemTime>) {
+    let StateSummary { count, sum, oldest, .. } = summary.state(state);
+    (*count, sum.map(|sum| sum.to_string()), *oldest)
+}
+
+pub(crate) async fn summary_has_exact_sums_of_every_state(place: impl Place) {
+    let journal = Journal::open(place.open().await).await.unwrap();
+    let empty = journal.summary().await.unwrap();
+    assert_eq!((empty.count(), empty.states.len()), (0, StateName::ALL.len()));
+    assert_eq!(seen(&empty, StateName::Unknown), (0, Some("0.00".to_owned()), None));
+    {
+        let store = place.open().await;
+        at_service(&store, SERVICE, "a", 10, as_processed("txn_a")).await;
+        at_service(&store, SERVICE, "b", 20, as_processed("txn_b")).await;
+        at_service(&store, OTHER, "c", i64::MAX, as_unknown()).await;
+        at_service(&store, OTHER, "d", i64::MAX, as_unknown()).await;
+        at_service(&store, SERVICE, "e", 7, None).await;
+        let summary = journal.summary().await.unwrap();
+        assert_eq!(seen(&summary, StateName::Processed), (2, Some("0.30".to_owned()), Some(at(1))));
+        let twice = "184467440737095516.14".to_owned();
+        assert_eq!(seen(&summary, StateName::Unknown), (2, Some(twice), Some(at(1))));
+        assert_eq!(seen(&summary, StateName::Sending), (1, Some("0.07".to_owned()), Some(at(1))));
+        let of_one = journal.intents_of_service(SERVICE).await.unwrap();
+        assert_eq!((of_one.intents.count(), of_one.service.as_str()), (3, SERVICE));
+        store.close().await;
+    }
+    // What a dead owner was sending is unknown, and nothing is written for that.
+    let summary = journal.summary().await.unwrap();
+    assert_eq!((seen(&summary, StateName::Sending).0, seen(&summary, StateName::Unknown).0), (0, 3));
+    assert_eq!(journal.find(&key("e")).await.unwrap().unwrap().state, IntentState::Sending);
+    assert!(journal.intents_of_service("https://nobody.example.com").await.is_err());
+}
+
+pub(crate) async fn service_is_renamed_as_a_whole_and_the_former_name_is_kept_d47(place: impl Place) {
+    const NEW: &str = "https://new.example.com/api#books";
+    let store = place.open().await;
+    at_service(&store, OTHER, "a", 10_50, as_processed("txn_a")).await;
+    at_service(&store, OTHER, "b", 20_00, as_unknown()).await;
+    at_service(&store, SERVICE, "c", 5_00, as_processed("txn_a")).await;
+    let journal = Journal::open(place.open().await).await.unwrap();
+    let before = journal.find(&key("a")).await.unwrap().unwrap();
+    let b_before = journal.find(&key("b")).await.unwrap().unwrap();
+    let read = journal.intents_of_service(OTHER).await.unwrap();
+    journal.rename_service(&read, NEW, "ada").await.unwrap();
+
+    let renamed = journal.find(&key("a")).await.unwrap().unwrap();
+    let [former] = &*renamed.former_services else { panic!("{renamed:?}") };
+    assert_eq!((&*former.service, &*former.by, former.intents), (OTHER, "ada", 2));
+    let mut expected = before.clone();
+    expected.service = NEW.to_owned();
+    expected.revision += 1;
+    (expected.changed_at, expected.former_services) = (renamed.changed_at, renamed.former_services.clone());
+    assert_eq!(renamed, expected);
+    assert_eq!(journal.find(&key("c")).await.unwrap().unwrap().service, SERVICE);
+    assert!(journal.intents_of_service(OTHER).await.is_err());
+    assert_eq!(journal.intents_of_service(NEW).await.unwrap().intents, read.intents);
+    // A person who read it before decides again.
+    let refused = journal.resolve(&b_before, Resolution::not_processed("ada")).await.unwrap_err();
+    assert!(refused.is_changed(), "{refused}");
+    // Its transaction is now taken there, and only there.
+    at_service(&store, NEW, "d", 20_00, as_unknown()).await;
+    let unresolved = journal.find(&key("d")).await.unwrap().unwrap();
+    let same = Resolution::processed(TransactionId::new("txn_a").unwrap(), "ada");
+    assert!(journal.resolve(&unresolved, same).await.unwrap_err().is_contradicted());
+}
+
+pub(crate) async fn forgotten_service_leaves_no_key_d47(place: impl Place) {
+    let store = place.open().await;
+    at_service(&store, OTHER, "a", 10_50, as_processed("txn_a")).await;
+    at_service(&store, OTHER, "b", 20_00, as_unknown()).await;
+    at_service(&store, SERVICE, "c", 5_00, as_processed("txn_c")).await;
+    let journal = Journal::open(place.open().await).await.unwrap();
+    let read = journal.intents_of_service(OTHER).await.unwrap();
+    // A possible charge is not forgotten.
+    let refused = journal.forget_service(&read, "ada").await.unwrap_err();
+    assert!(refused.is_unknown() && refused.to_string().contains("resolve them first"), "{refused}");
+    let b = journal.find(&key("b")).await.unwrap().unwrap();
+    journal.resolve(&b, Resolution::not_processed("ada")).await.unwrap();
+    let read = journal.intents_of_service(OTHER).await.unwrap();
+    journal.forget_service(&read, "ada").await.unwrap();
+    for forgotten in ["a", "b"] {
+        assert_eq!(journal.find(&key(forgotten)).await.unwrap(), None);
+    }
+    assert!(journal.find(&key("c")).await.unwrap().is_some());
+    // The key is new, and its transaction is free.
+    at_service(&store, OTHER, "b", 20_00, as_unknown()).await;
+    let b = journal.find(&key("b")).await.unwrap().unwrap();
+    assert_eq!(b.attempts, 1);
+    let found = Resolution::processed(TransactionId::new("txn_a").unwrap(), "ada");
+    journal.resolve(&b, found).await.unwrap();
+}
+
+pub(crate) async fn service_that_changed_or_is_in_use_stays_d47(place: impl Place) {
+    const NEW: &str = "https://new.example.com";
+    let store = place.open().await;
+    at_service(&store, OTHER, "a", 10_50, as_processed("txn_a")).await;
+    let journal = Journal::open(place.open().await).await.unwrap();
+    let read = journal.intents_of_service(OTHER).await.unwrap();
+    at_service(&store, OTHER, "b", 20_00, as_processed("txn_b")).await;
+    for refused in
+        [journal.rename_service(&read, NEW, "ada").await, journal.forget_service(&read, "ada").await]
+    {
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.changed().map(|now| now.intents.count()), Some(2), "{refused}");
+    }
+    at_service(&store, OTHER, "c", 20_00, None).await;
+    let read = journal.intents_of_service(OTHER).await.unwrap();
+    for refused in
+        [journal.rename_service(&read, NEW, "ada").await, journal.forget_service(&read, "ada").await]
+    {
+        assert!(refused.unwrap_err().is_in_flight());
+    }
+    assert_eq!(journal.intents_of_service(OTHER).await.unwrap(), read);
+    for bad in [
+        "",
+        "new.example.com",
+        "https://new.example.com/",
+        "HTTPS://new.example.com",
+        "https://n.example#a b",
+    ] {
+        let refused = journal.rename_service(&read, bad, "ada").await.unwrap_err();
+        assert!(refused.to_string().contains("the new name"), "{bad}: {refused}");
+    }
+}
+
+pub(crate) async fn services_with_one_transaction_are_not_joined_d47(place: impl Place) {
+    let store = place.open().await;
+    at_service(&store, OTHER, "a", 10_50, as_processed("txn_1")).await;
+    at_service(&store, OTHER, "b", 10_50, as_processed("txn_2")).await;
+    at_service(&store, SERVICE, "c", 10_50, as_processed("txn_1")).await;
+    let journal = Journal::open(place.open().await).await.unwrap();
+    let read = journal.intents_of_service(OTHER).await.unwrap();
+    let refused = journal.rename_service(&read, SERVICE, "ada").await.unwrap_err();
+    assert_eq!(refused.same_transactions(), [key("a")], "{refused}");
+    assert_eq!(journal.intents_of_service(OTHER).await.unwrap(), read);
+}
 
 fn card_request() -> IntentRequest {
     let payer = Payer {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use payments_journal::{Intent, IntentKey, IntentState, RecordedResolution, Verdict};
+use payments_journal::{FormerService, Intent, IntentKey, IntentState, RecordedResolution, Verdict};
 use payments_model::{TransactionId, mask};
 
 use super::{CommandError, READ, list, resolve};
@@ -48,9 +48,17 @@ pub(super) fn lines(intent: &Intent, style: Style) -> String {
     let known = |name| Some((name, values.remove(name)??));
     let mut rows: Vec<_> = SHOWN.into_iter().filter_map(known).collect();
     rows.extend(intent.resolutions.iter().map(|recorded| ("resolution", said(recorded))));
+    rows.extend(intent.former_services.iter().map(|former| ("renamed", renamed(former))));
     rows.extend(next(intent).map(|step| ("next", step)));
     text::write_rows(&mut text, rows);
     text
+}
+
+/// An earlier name of its service, on one line.
+fn renamed(former: &FormerService) -> String {
+    let FormerService { at, by, service, intents, .. } = former;
+    let (at, intents) = (text::timestamp(*at), text::counted(*intents, "intent"));
+    format!("{at} {by}: from {service}, with {intents}")
 }
 
 /// What a person said, on one line.

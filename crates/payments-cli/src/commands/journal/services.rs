@@ -1,0 +1,112 @@
+//! `payments journal rename-service` and `forget-service`: what a person does with all intents of one service.
+
+use payments_journal::{Journal, ServiceError, ServiceIntents};
+use serde::Serialize;
+
+use super::{CommandError, READ, summary};
+use crate::args::journal::ServiceConfirmation;
+use crate::failure::Failure;
+use crate::journal_place::{JournalPlace, store_failure};
+use crate::output::Output;
+use crate::style::for_terminal;
+use crate::text::counted;
+
+/// Without the count, shows what the change concerns. With it, makes the change.
+pub(super) async fn run(
+    place: &JournalPlace,
+    output: Output,
+    service: &str,
+    to: Option<&str>,
+    confirmed: &ServiceConfirmation,
+) -> Result<(), CommandError> {
+    let (Some(count), Some(by)) = (confirmed.count, &confirmed.by) else {
+        let found = place.open_to_read().await?.intents_of_service(service).await.map_err(failure)?;
+        return write(output, &found, to, None);
+    };
+    let journal = place.open_existing().await?;
+    let found = journal.intents_of_service(service).await.map_err(failure)?;
+    if found.intents.count() != count {
+        return Err(changed(&found, count).into());
+    }
+    change(&journal, &found, to, by).await.map_err(failure)?;
+    write(output, &found, to, Some(by.as_str()))
+}
+
+async fn change(
+    journal: &Journal,
+    found: &ServiceIntents,
+    to: Option<&str>,
+    by: &str,
+) -> Result<(), ServiceError> {
+    match to {
+        Some(to) => journal.rename_service(found, to, by).await,
+        None => journal.forget_service(found, by).await,
+    }
+}
+
+fn write(
+    output: Output,
+    found: &ServiceIntents,
+    to: Option<&str>,
+    by: Option<&str>,
+) -> Result<(), CommandError> {
+    let ServiceIntents { service, intents, .. } = found;
+    let (what, count) = (if by.is_some() { "done" } else { READ }, intents.count());
+    if !output.is_text() {
+        let is_done = by.is_some();
+        let states = summary::states(intents);
+        return super::print_json(what, &Document { service, to, count, states, is_done });
+    }
+    let (shown, to) = (for_terminal(service), to.map(for_terminal));
+    let lines = summary::lines(intents);
+    let counted = counted(count, "intent");
+    let end = match (by, &to) {
+        (Some(by), Some(to)) => format!("renamed by {by}: {counted} of {shown} to {to}"),
+        (Some(by), None) => format!("forgotten by {by}: {counted} of {shown}; their keys are new again"),
+        (None, Some(to)) => format!(
+            "nothing was changed: to rename {shown} to {to}, add --count {count} --by NAME; calls to {to} then get these outcomes"
+        ),
+        (None, None) => format!(
+            "nothing was changed: to forget {shown}, add --count {count} --by NAME; its keys are then new, and a call with one \
+             charges"
+        ),
+    };
+    super::print(what, &format!("{lines}\n{end}\n"))
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    service: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<&'a str>,
+    count: u64,
+    states: Vec<summary::StateObject>,
+    #[serde(rename = "done")]
+    is_done: bool,
+}
+
+/// The count that was given back is not that of the journal.
+fn changed(found: &ServiceIntents, count: u64) -> Failure {
+    let now = summary::one_line(&found.intents);
+    let service = &found.service;
+    let counted = counted(found.intents.count(), "intent");
+    Failure::invalid(
+        "service_changed",
+        format!(
+            "--count {count} is not what the journal has: {counted} of {service} ({now}); nothing was changed: look at them and \
+             decide again"
+        ),
+    )
+}
+
+fn failure(error: ServiceError) -> CommandError {
+    match (error.store_error(), error.changed()) {
+        (Some(of_store), _) if !of_store.is_in_doubt() => store_failure(of_store).into(),
+        (Some(of_store), _) => store_failure(of_store).hint(error.to_string()).into(),
+        (None, Some(now)) => {
+            let now = summary::one_line(&now.intents);
+            Failure::invalid("service_changed", format!("{error} ({now})")).into()
+        }
+        (None, None) => Failure::invalid("service_refused", error.to_string()).into(),
+    }
+}

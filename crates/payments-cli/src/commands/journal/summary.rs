@@ -1,0 +1,78 @@
+//! `payments journal summary`: count, sum and age of the oldest, for each state.
+
+use std::fmt::Write as _;
+use std::time::{Duration, SystemTime};
+
+use payments_journal::{StateSummary, Summary};
+use payments_model::Amount;
+use serde::Serialize;
+
+use super::{CommandError, READ};
+use crate::journal_place::JournalPlace;
+use crate::output::Output;
+use crate::report::exact;
+use crate::text::{counted, timestamp};
+
+pub(super) async fn run(place: &JournalPlace, output: Output) -> Result<(), CommandError> {
+    let found = place.open_to_read().await?.summary().await?;
+    if output.is_text() {
+        super::print(READ, &lines(&found))
+    } else {
+        super::print_json(READ, &Document { count: found.count(), states: states(&found) })
+    }
+}
+
+#[derive(Serialize)]
+struct Document {
+    count: u64,
+    states: Vec<StateObject>,
+}
+
+#[derive(Serialize)]
+pub(super) struct StateObject {
+    state: &'static str,
+    count: u64,
+    /// `None` if it is too large to be exact.
+    #[serde(serialize_with = "exact")]
+    sum: Option<Amount>,
+    oldest_begun_at: Option<String>,
+    oldest_age_seconds: Option<u64>,
+}
+
+/// Every state, for a document.
+pub(super) fn states(summary: &Summary) -> Vec<StateObject> {
+    let now = SystemTime::now();
+    let object = |of: &StateSummary| StateObject {
+        state: of.state.as_str(),
+        count: of.count,
+        sum: of.sum,
+        oldest_begun_at: of.oldest.map(timestamp),
+        oldest_age_seconds: of.age_of_oldest(now).map(|age| age.as_secs()),
+    };
+    summary.states.iter().map(object).collect()
+}
+
+/// A line for each state that an intent is in.
+pub(super) fn lines(summary: &Summary) -> String {
+    let (mut text, now) = (String::new(), SystemTime::now());
+    for of in summary.states.iter().filter(|of| of.count > 0) {
+        let (name, intents, sum) = (of.state.as_str(), counted(of.count, "intent"), sum(of));
+        let age = of.age_of_oldest(now).unwrap_or_default();
+        let age = humantime::format_duration(Duration::from_secs(age.as_secs()));
+        writeln!(text, "{name:24}  {intents:>15}  {sum:>14}  oldest {age}")
+            .expect("a String takes every write");
+    }
+    if text.is_empty() { "none\n".to_owned() } else { text }
+}
+
+/// The states that intents are in, on one line.
+pub(super) fn one_line(summary: &Summary) -> String {
+    let states = summary.states.iter().filter(|of| of.count > 0);
+    let states: Vec<_> =
+        states.map(|of| format!("{} {}, {}", of.count, of.state.as_str(), sum(of))).collect();
+    states.join("; ")
+}
+
+fn sum(of: &StateSummary) -> String {
+    of.sum.map_or_else(|| "a sum too large to be exact".to_owned(), |sum| sum.to_string())
+}

@@ -1,0 +1,264 @@
+//! What a person may do with all intents of one service. The rules are here; a store makes the change in one transaction.
+
+use std::error::Error;
+use std::fmt;
+use std::time::SystemTime;
+
+use payments_core::{ApiKey, Endpoint};
+use payments_model::mask;
+use serde::{Deserialize, Serialize};
+
+use crate::row::milliseconds;
+use crate::summary::{Summary, Tally};
+use crate::{Intent, IntentKey, StateName, StoreError};
+
+/// The intents of one service, as a person has seen them: counts and sums to decide about, and to give back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServiceIntents {
+    /// The [service](Intent::service), with the merchant's label if it has one.
+    pub service: String,
+    /// Its intents.
+    pub intents: Summary,
+}
+
+/// An earlier name of an intent's service, which a person has [replaced](crate::Journal::rename_service).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct FormerService {
+    /// When it was replaced.
+    #[serde(with = "milliseconds")]
+    pub at: SystemTime,
+    /// The person who replaced it.
+    pub by: String,
+    /// The earlier name.
+    pub service: String,
+    /// How many intents were renamed together.
+    pub intents: u64,
+}
+
+/// One change of every intent of a service.
+#[derive(Clone, Debug)]
+pub struct ServiceChange {
+    read: ServiceIntents,
+    to: Option<String>,
+    by: String,
+    at: SystemTime,
+}
+
+impl ServiceChange {
+    /// This person renames the service of these intents, or forgets them if there is no new name.
+    pub fn new(read: &ServiceIntents, to: Option<&str>, by: &str, at: SystemTime) -> Self {
+        let (to, by) = (to.map(str::to_owned), mask(by, &[]).into_owned());
+        Self { read: read.clone(), to, by, at: milliseconds::time(milliseconds::of(at)).unwrap_or(at) }
+    }
+
+    /// The service whose intents it changes.
+    pub fn service(&self) -> &str {
+        &self.read.service
+    }
+
+    /// The new name; `None` if the intents are forgotten.
+    pub fn new_name(&self) -> Option<&str> {
+        self.to.as_deref()
+    }
+
+    /// The person.
+    pub fn by(&self) -> &str {
+        &self.by
+    }
+
+    /// The number of intents that it changes.
+    pub fn count(&self) -> u64 {
+        self.read.intents.count()
+    }
+
+    /// What is done, for the journal's own record.
+    pub fn done(&self) -> String {
+        let service = self.service();
+        match self.new_name() {
+            Some(to) => format!("renamed {service} to {to}"),
+            None => format!("forgot {service}"),
+        }
+    }
+
+    /// Why it is refused, if these are the intents of the service now.
+    pub fn refusal(&self, now: Vec<Tally>) -> Option<ServiceError> {
+        let intents = Summary::of(now.into_iter().map(|tally| (tally, true)));
+        let count = |state| intents.state(state).count;
+        let (sending, unknown) = (count(StateName::Sending), count(StateName::Unknown));
+        let reason = if sending > 0 {
+            Reason::InFlight(sending)
+        } else if intents != self.read.intents {
+            Reason::Changed(ServiceIntents { service: self.service().to_owned(), intents })
+        } else if unknown > 0 && self.to.is_none() {
+            Reason::Unknown(unknown)
+        } else {
+            return None;
+        };
+        Some(ServiceError(reason))
+    }
+
+    /// The intent with its service renamed.
+    pub fn renamed(&self, found: &Intent) -> Intent {
+        let mut renamed = found.clone();
+        let former = FormerService {
+            at: self.at,
+            by: self.by.clone(),
+            service: found.service.clone(),
+            intents: self.count(),
+        };
+        renamed.former_services.push(former);
+        if let Some(to) = &self.to {
+            renamed.service.clone_from(to);
+        }
+        renamed.changed_at = self.at;
+        renamed.revision += 1;
+        renamed
+    }
+
+    /// Refused, because these intents hold a transaction that an intent of the new service holds too.
+    pub fn same_transactions(keys: impl IntoIterator<Item = String>) -> Option<ServiceError> {
+        let keys: Vec<_> = keys.into_iter().map(IntentKey::from_kept).collect();
+        (!keys.is_empty()).then(|| ServiceError(Reason::SameTransactions(keys)))
+    }
+}
+
+/// How many of the keys with a common transaction are named.
+pub(crate) const NAMED: u32 = 10;
+
+/// Why the intents of a service were not renamed or forgotten. Nothing was changed, with one exception: if
+/// [`store_error`](Self::store_error) [is in doubt](StoreError::is_in_doubt), it may have been done.
+#[derive(Debug)]
+pub struct ServiceError(Reason);
+
+#[derive(Debug)]
+enum Reason {
+    Store(StoreError),
+    None(String),
+    Name(&'static str),
+    Spelling(String),
+    InFlight(u64),
+    Changed(ServiceIntents),
+    Unknown(u64),
+    SameTransactions(Vec<IntentKey>),
+}
+
+impl ServiceError {
+    /// The intents of the service as they are now, if they are not those that the person has seen. Let the person decide again.
+    pub fn changed(&self) -> Option<&ServiceIntents> {
+        let Reason::Changed(now) = &self.0 else { return None };
+        Some(now)
+    }
+
+    /// A living process is sending some of them. Wait until it has ended.
+    pub fn is_in_flight(&self) -> bool {
+        matches!(self.0, Reason::InFlight(_))
+    }
+
+    /// The outcome of some of them is unknown, so forgetting them would lose a possible charge. Resolve them first.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self.0, Reason::Unknown(_))
+    }
+
+    /// Keys of the service whose transaction an intent of the new one has too, at most ten. So the two are not one service.
+    pub fn same_transactions(&self) -> &[IntentKey] {
+        let Reason::SameTransactions(keys) = &self.0 else { return &[] };
+        keys
+    }
+
+    /// Why the journal could not be read or written.
+    pub fn store_error(&self) -> Option<&StoreError> {
+        let Reason::Store(error) = &self.0 else { return None };
+        Some(error)
+    }
+
+    /// No intent has this service.
+    pub(crate) fn none(service: &str) -> Self {
+        Self(Reason::None(mask(service, &[]).into_owned()))
+    }
+}
+
+impl From<StoreError> for ServiceError {
+    fn from(error: StoreError) -> Self {
+        Self(Reason::Store(error))
+    }
+}
+
+impl fmt::Display for ServiceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Reason::Store(error) if error.is_in_doubt() => {
+                return write!(
+                    f,
+                    "{error}; it may have been done: list the intents of the service before you repeat it"
+                );
+            }
+            Reason::Store(error) => write!(f, "{error}"),
+            Reason::None(service) => {
+                write!(
+                    f,
+                    "the journal has no intent of the service {service}: write it as `journal list` prints it"
+                )
+            }
+            Reason::Name(rule) => write!(f, "the new name {rule}"),
+            Reason::Spelling(right) => write!(f, "no client would call the new name: write it as {right}"),
+            Reason::InFlight(count) => write!(
+                f,
+                "a living process is sending {count} of the intents of this service, and money may move: wait until it ends"
+            ),
+            Reason::Changed(now) => write!(
+                f,
+                "the service {} has {} intents now, and others than those that were seen: look at them and decide again",
+                now.service,
+                now.intents.count()
+            ),
+            Reason::Unknown(count) => write!(
+                f,
+                "the outcome of {count} of the intents of this service is unknown, and forgetting them would lose a possible \
+                 charge: resolve them first"
+            ),
+            Reason::SameTransactions(keys) => {
+                let keys: Vec<_> = keys.iter().map(IntentKey::as_str).collect();
+                write!(
+                    f,
+                    "intents of both services have the same transaction, so they are not one service, or a payment was recorded \
+                     twice: compare {}",
+                    keys.join(", ")
+                )
+            }
+        }?;
+        f.write_str("; nothing was sent and nothing was changed")
+    }
+}
+
+impl Error for ServiceError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.0 {
+            Reason::Store(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+/// Refuses a name that no client has: its intents would never be sent again, and no call would be told their outcome.
+pub(crate) fn check_name(name: &str) -> Result<(), ServiceError> {
+    let refused = |rule| Err(ServiceError(Reason::Name(rule)));
+    let (address, label) =
+        name.split_once('#').map_or((name, None), |(address, label)| (address, Some(label)));
+    let is_in_labels = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    if label.is_some_and(|label| !(1..=64).contains(&label.len()) || !label.bytes().all(is_in_labels)) {
+        return refused("has a merchant's label that is not 1 to 64 ASCII letters, digits and - . _");
+    }
+    // With a placeholder key.
+    let endpoint = ApiKey::new("any").and_then(|key| Endpoint::new(address, key));
+    let Ok(endpoint) = endpoint else {
+        return refused(
+            "must be a base URL such as https://pay.example.com/api/v1/public, with #label for a merchant",
+        );
+    };
+    let label = label.map(|label| format!("#{label}")).unwrap_or_default();
+    let right = format!("{}{label}", endpoint.service());
+    if right == name { Ok(()) } else { Err(ServiceError(Reason::Spelling(right))) }
+}

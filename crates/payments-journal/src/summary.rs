@@ -1,0 +1,113 @@
+//! Counts and sums of a journal's intents.
+
+use std::time::{Duration, SystemTime};
+
+use payments_model::Amount;
+
+use crate::{OwnerId, StateName};
+
+/// How many intents are in each state, and what they are about: see [`Journal::summary`](crate::Journal::summary).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Every state, in the order of [`StateName::ALL`], also those that no intent is in.
+    pub states: Vec<StateSummary>,
+}
+
+/// The intents in one state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StateSummary {
+    /// The state.
+    pub state: StateName,
+    /// The number of intents.
+    pub count: u64,
+    /// The exact sum of their amounts. A void has no amount and only adds to the count. `None` if the sum is too large to be
+    /// exact.
+    pub sum: Option<Amount>,
+    /// The earliest [begin](crate::Intent::begun_at) of their attempts, by the clock of the sender; `None` if there are none.
+    pub oldest: Option<SystemTime>,
+}
+
+impl Summary {
+    /// Of these intents, which one owner is sending or which are in another state. What a dead owner left as sending is unknown.
+    pub(crate) fn of(rows: impl IntoIterator<Item = (Tally, bool)>) -> Self {
+        let empty = |&state| StateSummary { state, count: 0, sum: Some(Amount::from_cents(0)), oldest: None };
+        let mut states: Vec<_> = StateName::ALL.iter().map(empty).collect();
+        for (tally, is_live) in rows {
+            let is_crashed = tally.state == StateName::Sending && !is_live;
+            let state = if is_crashed { StateName::Unknown } else { tally.state };
+            if let Some(summary) = states.iter_mut().find(|summary| summary.state == state) {
+                summary.count += tally.count;
+                summary.sum = summary.sum.zip(tally.sum).and_then(|(sum, more)| sum.checked_add(more));
+                let oldest = summary.oldest.map_or(tally.oldest, |oldest| oldest.min(tally.oldest));
+                summary.oldest = Some(oldest);
+            }
+        }
+        Self { states }
+    }
+
+    /// The intents in this state.
+    pub fn state(&self, state: StateName) -> &StateSummary {
+        self.states.iter().find(|summary| summary.state == state).expect("it has every state")
+    }
+
+    /// The number of intents in every state together.
+    pub fn count(&self) -> u64 {
+        self.states.iter().map(|summary| summary.count).sum()
+    }
+}
+
+impl StateSummary {
+    /// The time from the oldest begin to `now`; zero if that is in the future by this clock, `None` if there are no intents.
+    pub fn age_of_oldest(&self, now: SystemTime) -> Option<Duration> {
+        self.oldest.map(|oldest| now.duration_since(oldest).unwrap_or_default())
+    }
+}
+
+/// Some intents of one state, as a store adds them up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "complete: stores create it")]
+pub struct Tally {
+    /// The state.
+    pub state: StateName,
+    /// Who is sending them, in the state [`StateName::Sending`].
+    pub sender: Option<OwnerId>,
+    /// The number of intents.
+    pub count: u64,
+    /// The exact sum of their amounts, if it can be.
+    pub sum: Option<Amount>,
+    /// The earliest begin.
+    pub oldest: SystemTime,
+}
+
+/// Adds intents up, one after another.
+#[derive(Debug, Default)]
+pub(crate) struct Tallies(Vec<Tally>);
+
+impl Tallies {
+    pub(crate) fn add(
+        &mut self,
+        state: StateName,
+        owner: &OwnerId,
+        amount: Option<Amount>,
+        begun_at: SystemTime,
+    ) {
+        let sender = (state == StateName::Sending).then_some(owner);
+        let is_same = |tally: &&mut Tally| tally.state == state && tally.sender.as_ref() == sender;
+        if let Some(tally) = self.0.iter_mut().find(is_same) {
+            tally.count += 1;
+            if let Some(amount) = amount {
+                tally.sum = tally.sum.and_then(|sum| sum.checked_add(amount));
+            }
+            tally.oldest = tally.oldest.min(begun_at);
+        } else {
+            let (sender, sum) = (sender.cloned(), Some(amount.unwrap_or(Amount::from_cents(0))));
+            self.0.push(Tally { state, sender, count: 1, sum, oldest: begun_at });
+        }
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<Tally> {
+        self.0
+    }
+}
