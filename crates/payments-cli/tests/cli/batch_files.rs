@@ -538,6 +538,8 @@ fn ignored_columns_are_not_read() {
     let rule = "is missing in the header, and --ignore-columns requires it: if the column of the keys were ignored because \
                 its name is mistyped, every key would change, and everybody would be charged again";
     assert_eq!(listed(&run(mistyped, "Kye")), [format!("1 Key {rule}")]);
+    let empty = b"Kye,Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\na,,t,1,false,b\n";
+    assert_eq!(listed(&run(empty, "Kye")), ["2 Key is required with --ignore-columns"]);
 }
 
 #[test]

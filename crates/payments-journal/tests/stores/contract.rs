@@ -152,8 +152,8 @@ pub(crate) async fn summary_has_exact_sums_of_every_state(place: impl Place) {
         at_service(&store, SERVICE, "e", 7, None).await;
         let summary = journal.summary().await.unwrap();
         assert_eq!(seen(&summary, StateName::Processed), (2, Some("0.30".to_owned()), Some(at(1))));
-        let twice = "184467440737095516.14".to_owned();
-        assert_eq!(seen(&summary, StateName::Unknown), (2, Some(twice), Some(at(1))));
+        // Too large to be exact.
+        assert_eq!(seen(&summary, StateName::Unknown), (2, None, Some(at(1))));
         assert_eq!(seen(&summary, StateName::Sending), (1, Some("0.07".to_owned()), Some(at(1))));
         let of_one = journal.intents_of_service(SERVICE).await.unwrap();
         assert_eq!((of_one.intents.count(), of_one.service.as_str()), (3, SERVICE));

@@ -244,7 +244,9 @@ impl<'a> Rows<'a> {
             }
         }
         let key_field = if key.is_some() { KEY } else { REFERENCE };
-        let key = match key_of(key, reference) {
+        // The ignored column may be that of the keys, with a mistyped name.
+        let is_key_required = self.columns.contains(&Column::Ignored);
+        let key = match key_of(key, reference, is_key_required) {
             Ok(key) => Some(key),
             Err((field, rule)) => {
                 if problems.iter().all(|problem| problem.field != field) {
@@ -321,10 +323,15 @@ const KEY_IS_REQUIRED: &str = "is missing in the header, and --ignore-columns re
     because its name is mistyped, every key would change, and everybody would be charged again";
 
 /// The key of the row, or the invalid field and the rule that it breaks.
-fn key_of(key: Option<&str>, reference: Option<&str>) -> Result<IntentKey, (&'static str, String)> {
+fn key_of(
+    key: Option<&str>,
+    reference: Option<&str>,
+    is_key_required: bool,
+) -> Result<IntentKey, (&'static str, String)> {
     let new = |text: &str| IntentKey::new(text).map_err(|error| error.rule());
     match (key, reference) {
         (Some(key), _) => new(key).map_err(|rule| (KEY, rule.to_owned())),
+        (None, _) if is_key_required => Err((KEY, "is required with --ignore-columns".to_owned())),
         (None, Some(reference)) => new(reference)
             .map_err(|rule| (REFERENCE, format!("{rule}, because it is the key of a row without Key"))),
         (None, None) => Err((KEY, "is required if there is no ReferenceNo".to_owned())),
