@@ -72,13 +72,13 @@ impl JournaledClient {
         let failed = |cause| Error::new(key.clone(), cause);
         // As long as nothing is sent, the attempt ends as withdrawn.
         let ending = Ending::withdrawn();
-        let (attempt, begun) = (AttemptId::new(), None);
-        let mut end = PendingEnd { journal: &self.journal, key, attempt, begun, ending, is_open: true };
-        let begun = self.journal.begin(key, self.client.service(), request, &end.attempt, begin).await;
+        let attempt = AttemptId::new();
+        let mut end = PendingEnd { journal: &self.journal, key, attempt, row: None, ending, is_open: true };
+        let found = self.journal.begin(key, self.client.service(), request, &end.attempt, begin).await;
         // Otherwise the row belongs to another attempt, or there is none.
-        end.is_open = matches!(begun, Ok(Begun::Written(_)));
-        match begun? {
-            Begun::Written(row) => end.begun = Some(row),
+        end.is_open = matches!(found, Ok(Begun::Written(_)));
+        match found? {
+            Begun::Written(row) => end.row = Some(row),
             Begun::Refused(found) => {
                 if !found.is_of(self.client.service()) {
                     let called = self.client.service().to_owned();
@@ -147,7 +147,7 @@ struct PendingEnd<'a> {
     key: &'a IntentKey,
     attempt: AttemptId,
     /// Its row, if the attempt has begun.
-    begun: Option<Intent>,
+    row: Option<Intent>,
     ending: Ending,
     is_open: bool,
 }
@@ -155,8 +155,8 @@ struct PendingEnd<'a> {
 impl PendingEnd<'_> {
     fn change(&self) -> Change {
         let (ending, now) = (self.ending.clone(), SystemTime::now());
-        match self.begun.clone() {
-            Some(begun) => Change::end_of(begun, ending, now),
+        match self.row.clone() {
+            Some(row) => Change::end_of(row, ending, now),
             None => Change::end(self.key.clone(), self.attempt.clone(), ending, now),
         }
     }

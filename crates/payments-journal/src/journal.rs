@@ -296,8 +296,8 @@ impl Journal {
         let (request, attempt_id, at) = (request.clone(), attempt.clone(), SystemTime::now());
         let change = Change::begin(begin, key.clone(), service, request, attempt_id, owner.clone(), at);
         let found = match self.store.apply(change).await {
-            Ok(Applied { written: Some(begun), .. }) if begun.attempt == *attempt => {
-                return Ok(Begun::Written(begun));
+            Ok(Applied { written: Some(row), .. }) if row.attempt == *attempt => {
+                return Ok(Begun::Written(row));
             }
             Ok(Applied { written: Some(unknown), .. }) => return Ok(Begun::Refused(unknown)),
             Ok(Applied { found: Some(found), .. }) => found,

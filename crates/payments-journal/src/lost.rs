@@ -57,12 +57,12 @@ impl Intent {
                 }
                 let Self { attempts, created_at, revision, other_attempts, resolutions, .. } = row;
                 row = Self {
+                    state,
                     attempts,
                     created_at,
                     revision,
                     other_attempts,
                     resolutions,
-                    state,
                     ..found.clone()
                 };
             }

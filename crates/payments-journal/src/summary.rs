@@ -48,6 +48,7 @@ impl Summary {
     }
 
     /// The intents in this state.
+    #[expect(clippy::missing_panics_doc, reason = "it has every state")]
     pub fn state(&self, state: StateName) -> &StateSummary {
         self.states.iter().find(|summary| summary.state == state).expect("it has every state")
     }

@@ -233,7 +233,7 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
     let reopened = by_status.decide(Some(&refused)).unwrap();
     for (found, change) in [
         (&refused, begin_as(Begin::AfterRejection, "again")),
-        (&refused, by_status.clone()),
+        (&refused, by_status),
         (&refused, by_name.clone()),
         (&reopened, begin_as(Begin::First, "again")),
         (&reopened, begin_as(Begin::AfterRejection, "again")),

@@ -20,7 +20,7 @@ use crate::support::{World, begin_for, key};
 struct Replaced {
     lost: MemoryStore,
     copy: MemoryStore,
-    is_replaced: AtomicBool,
+    has_older_copy: AtomicBool,
 }
 
 impl IntentStore for Replaced {
@@ -29,8 +29,8 @@ impl IntentStore for Replaced {
     }
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-        let is_replaced = self.is_replaced.swap(true, Ordering::SeqCst);
-        if is_replaced { self.copy.apply(change).await } else { self.lost.apply(change).await }
+        let has_older_copy = self.has_older_copy.swap(true, Ordering::SeqCst);
+        if has_older_copy { self.copy.apply(change).await } else { self.lost.apply(change).await }
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
@@ -51,8 +51,8 @@ impl IntentStore for Replaced {
 }
 
 async fn world(copy: &MemoryStore) -> World {
-    let (lost, is_replaced) = (MemoryStore::new(), AtomicBool::new(false));
-    World::over(Replaced { lost, copy: copy.another_owner(), is_replaced }).await
+    let (lost, has_older_copy) = (MemoryStore::new(), AtomicBool::new(false));
+    World::over(Replaced { lost, copy: copy.another_owner(), has_older_copy }).await
 }
 
 #[tokio::test]

@@ -120,15 +120,15 @@ async fn at_service(store: &impl IntentStore, service: &str, name: &str, cents: 
     }
 }
 
-fn as_processed(id: &str) -> Option<Ending> {
-    Some(Ending::Processed(TransactionId::new(id).unwrap()))
+fn as_processed(id: &str) -> Ending {
+    Ending::Processed(TransactionId::new(id).unwrap())
 }
 
-fn as_unknown() -> Option<Ending> {
+fn as_unknown() -> Ending {
     let mut failure = Failure::of_kind("timeout");
     // PostgreSQL cannot read it in JSON.
     failure.reason = Some("no\0answer \\u0000".to_owned());
-    Some(Ending::Unknown(failure))
+    Ending::Unknown(failure)
 }
 
 const OTHER: &str = "https://rehearsal.example.com/api#books";
@@ -145,10 +145,10 @@ pub(crate) async fn summary_has_exact_sums_of_every_state(place: impl Place) {
     assert_eq!(seen(&empty, StateName::Unknown), (0, Some("0.00".to_owned()), None));
     {
         let store = place.open().await;
-        at_service(&store, SERVICE, "a", 10, as_processed("txn_a")).await;
-        at_service(&store, SERVICE, "b", 20, as_processed("txn_b")).await;
-        at_service(&store, OTHER, "c", i64::MAX, as_unknown()).await;
-        at_service(&store, OTHER, "d", i64::MAX, as_unknown()).await;
+        at_service(&store, SERVICE, "a", 10, Some(as_processed("txn_a"))).await;
+        at_service(&store, SERVICE, "b", 20, Some(as_processed("txn_b"))).await;
+        at_service(&store, OTHER, "c", i64::MAX, Some(as_unknown())).await;
+        at_service(&store, OTHER, "d", i64::MAX, Some(as_unknown())).await;
         at_service(&store, SERVICE, "e", 7, None).await;
         let summary = journal.summary().await.unwrap();
         assert_eq!(seen(&summary, StateName::Processed), (2, Some("0.30".to_owned()), Some(at(1))));
@@ -169,9 +169,9 @@ pub(crate) async fn summary_has_exact_sums_of_every_state(place: impl Place) {
 pub(crate) async fn service_is_renamed_as_a_whole_and_the_former_name_is_kept_d47(place: impl Place) {
     const NEW: &str = "https://new.example.com/api#books";
     let store = place.open().await;
-    at_service(&store, OTHER, "a", 10_50, as_processed("txn_a")).await;
-    at_service(&store, OTHER, "b", 20_00, as_unknown()).await;
-    at_service(&store, SERVICE, "c", 5_00, as_processed("txn_a")).await;
+    at_service(&store, OTHER, "a", 10_50, Some(as_processed("txn_a"))).await;
+    at_service(&store, OTHER, "b", 20_00, Some(as_unknown())).await;
+    at_service(&store, SERVICE, "c", 5_00, Some(as_processed("txn_a"))).await;
     let journal = Journal::open(place.open().await).await.unwrap();
     let before = journal.find(&key("a")).await.unwrap().unwrap();
     let b_before = journal.find(&key("b")).await.unwrap().unwrap();
@@ -182,7 +182,7 @@ pub(crate) async fn service_is_renamed_as_a_whole_and_the_former_name_is_kept_d4
     let [former] = &*renamed.former_services else { panic!("{renamed:?}") };
     assert_eq!((&*former.service, &*former.by, former.intents), (OTHER, "ada", 2));
     let mut expected = before.clone();
-    expected.service = NEW.to_owned();
+    NEW.clone_into(&mut expected.service);
     expected.revision += 1;
     (expected.changed_at, expected.former_services) = (renamed.changed_at, renamed.former_services.clone());
     assert_eq!(renamed, expected);
@@ -193,7 +193,7 @@ pub(crate) async fn service_is_renamed_as_a_whole_and_the_former_name_is_kept_d4
     let refused = journal.resolve(&b_before, Resolution::not_processed("ada")).await.unwrap_err();
     assert!(refused.is_changed(), "{refused}");
     // Its transaction is now taken there, and only there.
-    at_service(&store, NEW, "d", 20_00, as_unknown()).await;
+    at_service(&store, NEW, "d", 20_00, Some(as_unknown())).await;
     let unresolved = journal.find(&key("d")).await.unwrap().unwrap();
     let same = Resolution::processed(TransactionId::new("txn_a").unwrap(), "ada");
     assert!(journal.resolve(&unresolved, same).await.unwrap_err().is_contradicted());
@@ -201,9 +201,9 @@ pub(crate) async fn service_is_renamed_as_a_whole_and_the_former_name_is_kept_d4
 
 pub(crate) async fn forgotten_service_leaves_no_key_d47(place: impl Place) {
     let store = place.open().await;
-    at_service(&store, OTHER, "a", 10_50, as_processed("txn_a")).await;
-    at_service(&store, OTHER, "b", 20_00, as_unknown()).await;
-    at_service(&store, SERVICE, "c", 5_00, as_processed("txn_c")).await;
+    at_service(&store, OTHER, "a", 10_50, Some(as_processed("txn_a"))).await;
+    at_service(&store, OTHER, "b", 20_00, Some(as_unknown())).await;
+    at_service(&store, SERVICE, "c", 5_00, Some(as_processed("txn_c"))).await;
     let journal = Journal::open(place.open().await).await.unwrap();
     let read = journal.intents_of_service(OTHER).await.unwrap();
     // A possible charge is not forgotten.
@@ -218,7 +218,7 @@ pub(crate) async fn forgotten_service_leaves_no_key_d47(place: impl Place) {
     }
     assert!(journal.find(&key("c")).await.unwrap().is_some());
     // The key is new, and its transaction is free.
-    at_service(&store, OTHER, "b", 20_00, as_unknown()).await;
+    at_service(&store, OTHER, "b", 20_00, Some(as_unknown())).await;
     let b = journal.find(&key("b")).await.unwrap().unwrap();
     assert_eq!(b.attempts, 1);
     let found = Resolution::processed(TransactionId::new("txn_a").unwrap(), "ada");
@@ -228,10 +228,10 @@ pub(crate) async fn forgotten_service_leaves_no_key_d47(place: impl Place) {
 pub(crate) async fn service_that_changed_or_is_in_use_stays_d47(place: impl Place) {
     const NEW: &str = "https://new.example.com";
     let store = place.open().await;
-    at_service(&store, OTHER, "a", 10_50, as_processed("txn_a")).await;
+    at_service(&store, OTHER, "a", 10_50, Some(as_processed("txn_a"))).await;
     let journal = Journal::open(place.open().await).await.unwrap();
     let read = journal.intents_of_service(OTHER).await.unwrap();
-    at_service(&store, OTHER, "b", 20_00, as_processed("txn_b")).await;
+    at_service(&store, OTHER, "b", 20_00, Some(as_processed("txn_b"))).await;
     for refused in
         [journal.rename_service(&read, NEW, "ada").await, journal.forget_service(&read, "ada").await]
     {
@@ -260,9 +260,9 @@ pub(crate) async fn service_that_changed_or_is_in_use_stays_d47(place: impl Plac
 
 pub(crate) async fn services_with_one_transaction_are_not_joined_d47(place: impl Place) {
     let store = place.open().await;
-    at_service(&store, OTHER, "a", 10_50, as_processed("txn_1")).await;
-    at_service(&store, OTHER, "b", 10_50, as_processed("txn_2")).await;
-    at_service(&store, SERVICE, "c", 10_50, as_processed("txn_1")).await;
+    at_service(&store, OTHER, "a", 10_50, Some(as_processed("txn_1"))).await;
+    at_service(&store, OTHER, "b", 10_50, Some(as_processed("txn_2"))).await;
+    at_service(&store, SERVICE, "c", 10_50, Some(as_processed("txn_1"))).await;
     let journal = Journal::open(place.open().await).await.unwrap();
     let read = journal.intents_of_service(OTHER).await.unwrap();
     let refused = journal.rename_service(&read, SERVICE, "ada").await.unwrap_err();

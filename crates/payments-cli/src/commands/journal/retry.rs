@@ -55,11 +55,9 @@ pub(super) async fn run(
     if output.is_text() {
         let mut text = format!("reopened {}, {} in total; {next}\n", reopened.intents(), reopened.sum());
         if let Some(unknown) = unknown {
-            text.push_str(&format!(
-                "{} became unknown and not reopened: the journal has lost later entries, so they may have been charged; resolve \
-                 them first\n",
-                unknown.shown()
-            ));
+            text += &unknown.shown();
+            text += " became unknown and not reopened: the journal has lost later entries, so they may have been charged; resolve \
+                     them first\n";
         }
         super::print("reopened", &text)?;
     } else {

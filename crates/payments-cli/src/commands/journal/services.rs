@@ -20,15 +20,16 @@ pub(super) async fn run(
     confirmed: &ServiceConfirmation,
 ) -> Result<(), CommandError> {
     let (Some(count), Some(by)) = (confirmed.count, &confirmed.by) else {
-        let found = place.open_to_read().await?.intents_of_service(service).await.map_err(failure)?;
+        let found =
+            place.open_to_read().await?.intents_of_service(service).await.map_err(|error| failure(&error))?;
         return write(output, &found, to, None);
     };
     let journal = place.open_existing().await?;
-    let found = journal.intents_of_service(service).await.map_err(failure)?;
+    let found = journal.intents_of_service(service).await.map_err(|error| failure(&error))?;
     if found.intents.count() != count {
         return Err(changed(&found, count).into());
     }
-    change(&journal, &found, to, by).await.map_err(failure)?;
+    change(&journal, &found, to, by).await.map_err(|error| failure(&error))?;
     write(output, &found, to, Some(by.as_str()))
 }
 
@@ -99,7 +100,7 @@ fn changed(found: &ServiceIntents, count: u64) -> Failure {
     )
 }
 
-fn failure(error: ServiceError) -> CommandError {
+fn failure(error: &ServiceError) -> CommandError {
     match (error.store_error(), error.changed()) {
         (Some(of_store), _) if !of_store.is_in_doubt() => store_failure(of_store).into(),
         (Some(of_store), _) => store_failure(of_store).hint(error.to_string()).into(),
