@@ -3,7 +3,7 @@ use std::time::SystemTime;
 
 use payments_model::{TransactionId, mask};
 
-use crate::row::milliseconds;
+use crate::milliseconds;
 use crate::{
     AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, Subject,
 };

@@ -7,8 +7,8 @@ use payments_model::TransactionId;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::deserialize_kept_key;
-use crate::row::milliseconds;
-use crate::{AttemptId, FormerService, IntentKey, IntentRequest, OwnerId, Subject};
+use crate::milliseconds;
+use crate::{AttemptId, IntentKey, IntentRequest, OwnerId, Subject};
 
 /// One row of the journal: an intent to move money, and its state.
 ///
@@ -135,6 +135,22 @@ pub enum IntentState {
         /// The failure before the resolution.
         before: Failure,
     },
+}
+
+/// An earlier name of an intent's service, which a person has [replaced](crate::Journal::rename_service).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct FormerService {
+    /// When it was replaced.
+    #[serde(with = "milliseconds")]
+    pub at: SystemTime,
+    /// The person who replaced it.
+    pub by: String,
+    /// The earlier name.
+    pub service: String,
+    /// How many intents were renamed together.
+    pub intents: u64,
 }
 
 impl Intent {

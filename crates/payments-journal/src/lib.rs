@@ -125,6 +125,7 @@ mod intent_request;
 mod journal;
 mod lost;
 mod memory;
+mod milliseconds;
 #[cfg(feature = "postgres")]
 mod postgres_store;
 mod read_only;
@@ -146,7 +147,8 @@ pub use client::{AfterRejection, Journaled, JournaledClient};
 pub use error::Error;
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
 pub use intent::{
-    Failure, Intent, IntentState, OtherAttempt, RecordedResolution, Resolution, StateName, Verdict,
+    Failure, FormerService, Intent, IntentState, OtherAttempt, RecordedResolution, Resolution, StateName,
+    Verdict,
 };
 pub use intent_request::{IntentRequest, Subject};
 pub use journal::{Journal, LostTime};
@@ -158,7 +160,7 @@ pub use reconcile::{
     RowTime, Undecidable, Undecided, Unexplained,
 };
 pub use resolve_error::ResolveError;
-pub use service_change::{FormerService, ServiceError, ServiceIntents};
+pub use service_change::{ServiceError, ServiceIntents};
 #[cfg(feature = "sqlite")]
 pub use sqlite_store::{SqliteOptions, SqliteReader, SqliteStore};
 pub use store::{Page, Purged, Store};

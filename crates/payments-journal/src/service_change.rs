@@ -6,11 +6,10 @@ use std::time::SystemTime;
 
 use payments_core::{ApiKey, Endpoint};
 use payments_model::mask;
-use serde::{Deserialize, Serialize};
 
-use crate::row::milliseconds;
+use crate::milliseconds;
 use crate::summary::{Summary, Tally};
-use crate::{Intent, IntentKey, StateName, StoreError};
+use crate::{FormerService, Intent, IntentKey, StateName, StoreError};
 
 /// The intents of one service, as a person has seen them: counts and sums to decide about, and to give back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,22 +19,6 @@ pub struct ServiceIntents {
     pub service: String,
     /// Its intents.
     pub intents: Summary,
-}
-
-/// An earlier name of an intent's service, which a person has [replaced](crate::Journal::rename_service).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct FormerService {
-    /// When it was replaced.
-    #[serde(with = "milliseconds")]
-    pub at: SystemTime,
-    /// The person who replaced it.
-    pub by: String,
-    /// The earlier name.
-    pub service: String,
-    /// How many intents were renamed together.
-    pub intents: u64,
 }
 
 /// One change of every intent of a service.

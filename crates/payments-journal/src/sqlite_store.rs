@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::Connection;
 
-use crate::row::milliseconds;
+use crate::milliseconds;
 use crate::service_change::{ServiceChange, ServiceError};
 use crate::summary::Tally;
 use crate::{

@@ -10,7 +10,8 @@ use tokio_postgres::{Error, Row, Statement};
 
 use super::connection::{Connection, execute};
 use super::tables;
-use crate::row::{document, intent, milliseconds};
+use crate::milliseconds;
+use crate::row::{document, intent};
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::summary::Tally;
 use crate::{Applied, Change, Intent, IntentKey, OwnerId, StateName, StoreError, events};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::row::milliseconds;
+use crate::milliseconds;
 
 /// From the first millisecond to the last, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use crate::row::{ended, intent, milliseconds, names};
+use crate::milliseconds;
+use crate::row::{ended, intent, names};
 use crate::store::after_page;
 use crate::summary::{Tallies, Tally};
 use crate::{Intent, IntentKey, OwnerId, Page, StateName};

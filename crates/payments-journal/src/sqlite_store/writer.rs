@@ -9,7 +9,8 @@ use payments_model::TransactionId;
 use rusqlite::{Connection, OptionalExtension, Statement};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::row::{document, milliseconds};
+use crate::milliseconds;
+use crate::row::document;
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::sqlite_store::owners::Owner;
 use crate::sqlite_store::place::Place;

@@ -176,6 +176,7 @@ fn key() -> IntentKey {
     IntentKey::new("key").unwrap()
 }
 
+#[allow(clippy::too_many_lines, reason = "one arm for each kind of step")]
 async fn walk(seed: u64) -> Vec<Step> {
     let model = Model::<1, 2> { rows: Rows::new(real_decide, true), protocol: Protocol::Correct };
     let (shared, sent) = (MemoryStore::new(), Arc::default());

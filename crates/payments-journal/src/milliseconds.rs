@@ -1,0 +1,24 @@
+//! Times as stores keep them: milliseconds since 1970 UTC.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serializer};
+
+/// A time before 1970 counts as 1970.
+pub(crate) fn of(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn time(milliseconds: i64) -> Option<SystemTime> {
+    UNIX_EPOCH.checked_add(Duration::from_millis(u64::try_from(milliseconds).ok()?))
+}
+
+pub(crate) fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_i64(of(*time))
+}
+
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
+    time(i64::deserialize(deserializer)?).ok_or_else(|| D::Error::custom("the time is out of range"))
+}
