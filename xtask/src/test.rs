@@ -182,7 +182,7 @@ fn openapi(shell: &Shell) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As a user of Python has it: the command comes from the wheel.
+/// With the command from the wheel, as a Python user installs it.
 fn python(shell: &Shell) -> anyhow::Result<()> {
     let wheel = wheel::build(shell, "dev")?;
     let environment = wheel::Environment::create(shell, &cargo::target(shell)?.join("wheel/python"))?;

@@ -126,7 +126,7 @@ impl RowFile {
     pub(crate) fn refuse_if_changed(&self, role: Role) -> Result<(), Failure> {
         match self.has_changed() {
             Ok(false) => Ok(()),
-            Ok(true) => Err(role.refused(" was written to while it was read")),
+            Ok(true) => Err(role.refused(CHANGED)),
             Err(error) => Err(role.refused(" cannot be read").with_cause(&error)),
         }
     }
@@ -245,6 +245,9 @@ impl State {
         Self { length: metadata.len(), modified: metadata.modified().ok() }
     }
 }
+
+/// Continues a sentence that starts with the file.
+pub(crate) const CHANGED: &str = " was written to while it was read";
 
 const READ_AT_ONCE: usize = 64 * 1024;
 

@@ -130,7 +130,11 @@ impl Change {
     /// The journal has lost its newest entries, and a person says that this key was, or may have been, sent since then. If it is
     /// not in the journal, or if a call could send it, it becomes unknown.
     pub fn lost(key: IntentKey, since: SystemTime, owner: OwnerId, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::Lost { attempt: AttemptId::new(), owner, since: rounded(since) })
+        Self::new(
+            key,
+            at,
+            Kind::Lost { attempt: AttemptId::new(), owner, since: milliseconds::rounded(since) },
+        )
     }
 
     /// Whether it allows a rejected key to be sent again, so that it matters whether the row was last written before a person
@@ -151,7 +155,7 @@ impl Change {
     }
 
     fn new(key: IntentKey, at: SystemTime, kind: Kind) -> Self {
-        Self { key, at: rounded(at), kind }
+        Self { key, at: milliseconds::rounded(at), kind }
     }
 
     /// The key of the row that it changes.
@@ -331,7 +335,7 @@ impl Change {
     /// It may have been sent in the time whose entries are lost.
     fn unknown(&self, found: &Intent, since: SystemTime) -> Intent {
         let state = IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY));
-        Intent { begun_at: rounded(since), ..self.changed(found, state) }
+        Intent { begun_at: milliseconds::rounded(since), ..self.changed(found, state) }
     }
 
     fn decide_lost(
@@ -376,11 +380,6 @@ impl Intent {
         let reopened = Change::new(self.key.clone(), self.changed_at, reopen).decide(Some(self));
         reopened.is_some_and(|reopened| reopened.differences(request).is_empty())
     }
-}
-
-/// The time as a row stores it.
-fn rounded(time: SystemTime) -> SystemTime {
-    milliseconds::time(milliseconds::of(time)).unwrap_or(time)
 }
 
 /// Masks card numbers in a person's text.

@@ -15,6 +15,11 @@ pub(crate) fn time(milliseconds: i64) -> Option<SystemTime> {
     UNIX_EPOCH.checked_add(Duration::from_millis(u64::try_from(milliseconds).ok()?))
 }
 
+/// The time as it will be read back.
+pub(crate) fn rounded(at: SystemTime) -> SystemTime {
+    time(of(at)).unwrap_or(at)
+}
+
 pub(crate) fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_i64(of(*time))
 }

@@ -34,7 +34,7 @@ impl ServiceChange {
     /// This person renames the service of these intents, or forgets them if there is no new name.
     pub fn new(read: &ServiceIntents, to: Option<&str>, by: &str, at: SystemTime) -> Self {
         let (to, by) = (to.map(str::to_owned), mask(by, &[]).into_owned());
-        Self { read: read.clone(), to, by, at: milliseconds::time(milliseconds::of(at)).unwrap_or(at) }
+        Self { read: read.clone(), to, by, at: milliseconds::rounded(at) }
     }
 
     /// The service whose intents it changes.

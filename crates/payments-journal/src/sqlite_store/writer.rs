@@ -260,7 +260,7 @@ impl<'a> Session<'a> {
             };
             let witnessed = witnessed.map_err(|error| problem::not_witnessed(self.place.path(), &error));
             for job in jobs.drain(..) {
-                // An end is recorded all the same.
+                // An end is recorded anyway.
                 let result = if job.is_begin { witnessed.clone() } else { Ok(()) };
                 let _ = job.caller.send(result);
             }
@@ -443,7 +443,7 @@ impl<'a> Session<'a> {
         let (stored_at, ..) = self.stamp()?;
         self.connection.execute_batch("SAVEPOINT service")?;
         let changed = self.try_to_change_service(change, stored_at);
-        // Other changes of the transaction are committed all the same.
+        // Other changes of the transaction are committed anyway.
         if !matches!(changed, Ok(None)) {
             self.connection.execute_batch("ROLLBACK TO service")?;
         }

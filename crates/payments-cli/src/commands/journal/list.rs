@@ -274,7 +274,7 @@ impl Tally {
 
     /// The sum for people.
     pub(super) fn sum(&self) -> String {
-        self.sum.map_or_else(|| "a sum too large to be exact".to_owned(), |sum| sum.to_string())
+        sum_for_people(self.sum)
     }
 
     /// Count and sum for people.
@@ -286,6 +286,11 @@ impl Tally {
     pub(super) fn intents(&self) -> String {
         counted(self.count, "intent")
     }
+}
+
+/// A sum of amounts; `None` if it is too large to be exact.
+pub(super) fn sum_for_people(sum: Option<Amount>) -> String {
+    sum.map_or_else(|| "a sum too large to be exact".to_owned(), |sum| sum.to_string())
 }
 
 impl Default for Tally {

@@ -7,6 +7,7 @@ use payments_journal::{StateSummary, Summary};
 use payments_model::Amount;
 use serde::Serialize;
 
+use super::list::sum_for_people;
 use super::{CommandError, READ};
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
@@ -56,7 +57,7 @@ pub(super) fn states(summary: &Summary) -> Vec<StateObject> {
 pub(super) fn lines(summary: &Summary) -> String {
     let (mut text, now) = (String::new(), SystemTime::now());
     for of in summary.states.iter().filter(|of| of.count > 0) {
-        let (name, intents, sum) = (of.state.as_str(), counted(of.count, "intent"), sum(of));
+        let (name, intents, sum) = (of.state.as_str(), counted(of.count, "intent"), sum_for_people(of.sum));
         let age = of.age_of_oldest(now).unwrap_or_default();
         let age = humantime::format_duration(Duration::from_secs(age.as_secs()));
         writeln!(text, "{name:24}  {intents:>15}  {sum:>14}  oldest {age}")
@@ -69,10 +70,6 @@ pub(super) fn lines(summary: &Summary) -> String {
 pub(super) fn one_line(summary: &Summary) -> String {
     let states = summary.states.iter().filter(|of| of.count > 0);
     let states: Vec<_> =
-        states.map(|of| format!("{} {}, {}", of.count, of.state.as_str(), sum(of))).collect();
+        states.map(|of| format!("{} {}, {}", of.count, of.state.as_str(), sum_for_people(of.sum))).collect();
     states.join("; ")
-}
-
-fn sum(of: &StateSummary) -> String {
-    of.sum.map_or_else(|| "a sum too large to be exact".to_owned(), |sum| sum.to_string())
 }

@@ -1,7 +1,7 @@
 //! Reading the report of a processor.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, Read as _};
+use std::io::{self, BufRead};
 use std::path::Path;
 
 use payments_journal::{Cell, ReportRow, RowStatus};
@@ -12,7 +12,7 @@ use super::cells::{self, Written};
 use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
 use crate::csv_file::{self, Table};
 use crate::failure::Failure;
-use crate::row_file::{self, NOT_CARDS, Role, RowFile};
+use crate::row_file::{self, CHANGED, NOT_CARDS, Role, RowFile};
 use crate::style::for_terminal;
 
 /// A report, with what is shown of its rows.
@@ -39,9 +39,8 @@ impl ProcessorReport {
     pub(super) fn read(path: &Path, asked: &ReconcileArguments) -> Result<Self, Failure> {
         let mut file = RowFile::open(path, Role::Report)?;
         let cannot_be_read = |error: io::Error| Role::Report.refused(" cannot be read").with_cause(&error);
-        let mut bytes = Vec::new();
-        file.rewound().and_then(|mut source| source.read_to_end(&mut bytes)).map_err(cannot_be_read)?;
-        file.refuse_if_changed(Role::Report)?;
+        let bytes = file.bytes().map_err(cannot_be_read)?;
+        let bytes = bytes.ok_or_else(|| Role::Report.refused(CHANGED))?;
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let table = Table::separated_by(text, csv_file::separator(text)).map_err(cannot_be_read)?;
         let table =
