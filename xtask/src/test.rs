@@ -148,7 +148,7 @@ fn numbers(shell: &Shell) -> anyhow::Result<()> {
     let packages = "--package payments-model --package payments-core --package payments-fuzz";
     let call = |features| {
         format!(
-            "{runner} --locked {packages} --lib --test model --test outcome_table --test money --features {features}"
+            "{runner} --locked {packages} --lib --test model --test core --test money --features {features}"
         )
     };
     run_all(

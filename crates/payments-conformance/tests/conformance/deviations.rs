@@ -1,0 +1,128 @@
+//! What does a declared deviation cover, and what does it not cover?
+
+use crate::support::{Flaw, Plain, PlainStack};
+use payments_conformance::{Abilities, Ability, Setup, Stack, Verdict, check_only};
+use payments_core::{Transport, TransportError, TransportRequest, TransportResponse};
+
+/// A flawed transport whose stack declares a deviation.
+struct Deviating(Flaw, &'static str);
+
+impl Stack for Deviating {
+    type Transport = Plain;
+
+    fn transport(&self, setup: &Setup) -> Plain {
+        PlainStack(Some(self.0)).transport(setup)
+    }
+
+    fn abilities(&self) -> Abilities {
+        PlainStack(Some(self.0)).abilities().deviation(self.1, "we can live with it")
+    }
+
+    fn debug(&self, transport: &Plain) -> Option<String> {
+        PlainStack(Some(self.0)).debug(transport)
+    }
+}
+
+fn verdict(stack: &impl Stack, contract: &str) -> Verdict {
+    let report = check_only(stack, |name| name == contract);
+    report.verdicts().first().unwrap().clone()
+}
+
+fn must_not_cover(flaw: Flaw, contract: &'static str, found: &str) {
+    let verdict = verdict(&Deviating(flaw, contract), contract);
+    let story = verdict.story().unwrap_or_default();
+    assert!(verdict.is_broken(), "{verdict}");
+    assert!(story.lines().next().unwrap().contains(found), "{story}");
+    assert!(story.contains("the transport broke a general rule"), "{story}");
+}
+
+#[test]
+fn a_deviation_covers_the_contracts_own_requirement() {
+    let contract = "every_status_from_200_to_599_is_an_answer";
+    let verdict = verdict(&Deviating(Flaw::TurnsStatusesIntoErrors, contract), contract);
+    assert!(verdict.is_deviation(), "{verdict}");
+}
+
+#[test]
+fn a_deviation_does_not_cover_a_request_sent_twice() {
+    must_not_cover(Flaw::RetriesClosedConnections, "fin_after_the_request_is_unknown", "arrived 2 times");
+    must_not_cover(Flaw::FollowsRedirects, "redirects_are_not_followed", "posted again");
+}
+
+#[test]
+fn a_deviation_does_not_cover_a_wrong_not_processed() {
+    must_not_cover(
+        Flaw::ReportsLostAsNotProcessed,
+        "fin_after_the_request_is_unknown",
+        "but the server read it",
+    );
+}
+
+#[test]
+fn a_deviation_does_not_cover_an_exposed_secret() {
+    must_not_cover(Flaw::PrintsTheBody, "garbage_is_unknown", "shows the card number");
+}
+
+#[test]
+fn a_deviation_does_not_cover_a_panic() {
+    must_not_cover(Flaw::ClockOverflows, "the_longest_deadline_is_no_overflow", "a panic occurred");
+}
+
+#[test]
+fn a_deviation_does_not_cover_a_call_that_never_ends() {
+    let contract = "silence_ends_with_the_total_deadline";
+    let verdict = verdict(&Hanging, contract);
+    let story = verdict.story().unwrap_or_default();
+    assert!(verdict.is_broken(), "{verdict}");
+    let first = story.lines().next().unwrap();
+    assert!(first.contains("had not ended after") && first.contains("its total deadline was"), "{story}");
+    assert!(story.contains("the transport broke a general rule"), "{story}");
+}
+
+#[test]
+#[should_panic(expected = "the nearest is `redirects_are_not_followed`")]
+fn an_unknown_deviation_names_the_nearest_contract() {
+    let _ = Abilities::default().deviation("redirects_are_followed", "misspelled");
+}
+
+#[test]
+fn a_deviation_from_a_contract_that_does_not_apply_is_broken() {
+    let contract = "an_untrusted_certificate_is_not_processed";
+    let verdict = verdict(&Deviating(Flaw::NeverReuses, contract), contract);
+    assert!(verdict.is_broken(), "{verdict}");
+    assert!(verdict.story().unwrap().contains("does not apply"), "{verdict}");
+}
+
+#[test]
+fn a_check_without_a_contract_is_broken() {
+    let report = check_only(&Hanging, |name| name == "redirects_are_followed");
+    assert!(!report.is_clean() && report.broken().count() == 1, "{report}");
+    let text = report.to_string();
+    assert!(text.contains("the filter accepts no contract's name"), "{text}");
+    assert!(text.contains("payments_conformance::contracts"), "{text}");
+}
+
+/// A transport that never returns.
+struct Never;
+
+impl Transport for Never {
+    async fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
+        std::future::pending().await
+    }
+}
+
+struct Hanging;
+
+impl Stack for Hanging {
+    type Transport = Never;
+
+    fn transport(&self, _: &Setup) -> Never {
+        Never
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+            .without(Ability::Https, "one scheme is enough")
+            .deviation("silence_ends_with_the_total_deadline", "we can live with it")
+    }
+}

@@ -1,0 +1,84 @@
+//! What does a stack created from a function do, and what does a report say outside of a test?
+
+use std::panic::resume_unwind;
+use std::thread;
+
+use crate::support::{Flaw, PlainStack};
+use payments_conformance::{Abilities, Ability, Stack as _, block_on, check_only, stack};
+
+#[test]
+fn a_function_stack_runs_futures_with_its_block_on() {
+    let plain_http = Abilities::default().without(Ability::Https, "one scheme is enough");
+    let make = || stack(|setup| PlainStack(Some(Flaw::PanicsOutsideRuntime)).transport(setup));
+    let without = make().abilities(plain_http.clone());
+    let with = make().abilities(plain_http).block_on(|future| {
+        thread::scope(|scope| {
+            let runtime = thread::Builder::new().name("runtime".to_owned());
+            let run = runtime.spawn_scoped(scope, || block_on(future)).unwrap().join();
+            run.unwrap_or_else(|panic| resume_unwind(panic));
+        });
+    });
+    let wanted = |contract: &str| contract == "a_payment_arrives_byte_for_byte";
+    assert!(!check_only(&without, wanted).is_clean());
+    let report = check_only(&with, wanted);
+    assert!(report.is_clean() && report.verdicts()[0].is_kept(), "{report}");
+}
+
+#[test]
+fn a_program_that_checks_a_stack_does_not_start_itself() {
+    let contract = "the_proxy_of_the_environment_is_ignored";
+    // A test harness names each test's thread, but any program can use such a name.
+    for name in ["main", "a worker", "a_program_that_checks_a_stack_does_not_start_itself"] {
+        let check = move || check_only(&PlainStack(None), |name| name == contract);
+        let report = thread::Builder::new().name(name.to_owned()).spawn(check).unwrap().join().unwrap();
+        assert!(report.verdicts()[0].is_not_applicable(), "on the thread {name:?}: {report}");
+        assert!(report.to_string().contains("a test created by `contract_tests!`"), "{report}");
+    }
+}
+
+#[test]
+fn a_report_has_its_contracts_below_their_numbered_themes() {
+    let wanted = |contract: &str| {
+        ["a_payment_arrives_byte_for_byte", "refused_is_not_processed", "folded_headers_are_an_answer"]
+            .contains(&contract)
+    };
+    let report = check_only(&PlainStack(None), wanted).to_string();
+    let mut lines = report.lines();
+    assert_eq!(lines.next(), Some("1. requests"), "{report}");
+    assert!(lines.next().unwrap().contains("a_payment_arrives_byte_for_byte"), "{report}");
+    assert_eq!(lines.next(), Some("2. answers"), "{report}");
+}
+
+#[test]
+fn certificate_contract_speaks_of_what_was_given_away_only_if_something_was_sent() {
+    for (flaw, contract, risk) in [
+        (Flaw::TrustsAnyCertificate, "an_untrusted_certificate_is_not_processed", "now it has the API key"),
+        (
+            Flaw::ReportsFailedHandshakeAsUnknown,
+            "an_untrusted_certificate_is_not_processed",
+            "nothing was sent",
+        ),
+    ] {
+        let report = check_only(&PlainStack(Some(flaw)), |name| name == contract);
+        let story = report.verdicts()[0].story().unwrap();
+        assert!(story.contains(risk), "{story}");
+        assert_eq!(story.contains("API key"), risk.contains("API key"), "{story}");
+    }
+}
+
+#[test]
+fn only_a_contract_that_tests_an_ability_says_how_to_declare_it_missing() {
+    for (flaw, contract, ability) in [
+        (Flaw::ContinuesAfterDrop, "a_dropped_call_closes_its_connection", Some("Ability::Cancel")),
+        (Flaw::NeverReuses, "a_connection_is_used_again", Some("Ability::Reuse")),
+        (Flaw::HandshakeWithoutDeadline, "a_stalled_handshake_ends_with_the_connect_deadline", None),
+        (Flaw::TrustsAnyCertificate, "an_untrusted_certificate_is_not_processed", None),
+    ] {
+        let report = check_only(&PlainStack(Some(flaw)), |name| name == contract);
+        let story = report.verdicts()[0].story().unwrap();
+        match ability {
+            Some(ability) => assert!(story.contains(&format!("without({ability}, ")), "{story}"),
+            None => assert!(!story.contains("Ability::"), "{story}"),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! An id in a success that contains the API key or the request's card number: the payment is processed, the secret is not kept.
+
+use bytes::Bytes;
+use payments_core::model::{
+    Amount, Card, CardTransaction, ConvenienceFee, CustomerId, Payer, TokenTransaction, TransactionType, Void,
+};
+use payments_core::{ApiKey, Endpoint, GetCustomer, GetTransaction, Operation, Outcome, Success};
+
+const KEY: &str = "sk_canary_7Qz";
+const CARD: &str = "4929907390318794";
+const CVV: &str = "917";
+
+fn endpoint() -> Endpoint {
+    Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new(KEY).unwrap()).unwrap()
+}
+
+fn sale() -> CardTransaction {
+    let payer = Payer {
+        customer_name: "Ada Lovelace",
+        email: "ada@example.com",
+        country_code: "+1",
+        phone_number: "415-555-0100",
+        country: "US",
+        postal_code: "94107",
+        ip_address: "203.0.113.7",
+    };
+    let card = Card { number: CARD, cvv: CVV, expiry: "11/31" };
+    let amount = Amount::from_cents(10_50);
+    CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer)
+        .build()
+        .unwrap()
+}
+
+fn token() -> TokenTransaction {
+    TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build().unwrap()
+}
+
+/// The result of a response whose `data` has only this id.
+fn read<O: Operation>(operation: &O, code: u16, name: &str, id: &str) -> Result<Success<O::Data>, O::Error> {
+    let body = format!(r#"{{"status_code":{code},"message":"m","data":{{"{name}":"{id}"}}}}"#);
+    operation.read(&endpoint(), http::Response::new(Bytes::from(body)))
+}
+
+#[test]
+fn secret_in_an_id_is_replaced_and_the_payment_is_processed_d55() {
+    for (id, shown) in [
+        (KEY.to_owned(), "[redacted]".to_owned()),
+        (format!("a-{KEY}-b"), "a-[redacted]-b".to_owned()),
+        (CARD.to_owned(), "[redacted]".to_owned()),
+        (format!("txn_{CARD}x{KEY}"), "txn_[redacted]x[redacted]".to_owned()),
+    ] {
+        let success = read(&sale(), 100, "TransactionId", &id).unwrap();
+        assert_eq!(success.transaction_id.as_str(), shown);
+        assert!(success.transaction_id.is_redacted());
+        let everything = format!("{success:?} {} {}", success.data().to_json(), success.body_snippet());
+        assert!(!everything.contains(KEY) && !everything.contains(CARD), "{everything}");
+    }
+    let receipt = read(&token(), 100, "TransactionId", KEY).unwrap();
+    assert_eq!(receipt.transaction_id.as_str(), "[redacted]");
+    let void = Void::new("txn_1".parse().unwrap());
+    let voided = read(&void, 100, "TransactionId", KEY).unwrap();
+    assert_eq!((voided.voided.as_str(), voided.transaction_id.as_str()), ("txn_1", "[redacted]"));
+    let look_up = GetTransaction::new("txn_1".parse().unwrap());
+    let found = read(&look_up, 200, "TransactionId", KEY).unwrap();
+    assert_eq!(found.transaction_id.as_str(), "[redacted]");
+    let customer = GetCustomer::new("cus_1".parse().unwrap());
+    let found = read(&customer, 200, "CustomerId", KEY).unwrap();
+    assert_eq!(found.customer_id.value().map(CustomerId::as_str), Some("[redacted]"));
+}
+
+#[test]
+fn card_number_as_a_number_is_replaced_d55() {
+    let body = format!(r#"{{"status_code":100,"data":{{"TransactionId":{CARD}}}}}"#);
+    let success = sale().read(&endpoint(), http::Response::new(Bytes::from(body))).unwrap();
+    assert_eq!(success.transaction_id.as_str(), "[redacted]");
+}
+
+#[test]
+fn nothing_else_in_an_id_is_replaced_d55() {
+    // The security code, the expiry, a number that could be another card's, and a part of a secret.
+    for id in [CVV, "txn-917-1131", "4242424242424242", "sk_canary_7", "SK_CANARY_7QZ", &CARD[..15]] {
+        let success = read(&sale(), 100, "TransactionId", id).unwrap();
+        assert_eq!(success.transaction_id.as_str(), id);
+        assert!(!success.transaction_id.is_redacted());
+    }
+    // The number of a card that is not the request's.
+    let receipt = read(&token(), 100, "TransactionId", CARD).unwrap();
+    assert_eq!(receipt.transaction_id.as_str(), CARD);
+}
+
+#[test]
+fn id_of_an_error_that_is_a_secret_is_still_hidden_d55() {
+    let error = read(&sale(), 101, "TransactionId", KEY).unwrap_err();
+    assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Unknown, None));
+}
+
+#[test]
+fn card_number_in_an_id_is_found_with_separators_d52_d55() {
+    let [a, b, c, d] = ["4929", "9073", "9031", "8794"];
+    for between in ["", "-", " ", " - ", ".", "/", "\u{a0}", "%20", "&nbsp;"] {
+        let written = [a, b, c, d].join(between);
+        let id = format!("txn-{written}");
+        let success = read(&sale(), 100, "TransactionId", &id).unwrap();
+        assert_eq!(success.transaction_id.as_str(), "txn-[redacted]");
+
+        for status in [400, 500] {
+            let body = format!(
+                r#"{{"status":"failed","status_code":400,"data":{{"TransactionId":"{id}","Status":"{written}"}}}}"#
+            );
+            let response = http::Response::builder().status(status);
+            let response = if between.is_ascii() && !between.contains(' ') {
+                response.header("x-request-id", &id)
+            } else {
+                response
+            };
+            let error = sale().read(&endpoint(), response.body(Bytes::from(body)).unwrap()).unwrap_err();
+            assert_eq!((error.transaction_id(), error.request_id()), (None, None));
+            let everything = format!(
+                "{error} {error:#} {error:?} {:?} {}",
+                error.record_status(),
+                error.failed_call().body_snippet().unwrap()
+            );
+            assert!(!everything.contains(d) && !everything.contains(a), "{everything}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Is a request that was never sent always reported as not processed?
+
+use std::io::{ErrorKind, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::time::Duration;
+
+use crate::support::{Server, post, send_failing};
+use payments_core::{Delivery, TransportErrorKind};
+use payments_hyper::HyperTransport;
+
+fn transport() -> HyperTransport {
+    HyperTransport::builder().build().unwrap()
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_not_processed_d02() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", closed.local_addr().unwrap());
+    drop(closed);
+    let (delivery, kind, _) = send_failing(&transport(), post(url)).await;
+    assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Connect));
+}
+
+#[tokio::test]
+async fn an_unresolvable_name_is_not_processed_d02() {
+    let (delivery, kind, _) = send_failing(&transport(), post("http://no-such-host.invalid/")).await;
+    assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Resolve));
+}
+
+#[tokio::test]
+async fn an_unusable_uri_is_not_processed_d01() {
+    for url in ["/transaction", "ftp://127.0.0.1/", "http://user:word@127.0.0.1/"] {
+        let (delivery, ..) = send_failing(&transport(), post(url)).await;
+        assert_eq!(delivery, Delivery::NotProcessed, "{url}");
+    }
+}
+
+/// An unreadable port must not be replaced by the scheme's default: somebody else may listen there.
+#[tokio::test]
+async fn an_unreadable_port_sends_nothing_d01() {
+    // If the test may not bind port 80, the error kind alone shows that no connection was tried.
+    let fall_back = TcpListener::bind("127.0.0.1:80").ok();
+    for port in ["", "0", "+80", "65616", "99999", "000080"] {
+        let plan = post(format!("http://127.0.0.1:{port}/transaction")).total(Duration::from_secs(1));
+        let (delivery, kind, _) = send_failing(&transport(), plan).await;
+        assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Other), "{port:?}");
+    }
+    if let Some(listener) = fall_back {
+        listener.set_nonblocking(true).unwrap();
+        let error = listener.accept().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    }
+}
+
+#[tokio::test]
+async fn a_zero_deadline_sends_nothing_even_on_an_open_connection_d23() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let transport = transport();
+    crate::support::send(&transport, post(server.url())).await.unwrap();
+    let (delivery, kind, _) = send_failing(&transport, post(server.url()).total(Duration::ZERO)).await;
+    assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Timeout));
+    assert_eq!(server.received().len(), 1);
+}
+
+/// hyper returns the request if the server speaks or closes before it has read anything. On a new connection that ends the call:
+/// another connection might fail the same way, endlessly.
+#[tokio::test]
+async fn a_request_returned_from_a_new_connection_is_not_processed_d02() {
+    let speak_first = |mut tcp: &TcpStream| tcp.write_all(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n");
+    let close = |tcp: &TcpStream| tcp.shutdown(Shutdown::Both);
+    for greet in [speak_first, close] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let plan = post(format!("http://{}/", listener.local_addr().unwrap()));
+        // The call is polled first and waits for its connection. The server runs on the same thread, so neither the call nor
+        // the network is polled again before the server is done.
+        let greeting = async {
+            let tcp = listener.accept().unwrap().0;
+            greet(&tcp).unwrap();
+            tcp
+        };
+        let transport = transport();
+        let ((delivery, kind, _), _open) = tokio::join!(send_failing(&transport, plan), greeting);
+        assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Closed));
+        listener.set_nonblocking(true).unwrap();
+        assert_eq!(
+            listener.accept().unwrap_err().kind(),
+            ErrorKind::WouldBlock,
+            "no other connection is tried"
+        );
+    }
+}

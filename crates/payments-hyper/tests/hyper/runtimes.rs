@@ -1,0 +1,240 @@
+//! Is a missing or incomplete runtime an error and never a panic?
+
+use std::cell::Cell;
+use std::future::Future;
+use std::panic;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use crate::support::{Server, gate, post, send, send_failing};
+use bytes::Bytes;
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+use payments_core::{
+    ApiKey, Client, Delivery, Endpoint, Error, ErrorKind, Outcome, Sleep, Timer, Transport,
+    TransportErrorKind,
+};
+use payments_hyper::{HyperTransport, TokioTimer};
+use static_assertions::assert_impl_all;
+
+assert_impl_all!(HyperTransport: Clone, Send, Sync, std::fmt::Debug);
+
+/// The number of panics on this thread while `work` runs, including caught ones: with `panic = "abort"` each would be fatal.
+fn panics_during(work: impl FnOnce()) -> usize {
+    thread_local!(static PANICS: Cell<usize> = const { Cell::new(0) });
+    let previous = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        PANICS.set(PANICS.get() + 1);
+        previous(info);
+    }));
+    let before = PANICS.get();
+    work();
+    PANICS.get() - before
+}
+
+fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+fn client(server: &Server, transport: &HyperTransport) -> Client {
+    let endpoint = Endpoint::new(&server.url(), ApiKey::new("key").unwrap()).unwrap();
+    Client::builder(endpoint, transport.clone(), TokioTimer::new()).build()
+}
+
+fn payment() -> TokenTransaction {
+    TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build().unwrap()
+}
+
+#[track_caller]
+fn assert_names(error: &Error, missing: &str) {
+    let text = error.to_string();
+    assert!(error.kind() == ErrorKind::Configuration && error.outcome() == Outcome::NotProcessed, "{text}");
+    assert!(text.contains(missing) && text.ends_with("nothing was sent: fix the settings"), "{text}");
+}
+
+#[test]
+fn a_call_outside_a_runtime_is_a_configuration_error_without_a_panic_d01() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let client = client(&server, &HyperTransport::builder().build().unwrap());
+    let (payment, id) = (payment(), "txn_1".parse().unwrap());
+    let panics = panics_during(|| {
+        let Poll::Ready(Err(error)) = poll(pin!(client.process_token(&payment))) else {
+            panic!("the call must not wait");
+        };
+        assert_names(&error, "a tokio runtime is missing");
+        assert!(poll(pin!(client.transaction(&id))).is_ready(), "the lookup must not be retried");
+    });
+    assert_eq!((panics, server.connections()), (0, 0));
+}
+
+#[test]
+fn a_runtime_without_a_driver_is_a_configuration_error_d01() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let client = client(&server, &HyperTransport::builder().build().unwrap());
+    let builder = tokio::runtime::Builder::new_current_thread;
+    for (runtime, missing) in [
+        (builder().build().unwrap(), "time driver"),
+        (builder().enable_io().build().unwrap(), "time driver"),
+        (builder().enable_time().build().unwrap(), "network driver"),
+    ] {
+        assert_names(&runtime.block_on(client.process_token(&payment())).unwrap_err(), missing);
+    }
+    assert_eq!(server.received().len(), 0);
+}
+
+#[test]
+fn a_call_polled_outside_its_runtime_before_it_is_sent_is_a_configuration_error_d01() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let transport = HyperTransport::builder().max_connections(1).build().unwrap();
+    let client = client(&server, &transport);
+    let payment = payment();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut second = pin!(client.process_token(&payment));
+    {
+        let _entered = runtime.enter();
+        let mut first = pin!(transport.send(post(server.url()).request()));
+        assert!(poll(first.as_mut()).is_pending(), "the first call has the only permit");
+        assert!(poll(second.as_mut()).is_pending(), "the second call waits for the permit");
+    }
+    let panics = panics_during(|| {
+        let Poll::Ready(Err(error)) = poll(second) else { panic!("the call must not wait") };
+        assert_names(&error, "a tokio runtime is missing");
+    });
+    assert_eq!((panics, server.received().len()), (0, 0));
+}
+
+/// A body that panics when it is dropped after it was written.
+struct PanicOnDrop(&'static [u8]);
+
+impl AsRef<[u8]> for PanicOnDrop {
+    fn as_ref(&self) -> &[u8] {
+        self.0
+    }
+}
+
+impl Drop for PanicOnDrop {
+    fn drop(&mut self) {
+        panic!("on purpose");
+    }
+}
+
+#[tokio::test]
+async fn a_panic_after_a_connection_was_assigned_is_unknown_d03() {
+    let (read, wait_until_read) = gate();
+    let server = Server::start(move |connection| {
+        connection.read_request();
+        read();
+    });
+    let transport = HyperTransport::builder().build().unwrap();
+    let plan = post(server.url()).body(Bytes::from_owner(PanicOnDrop(b"{}")));
+    let (delivery, kind, _) = send_failing(&transport, plan).await;
+    assert_eq!((delivery, kind), (Delivery::Unknown, TransportErrorKind::Other));
+    wait_until_read();
+    assert_eq!(server.received().len(), 1);
+}
+
+/// In a task without tokio budget, an ordinary timer would not fire.
+#[tokio::test(start_paused = true)]
+async fn the_transports_deadline_fires_in_a_busy_task_d23() {
+    let server = Server::start(|connection| drop(connection.hold()));
+    let client = client(&server, &HyperTransport::builder().build().unwrap());
+    let payment = payment();
+    let mut call = pin!(client.process_token(&payment));
+    assert!(poll(call.as_mut()).is_pending(), "the call connects");
+    tokio::time::advance(Duration::from_hours(1)).await;
+    while poll(pin!(tokio::task::consume_budget())).is_ready() {}
+    let Poll::Ready(Err(error)) = poll(call) else { panic!("the deadline has passed") };
+    assert!(error.kind() == ErrorKind::TimedOut && error.outcome() == Outcome::NotProcessed, "{error}");
+}
+
+/// A timer with one sleeping thread for each sleep. It needs no runtime.
+struct ThreadTimer;
+
+impl Timer for ThreadTimer {
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        let (ended, ends) = tokio::sync::oneshot::channel();
+        thread::spawn(move || {
+            thread::sleep(duration);
+            ended.send(())
+        });
+        Box::pin(async { ends.await.unwrap() })
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+#[test]
+fn a_timer_without_a_runtime_ends_a_call_on_an_undriven_runtime_d23() {
+    let transport = HyperTransport::builder().build().unwrap();
+    let server = Server::start(|connection| _ = connection.hold());
+    let endpoint = Endpoint::new(&server.url(), ApiKey::new("key").unwrap()).unwrap();
+    let client = Client::builder(endpoint, transport, ThreadTimer)
+        .total_timeout(Duration::from_millis(100))
+        .lookup_retries(0)
+        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let _entered = runtime.enter();
+    let id = "txn_1".parse().unwrap();
+    let mut call = pin!(client.transaction(&id));
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let error = loop {
+        match call.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(result) => break result.unwrap_err(),
+            Poll::Pending => thread::park_timeout(Duration::from_secs(30)),
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+}
+
+/// Sends a message when its task is woken.
+struct WakeSignal(mpsc::Sender<()>);
+
+impl Wake for WakeSignal {
+    fn wake(self: Arc<Self>) {
+        self.0.send(()).unwrap_or(());
+    }
+}
+
+/// Without the guard, hyper-util would return the connection to its pool and spawn a task for that outside a runtime.
+#[test]
+fn a_call_dropped_outside_its_runtime_breaks_no_later_call() {
+    let (respond, wait_until_may_respond) = gate();
+    let server = Server::start(move |connection| {
+        while connection.read_request() {
+            wait_until_may_respond();
+            connection.peer().respond("{}");
+        }
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    for calls in (0..20).step_by(2) {
+        let transport = HyperTransport::builder().build().unwrap();
+        let (wake, woken) = mpsc::channel();
+        let waker = Waker::from(Arc::new(WakeSignal(wake)));
+        let mut call = Box::pin(transport.send(post(server.url()).request()));
+        while server.received().len() == calls {
+            let _entered = runtime.enter();
+            assert!(call.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            let _ = woken.recv_timeout(Duration::from_millis(5));
+        }
+        // The response arrives, but the call is dropped before it reads it.
+        woken.try_iter().for_each(drop);
+        respond();
+        woken.recv().unwrap();
+        drop(call);
+
+        respond();
+        runtime.block_on(send(&transport, post(server.url()))).unwrap();
+    }
+}

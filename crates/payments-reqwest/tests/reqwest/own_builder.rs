@@ -1,0 +1,156 @@
+//! Tests that the contract holds with a caller's own `reqwest::ClientBuilder`, even if its settings would break it.
+
+use std::error::Error as _;
+use std::future::Future;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use payments_conformance::{Abilities, Ability, Setup, Stack};
+use payments_core::{Deadlines, Delivery, OperationName, Transport, TransportErrorKind, TransportRequest};
+use payments_reqwest::ReqwestTransport;
+use payments_reqwest::unversioned::from_client_builder;
+use reqwest::{ClientBuilder, Proxy};
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::runtime::Runtime;
+
+fn trusting(authority: Option<&[u8]>) -> ClientBuilder {
+    let mut roots = RootCertStore::empty();
+    if let Some(der) = authority {
+        roots.add(CertificateDer::from(der)).unwrap();
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut tls = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    reqwest::Client::builder().tls_backend_preconfigured(tls)
+}
+
+struct OwnBuilder {
+    runtime: Runtime,
+}
+
+impl Stack for OwnBuilder {
+    type Transport = ReqwestTransport;
+
+    fn transport(&self, setup: &Setup) -> ReqwestTransport {
+        let authority = setup.authority_der().to_vec();
+        from_client_builder(move || {
+            trusting(Some(&authority))
+                .redirect(reqwest::redirect::Policy::limited(10))
+                .retry(reqwest::retry::for_host("localhost").no_budget().classify_fn(|attempt| {
+                    if attempt.status().is_some() { attempt.success() } else { attempt.retryable() }
+                }))
+                .timeout(Duration::from_millis(1))
+                .read_timeout(Duration::from_millis(1))
+                .https_only(true)
+                .http1_max_headers(1)
+                .http2_prior_knowledge()
+                .http09_responses()
+        })
+        .unwrap()
+    }
+
+    fn block_on<F>(&self, future: F) -> F::Output
+    where
+        F: Future + Send,
+        F::Output: Send,
+    {
+        self.runtime.block_on(future)
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities::default().with(Ability::ManyHeaders).with(Ability::FoldedHeaders)
+    }
+}
+
+payments_conformance::contract_tests!(OwnBuilder { runtime: Runtime::new().unwrap() });
+
+fn request(uri: &str) -> TransportRequest {
+    let request = Request::post(uri).body(Bytes::from_static(b"{}")).unwrap();
+    let deadlines = Deadlines::new(Duration::from_secs(20), Duration::from_secs(20));
+    TransportRequest::new(request, OperationName::TokenTransaction, deadlines, 1024)
+}
+
+#[tokio::test]
+async fn a_proxy_of_the_builder_is_used_for_https_only() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, heads) = mpsc::channel();
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            let mut head = [0; 4096];
+            let length = connection.read(&mut head).unwrap();
+            connection.write_all(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n").unwrap();
+            sender.send(String::from_utf8_lossy(&head[..length]).into_owned()).unwrap();
+        }
+    });
+    let transport = from_client_builder(move || trusting(None).proxy(Proxy::all(&address).unwrap())).unwrap();
+
+    let error = transport.send(request("https://pay.example.com/")).await.unwrap_err();
+    assert_eq!(error.delivery(), Delivery::NotProcessed, "{error:?}");
+    assert!(heads.recv().unwrap().starts_with("CONNECT pay.example.com:443 "));
+    assert_eq!(error.source().unwrap().to_string(), "the proxy returned 407");
+    assert!(error.is_permanent(), "{error:?}");
+
+    // Through the proxy, this would return its 407.
+    let error = transport.send(request("http://127.0.0.1:1/")).await.unwrap_err();
+    assert_eq!(error.kind(), TransportErrorKind::Connect, "{error:?}");
+}
+
+#[tokio::test]
+async fn a_refused_tunnel_is_named_d02() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://user:hunter2@{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            let _ = connection.read(&mut [0; 4096]).unwrap();
+            connection.write_all(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 4\r\n\r\nPAGE").unwrap();
+        }
+    });
+    let transport = from_client_builder(move || trusting(None).proxy(Proxy::all(&address).unwrap())).unwrap();
+    let error = transport.send(request("https://pay.example.com/")).await.unwrap_err();
+    assert_eq!(error.delivery(), Delivery::NotProcessed, "{error:?}");
+    let text = format!("{error:?} {}", error.source().unwrap());
+    assert!(text.contains("the proxy refused to open a connection"), "{text}");
+    assert!(!text.contains("PAGE") && !text.contains("hunter2"), "{text}");
+}
+
+/// No test of this program installs a provider for rustls.
+#[test]
+fn a_builder_without_tls_is_an_error_not_a_panic() {
+    let error = from_client_builder(ClientBuilder::new).unwrap_err();
+    assert!(error.is_client() && !error.is_root_certificate(), "{error:?}");
+    assert_eq!(error.to_string(), "reqwest could not build a client with these settings");
+    assert!(error.source().unwrap().to_string().contains("crypto provider"), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_builder_that_fails_later_is_a_configuration_error() {
+    let is_broken = Arc::new(AtomicBool::new(false));
+    let transport = from_client_builder({
+        let is_broken = Arc::clone(&is_broken);
+        move || {
+            assert!(!is_broken.load(Ordering::Relaxed), "broken later");
+            trusting(None)
+        }
+    })
+    .unwrap();
+    is_broken.store(true, Ordering::Relaxed);
+    let error = transport.send(request("http://127.0.0.1:1/")).await.unwrap_err();
+    assert_eq!(error.delivery(), Delivery::NotProcessed, "{error:?}");
+    assert_eq!(error.kind(), TransportErrorKind::Configuration, "{error:?}");
+    let cause = error.source().unwrap().source().unwrap();
+    assert_eq!(cause.to_string(), "broken later");
+}
