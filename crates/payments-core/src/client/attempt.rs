@@ -1,5 +1,5 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use payments_model::TransactionId;
 
@@ -8,16 +8,14 @@ use crate::error::{CallError, Error};
 use crate::observer::{
     AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, BodySnippet, Observer,
 };
-use crate::operation::{Describe, Facts, secrets_of};
-use crate::response::{Secrets, Success};
+use crate::operation::{Describe, Exchange};
+use crate::response::Success;
 use crate::{CallId, CallerHeaders, Timer};
 
-/// What all attempts of one call share. It owns the only copy of the secrets that are masked in what is kept of the call.
-pub(crate) struct Call<'a> {
-    pub(crate) id: CallId,
-    pub(crate) secrets: Secrets,
-    endpoint: &'a Endpoint,
-    facts: Facts<'a>,
+/// What all attempts of one call share.
+pub(crate) struct Call<'a, O> {
+    pub(crate) exchange: Exchange<'a, O>,
+    id: CallId,
     /// Masked.
     reference: Option<String>,
     observer: Option<&'a dyn Observer>,
@@ -26,34 +24,31 @@ pub(crate) struct Call<'a> {
     span: tracing::Span,
 }
 
-impl<'a> Call<'a> {
+impl<'a, O: Describe> Call<'a, O> {
     pub(crate) fn start(
-        operation: &'a impl Describe,
+        operation: &'a O,
         endpoint: &'a Endpoint,
         observer: Option<&'a dyn Observer>,
         timer: &'a dyn Timer,
         id: CallId,
     ) -> Self {
-        let (secrets, mut facts) = (secrets_of(operation, endpoint), operation.describe());
-        facts.transaction_id.take_if(|id| secrets.are_in(id.as_str()));
+        let exchange = Exchange::new(operation, endpoint, Some(id));
         #[cfg(feature = "tracing")]
-        let span = super::span::of_call(facts.operation, id);
+        let span = super::span::of_call(O::NAME, id);
         #[cfg(feature = "tracing")]
         let is_watched = observer.is_some() || !span.is_disabled();
         #[cfg(not(feature = "tracing"))]
         let is_watched = observer.is_some();
-        let reference = facts.reference.filter(|_| is_watched);
-        let reference = reference.map(|reference| secrets.mask(reference, usize::MAX));
+        let reference = exchange.facts.reference.filter(|_| is_watched);
+        let reference = reference.map(|reference| exchange.secrets.mask(reference, usize::MAX));
         #[cfg(feature = "tracing")]
         {
-            span.record("payment.amount", facts.amount.map(tracing::field::display));
+            span.record("payment.amount", exchange.facts.amount.map(tracing::field::display));
             span.record("payment.reference", reference.as_deref());
         }
         Self {
+            exchange,
             id,
-            secrets,
-            endpoint,
-            facts,
             reference,
             observer,
             timer,
@@ -65,14 +60,14 @@ impl<'a> Call<'a> {
     /// Records how the call ended, in its span.
     #[cfg(feature = "tracing")]
     pub(crate) fn finish<D, E: CallError>(&self, result: &Result<Success<D>, E>) {
-        super::span::end_call(&self.span, self.facts.operation, result);
+        super::span::end_call(&self.span, O::NAME, result);
     }
 }
 
 /// One attempt of a call. It reports the attempt's start and end to the observer and to the attempt's span. If it is dropped before
 /// `finish`, it reports that the attempt was abandoned.
-pub(crate) struct Attempt<'a> {
-    call: &'a Call<'a>,
+pub(crate) struct Attempt<'a, O: Describe> {
+    call: &'a Call<'a, O>,
     number: u32,
     caller_headers: CallerHeaders,
     /// When the request was passed to the transport.
@@ -82,26 +77,8 @@ pub(crate) struct Attempt<'a> {
     span: tracing::Span,
 }
 
-/// Creates an event from the fields that all events share and its own fields.
-macro_rules! event {
-    ($event:ident of $attempt:ident at $started_at:ident { $($added:tt)* }) => {
-        $event {
-            call_id: $attempt.call.id,
-            service: $attempt.call.endpoint.service(),
-            operation: $attempt.call.facts.operation,
-            attempt: $attempt.number,
-            started_at: $started_at,
-            amount: $attempt.call.facts.amount,
-            reference: $attempt.call.reference.as_deref(),
-            last_four: $attempt.call.facts.last_four,
-            caller_headers: &$attempt.caller_headers,
-            $($added)*
-        }
-    };
-}
-
-impl<'a> Attempt<'a> {
-    pub(crate) fn new(call: &'a Call<'a>, number: u32) -> Self {
+impl<'a, O: Describe> Attempt<'a, O> {
+    pub(crate) fn new(call: &'a Call<'a, O>, number: u32) -> Self {
         Self {
             call,
             number,
@@ -109,7 +86,7 @@ impl<'a> Attempt<'a> {
             started: None,
             is_open: true,
             #[cfg(feature = "tracing")]
-            span: super::span::of_attempt(&call.span, call.facts.operation, call.endpoint, number),
+            span: super::span::of_attempt(&call.span, O::NAME, call.exchange.endpoint, number),
         }
     }
 
@@ -128,66 +105,79 @@ impl<'a> Attempt<'a> {
         self.caller_headers = caller_headers;
         let started_at = timer.system_time();
         self.started = Some((timer.now(), started_at));
-        if let Some(observer) = self.call.observer {
-            let transaction_id = self.transaction_id();
-            let event = event!(AttemptStarted of self at started_at { transaction_id });
+        if let Some((observer, event, _)) = self.observed() {
             catch_panic(|| observer.attempt_started(&event));
         }
     }
 
-    pub(crate) fn finish<O: Describe>(mut self, result: &Result<Success<O::Data>, O::Error>) {
+    /// The observer, the start of the attempt and the time since then, if there is an observer and the request was passed to the
+    /// transport.
+    fn observed(&self) -> Option<(&'a dyn Observer, AttemptStarted<'_>, Duration)> {
+        let (observer, (started, started_at)) = (self.call.observer?, self.started?);
+        let Call { exchange, id, reference, timer, .. } = self.call;
+        let Exchange { endpoint, facts, secrets, .. } = exchange;
+        let transaction_id = facts.transaction_id.map(TransactionId::as_str);
+        let event = AttemptStarted {
+            call_id: *id,
+            service: endpoint.service(),
+            operation: O::NAME,
+            attempt: self.number,
+            started_at,
+            amount: facts.amount,
+            reference: reference.as_deref(),
+            last_four: facts.last_four,
+            transaction_id: transaction_id.filter(|id| !secrets.are_in(id)),
+            caller_headers: &self.caller_headers,
+        };
+        Some((observer, event, timer.now().saturating_duration_since(started)))
+    }
+
+    pub(crate) fn finish(mut self, result: &Result<Success<O::Data>, O::Error>) {
         self.is_open = false;
         #[cfg(feature = "tracing")]
         super::span::end_attempt(&self.span, result);
-        let (Some(observer), Some((started, started_at))) = (self.call.observer, self.started) else {
-            return;
-        };
-        let latency = self.call.timer.now().saturating_duration_since(started);
+        let Some((observer, started, latency)) = self.observed() else { return };
+        let started = &started;
         let event = match result {
             Ok(success) => {
                 let id = O::transaction_id(success.data()).map(TransactionId::as_str);
-                event!(AttemptFinished of self at started_at {
+                AttemptFinished {
+                    started,
                     latency,
                     failure: None,
                     http_status: Some(success.http_status()),
                     request_id: success.request_id(),
-                    transaction_id: id.filter(|id| !self.call.secrets.are_in(id)),
+                    transaction_id: id.filter(|id| !self.call.exchange.secrets.are_in(id)),
                     refusal: None,
-                })
+                }
             }
             Err(error) => {
                 let call = error.failed_call();
                 let id = error.as_payment().and_then(Error::transaction_id);
-                event!(AttemptFinished of self at started_at {
+                AttemptFinished {
+                    started,
                     latency,
                     failure: Some(AttemptFailure::of(error)),
                     http_status: call.http_status(),
                     request_id: call.request_id(),
                     transaction_id: id.map(TransactionId::as_str),
                     refusal: call.metadata().filter(|_| call.is_readable_refusal()).map(BodySnippet),
-                })
+                }
             }
         };
         catch_panic(|| observer.attempt_finished(&event));
     }
-
-    /// The transaction to void or to look up.
-    fn transaction_id(&self) -> Option<&'a str> {
-        self.call.facts.transaction_id.map(TransactionId::as_str)
-    }
 }
 
-impl Drop for Attempt<'_> {
+impl<O: Describe> Drop for Attempt<'_, O> {
     fn drop(&mut self) {
         if !self.is_open {
             return;
         }
         #[cfg(feature = "tracing")]
-        super::span::drop_attempt(&self.call.span, &self.span, self.call.facts.operation);
-        if let (Some(observer), Some((started, started_at))) = (self.call.observer, self.started) {
-            let latency = self.call.timer.now().saturating_duration_since(started);
-            let transaction_id = self.transaction_id();
-            let event = event!(AttemptAbandoned of self at started_at { latency, transaction_id });
+        super::span::drop_attempt(&self.call.span, &self.span, O::NAME);
+        if let Some((observer, started, latency)) = self.observed() {
+            let event = AttemptAbandoned { started: &started, latency };
             catch_panic(|| observer.attempt_abandoned(&event));
         }
     }

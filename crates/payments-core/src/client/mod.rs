@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{CallError as _, Cause, Error};
-use crate::operation::{Operation, not_answered, not_sent, read, request};
+use crate::operation::Operation;
 use crate::response::{Secrets, Success};
 use crate::transport::before;
 use crate::{
@@ -86,17 +86,13 @@ impl Client {
         let Shared { timer, random, observer, .. } = &*self.shared;
         let id = CallId(random.next());
         let call = Call::start(operation, &self.endpoint, observer.as_deref(), &**timer, id);
-        let result = self.attempts(operation, &call).await;
+        let result = self.attempts(&call).await;
         #[cfg(feature = "tracing")]
         call.finish(&result);
         result
     }
 
-    async fn attempts<O: Operation>(
-        &self,
-        operation: &O,
-        call: &Call<'_>,
-    ) -> Result<Success<O::Data>, O::Error> {
+    async fn attempts<O: Operation>(&self, call: &Call<'_, O>) -> Result<Success<O::Data>, O::Error> {
         let Shared { timer, random, .. } = &*self.shared;
         let started = timer.now();
         let total = self.settings.total_timeout;
@@ -104,13 +100,14 @@ impl Client {
         let (mut number, mut time_left) = (1, total);
         loop {
             let mut attempt = Attempt::new(call, number);
-            let result = self.send(operation, call, &mut attempt, time_left).await;
-            attempt.finish::<O>(&result);
+            let result = self.send(call, &mut attempt, time_left).await;
+            attempt.finish(&result);
             let Err(error) = result else { return result };
             // A payment or a void is never sent again.
-            let is_lookup = error.as_payment().is_none();
-            let retry = || self.settings.retry.pause(number, error.failed_call(), &**random);
-            let Some(pause) = is_lookup.then(retry).flatten() else {
+            if O::NAME.moves_money() {
+                return Err(error);
+            }
+            let Some(pause) = self.settings.retry.pause(number, error.failed_call(), &**random) else {
                 return Err(error);
             };
             if pause >= left() {
@@ -228,16 +225,14 @@ impl Client {
     /// Sends the request through the transport once.
     async fn send<O: Operation>(
         &self,
-        operation: &O,
-        call: &Call<'_>,
-        attempt: &mut Attempt<'_>,
+        call: &Call<'_, O>,
+        attempt: &mut Attempt<'_, O>,
         total: Duration,
     ) -> Result<Success<O::Data>, O::Error> {
         let Shared { transport, timer, .. } = &*self.shared;
         let response_cap = self.settings.response_cap;
-        let (secrets, id) = (&call.secrets, Some(call.id));
         let deadlines = Deadlines::new(self.settings.connect_timeout, total);
-        let built = request(operation, &self.endpoint).and_then(|mut request| {
+        let built = call.exchange.request().and_then(|mut request| {
             let added = attempt.in_scope(|| self.caller_headers())?;
             added.add_to(request.headers_mut());
             Ok((
@@ -245,7 +240,7 @@ impl Client {
                 added,
             ))
         });
-        let (request, caller_headers) = built.map_err(|cause| not_sent(operation, secrets, id, cause))?;
+        let (request, caller_headers) = built.map_err(|cause| call.exchange.failed(cause))?;
         attempt.start(caller_headers);
         let mut sending = pin!(transport.send(request));
         let in_span = poll_fn(|context| attempt.in_scope(|| sending.as_mut().poll(context)));
@@ -255,10 +250,10 @@ impl Client {
             // Even from a transport that ignores the cap.
             Ok(response) if response.body().len() > response_cap => {
                 let error = TransportError::answered(TransportErrorKind::BodyTooLarge, response);
-                Err(not_answered(operation, secrets, id, error))
+                Err(call.exchange.not_answered(error))
             }
-            Ok(response) => read(operation, secrets, id, response.as_http()),
-            Err(error) => Err(not_answered(operation, secrets, id, error)),
+            Ok(response) => call.exchange.read(response.as_http()),
+            Err(error) => Err(call.exchange.not_answered(error)),
         }
     }
 

@@ -64,7 +64,7 @@ mod tests {
     }
 
     fn failed(kind: TransportErrorKind) -> FailedCall {
-        FailedCall::of_cause(Cause::Transport(TransportError::not_processed(kind)))
+        FailedCall::of_cause(Cause::Transport(TransportError::not_processed(kind), None))
     }
 
     #[test]

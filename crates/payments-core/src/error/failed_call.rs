@@ -5,7 +5,6 @@ use std::time::Duration;
 use http::StatusCode;
 use payments_model::unversioned::BAD_REQUEST_PREFIX;
 use payments_model::{ValidationError, Violation};
-use thiserror::Error;
 
 use super::configuration::ConfigurationError;
 use super::kind::ErrorKind;
@@ -23,21 +22,29 @@ pub struct FailedCall {
     pub(crate) operation: Option<OperationName>,
     pub(crate) call_id: Option<CallId>,
     pub(crate) cause: Cause,
-    pub(crate) response: Option<FailedResponse>,
 }
 
 /// What went wrong, in the order of a call's steps.
-#[derive(Debug, Error)]
+#[derive(Debug)]
 pub(crate) enum Cause {
-    #[error(transparent)]
-    Configuration(#[from] ConfigurationError),
-    #[error(transparent)]
-    Validation(#[from] ValidationError),
-    #[error(transparent)]
-    Transport(TransportError),
+    Configuration(ConfigurationError),
+    Validation(ValidationError),
+    /// No complete response was read. What was read of one is the second part.
+    Transport(TransportError, Option<Box<FailedResponse>>),
     /// A complete response that is not a success.
-    #[error("the response is unclear")]
-    Response,
+    Response(Box<FailedResponse>),
+}
+
+impl From<ConfigurationError> for Cause {
+    fn from(error: ConfigurationError) -> Self {
+        Self::Configuration(error)
+    }
+}
+
+impl From<ValidationError> for Cause {
+    fn from(error: ValidationError) -> Self {
+        Self::Validation(error)
+    }
 }
 
 /// Who refused a request: the author of the response. See [`FailedCall::refused_by`].
@@ -140,7 +147,7 @@ impl FailedCall {
     /// The transport's error, if no complete response was read. Its kind is finer than [`kind`](Self::kind).
     pub fn transport_error(&self) -> Option<&TransportError> {
         match &self.cause {
-            Cause::Transport(error) => Some(error),
+            Cause::Transport(error, _) => Some(error),
             _ => None,
         }
     }
@@ -193,7 +200,7 @@ impl FailedCall {
     /// The coding of the response, such as `gzip`, if it is encoded although the request accepts only `identity`; `unknown`
     /// if no header names it and the body is not text. The body was not read, so nothing is known of what it says.
     pub fn content_coding(&self) -> Option<&str> {
-        match &self.response.as_ref()?.form {
+        match &self.response()?.form {
             BodyForm::Encoded(coding) => Some(coding),
             _ => None,
         }
@@ -201,26 +208,35 @@ impl FailedCall {
 
     /// Whether the response's body ended too early, so that nothing is known of what the rest would have said.
     pub fn is_truncated(&self) -> bool {
-        let is_cut = self.response.as_ref().is_some_and(|response| response.form == BodyForm::Cut);
+        let is_cut = self.response().is_some_and(|response| response.form == BodyForm::Cut);
         let kind = self.transport_error().map(TransportError::kind);
         is_cut || kind == Some(TransportErrorKind::BodyTruncated)
     }
 
     /// A failure that belongs to no operation.
     pub(crate) fn of_cause(cause: Cause) -> Self {
-        Self { operation: None, call_id: None, cause, response: None }
+        Self { operation: None, call_id: None, cause }
+    }
+
+    /// The response that was read, complete or not.
+    fn response(&self) -> Option<&FailedResponse> {
+        match &self.cause {
+            Cause::Transport(_, response) => response.as_deref(),
+            Cause::Response(response) => Some(response),
+            _ => None,
+        }
     }
 
     pub(crate) fn meaning(&self) -> Option<Meaning> {
-        self.response.as_ref().map(|response| response.meaning)
+        self.response().map(|response| response.meaning)
     }
 
     pub(crate) fn found(&self) -> Option<&Found> {
-        self.response.as_ref().map(|response| &response.found)
+        self.response().map(|response| &response.found)
     }
 
     pub(crate) fn metadata(&self) -> Option<&Metadata> {
-        self.response.as_ref().map(|response| &response.metadata)
+        self.response().map(|response| &response.metadata)
     }
 
     /// Whether the service or something in front of it refused, with words that can be read.
@@ -244,12 +260,9 @@ impl FailedCall {
     /// Whether the words of a complete response are not the service's. A 2xx can be the service's in a form that this version does
     /// not know, unless it is a web page.
     fn is_foreign(&self) -> bool {
-        let is_complete = matches!(self.cause, Cause::Response);
-        self.response.as_ref().filter(|_| is_complete).is_some_and(
-            |FailedResponse { form, metadata, .. }| {
-                *form == BodyForm::Foreign && (!metadata.http_status.is_success() || metadata.is_page())
-            },
-        )
+        let Cause::Response(response) = &self.cause else { return false };
+        let FailedResponse { form, metadata, .. } = &**response;
+        *form == BodyForm::Foreign && (!metadata.http_status.is_success() || metadata.is_page())
     }
 
     fn kind_of_cause(&self) -> ErrorKind {
@@ -257,9 +270,9 @@ impl FailedCall {
         match &self.cause {
             Cause::Configuration(_) => ErrorKind::Configuration,
             Cause::Validation(_) => ErrorKind::Invalid,
-            Cause::Response => ErrorKind::Unclear,
-            Cause::Transport(error) if error.is_configuration() => ErrorKind::Configuration,
-            Cause::Transport(error) => match error.kind() {
+            Cause::Response(_) => ErrorKind::Unclear,
+            Cause::Transport(error, _) if error.is_configuration() => ErrorKind::Configuration,
+            Cause::Transport(error, _) => match error.kind() {
                 Kind::Resolve | Kind::Connect | Kind::Tls => ErrorKind::NotConnected,
                 Kind::Timeout => ErrorKind::TimedOut,
                 _ => ErrorKind::Interrupted,
@@ -328,10 +341,12 @@ impl fmt::Display for FailedCall {
         if let Some(operation) = self.operation {
             write!(f, "{operation}: ")?;
         }
-        if let Some(response) = self.response.as_ref().filter(|_| matches!(self.cause, Cause::Response)) {
-            return self.write_response(response, f);
+        match &self.cause {
+            Cause::Configuration(error) => write!(f, "{error}")?,
+            Cause::Validation(error) => write!(f, "{error}")?,
+            Cause::Transport(error, _) => write!(f, "{error}")?,
+            Cause::Response(response) => return self.write_response(response, f),
         }
-        write!(f, "{}", self.cause)?;
         // The source of a configuration error names what to fix.
         let is_shown = f.alternate() || self.kind() == ErrorKind::Configuration;
         let mut source = self.source().filter(|_| is_shown);

@@ -102,8 +102,8 @@ impl CallError for Error {
         let outcome = match &failed_call.cause {
             _ if failed_call.refused_by().is_some() => Outcome::Rejected,
             Cause::Configuration(_) | Cause::Validation(_) => Outcome::NotProcessed,
-            Cause::Transport(error) if error.delivery() == Delivery::NotProcessed => Outcome::NotProcessed,
-            Cause::Transport(_) | Cause::Response => Outcome::Unknown,
+            Cause::Transport(error, _) if error.delivery() == Delivery::NotProcessed => Outcome::NotProcessed,
+            Cause::Transport(..) | Cause::Response(_) => Outcome::Unknown,
         };
         // It is shown unmasked. With a known outcome, an id would mean that the response contains a transaction.
         let is_shown = |id: &&TransactionId| outcome == Outcome::Unknown && !secrets.are_in(id.as_str());

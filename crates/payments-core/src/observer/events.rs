@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::Deref;
 use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
@@ -67,69 +68,77 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
-/// Declares an event with the fields that all events share and its own fields.
-macro_rules! event {
-    ($(#[$meta:meta])* $event:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug)]
-        #[non_exhaustive]
-        pub struct $event<'a> {
-            /// The call. All attempts of one call have the same id.
-            pub call_id: CallId,
-            /// The [service](crate::Client::service) that is called, with the label of a merchant.
-            pub service: &'a str,
-            /// The operation.
-            pub operation: OperationName,
-            /// 1 for the first attempt. Only lookups have more than one.
-            pub attempt: u32,
-            /// When the attempt began, by the client's [clock](crate::Timer::system_time).
-            pub started_at: SystemTime,
-            /// The amount of a payment.
-            pub amount: Option<Amount>,
-            /// The `ReferenceNo` of a token payment, [masked](payments_model::mask). No other operation has one.
-            pub reference: Option<&'a str>,
-            /// The last four digits of the card.
-            pub last_four: Option<&'a str>,
-            /// The caller's headers that are sent. Only their names can be read, because any value may be a secret.
-            pub caller_headers: &'a CallerHeaders,
-            $($(#[$field_meta])* pub $field: $type,)*
-        }
-    };
+/// An attempt is starting.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct AttemptStarted<'a> {
+    /// The call. All attempts of one call have the same id.
+    pub call_id: CallId,
+    /// The [service](crate::Client::service) that is called, with the label of a merchant.
+    pub service: &'a str,
+    /// The operation.
+    pub operation: OperationName,
+    /// 1 for the first attempt. Only lookups have more than one.
+    pub attempt: u32,
+    /// When the attempt began, by the client's [clock](crate::Timer::system_time).
+    pub started_at: SystemTime,
+    /// The amount of a payment.
+    pub amount: Option<Amount>,
+    /// The `ReferenceNo` of a token payment, [masked](payments_model::mask). No other operation has one.
+    pub reference: Option<&'a str>,
+    /// The last four digits of the card.
+    pub last_four: Option<&'a str>,
+    /// The transaction to void or to look up.
+    pub transaction_id: Option<&'a str>,
+    /// The caller's headers that are sent. Only their names can be read, because any value may be a secret.
+    pub caller_headers: &'a CallerHeaders,
 }
 
-event! {
-    /// An attempt is starting.
-    AttemptStarted {
-        /// The transaction to void or to look up.
-        transaction_id: Option<&'a str>,
+/// An attempt ended. It derefs to its start.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct AttemptFinished<'a> {
+    /// How the attempt began.
+    pub started: &'a AttemptStarted<'a>,
+    /// From the start of the attempt until the response was read.
+    pub latency: Duration,
+    /// The failure, or `None` if the operation succeeded.
+    pub failure: Option<AttemptFailure>,
+    /// The response's HTTP status, if there was one.
+    pub http_status: Option<StatusCode>,
+    /// The response's request id header.
+    pub request_id: Option<&'a str>,
+    /// The transaction that the response names. Otherwise, for a void of unknown outcome, the transaction to be voided. The request's
+    /// own is `started.transaction_id`.
+    pub transaction_id: Option<&'a str>,
+    /// The beginning of the body of a refusal: HTTP 4xx, or a 2xx that says no.
+    pub refusal: Option<BodySnippet<'a>>,
+}
+
+/// An attempt's future was dropped before it ended. It derefs to its start, which has what is needed to find the payment in the
+/// service's records.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct AttemptAbandoned<'a> {
+    /// How the attempt began.
+    pub started: &'a AttemptStarted<'a>,
+    /// From the start of the attempt until the future was dropped.
+    pub latency: Duration,
+}
+
+impl<'a> Deref for AttemptFinished<'a> {
+    type Target = AttemptStarted<'a>;
+
+    fn deref(&self) -> &AttemptStarted<'a> {
+        self.started
     }
 }
 
-event! {
-    /// An attempt ended.
-    AttemptFinished {
-        /// From the start of the attempt until the response was read.
-        latency: Duration,
-        /// The failure, or `None` if the operation succeeded.
-        failure: Option<AttemptFailure>,
-        /// The response's HTTP status, if there was one.
-        http_status: Option<StatusCode>,
-        /// The response's request id header.
-        request_id: Option<&'a str>,
-        /// The transaction that the response names. Otherwise, for a void of unknown outcome, the transaction to be voided.
-        transaction_id: Option<&'a str>,
-        /// The beginning of the body of a refusal: HTTP 4xx, or a 2xx that says no.
-        refusal: Option<BodySnippet<'a>>,
-    }
-}
+impl<'a> Deref for AttemptAbandoned<'a> {
+    type Target = AttemptStarted<'a>;
 
-event! {
-    /// An attempt's future was dropped before it ended. The event has what is needed to find the payment in the service's records.
-    AttemptAbandoned {
-        /// From the start of the attempt until the future was dropped.
-        latency: Duration,
-        /// The transaction to void or to look up.
-        transaction_id: Option<&'a str>,
+    fn deref(&self) -> &AttemptStarted<'a> {
+        self.started
     }
 }
 

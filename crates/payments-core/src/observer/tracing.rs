@@ -31,8 +31,8 @@ impl Observer for TracingObserver {
         let (call_id, operation) = (display(event.call_id), event.operation.as_str());
         let amount = event.amount.map(display);
         let http_status = event.http_status.map(|status| status.as_u16());
-        let AttemptFinished { attempt, latency, reference, last_four, request_id, transaction_id, .. } =
-            *event;
+        let AttemptFinished { latency, request_id, transaction_id, .. } = *event;
+        let AttemptStarted { attempt, reference, last_four, .. } = **event;
         let kind = event.failure.map(|failure| failure.kind.as_str());
         let transport = event.failure.and_then(|failure| failure.transport).map(TransportErrorKind::as_str);
         macro_rules! report {
@@ -70,8 +70,8 @@ impl Observer for TracingObserver {
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
         let (call_id, operation) = (display(event.call_id), event.operation.as_str());
         let amount = event.amount.map(display);
-        let AttemptAbandoned { attempt, latency, started_at, reference, last_four, transaction_id, .. } =
-            *event;
+        let AttemptStarted { attempt, started_at, reference, last_four, transaction_id, .. } = **event;
+        let latency = event.latency;
         macro_rules! report {
             ($level:ident, $message:literal) => {
                 $level!(

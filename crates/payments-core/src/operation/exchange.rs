@@ -48,7 +48,8 @@ pub trait Operation: Describe {
     ///
     /// A validation error if an id is not a valid path segment. Nothing was sent.
     fn request(&self, endpoint: &Endpoint) -> Result<http::Request<Bytes>, Self::Error> {
-        request(self, endpoint).map_err(|cause| not_sent(self, &secrets_of(self, endpoint), None, cause))
+        let exchange = Exchange::new(self, endpoint, None);
+        exchange.request().map_err(|cause| exchange.failed(cause))
     }
 
     /// Reads the response, whatever its status. The body must be whole and unchanged.
@@ -64,7 +65,7 @@ pub trait Operation: Describe {
         endpoint: &Endpoint,
         response: http::Response<Bytes>,
     ) -> Result<Success<Self::Data>, Self::Error> {
-        read(self, &secrets_of(self, endpoint), None, &response)
+        Exchange::new(self, endpoint, None).read(&response)
     }
 
     /// Returns the error for a request that got no whole response. The transport's evidence decides its outcome.
@@ -80,91 +81,80 @@ pub trait Operation: Describe {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn error_from_transport(&self, endpoint: &Endpoint, error: TransportError) -> Self::Error {
-        not_answered(self, &secrets_of(self, endpoint), None, error)
+        Exchange::new(self, endpoint, None).not_answered(error)
     }
 }
 
 impl<T: Describe> Operation for T {}
 
-/// The secrets of a call.
-pub(crate) fn secrets_of<O: Describe + ?Sized>(operation: &O, endpoint: &Endpoint) -> Secrets {
-    Secrets::new(&operation.secrets(), endpoint.api_key().header_value())
+/// One request of an operation and its end. It owns the only copy of the secrets that are masked in what is kept of the end.
+pub(crate) struct Exchange<'a, O: ?Sized> {
+    operation: &'a O,
+    pub(crate) endpoint: &'a Endpoint,
+    pub(crate) facts: Facts<'a>,
+    pub(crate) secrets: Secrets,
+    pub(crate) call_id: Option<CallId>,
 }
 
-/// Builds the request.
-pub(crate) fn request<O: Describe + ?Sized>(
-    operation: &O,
-    endpoint: &Endpoint,
-) -> Result<http::Request<Bytes>, Cause> {
-    let (method, body) = match operation.body() {
-        Some(body) => (Method::POST, Bytes::from_owner(body)),
-        None => (Method::GET, Bytes::new()),
-    };
-    let mut request = http::Request::new(body);
-    *request.uri_mut() = operation.uri(endpoint)?;
-    let headers = request.headers_mut();
-    // Leaves room for the headers of the HTTP stack.
-    headers.reserve(7);
-    headers.insert(AUTHORIZATION, endpoint.api_key().header_value().clone());
-    headers.insert(ACCEPT, JSON);
-    // Without this header any coding would be acceptable (RFC 9110, 12.5.3), and an encoded response is unreadable.
-    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    headers.insert(USER_AGENT, HeaderValue::from_static(SDK_VERSION));
-    if method == Method::POST {
-        headers.insert(CONTENT_TYPE, JSON);
+impl<'a, O: Describe + ?Sized> Exchange<'a, O> {
+    pub(crate) fn new(operation: &'a O, endpoint: &'a Endpoint, call_id: Option<CallId>) -> Self {
+        let secrets = Secrets::new(&operation.secrets(), endpoint.api_key().header_value());
+        Self { operation, endpoint, facts: operation.describe(), secrets, call_id }
     }
-    *request.method_mut() = method;
-    Ok(request)
-}
 
-/// The error of a request that was not sent.
-pub(crate) fn not_sent<O: Describe + ?Sized>(
-    operation: &O,
-    secrets: &Secrets,
-    call_id: Option<CallId>,
-    cause: Cause,
-) -> O::Error {
-    let call = FailedCall { operation: Some(O::NAME), call_id, cause, response: None };
-    O::Error::of(call, &operation.describe(), secrets)
-}
-
-/// Reads a whole response. The secrets are masked in the parts that are kept.
-pub(crate) fn read<O: Describe + ?Sized>(
-    operation: &O,
-    secrets: &Secrets,
-    call_id: Option<CallId>,
-    response: &http::Response<Bytes>,
-) -> Result<Success<O::Data>, O::Error> {
-    let facts = operation.describe();
-    let received = Received::whole(response, secrets);
-    let mut meaning = received.meaning(&facts);
-    if meaning == Meaning::Processed {
-        if let Some(mut data) = received.envelope().and_then(|envelope| operation.data(envelope)) {
-            O::redact_ids(&mut data, &|id| secrets.redacted_id(id, operation.card_number()));
-            return Ok(Success::new(data, received.metadata(secrets), call_id));
+    /// Builds the request.
+    pub(crate) fn request(&self) -> Result<http::Request<Bytes>, Cause> {
+        let body = self.operation.body();
+        let method = if body.is_some() { Method::POST } else { Method::GET };
+        let mut request = http::Request::new(body.map(Bytes::from_owner).unwrap_or_default());
+        *request.uri_mut() = self.operation.uri(self.endpoint)?;
+        let headers = request.headers_mut();
+        // Leaves room for the headers of the HTTP stack.
+        headers.reserve(7);
+        headers.insert(AUTHORIZATION, self.endpoint.api_key().header_value().clone());
+        headers.insert(ACCEPT, JSON);
+        // Without this header any coding would be acceptable (RFC 9110, 12.5.3), and an encoded response is unreadable.
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.insert(USER_AGENT, HeaderValue::from_static(SDK_VERSION));
+        if method == Method::POST {
+            headers.insert(CONTENT_TYPE, JSON);
         }
-        meaning = Meaning::Unclear;
+        *request.method_mut() = method;
+        Ok(request)
     }
-    let response = Some(FailedResponse::new(received, meaning, &facts, secrets));
-    let call = FailedCall { operation: Some(O::NAME), call_id, cause: Cause::Response, response };
-    Err(O::Error::of(call, &facts, secrets))
-}
 
-/// Converts the transport's evidence into an error.
-pub(crate) fn not_answered<O: Describe + ?Sized>(
-    operation: &O,
-    secrets: &Secrets,
-    call_id: Option<CallId>,
-    error: TransportError,
-) -> O::Error {
-    let facts = operation.describe();
-    let response = error.partial().map(|partial| {
-        let received = Received::cut(partial.as_http());
-        let meaning = received.meaning(&facts);
-        FailedResponse::new(received, meaning, &facts, secrets)
-    });
-    let call = FailedCall { operation: Some(O::NAME), call_id, cause: Cause::Transport(error), response };
-    O::Error::of(call, &facts, secrets)
+    /// Reads a whole response. The secrets are masked in the parts that are kept.
+    pub(crate) fn read(&self, response: &http::Response<Bytes>) -> Result<Success<O::Data>, O::Error> {
+        let received = Received::whole(response, &self.secrets);
+        let data = received.envelope.as_ref().and_then(|envelope| self.operation.data(envelope));
+        match (received.meaning(&self.facts, data.is_some()), data) {
+            (Meaning::Processed, Some(mut data)) => {
+                O::redact_ids(&mut data, &|id| self.secrets.redacted_id(id, self.operation.card_number()));
+                Ok(Success::new(data, received.metadata(&self.secrets), self.call_id))
+            }
+            (meaning, _) => Err(self.failed(Cause::Response(self.kept(received, meaning)))),
+        }
+    }
+
+    /// Converts the transport's evidence into an error.
+    pub(crate) fn not_answered(&self, mut error: TransportError) -> O::Error {
+        let response = error.take_partial().map(|partial| {
+            let received = Received::cut(partial.as_http());
+            let meaning = received.meaning(&self.facts, false);
+            self.kept(received, meaning)
+        });
+        self.failed(Cause::Transport(error, response))
+    }
+
+    /// The error of this exchange.
+    pub(crate) fn failed(&self, cause: Cause) -> O::Error {
+        let call = FailedCall { operation: Some(O::NAME), call_id: self.call_id, cause };
+        O::Error::of(call, &self.facts, &self.secrets)
+    }
+
+    fn kept(&self, received: Received<'_>, meaning: Meaning) -> Box<FailedResponse> {
+        Box::new(FailedResponse::new(received, meaning, &self.facts, &self.secrets))
+    }
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");

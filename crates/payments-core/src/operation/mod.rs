@@ -8,8 +8,8 @@ mod name;
 mod payments;
 
 pub(crate) use describe::Describe;
+pub(crate) use exchange::Exchange;
 pub use exchange::Operation;
-pub(crate) use exchange::{not_answered, not_sent, read, request, secrets_of};
 pub use facts::Facts;
 pub use lookups::{GetCustomer, GetTransaction};
 pub use name::OperationName;

@@ -1,7 +1,9 @@
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue};
-use payments_model::unversioned::{Body, Status, begins_with_json_object, claims_success, is_truncated_json};
+use payments_model::unversioned::{
+    Envelope, Status, begins_with_json_object, claims_success, is_truncated_json,
+};
 
 use super::Secrets;
 
@@ -22,43 +24,42 @@ pub(crate) enum BodyForm {
 
 impl BodyForm {
     /// The form of a whole response, as the transport reports it, and its body as far as it can be read.
-    pub(crate) fn read<'a>(response: &'a http::Response<Bytes>, secrets: &Secrets) -> (Self, Body<'a>) {
-        let encoded =
-            |coding: &str| (Self::Encoded(secrets.mask(coding, MAX_CODING_BYTES)), Body::Unreadable);
+    pub(crate) fn read<'a>(
+        response: &'a http::Response<Bytes>,
+        secrets: &Secrets,
+    ) -> (Self, Option<Envelope<'a>>) {
+        let encoded = |coding: &str| (Self::Encoded(secrets.mask(coding, MAX_CODING_BYTES)), None);
         if let Some(coding) = declared_coding(response.headers()) {
             return encoded(&coding);
         }
-        let body = Body::read(response.body());
+        let envelope = Envelope::read(response.body());
         // JSON has none of these bytes, so a body that can be read is not searched.
-        if matches!(body, Body::Unreadable) && response.body().iter().copied().any(is_of_no_text) {
+        if envelope.is_none() && response.body().iter().copied().any(is_of_no_text) {
             return encoded("unknown");
         }
-        let form = match &body {
-            Body::Object(envelope)
-                if matches!(envelope.status(), Status::Success | Status::Failure | Status::Other) =>
-            {
-                Self::Service
-            }
-            _ => Self::Foreign,
-        };
+        let form = if has_service_status(envelope.as_ref()) { Self::Service } else { Self::Foreign };
         // A success and a failure with HTTP 2xx are whole JSON, so only a refusal is searched further.
         let bytes = response.body();
         let form = match form {
             _ if !response.status().is_client_error() => form,
             _ if is_short(response) || is_truncated_json(bytes) => Self::Cut,
             Self::Foreign if claims_success(bytes) => Self::Ambiguous,
-            Self::Foreign if matches!(body, Body::Unreadable) && begins_with_json_object(bytes) => {
-                Self::Ambiguous
-            }
+            Self::Foreign if envelope.is_none() && begins_with_json_object(bytes) => Self::Ambiguous,
             form => form,
         };
-        (form, body)
+        (form, envelope)
     }
 
     /// Whether everything in the body was seen.
     pub(crate) fn is_whole(&self) -> bool {
         matches!(self, Self::Service | Self::Foreign)
     }
+}
+
+/// Whether the body has a `status` that the service may have written.
+pub(super) fn has_service_status(envelope: Option<&Envelope<'_>>) -> bool {
+    let status = envelope.map(Envelope::status);
+    matches!(status, Some(Status::Success | Status::Failure | Status::Other))
 }
 
 /// The coding that the headers name, or `None` if they name none.

@@ -1,7 +1,7 @@
 //! What a response means for the money: one exhaustive function for payments and one for lookups.
 
 use http::StatusCode;
-use payments_model::unversioned::{Body, Code, Status};
+use payments_model::unversioned::{Code, Envelope, Status};
 
 /// What a response means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,19 +25,18 @@ pub(crate) enum Summary {
     Object {
         status: Status,
         code: Code,
-        /// Whether `data` has what a success needs: a `TransactionId`, or for a customer, an object.
+        /// Whether `data` has what a success of the operation needs: a `TransactionId`, or for a customer, an object.
         has_data: bool,
     },
 }
 
 impl Summary {
-    pub(crate) fn of(body: &Body<'_>, has_data: bool) -> Self {
-        match body {
-            Body::Object(envelope) => {
-                Self::Object { status: envelope.status(), code: envelope.status_code(), has_data }
-            }
-            _ => Self::Unreadable,
-        }
+    pub(crate) fn of(envelope: Option<&Envelope<'_>>, has_data: bool) -> Self {
+        envelope.map_or(Self::Unreadable, |envelope| Self::Object {
+            status: envelope.status(),
+            code: envelope.status_code(),
+            has_data,
+        })
     }
 }
 

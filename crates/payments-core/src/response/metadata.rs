@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode};
-use payments_model::unversioned::Body;
+use payments_model::unversioned::Envelope;
 
 use super::retry_after::{RetryAfter, response_date};
 use super::secrets::Secrets;
@@ -24,11 +24,13 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    pub(crate) fn new(response: &http::Response<Bytes>, body: &Body<'_>, secrets: Secrets) -> Self {
-        let (status_code, message) = match body {
-            Body::Object(envelope) => (envelope.status_code_text(), envelope.message()),
-            _ => (None, None),
-        };
+    pub(crate) fn new(
+        response: &http::Response<Bytes>,
+        envelope: Option<&Envelope<'_>>,
+        secrets: Secrets,
+    ) -> Self {
+        let status_code = envelope.and_then(Envelope::status_code_text);
+        let message = envelope.and_then(Envelope::message);
         let retry_after = RetryAfter::read(response.headers());
         Self {
             http_status: response.status(),

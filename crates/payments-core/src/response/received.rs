@@ -1,20 +1,18 @@
 use bytes::Bytes;
-use payments_model::unversioned::{
-    Body, Data, Envelope, Status, salvage_transaction_id, salvaged_transaction_ids,
-};
+use payments_model::unversioned::{Envelope, salvage_transaction_id, salvaged_transaction_ids};
 use payments_model::{TransactionId, TransactionRecord};
 
-use super::body_form::BodyForm;
+use super::body_form::{BodyForm, has_service_status};
 use super::meaning::{IdSearch, Meaning, Summary, meaning_for_lookup, meaning_for_payment};
 use super::metadata::Metadata;
 use super::secrets::Secrets;
-use crate::operation::{Facts, OperationName};
+use crate::operation::Facts;
 
 /// A response, or the part of one that was read.
 pub(crate) struct Received<'a> {
     response: &'a http::Response<Bytes>,
     pub(crate) form: BodyForm,
-    body: Body<'a>,
+    pub(crate) envelope: Option<Envelope<'a>>,
 }
 
 /// What an unsuccessful response contains about the transaction.
@@ -27,33 +25,22 @@ pub(crate) struct Found {
 
 impl<'a> Received<'a> {
     pub(crate) fn whole(response: &'a http::Response<Bytes>, secrets: &Secrets) -> Self {
-        let (form, body) = BodyForm::read(response, secrets);
-        Self { response, form, body }
+        let (form, envelope) = BodyForm::read(response, secrets);
+        Self { response, form, envelope }
     }
 
     pub(crate) fn cut(response: &'a http::Response<Bytes>) -> Self {
-        Self { response, form: BodyForm::Cut, body: Body::Unreadable }
-    }
-
-    pub(crate) fn envelope(&self) -> Option<&Envelope<'a>> {
-        match &self.body {
-            Body::Object(envelope) => Some(envelope),
-            _ => None,
-        }
+        Self { response, form: BodyForm::Cut, envelope: None }
     }
 
     pub(crate) fn metadata(&self, secrets: &Secrets) -> Metadata {
-        Metadata::new(self.response, &self.body, secrets.clone())
+        Metadata::new(self.response, self.envelope.as_ref(), secrets.clone())
     }
 
-    /// What it means for a request with these facts.
-    pub(crate) fn meaning(&self, facts: &Facts<'_>) -> Meaning {
+    /// What it means for a request with these facts. `has_data`: it contains what a success of the operation needs.
+    pub(crate) fn meaning(&self, facts: &Facts<'_>, has_data: bool) -> Meaning {
         let http = self.response.status();
-        let has_data = self.envelope().is_some_and(|envelope| match facts.operation {
-            OperationName::GetCustomer => envelope.data() == Data::Object,
-            _ => envelope.transaction_id().is_some(),
-        });
-        let summary = Summary::of(&self.body, has_data);
+        let summary = Summary::of(self.envelope.as_ref(), has_data);
         if !facts.operation.moves_money() {
             return meaning_for_lookup(http, summary);
         }
@@ -73,17 +60,17 @@ impl<'a> Received<'a> {
         if !facts.operation.moves_money() {
             return Found::default();
         }
-        let record = self.envelope().and_then(Envelope::transaction_record);
+        let record = self.envelope.as_ref().and_then(Envelope::transaction_record);
         let read = record.as_ref().map(|record| record.transaction_id.clone());
         let id = read.or_else(|| salvage_transaction_id(self.response.body()));
         // A refusal without the service's status that contains different ids: any of them may be the payment's.
         let is_ambiguous = meaning == Meaning::Unclear
             && self.response.status().is_client_error()
-            && self.has_no_service_status()
+            && !has_service_status(self.envelope.as_ref())
             && self.transaction_ids(facts.transaction_id).any(|other| Some(&other) != id.as_ref());
         let status = match &record {
             Some(record) => record.status.value().cloned(),
-            None => self.envelope().and_then(Envelope::data_status),
+            None => self.envelope.as_ref().and_then(Envelope::data_status),
         };
         Found {
             transaction_id: id.filter(|id| !is_ambiguous && !secrets.are_in(id.as_str())),
@@ -92,17 +79,10 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// Whether the body has no `status` that the service may have written.
-    fn has_no_service_status(&self) -> bool {
-        !self.envelope().is_some_and(|envelope| {
-            matches!(envelope.status(), Status::Success | Status::Failure | Status::Other)
-        })
-    }
-
     /// Every transaction id that can be read, in its documented place or anywhere in the bytes. The id that the request `changes` is
     /// left out, because a response may repeat it.
     fn transaction_ids(&self, changes: Option<&TransactionId>) -> impl Iterator<Item = TransactionId> {
-        let read = self.envelope().and_then(Envelope::transaction_id);
+        let read = self.envelope.as_ref().and_then(Envelope::transaction_id);
         read.into_iter()
             .chain(salvaged_transaction_ids(self.response.body()))
             .filter(move |id| Some(id) != changes)

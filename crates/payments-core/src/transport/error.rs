@@ -185,9 +185,13 @@ impl TransportError {
         self.kind == TransportErrorKind::Configuration && self.delivery == Delivery::NotProcessed
     }
 
-    /// What was read of a truncated response.
+    /// What was read of a truncated response. A [`Client`](crate::Client) takes it out, because it is not masked.
     pub fn partial(&self) -> Option<&TransportResponse> {
         self.partial.as_deref()
+    }
+
+    pub(crate) fn take_partial(&mut self) -> Option<Box<TransportResponse>> {
+        self.partial.take()
     }
 }
 

@@ -502,8 +502,7 @@ fn whole_body_is_checked_as_utf8_d65() {
 
 #[test]
 fn id_that_cannot_be_in_a_path_is_refused_before_sending_d01() {
-    let processed =
-        r#"{"status":"success","status_code":100,"data":{"TransactionId":"../../customer/1"}}"#;
+    let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"../../customer/1"}}"#;
     let response =
         http::Response::builder().status(200).body(Bytes::from_static(processed.as_bytes())).unwrap();
     let receipt = sale().read(&endpoint(), response).unwrap();

@@ -5,7 +5,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::id::is_invisible;
-use crate::json::{Json, Member, Members, only};
+use crate::json::{Json, Member, Members, WHITESPACE, only};
+
+use super::body::without_byte_order_mark;
 use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
 
 /// A response body that is a JSON object: the members of the interface's envelopes, each as far as it can be read.
@@ -16,7 +18,6 @@ use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord
 pub struct Envelope<'a> {
     object: &'a str,
     members: EnvelopeMembers<'a, Members<'a>>,
-    data: Data,
 }
 
 /// The members of the interface's envelopes, with `data` as far as it is read.
@@ -42,18 +43,25 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 }
 
 impl<'a> Envelope<'a> {
-    /// `None` if the text is not JSON, or if a member is repeated, because then its value is ambiguous.
-    pub(crate) fn read(object: &'a str) -> Option<Self> {
+    /// Reads a response body. `None` if it is no whole JSON object in UTF-8, the members that are not read included, or if it has a
+    /// member of the envelope twice, because then its value is ambiguous. One leading byte order mark is skipped.
+    pub fn read(body: &'a [u8]) -> Option<Self> {
+        let text = str::from_utf8(without_byte_order_mark(body)).ok()?;
+        let object = text.trim_matches(WHITESPACE);
+        // A list would be read as the members in their order.
+        if !object.starts_with('{') {
+            return None;
+        }
         // Nearly always `data` is an object with Unicode names, so its members are read in the same pass.
         if let Ok(members) = serde_json::from_str::<EnvelopeMembers<'a, Members<'a>>>(object) {
-            let data = if members.data.is_some() { Data::Object } else { Data::Absent };
-            return Some(Self { object, members, data });
+            return Some(Self { object, members });
         }
-        let EnvelopeMembers { status, status_code, message, msg, error, data } =
+        let EnvelopeMembers { status, status_code, message, msg, error, data: _ } =
             serde_json::from_str::<EnvelopeMembers<'a, &'a RawValue>>(object).ok()?;
-        let data = if Json::from(data?).is_object() { Data::Object } else { Data::Other };
-        let members = EnvelopeMembers { status, status_code, message, msg, error, data: None };
-        Some(Self { object, members, data })
+        Some(Self {
+            object,
+            members: EnvelopeMembers { status, status_code, message, msg, error, data: None },
+        })
     }
 
     /// The meaning of the member `status`.
@@ -108,11 +116,6 @@ impl<'a> Envelope<'a> {
             let joined = || [errors, msg].into_iter().flatten().find_map(joined_texts);
             text(errors).or_else(|| joined().map(Cow::Owned))
         })
-    }
-
-    /// The kind of the member `data`.
-    pub fn data(&self) -> Data {
-        self.data
     }
 
     /// `TransactionId` in `data`: a string that is not empty, or the digits of a whole number.
@@ -189,11 +192,10 @@ fn non_null(member: Option<&RawValue>) -> Option<Json<'_>> {
 
 impl fmt::Debug for Envelope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { object: _, members: _, data: _ } = self;
+        let Self { object: _, members: _ } = self;
         f.debug_struct("Envelope")
             .field("status", &self.status())
             .field("status_code", &self.status_code())
-            .field("data", &self.data())
             .finish_non_exhaustive()
     }
 }
@@ -232,20 +234,6 @@ pub enum Code {
     Number(i64),
     /// Anything else.
     Unreadable,
-}
-
-/// The kind of the member `data` in a response.
-///
-/// The enum is complete: data is missing, an object, or something else.
-#[expect(clippy::exhaustive_enums, reason = "complete: data is missing, an object, or something else")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Data {
-    /// Missing or `null`.
-    Absent,
-    /// A JSON object.
-    Object,
-    /// Any other JSON value.
-    Other,
 }
 
 /// The prefix of `msg` in a 400 response, as in the interface. The reason follows it.
