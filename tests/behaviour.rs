@@ -75,7 +75,7 @@ async fn authorisation_is_voided_d05_d66(network: Network) {
     let setup = network.setup().await;
     let authorised = setup.client.process_card(&card(APPROVED, TransactionType::Auth, 25_00)).await.unwrap();
     assert_eq!(authorised.transaction_type.value(), Some(&TransactionTypeCode::AUTH));
-    let void = Void::new(authorised.transaction_id.clone()).reason("ordered twice");
+    let void = Void::new(authorised.transaction_id.clone()).with_reason("ordered twice").unwrap();
     let voided = setup.client.void(&void).await.unwrap();
     assert_eq!(voided.message(), Some("Transaction Voided Successfully"));
     assert_eq!(voided.voided, authorised.transaction_id);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use payments_core::model::unversioned::{BAD_REQUEST_PREFIX, Body, Status};
+use payments_core::model::unversioned::{BAD_REQUEST_PREFIX, Envelope, Status};
 use payments_core::model::{
     AchTransaction, CardTransaction, CustomerRecord, TokenTransaction, TransactionReceipt, TransactionRecord,
     Void,
@@ -254,7 +254,7 @@ fn openapi_decline_examples_are_read_as_declines_d06() {
     let document = Document::read();
     for path in ["/transaction", "/token-transaction"] {
         let example = document.response("post", path, "200", "declined").to_string();
-        let Body::Object(response) = Body::read(example.as_bytes()) else { panic!("{path}") };
+        let response = Envelope::read(example.as_bytes()).unwrap_or_else(|| panic!("{path}"));
         assert_eq!(response.status(), Status::Failure, "{path}");
         assert!(response.transaction_id().is_some(), "{path}");
     }

@@ -61,7 +61,10 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
     let id = client.process_card(&key("card"), &card).await.unwrap().transaction_id;
     transcribe!(
         transcript,
-        client.void(&key("void"), &Void::new(id.clone()).reason(canaries.card())).await.unwrap()
+        client
+            .void(&key("void"), &Void::new(id.clone()).with_reason(canaries.card()).unwrap())
+            .await
+            .unwrap()
     );
 
     gateway.arm(Fault::on(OperationName::Transaction).after_commit().html().times(2));

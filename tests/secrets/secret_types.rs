@@ -43,7 +43,6 @@ secret_types! {
     TokenTransactionBuilder<'static> of model;
     TransactionRequest of model;
     RequestMembers<'static> of model::unversioned;
-    Body<'static> of model::unversioned;
     Envelope<'static> of model::unversioned;
     RawJson of model;
     OtherFields of model;

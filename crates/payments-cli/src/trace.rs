@@ -42,7 +42,7 @@ impl Observer for Trace {
     }
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
-        let AttemptFinished { operation, attempt, latency, .. } = event;
+        let (operation, attempt, latency) = (event.operation, event.attempt, event.latency);
         let how = match event.failure {
             None => "succeeded".to_owned(),
             Some(failure) => {

@@ -279,7 +279,7 @@ impl TenantService<'_> {
             return refused("invalid transaction id");
         };
         entry.record.status = self.choices.status_codes.voided.clone().into_owned().into();
-        entry.void_reason = void.reason_text().map(|text| self.redaction.text(text).into_owned());
+        entry.void_reason = void.reason().map(|text| self.redaction.text(text).into_owned());
         let void = (self.choices.void_answer == VoidAnswer::NewTransactionId).then(|| {
             let mut void = entry.clone();
             void.record.transaction_id = self.new_id("txn_", &self.store.transactions);

@@ -44,8 +44,7 @@
 //! | a status, then an error, the deadline or the cap | `Answered` | the status and the part of the body that was read are kept |
 //! | a response with two lengths | `Unknown` | it may be the response to another request |
 //!
-//! For a payment, `Answered` is an unknown outcome, unless the status alone is a refusal and the part of the body names no
-//! transaction.
+//! For a payment, `Answered` is an unknown outcome whatever the status is: the missing part may name a transaction.
 //!
 //! If the server has closed a pooled connection, hyper may use another one. It does so only if it has written no byte of the
 //! request.

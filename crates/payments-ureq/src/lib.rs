@@ -45,8 +45,7 @@
 //! | a status, then an error, the deadline or the cap | [`Answered`](payments_core::Delivery::Answered) | the status and the part of the body that was read are kept |
 //! | a head with two lengths | [`Unknown`](payments_core::Delivery::Unknown) | the response may belong to another request |
 //!
-//! For a payment, `Answered` is an unknown outcome, unless the status alone is a refusal and the part of the body names no
-//! transaction.
+//! For a payment, `Answered` is an unknown outcome whatever the status is: the missing part may name a transaction.
 //!
 //! A panic within a call is caught and reported with the same evidence. Its message reaches the panic hook, which prints it
 //! by default. With `panic = "abort"` it ends the process.

@@ -315,7 +315,7 @@ fn draw_void(
         ),
         _ => (unknown_id(), "a transaction that does not exist"),
     };
-    (Request::Void(Void::new(id).reason(format!("{VOID_REASON}{number}"))), what)
+    (Request::Void(Void::new(id).with_reason(format!("{VOID_REASON}{number}")).unwrap()), what)
 }
 
 fn draw_transaction(rng: &mut fastrand::Rng, tenant: usize, known: &KnownIds) -> (Request, &'static str) {

@@ -13,12 +13,11 @@ use crate::report::Processed;
 
 /// Builds a void.
 pub(super) fn void(id: String, reason: Option<String>) -> Result<Void, Failure> {
-    let mut void = Void::new(TransactionId::new(id)?);
-    if let Some(reason) = reason {
-        void = void.reason(reason);
-    }
-    // `from_json` checks the size of the whole document, because a reason can have any length.
-    Ok(Void::from_json(void.to_json().as_ref())?)
+    let void = Void::new(TransactionId::new(id)?);
+    Ok(match reason {
+        Some(reason) => void.with_reason(reason)?,
+        None => void,
+    })
 }
 
 impl Call for TransactionRequest {

@@ -146,7 +146,7 @@ fn token(id: &str) -> Result<TokenTransaction, ValidationError> {
 }
 
 fn void(id: TransactionId) -> Void {
-    Void::new(id).reason("ordered twice")
+    Void::new(id).with_reason("ordered twice").expect("a short reason")
 }
 
 /// What the client returned, without any information from the sandbox.

@@ -73,7 +73,9 @@ fn a_void_can_return_a_new_id_that_can_be_looked_up_d66() {
         FakeGateway::builder().choices(|choices| choices.void_answer = VoidAnswer::NewTransactionId).build();
     let client = gateway.client();
     let authorized = block_on(client.process_card(&authorization())).unwrap().into_data().transaction_id;
-    let voided = block_on(client.void(&Void::new(authorized.clone()).reason("changed their mind"))).unwrap();
+    let voided =
+        block_on(client.void(&Void::new(authorized.clone()).with_reason("changed their mind").unwrap()))
+            .unwrap();
     let id = &voided.transaction_id;
     assert_ne!(*id, authorized);
     block_on(client.transaction(id)).unwrap();

@@ -288,7 +288,7 @@ fn card_request() -> IntentRequest {
 }
 
 fn void_request() -> IntentRequest {
-    (&Void::new(TransactionId::new("txn_1").unwrap()).reason("ordered twice")).into()
+    (&Void::new(TransactionId::new("txn_1").unwrap()).with_reason("ordered twice").unwrap()).into()
 }
 
 fn transaction(text: &str) -> TransactionId {

@@ -17,7 +17,7 @@ use crate::{SecretBytes, TransactionId, ValidationError};
 /// ```
 /// use payments_model::{TransactionId, Void};
 ///
-/// let void = Void::new(TransactionId::new("txn_1")?).reason("ordered twice");
+/// let void = Void::new(TransactionId::new("txn_1")?).with_reason("ordered twice")?;
 /// assert_eq!(void.to_json().as_ref(), br#"{"TransactionId":"txn_1","TransactionFor":"Void","Reason":"ordered twice"}"#);
 /// # Ok::<(), payments_model::ValidationError>(())
 /// ```
@@ -34,10 +34,14 @@ impl Void {
         Self { transaction_id, reason: None }
     }
 
-    /// Sets `Reason`. Any text is accepted.
-    pub fn reason(mut self, text: impl Into<String>) -> Self {
+    /// Sets `Reason`.
+    ///
+    /// # Errors
+    ///
+    /// If the request is larger than 64 KiB of JSON, the limit of every request. Any shorter text is accepted.
+    pub fn with_reason(mut self, text: impl Into<String>) -> Result<Self, ValidationError> {
         self.reason = Some(text.into());
-        self
+        check_size(&self.to_json()).map(|()| self)
     }
 
     from_json! {
@@ -76,7 +80,7 @@ impl Void {
     }
 
     /// `Reason`, if set.
-    pub fn reason_text(&self) -> Option<&str> {
+    pub fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
     }
 }

@@ -674,7 +674,7 @@ fn any_id_without_control_characters_can_be_voided_and_all_but_dot_segments_look
         let transaction = TransactionId::new(id).unwrap();
         assert_eq!(transaction.path_segment().unwrap(), segment);
         assert_eq!(CustomerId::new(id).unwrap().path_segment().unwrap(), segment);
-        let void = Void::new(transaction).reason("r");
+        let void = Void::new(transaction).with_reason("r").unwrap();
         assert_eq!(Void::from_json(void.to_json().as_ref()).unwrap(), void);
     }
     for id in [".", "..", "a/..", "../a", "a/./b", "a\\..\\b", "./", "\\..", "a/..\\b"] {
@@ -876,8 +876,10 @@ fn accessors_of_token_payments_and_voids_return_what_was_set() {
     assert_eq!((full.description(), full.reference_no()), (Some("d"), Some("r")));
 
     let void = Void::new("txn_1".parse().unwrap());
-    assert_eq!((void.transaction_id().as_str(), void.reason_text()), ("txn_1", None));
-    assert_eq!(void.reason("ordered twice").reason_text(), Some("ordered twice"));
+    assert_eq!((void.transaction_id().as_str(), void.reason()), ("txn_1", None));
+    assert_eq!(void.clone().with_reason("ordered twice").unwrap().reason(), Some("ordered twice"));
+    let error = void.with_reason("x".repeat(64 * 1024)).unwrap_err();
+    assert!(error.to_string().contains("65536 bytes"), "{error}");
 }
 
 #[test]

@@ -337,7 +337,7 @@ proptest! {
             ("TransactionFor".to_owned(), "Void".into()),
         ]);
         if let Some(text) = &reason {
-            void = void.reason(text.as_str());
+            void = void.with_reason(text.as_str()).unwrap();
             expected.insert("Reason".to_owned(), text.as_str().into());
         }
         let encoded = void.to_json();
