@@ -10,7 +10,7 @@ use payments_journal::internals::{Begin, Change, Ending, IntentStore, ServiceCha
 use payments_journal::{
     AttemptId, Cell, Failure, IntentKey, IntentRequest, Journal, JournaledClient, LostTime, MemoryStore,
     OwnerId, PostgresStore, ReconcileOptions, ReportRow, Resolution, RowStatus, RowTime, SqliteReader,
-    SqliteStore, StateName,
+    SqliteStore, StateName, SummaryGauges,
 };
 
 use super::requests::{ach_payment, card_payment};
@@ -215,6 +215,7 @@ async fn stores(transcript: &Transcript, canaries: &Canaries) {
     let folder = std::env::temp_dir().join(format!("payments-secrets-journal-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     transcribe!(transcript, SqliteStore::open(folder.join("journal.db")).unwrap());
+    transcribe!(transcript, SummaryGauges::new(&opentelemetry::global::meter("canary")));
     transcribe!(transcript, SqliteStore::options().witness(&folder));
     transcribe!(transcript, PostgresStore::options().fails_over_without_loss());
     transcribe!(transcript, SqliteStore::open(&folder).unwrap_err());

@@ -62,6 +62,14 @@ pub(crate) struct ClientOptions {
     )]
     pub(crate) api_key_file: Option<PathBuf>,
 
+    #[arg(
+        long,
+        global = true,
+        value_name = "LABEL",
+        help = "Your name for the merchant that the key is of, if the journal has several [env: PAYMENTS_MERCHANT]"
+    )]
+    pub(crate) merchant: Option<String>,
+
     // Negative numbers are accepted here so that `timeout` refuses them with its own message.
     #[arg(
         long,

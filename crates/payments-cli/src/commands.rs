@@ -73,10 +73,12 @@ fn refuse_client_settings(options: &GlobalOptions) -> Option<ExitCode> {
 }
 
 fn refuse_settings(options: &GlobalOptions, reason: &str, purpose: Purpose) -> Option<ExitCode> {
-    let ClientOptions { base_url, api_key_file, timeout, ca_cert, proxy, dry_run, verbose } = &options.client;
+    let ClientOptions { base_url, api_key_file, merchant, timeout, ca_cert, proxy, dry_run, verbose } =
+        &options.client;
     let given = [
         ("--base-url", base_url.is_some()),
         ("--api-key-file", api_key_file.is_some()),
+        ("--merchant", merchant.is_some()),
         ("--timeout", timeout.is_some()),
         ("--ca-cert", ca_cert.is_some()),
         ("--proxy", proxy.is_some()),

@@ -1,4 +1,4 @@
-//! Base URL, API key, deadline, certificate authority and proxy: each from its option, else from the environment.
+//! Base URL, API key, merchant, deadline, certificate authority and proxy: each from its option, else from the environment.
 
 mod access;
 mod known_keys;
@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 pub(crate) use self::known_keys::KnownKeys;
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
-use self::source::{API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, TIMEOUT, text_variable, variable};
+use self::source::{API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, MERCHANT, TIMEOUT, text_variable, variable};
 pub(crate) use self::source::{KeySource, Source, seen_in_arguments};
 use crate::args::{self, ClientOptions};
 use crate::failure::Failure;
@@ -32,6 +32,7 @@ pub(crate) struct Settings {
     pub(crate) shown_base_url: String,
     pub(crate) base_url_source: Source,
     pub(crate) key_source: KeySource,
+    merchant: Option<Merchant>,
     /// The deadline of the whole call.
     pub(crate) timeout: Duration,
     pub(crate) timeout_source: Source,
@@ -50,18 +51,27 @@ struct Authority {
     source: Source,
 }
 
+/// One of several merchants at the service.
+#[derive(Debug)]
+struct Merchant {
+    label: String,
+    source: Source,
+}
+
 impl Settings {
     /// Reads the environment and the files that the settings name. Reports all problems together.
     pub(crate) fn resolve(options: &ClientOptions) -> Result<Self, Failure> {
         let key = api_key(options);
         let keys = KnownKeys::new(options, key.as_ref().ok());
         let key = key.and_then(Key::checked);
+        let merchant = merchant(options);
         let extra_ca = authority(options);
         let proxy = Proxy::chosen(options);
-        match (base_url(options), key, timeout(options), extra_ca, proxy) {
+        match (base_url(options), key, merchant, timeout(options), extra_ca, proxy) {
             (
                 Ok((base_url, base_url_source)),
                 Ok(Key { text: key, source: key_source, warning }),
+                Ok(merchant),
                 Ok((timeout, timeout_source)),
                 Ok(extra_ca),
                 Ok(mut proxy),
@@ -70,7 +80,12 @@ impl Settings {
                     proxy.check(&base_url)?;
                     proxy.host_and_port = keys.mask(&proxy.host_and_port);
                 }
-                let endpoint = Endpoint::new(&base_url, ApiKey::new(&key)?)?;
+                let api_key = ApiKey::new(&key)?;
+                let endpoint = Endpoint::new(&base_url, api_key.clone())?;
+                let endpoint = match &merchant {
+                    Some(Merchant { label, .. }) => endpoint.for_merchant(label, api_key)?,
+                    None => endpoint,
+                };
                 Ok(Self {
                     warning,
                     shown_base_url: keys.mask(endpoint.base_url()),
@@ -78,16 +93,18 @@ impl Settings {
                     keys,
                     base_url_source,
                     key_source,
+                    merchant,
                     timeout,
                     timeout_source,
                     extra_ca,
                     proxy,
                 })
             }
-            (base_url, key, timeout, extra_ca, proxy) => {
-                let problems = [base_url.err(), key.err(), timeout.err(), extra_ca.err(), proxy.err()];
+            (base_url, key, merchant, timeout, extra_ca, proxy) => {
+                let problems =
+                    [base_url.err(), key.err(), merchant.err(), timeout.err(), extra_ca.err(), proxy.err()];
                 let all = problems.into_iter().flatten().reduce(Failure::and);
-                Err(all.expect("at least one of the five failed"))
+                Err(all.expect("at least one of the six failed"))
             }
         }
     }
@@ -141,6 +158,11 @@ impl Settings {
         )
     }
 
+    /// The merchant's label with the key masked, and its source.
+    pub(crate) fn merchant(&self) -> Option<(String, &Source)> {
+        self.merchant.as_ref().map(|merchant| (self.keys.mask(&merchant.label), &merchant.source))
+    }
+
     /// The file of the additional authority, if it may be shown, and its source.
     pub(crate) fn ca_cert(&self) -> Option<(Option<&str>, &Source)> {
         self.extra_ca.as_ref().map(|authority| (authority.name.as_deref(), &authority.source))
@@ -163,8 +185,9 @@ impl Settings {
         let mut lines = vec![
             format!("base URL {} ({})", self.shown_base_url, self.base_url_source),
             format!("API key ({})", self.key_source),
-            format!("deadline {:?} ({})", self.timeout, self.timeout_source),
         ];
+        lines.extend(self.merchant().map(|(label, source)| format!("merchant {label} ({source})")));
+        lines.push(format!("deadline {:?} ({})", self.timeout, self.timeout_source));
         lines.extend(
             self.ca_cert()
                 .map(|(name, source)| format!("authority {} ({source})", name.unwrap_or("in a file"))),
@@ -254,6 +277,22 @@ fn key_file(path: &Path, source: KeySource) -> Result<Key, Failure> {
 fn without_final_newline(text: &str) -> &str {
     let text = text.strip_suffix('\n').unwrap_or(text);
     text.strip_suffix('\r').unwrap_or(text)
+}
+
+fn merchant(options: &ClientOptions) -> Result<Option<Merchant>, Failure> {
+    let (label, source) = if let Some(label) = &options.merchant {
+        (label.clone(), Source::Flag("--merchant"))
+    } else if let Some(label) = text_variable(MERCHANT)? {
+        (label, Source::Variable(MERCHANT))
+    } else {
+        return Ok(None);
+    };
+    // With a placeholder address and key, so that a wrong label is reported together with them.
+    let key = ApiKey::new("any")?;
+    match Endpoint::new("https://localhost", key.clone())?.for_merchant(&label, key) {
+        Ok(_) => Ok(Some(Merchant { label, source })),
+        Err(error) => Err(Failure::from(error).hint(format!("the label came from {source}"))),
+    }
 }
 
 fn timeout(options: &ClientOptions) -> Result<(Duration, Source), Failure> {

@@ -149,7 +149,7 @@ fn heading(failure: &Failure) -> (Tone, String) {
             "NOT LOOKED UP, and it will fail again until the cause is fixed"
         }
         (Unknown, _, "other_service") => {
-            "KEY OF ANOTHER SERVICE, nothing was sent now: check the base URL and the journal"
+            "KEY OF ANOTHER SERVICE, nothing was sent now: check base URL, merchant and journal"
         }
         (NotProcessed, MoveMoney, _) => "NOT PROCESSED, it is safe to run it again",
         (NotProcessed, FindTransaction, _) => {

@@ -115,12 +115,26 @@ impl Endpoint {
         Self { inner: Arc::new(Inner { api_key, ..Inner::clone(&self.inner) }) }
     }
 
-    /// The same address for the merchant with this label. A base URL has no `#`, so the service with the label is none without.
-    pub(crate) fn for_merchant(&self, label: &str, api_key: ApiKey) -> Result<Self, ConfigurationError> {
+    /// The same address for the merchant with this label, as in [`Client::for_merchant`](crate::Client::for_merchant).
+    ///
+    /// # Errors
+    ///
+    /// A configuration error if the label is not 1 to 64 ASCII letters, digits and `-` `.` `_`.
+    ///
+    /// ```
+    /// use payments_core::{ApiKey, Endpoint};
+    ///
+    /// let shop = Endpoint::new("https://pay.example.com/api", ApiKey::new("sk_live_51H")?)?;
+    /// let books = shop.for_merchant("books", ApiKey::new("sk_live_7QK")?)?;
+    /// assert_eq!(books.service(), "https://pay.example.com/api#books");
+    /// # Ok::<(), payments_core::Error>(())
+    /// ```
+    pub fn for_merchant(&self, label: &str, api_key: ApiKey) -> Result<Self, Error> {
         let is_in_labels = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
         if !(1..=64).contains(&label.len()) || !label.bytes().all(is_in_labels) {
-            return Err(ConfigurationError::MerchantLabel);
+            return Err(ConfigurationError::MerchantLabel.into());
         }
+        // A base URL has no `#`, so this is never the service of another base URL.
         let address = self.inner.service.split('#').next().unwrap_or_default();
         let service = format!("{address}#{}", redact(label, &[api_key.expose()]));
         Ok(Self { inner: Arc::new(Inner { api_key, service, ..Inner::clone(&self.inner) }) })

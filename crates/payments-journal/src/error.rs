@@ -251,7 +251,7 @@ impl fmt::Display for Error {
             Cause::OtherService { recorded, called } => write!(
                 f,
                 "{key} belongs to another service: it was first used for {recorded}, and this call is for {called}; \
-                 nothing was sent now, and it may have been processed there: check the base URL and the journal, and do not pay it \
+                 nothing was sent now, and it may have been processed there: check base URL, merchant and journal, and do not pay it \
                  under another key before a person has looked"
             ),
             Cause::NoSuchIntent => write!(

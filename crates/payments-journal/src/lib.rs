@@ -99,6 +99,8 @@
 //!
 //! A key that holds a secret is refused before anything is logged.
 //!
+//! With the feature `opentelemetry`, `SummaryGauges` show how many intents are in each state, and how old the oldest is.
+//!
 //! # What is stored
 //!
 //! Amount, operation, token or last four digits, reference, outcome, transaction and times. Token and reference are stored
@@ -119,6 +121,8 @@ mod change;
 mod client;
 mod error;
 mod events;
+#[cfg(feature = "opentelemetry")]
+mod gauges;
 mod ids;
 mod intent;
 mod intent_request;
@@ -145,6 +149,8 @@ mod unwritten;
 pub use attempt::MovesMoney;
 pub use client::{AfterRejection, Journaled, JournaledClient};
 pub use error::Error;
+#[cfg(feature = "opentelemetry")]
+pub use gauges::SummaryGauges;
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
 pub use intent::{
     Failure, FormerService, Intent, IntentState, OtherAttempt, RecordedResolution, Resolution, StateName,

@@ -21,7 +21,7 @@ use std::env;
 use anyhow::Context as _;
 use payments_core::{ApiKey, Client, Endpoint, MeterObserver, TracingObserver};
 use payments_hyper::{HyperTransport, TokioTimer};
-use payments_journal::{Journal, JournaledClient, PostgresStore, SqliteStore};
+use payments_journal::{Journal, JournaledClient, PostgresStore, SqliteStore, SummaryGauges};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -50,6 +50,8 @@ async fn main() -> anyhow::Result<()> {
              journal charges every order again"
         );
     }
+    let gauges = SummaryGauges::new(&meter);
+    let watching = tokio::spawn(telemetry::watch(journal.clone(), gauges.clone()));
     let payments = JournaledClient::new(client, journal);
 
     let address = env::var("LISTEN").unwrap_or_else(|_| "127.0.0.1:8080".to_owned());
@@ -67,6 +69,8 @@ async fn main() -> anyhow::Result<()> {
     if let Err(error) = payments.journal().settle().await {
         eprintln!("some outcomes are not recorded: {error:#}");
     }
+    watching.abort();
+    telemetry::record(payments.journal(), &gauges).await;
     payments.journal().close().await;
     telemetry.shutdown()
 }

@@ -1,5 +1,6 @@
 //! Exports traces and metrics by OTLP, and logs to stderr.
 
+use std::time::Duration;
 use std::{env, io};
 
 use axum::extract::{MatchedPath, Request};
@@ -13,7 +14,9 @@ use opentelemetry_otlp::{MetricExporter, Protocol, SpanExporter, WithExportConfi
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use tracing::{Instrument as _, info_span};
+use payments_journal::{Journal, SummaryGauges};
+use tokio::time::sleep;
+use tracing::{Instrument as _, info_span, warn};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt;
@@ -51,6 +54,21 @@ impl Telemetry {
             meters.shutdown()?;
         }
         Ok(())
+    }
+}
+
+/// Records what is in the journal, once a minute.
+pub(crate) async fn watch(journal: Journal, gauges: SummaryGauges) {
+    loop {
+        record(&journal, &gauges).await;
+        sleep(Duration::from_mins(1)).await;
+    }
+}
+
+pub(crate) async fn record(journal: &Journal, gauges: &SummaryGauges) {
+    match journal.summary().await {
+        Ok(summary) => gauges.record(&summary),
+        Err(error) => warn!(%error, "the gauges are old, because the journal cannot be read"),
     }
 }
 

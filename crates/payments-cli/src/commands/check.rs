@@ -233,6 +233,7 @@ impl Serialize for CheckReport {
 struct SettingsFound {
     base_url: Setting,
     api_key: Setting,
+    merchant: Option<Setting>,
     timeout: Setting,
     ca_cert: Option<Setting>,
     proxy: Option<Setting>,
@@ -252,6 +253,7 @@ impl SettingsFound {
         Self {
             base_url: setting(Some(settings.shown_base_url.clone().into()), &settings.base_url_source),
             api_key: setting(None, &settings.key_source),
+            merchant: settings.merchant().map(|(label, from)| setting(Some(label.into()), from)),
             timeout: setting(Some(settings.timeout.as_secs_f64().into()), &settings.timeout_source),
             ca_cert: settings.ca_cert().map(|(name, from)| setting(name.map(Into::into), from)),
             proxy: settings.proxy().map(|(address, from)| setting(Some(address.into()), from)),

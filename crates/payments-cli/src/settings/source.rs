@@ -28,6 +28,7 @@ impl fmt::Display for Source {
 pub(super) const BASE_URL: &str = "PAYMENTS_BASE_URL";
 pub(super) const API_KEY: &str = "PAYMENTS_API_KEY";
 pub(super) const API_KEY_FILE: &str = "PAYMENTS_API_KEY_FILE";
+pub(super) const MERCHANT: &str = "PAYMENTS_MERCHANT";
 pub(super) const TIMEOUT: &str = "PAYMENTS_TIMEOUT";
 pub(super) const CA_CERT: &str = "PAYMENTS_CA_CERT";
 pub(super) const PROXY: &str = "PAYMENTS_PROXY";

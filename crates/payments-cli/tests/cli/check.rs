@@ -106,6 +106,7 @@ fn settings_are_shown_with_their_sources_without_the_key() {
     let expected = json!({
         "base_url": {"value": peer.base_url, "from": "--base-url"},
         "api_key": {"from": "the file of PAYMENTS_API_KEY_FILE"},
+        "merchant": null,
         "timeout": {"value": 2.5, "from": "--timeout"},
         "ca_cert": null,
         "proxy": null,

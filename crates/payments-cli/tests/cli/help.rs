@@ -80,7 +80,9 @@ fn help_omits_refused_options() {
     let others = ["demo", "sandbox", "completions"].map(|command| vec![command]);
     for command in others.into_iter().chain(of_the_journal) {
         let text = help(&command);
-        for option in ["--base-url", "--api-key-file", "--timeout", "--ca-cert", "--proxy", "--dry-run"] {
+        for option in
+            ["--base-url", "--api-key-file", "--merchant", "--timeout", "--ca-cert", "--proxy", "--dry-run"]
+        {
             assert!(!text.contains(option), "{command:?} {option}: {text}");
         }
         // With `--verbose` a journal command names its journal.

@@ -212,6 +212,61 @@ fn transaction_ids_of_two_services_do_not_clash_d47() {
     assert_eq!(lost("one"), lost("two"));
 }
 
+/// Two merchants of one service, with one journal.
+#[test]
+fn label_of_a_merchant_is_part_of_the_service_d47() {
+    let billing = Billing::open();
+    let workspace = &billing.workspace;
+    let service = |label: &str| format!("{}{label}", workspace.sandbox.base_url());
+    let charge = |label: &str| workspace.charging("order-1", TOKEN_PAYMENT).env("PAYMENTS_MERCHANT", label);
+    charge("books").end().processed();
+    for same in [charge("books"), charge("toys").arguments(["--merchant", "books"])] {
+        assert_eq!(same.end().json()["recorded"], true);
+    }
+    for (other, name) in [(charge("toys"), "#toys"), (charge("Books"), "#Books"), (charge(""), "")] {
+        let error = other.end().failed(5, "unknown");
+        assert_eq!(
+            (&error["kind"], &error["transaction_id"]),
+            (&"other_service".into(), &Value::Null),
+            "{error}"
+        );
+        let both = format!("first used for {}, and this call is for {};", service("#books"), service(name));
+        assert!(error["message"].as_str().unwrap().contains(&both), "{error}");
+    }
+    assert_eq!(workspace.requests(), 1);
+
+    // A file, a lookup and every listing have the label too.
+    billing.good(2);
+    assert_eq!(billing.run(&["--merchant", "toys"]).code, Some(0));
+    let error = billing.run(&["--merchant", "books"]).failed(2, "invalid");
+    let rule = error["violations"][0]["rule"].as_str().unwrap();
+    assert!(rule.contains(&service("#toys")) && rule.contains(&service("#books")), "{rule}");
+    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+    let lost = workspace.charging("order-2", TOKEN_PAYMENT).arguments(["--merchant", "books"]);
+    lost.end().failed(5, "unknown");
+    let entries = workspace.sandbox.gateway().ledger();
+    let id = entries.entries().last().unwrap().transaction_id().to_string();
+    let resolve = || workspace.run(["journal", "resolve", "order-2", "--processed", &*id]);
+    assert_eq!(resolve().end().failed(2, "invalid")["kind"], "other_service");
+    assert_eq!(resolve().arguments(["--merchant", "books"]).end().code, Some(0));
+
+    assert_eq!(workspace.show("order-1")["service"], service("#books"));
+    let text = workspace.journal_command(&["show", "k1", "--output", "text"]).stdout;
+    assert!(text.contains(&format!("  service          {}\n", service("#toys"))), "{text}");
+    let csv = workspace.journal_command(&["export", "--format", "csv"]).stdout;
+    let mut rows = csv::Reader::from_reader(csv.as_bytes());
+    let column = rows.headers().unwrap().iter().position(|name| name == "service").unwrap();
+    let services: Vec<_> = rows.records().map(|row| row.unwrap()[column].to_owned()).collect();
+    assert_eq!(services, ["#books", "#toys", "#toys", "#books"].map(service));
+    let list = workspace.journal_command(&["list", "--output", "text"]).stdout;
+    for line in [
+        format!("at {}: 2 intents, 90.00\n", service("#books")),
+        format!("at {}: 2 intents, 3.02\n", service("#toys")),
+    ] {
+        assert!(list.contains(&line), "{list}");
+    }
+}
+
 #[test]
 fn every_listing_shows_the_service_d47() {
     let (workspace, other) = (Workspace::open(), another_service());

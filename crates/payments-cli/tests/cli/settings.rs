@@ -117,6 +117,29 @@ fn every_settings_error_is_reported_at_once() {
 }
 
 #[test]
+fn label_of_a_merchant_has_no_space_or_control_character_d47() {
+    const RULE: &str = "the label of a merchant is not 1 to 64 ASCII letters, digits and - . _";
+    let at = || payments_at("http://127.0.0.1:1", lookup()).arguments(["--dry-run"]);
+    let long = "x".repeat(65);
+    for label in ["", " ", "books ", "two words", "books\n", "a\tb", "a#b", "b\u{fc}cher", &long] {
+        let by_option = at().arguments(["--merchant", label]).end();
+        assert_eq!(by_option.failed(2, "invalid")["kind"], "configuration", "{label:?}");
+        let text = at().arguments(["--merchant", label, "--output", "text"]).end().stderr;
+        assert!(text.contains(RULE) && text.contains("the label came from --merchant\n"), "{text}");
+        // As with the other settings, an empty variable counts as unset.
+        let text = at().env("PAYMENTS_MERCHANT", label).arguments(["--output", "text"]).end().stderr;
+        assert_eq!(text.contains(RULE), !label.is_empty(), "{label:?}: {text}");
+        assert_eq!(text.contains("the label came from PAYMENTS_MERCHANT\n"), !label.is_empty(), "{text}");
+    }
+    let error = payments(lookup()).arguments(["--merchant", "a b"]).end().failed(2, "invalid");
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("no base URL is set") && message.contains(&format!("also: {RULE}")),
+        "{message}"
+    );
+}
+
+#[test]
 fn text_names_the_source_of_a_refused_key() {
     let peer = Peer::responding("401 Unauthorized", responses::UNAUTHORIZED);
     let file = TemporaryFile::new(KEY);

@@ -62,6 +62,7 @@ pub(crate) fn payments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Run 
         "PAYMENTS_BASE_URL",
         "PAYMENTS_API_KEY",
         "PAYMENTS_API_KEY_FILE",
+        "PAYMENTS_MERCHANT",
         "PAYMENTS_TIMEOUT",
         "PAYMENTS_CA_CERT",
         "PAYMENTS_PROXY",

@@ -47,12 +47,13 @@ fn every_setting_is_traced_with_its_source() {
     let (key, authority) = (TemporaryFile::new(KEY), TemporaryFile::new(authority()));
     let run = payments(["--verbose", "transaction", "get", "txn_1", "--timeout", "2.5"])
         .arguments(["--base-url", "http://127.0.0.1:1", "--api-key-file", key.path()])
-        .arguments(["--ca-cert", authority.path(), "--dry-run"]);
+        .arguments(["--merchant", "books", "--ca-cert", authority.path(), "--dry-run"]);
     assert_eq!(
         trace(&run.end(), 0),
         [
             "base URL http://127.0.0.1:1 (--base-url)",
             "API key (the file of --api-key-file)",
+            "merchant books (--merchant)",
             "deadline … (--timeout)",
             &*format!("authority {} (--ca-cert)", authority.path()),
         ]

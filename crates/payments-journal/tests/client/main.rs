@@ -7,6 +7,8 @@ mod cancelled;
 #[cfg(feature = "tracing")]
 mod events;
 mod faulty_store;
+#[cfg(feature = "opentelemetry")]
+mod gauges;
 mod intent_outcomes;
 mod keys;
 mod never_twice;

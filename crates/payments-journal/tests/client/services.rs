@@ -34,7 +34,7 @@ fn is_of_another_service(error: &Error) {
         error.to_string(),
         format!(
             "invoice-17 belongs to another service: it was first used for {}, and this call is for {OTHER}; nothing was sent \
-             now, and it may have been processed there: check the base URL and the journal, and do not pay it under another \
+             now, and it may have been processed there: check base URL, merchant and journal, and do not pay it under another \
              key before a person has looked",
             FakeGateway::BASE_URL
         )

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex};
 use axum::extract::State;
 use axum::routing::post;
 use axum::{Json, Router};
+use payments_core::OperationName;
+use payments_fake::Fault;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -62,9 +64,45 @@ fn payment_is_one_trace_from_browser_to_service_with_metrics() {
     let written = text.lines().filter(|line| !line.contains(" = ")).count();
     assert_eq!(written, spans.len(), "not every span is in the browser's trace: {spans:#?}");
     for metric in inside(&exported, "resourceMetrics", "scopeMetrics", "metrics") {
-        write_metric(&mut text, metric);
+        write_metric(&mut text, metric, &["histogram", "sum"]);
     }
-    check_readme(&text);
+    check_readme(&text, 0);
+}
+
+#[test]
+fn unknown_payment_is_in_the_gauges_and_alerts_name_them() {
+    let runtime = Runtime::new().unwrap();
+    let (collector, exported) = collector(&runtime);
+    let shop = Shop::open();
+    let instance = shop.start_with(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &collector)]);
+    shop.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+    assert_eq!(instance.pay("18", "tok_approved").0, 202);
+    instance.signal("TERM");
+    assert_eq!(instance.end(), Some(0), "the exit code of a shutdown");
+
+    let exported = exported.lock().unwrap();
+    let mut text = String::new();
+    let mut names = Vec::new();
+    // Those of the last export, at the shutdown.
+    let last = exported.iter().rfind(|document| document["resourceMetrics"].is_array()).unwrap();
+    for metric in inside(std::slice::from_ref(last), "resourceMetrics", "scopeMetrics", "metrics") {
+        write_metric(&mut text, metric, &["gauge"]);
+        // As Prometheus spells it.
+        let unit = if metric["unit"] == "s" { "_seconds" } else { "" };
+        names.push(format!("{}{unit}", metric["name"].as_str().unwrap().replace('.', "_")));
+    }
+    check_readme(&text, 1);
+
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let (_, rules) = readme.split_once("```yaml\n").expect("the README has alert rules");
+    let rules: Vec<_> = rules.lines().filter(|line| line.contains("expr:")).collect();
+    assert_eq!(rules.len(), 2);
+    for rule in rules {
+        let (_, rest) = rule.split_once("max(").unwrap();
+        let (name, labels) = rest.split_once('{').unwrap();
+        assert!(names.iter().any(|exported| exported == name), "{name}: {names:?}");
+        assert!(labels.starts_with("payment_state=\"unknown\"}"), "{rule}");
+    }
 }
 
 /// The innermost objects of all exports.
@@ -90,14 +128,20 @@ fn write_spans(text: &mut String, spans: &[&Value], parent: &str, depth: usize) 
     }
 }
 
-fn write_metric(text: &mut String, metric: &Value) {
-    let points =
-        ["histogram", "sum"].iter().filter_map(|kind| metric[kind]["dataPoints"].as_array()).flatten();
-    for point in points {
-        let count = point.get("count").or_else(|| point.get("asInt")).unwrap();
-        let count = count.as_str().map_or_else(|| count.to_string(), str::to_owned);
-        let (name, unit) = (metric["name"].as_str().unwrap(), metric["unit"].as_str().unwrap());
-        write_named(text, &format!("{name} in {unit}: {count}"), point, 0);
+/// Writes the points of a metric of these kinds that are not zero.
+fn write_metric(text: &mut String, metric: &Value, kinds: &[&str]) {
+    for point in kinds.iter().filter_map(|kind| metric[kind]["dataPoints"].as_array()).flatten() {
+        let value = ["count", "asInt", "asDouble"].iter().find_map(|name| point.get(name)).unwrap();
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let name = metric["name"].as_str().unwrap();
+        let unit = metric["unit"].as_str().filter(|unit| !unit.is_empty());
+        let unit = unit.map(|unit| format!(" in {unit}")).unwrap_or_default();
+        let value = match value.parse::<f64>().unwrap() {
+            0.0 => continue,
+            _ if name.ends_with("_age") => "AGE",
+            _ => &value,
+        };
+        write_named(text, &format!("{name}{unit}: {value}"), point, 0);
     }
 }
 
@@ -121,14 +165,15 @@ fn write_named(text: &mut String, name: &str, object: &Value, depth: usize) {
     }
 }
 
-/// Compares the text with the README. `UPDATE_DOCS=1` rewrites it there.
-fn check_readme(text: &str) {
+/// Compares the text with a block of text in the README. `UPDATE_DOCS=1` rewrites it there.
+fn check_readme(text: &str, block: usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let readme = fs::read_to_string(&path).unwrap();
-    let (before, rest) = readme.split_once("```text\n").expect("the README has a block of text");
+    let (begin, fence) = readme.match_indices("```text\n").nth(block).expect("the README has that block");
+    let (before, rest) = readme.split_at(begin + fence.len());
     let (shown, after) = rest.split_once("```\n").unwrap();
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        return fs::write(path, format!("{before}```text\n{text}```\n{after}")).unwrap();
+        return fs::write(&path, format!("{before}{text}```\n{after}")).unwrap();
     }
     assert_eq!(shown, text, "UPDATE_DOCS=1 rewrites the README");
 }

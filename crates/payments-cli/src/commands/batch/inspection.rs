@@ -154,7 +154,7 @@ impl Inspection<'_> {
         if !intent.is_of(self.service) {
             // Whatever happened there says nothing about this service, so it is not shown.
             let rule = format!(
-                "belongs to another service: it was first used for {}, and this run is for {}: check the base URL and the \
+                "belongs to another service: it was first used for {}, and this run is for {}: check base URL, merchant and \
                  journal, and do not pay it under another key before you have looked",
                 intent.service, self.service
             );

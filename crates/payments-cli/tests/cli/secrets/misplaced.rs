@@ -9,7 +9,7 @@ use crate::support::payments;
 
 /// `{}` stands for a secret. None of these command lines opens a connection. `--ca-cert` is not included: its path is not
 /// mistaken for a key's, and the error must name a mistyped path.
-const COMMAND_LINES: [&[&str]; 39] = [
+const COMMAND_LINES: [&[&str]; 41] = [
     &["{}"],
     &["{}", "transaction", "create"],
     &["transaction", "{}"],
@@ -31,6 +31,18 @@ const COMMAND_LINES: [&[&str]; 39] = [
     &["transaction", "get", "txn_1", "--base-url", "https://u:{}@localhost"],
     &["transaction", "get", "txn_1", "--base-url", "https://localhost/?key={}"],
     &["transaction", "get", "txn_1", "--base-url", "http://{}.example.com"],
+    &["transaction", "get", "txn_1", "--merchant", "{} {}"],
+    &[
+        "transaction",
+        "get",
+        "txn_1",
+        "--base-url",
+        "http://127.0.0.1:1",
+        "--merchant",
+        "{}",
+        "--dry-run",
+        "--verbose",
+    ],
     &["transaction", "get", "{}/x", "--base-url", "http://127.0.0.1:1"],
     &["transaction", "get", "{}", "--base-url", "http://127.0.0.1:1", "--dry-run", "--verbose"],
     &["customer", "get", "{}", "--base-url", "http://127.0.0.1:1", "--dry-run"],
@@ -97,6 +109,7 @@ fn s5_secrets_in_settings_are_not_repeated() {
     for name in [
         "PAYMENTS_BASE_URL",
         "PAYMENTS_API_KEY_FILE",
+        "PAYMENTS_MERCHANT",
         "PAYMENTS_TIMEOUT",
         "PAYMENTS_CA_CERT",
         "PAYMENTS_PROXY",
