@@ -119,6 +119,7 @@ mod change;
 mod client;
 mod error;
 mod events;
+mod history;
 mod ids;
 mod intent;
 mod intent_request;
@@ -145,11 +146,9 @@ mod unwritten;
 pub use attempt::MovesMoney;
 pub use client::{AfterRejection, Journaled, JournaledClient};
 pub use error::Error;
+pub use history::{Ending, HistoryEvent};
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
-pub use intent::{
-    Failure, FormerService, Intent, IntentState, OtherAttempt, RecordedResolution, Resolution, StateName,
-    Verdict,
-};
+pub use intent::{Failure, Intent, IntentState, RecordedResolution, Resolution, StateName, Verdict};
 pub use intent_request::{IntentRequest, Subject};
 pub use journal::{Journal, LostTime};
 pub use memory::MemoryStore;
@@ -167,14 +166,15 @@ pub use store::{Page, Purged, Store};
 pub use store_error::StoreError;
 pub use summary::{StateSummary, Summary};
 
-use change::{Begin, Change, Ending};
+use change::{Begin, Change};
 use store::{Applied, IntentStore};
 
 /// How a store changes a row, for the tests of this repository. Not part of the API: it changes without notice.
 #[doc(hidden)]
 pub mod internals {
     pub use crate::attempt::Sealed;
-    pub use crate::change::{Begin, Change, Ending};
+    pub use crate::change::{Begin, Change};
+    pub use crate::history::Ending;
     pub use crate::service_change::ServiceChange;
     pub use crate::store::{Applied, IntentStore};
     pub use crate::summary::Tally;
