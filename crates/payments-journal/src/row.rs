@@ -1,16 +1,11 @@
 //! An intent as a database stores it: one JSON document.
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-pub(crate) use document::{OLDER, document, ended, intent, names};
+pub(crate) use document::{document, ended, intent, names};
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod document {
     use crate::{Intent, StateName, StoreError};
-
-    /// What to do with a journal of an older version.
-    pub(crate) const OLDER: &str = "with the version that wrote it, resolve the unknown keys and export them all (payments \
-         journal export), then begin a new journal for new keys only: it does not know the old keys and would charge them \
-         again";
 
     /// The intent as JSON.
     pub(crate) fn document(intent: &Intent) -> String {
