@@ -95,10 +95,10 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
         transcribe!(transcript, *intent);
         transcribe!(transcript, intent.request);
         transcribe!(transcript, intent.request.subject);
-        for other in &intent.other_attempts {
-            transcribe!(transcript, *other);
+        for event in &*intent.history() {
+            transcribe!(transcript, *event);
         }
-        for recorded in &intent.resolutions {
+        for recorded in intent.resolutions() {
             transcribe!(transcript, *recorded);
         }
         transcribe!(transcript, intent.state);
@@ -207,7 +207,7 @@ async fn reconciling(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, journal.forget_service(&read, "ada").await.unwrap_err());
     journal.rename_service(&read, "https://new.example.com", "ada").await.unwrap();
     let renamed = journal.list(StateName::ALL, None, 1).await.unwrap();
-    transcribe!(transcript, renamed.intents[0].former_services[0]);
+    transcribe!(transcript, renamed.intents[0].history()[2]);
 }
 
 /// A password is a secret too.

@@ -1,16 +1,17 @@
 //! What every command shows about an intent, and its JSON object.
 
-use payments_journal::{FormerService, Intent, IntentState, RecordedResolution, Subject, Verdict};
+use payments_journal::{Intent, IntentState, Subject};
 use payments_model::{ConvenienceFee, TransactionId, TransactionType};
 use serde::Serialize;
 use serde::ser::{Error as _, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use crate::exit_code::ExitCode;
+use crate::intent_history::{self, History, type_word, word};
 use crate::text::timestamp;
 
 /// The names of [`values`]: the members of the JSON object and the columns of CSV.
-pub(crate) const MEMBERS: [&str; 29] = [
+pub(crate) const MEMBERS: [&str; 31] = [
     "key",
     "state",
     "operation",
@@ -39,8 +40,13 @@ pub(crate) const MEMBERS: [&str; 29] = [
     "unverified",
     "also_processed_as",
     "service",
+    "former_services",
+    HISTORY,
     VERDICT,
 ];
+
+/// A text in CSV, and an array in JSON.
+const HISTORY: &str = "history";
 
 /// Empty, for a person to fill in: `resolve --from` reads it.
 const VERDICT: &str = "verdict";
@@ -70,11 +76,7 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
         _ => (None, None),
     };
     let resolution = resolution.or_else(|| intent.decision_about(intent.attempts));
-    let transaction_type = request.transaction_type.map(|kind| match kind {
-        TransactionType::Sale => "sale",
-        TransactionType::Auth => "auth",
-        TransactionType::GatewayDefault => "gateway_default",
-    });
+    let former_services: Vec<_> = intent.former_services().collect();
     let also_processed_as: Vec<_> = intent.second_charges().map(TransactionId::as_str).collect();
     [
         Some(intent.key.to_string()),
@@ -91,7 +93,7 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
         card_ending,
         token_id,
         voids,
-        transaction_type.map(str::to_owned),
+        request.transaction_type.map(|kind| type_word(kind).to_owned()),
         failure.map(|failure| failure.kind.to_string()),
         failure.and_then(|failure| failure.reason.clone()),
         resolution.map(|resolution| word(&resolution.verdict).to_owned()),
@@ -105,6 +107,8 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
         resolution.filter(|resolution| resolution.is_unverified).map(|_| "true".to_owned()),
         Some(also_processed_as.join(" ")).filter(|ids| !ids.is_empty()),
         Some(intent.service.clone()).filter(|service| !service.is_empty()),
+        Some(former_services.join(" ")).filter(|names| !names.is_empty()),
+        Some(intent_history::lines(intent).join("; ")),
         None,
     ]
 }
@@ -150,82 +154,7 @@ pub(crate) fn second_charge(intent: &Intent) -> Option<String> {
     })
 }
 
-/// The verdict in documents.
-pub(crate) const fn word(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Processed(_) => "processed",
-        Verdict::Rejected(_) => "rejected",
-        Verdict::NotProcessed => "not_processed",
-    }
-}
-
-/// The object of one intent, with everything that persons have said about it.
-pub(crate) struct DetailedObject<'a>(pub(crate) &'a Intent);
-
-impl Serialize for DetailedObject<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let resolutions: Vec<_> = self.0.resolutions.iter().map(ResolutionObject::of).collect();
-        let former_services: Vec<_> = self.0.former_services.iter().map(FormerServiceObject::of).collect();
-        Detailed { intent: IntentObject(self.0), resolutions, former_services }.serialize(serializer)
-    }
-}
-
-#[derive(Serialize)]
-struct Detailed<'a> {
-    #[serde(flatten)]
-    intent: IntentObject<'a>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    resolutions: Vec<ResolutionObject<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    former_services: Vec<FormerServiceObject<'a>>,
-}
-
-#[derive(Serialize)]
-struct FormerServiceObject<'a> {
-    at: String,
-    renamed_by: &'a str,
-    service: &'a str,
-    intents: u64,
-}
-
-impl<'a> FormerServiceObject<'a> {
-    fn of(former: &'a FormerService) -> Self {
-        let FormerService { at, by, service, intents, .. } = former;
-        Self { at: timestamp(*at), renamed_by: by, service, intents: *intents }
-    }
-}
-
-#[derive(Serialize)]
-struct ResolutionObject<'a> {
-    at: String,
-    attempt: u32,
-    resolved_as: &'static str,
-    transaction_id: Option<&'a str>,
-    unverified: bool,
-    resolved_by: &'a str,
-    note: Option<&'a str>,
-}
-
-impl<'a> ResolutionObject<'a> {
-    fn of(recorded: &'a RecordedResolution) -> Self {
-        let RecordedResolution { at, attempt, resolution, .. } = recorded;
-        let transaction_id = match &resolution.verdict {
-            Verdict::Processed(id) | Verdict::Rejected(Some(id)) => Some(id.as_str()),
-            Verdict::Rejected(None) | Verdict::NotProcessed => None,
-        };
-        Self {
-            at: timestamp(*at),
-            attempt: *attempt,
-            resolved_as: word(&resolution.verdict),
-            transaction_id,
-            unverified: resolution.is_unverified,
-            resolved_by: &resolution.by,
-            note: resolution.note.as_deref(),
-        }
-    }
-}
-
-/// The JSON object: the members that are always present, and the others if they are known.
+/// The JSON object: the members that are always present, the others if they are known, and the history.
 pub(crate) struct IntentObject<'a>(pub(crate) &'a Intent);
 
 impl Serialize for IntentObject<'_> {
@@ -235,12 +164,17 @@ impl Serialize for IntentObject<'_> {
             if value.is_none() && index >= ALWAYS {
                 continue;
             }
-            if EXACT.contains(&name) {
+            if name == HISTORY {
+                object.serialize_entry(name, &History(self.0))?;
+            } else if EXACT.contains(&name) {
                 let value = value.map(RawValue::from_string).transpose().map_err(S::Error::custom)?;
                 object.serialize_entry(name, &value)?;
             } else {
                 object.serialize_entry(name, &value)?;
             }
+        }
+        if self.0.dropped_events > 0 {
+            object.serialize_entry("older_events", &self.0.dropped_events)?;
         }
         object.end()
     }

@@ -29,6 +29,7 @@ mod exit_code;
 mod failure;
 mod files;
 mod help;
+mod intent_history;
 mod intent_object;
 mod interrupt;
 mod journal_place;

@@ -1,11 +1,12 @@
-use std::iter;
 use std::time::SystemTime;
 
 use payments_model::{TransactionId, mask};
 
 use crate::milliseconds;
+use crate::resolving::MAX_NOTES;
 use crate::{
-    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, Subject,
+    AttemptId, Ending, Failure, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, OwnerId,
+    Resolution, Subject,
 };
 
 /// One change of one row, and the only way a row ever changes.
@@ -30,9 +31,9 @@ enum Kind {
     // The newest attempt and the revision as they were read.
     Resolve { attempt: AttemptId, revision: u64, resolution: Resolution },
     // This attempt may have been made in the time that the journal has lost, which began then.
-    Lost { attempt: AttemptId, owner: OwnerId, since: SystemTime },
+    Lost { attempt: AttemptId, owner: OwnerId, since: SystemTime, by: String },
     // Without statuses: a person has named the key.
-    Reopen { http_statuses: Option<Vec<u16>> },
+    Reopen { http_statuses: Option<Vec<u16>>, by: String, note: Option<String> },
 }
 
 /// Which attempts may begin.
@@ -44,27 +45,6 @@ pub enum Begin {
     /// A new one, with any request, of a key that moved no money: rejected, not processed, or resolved as not processed. The
     /// caller knows that it was rejected and asks for it.
     AfterRejection,
-}
-
-/// How an attempt ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_enums, reason = "complete: success, and the three outcomes of a failure")]
-pub enum Ending {
-    /// The service reports it as processed, with this transaction.
-    Processed(TransactionId),
-    /// The service or something in front of it said no.
-    Rejected(Failure),
-    /// The request was provably never acted upon.
-    NotProcessed(Failure),
-    /// It may have been processed.
-    Unknown(Failure),
-}
-
-impl Ending {
-    /// The end of an attempt that was not sent, because it was not certain that its intent was written.
-    pub(crate) fn withdrawn() -> Self {
-        Self::NotProcessed(Failure::of_kind(Failure::WITHDRAWN))
-    }
 }
 
 impl Change {
@@ -112,29 +92,37 @@ impl Change {
     /// It is refused if the intent has changed since it was read, because the person decided about what they saw. A row that was
     /// only marked as a crash since then has not changed.
     pub fn resolve(read: &Intent, resolution: Resolution, at: SystemTime) -> Self {
-        let (attempt, revision, resolution) = (read.attempt.clone(), read.revision, masked(resolution));
+        let (attempt, revision) = (read.attempt.clone(), read.revision);
+        let resolution = Resolution {
+            by: masked(&resolution.by),
+            note: resolution.note.as_deref().map(masked),
+            ..resolution
+        };
         Self::new(read.key.clone(), at, Kind::Resolve { attempt, revision, resolution })
     }
 
     /// A person allows it to be sent again, if it was rejected with one of these HTTP statuses.
-    pub fn reopen(key: IntentKey, http_statuses: Vec<u16>, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::Reopen { http_statuses: Some(http_statuses) })
+    pub fn reopen(
+        key: IntentKey,
+        http_statuses: Vec<u16>,
+        by: &str,
+        note: Option<&str>,
+        at: SystemTime,
+    ) -> Self {
+        Self::new(key, at, Kind::reopen(Some(http_statuses), by, note))
     }
 
     /// A person names this key and allows it to be sent again, whatever it was rejected with. A key that was already reopened
     /// becomes one that was named.
-    pub fn reopen_by_name(key: IntentKey, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::Reopen { http_statuses: None })
+    pub fn reopen_by_name(key: IntentKey, by: &str, note: Option<&str>, at: SystemTime) -> Self {
+        Self::new(key, at, Kind::reopen(None, by, note))
     }
 
-    /// The journal has lost its newest entries, and a person says that this key was, or may have been, sent since then. If it is
-    /// not in the journal, or if a call could send it, it becomes unknown.
-    pub fn lost(key: IntentKey, since: SystemTime, owner: OwnerId, at: SystemTime) -> Self {
-        Self::new(
-            key,
-            at,
-            Kind::Lost { attempt: AttemptId::new(), owner, since: milliseconds::rounded(since) },
-        )
+    /// The journal has lost its newest entries, and this person says that this key was, or may have been, sent since then. If it
+    /// is not in the journal, or if a call could send it, it becomes unknown.
+    pub fn lost(key: IntentKey, since: SystemTime, owner: OwnerId, by: &str, at: SystemTime) -> Self {
+        let (attempt, since, by) = (AttemptId::new(), milliseconds::rounded(since), masked(by));
+        Self::new(key, at, Kind::Lost { attempt, owner, since, by })
     }
 
     /// Whether it allows a rejected key to be sent again, so that it matters whether the row was last written before a person
@@ -217,7 +205,14 @@ impl Change {
     ///
     /// The [`revision`](Intent::revision) of the row to write is higher than that of `found`, or the same if the row is only
     /// marked as a crash.
+    ///
+    /// Each change adds to the [history](Intent::history) of the row what has happened, and changes nothing in it.
     pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
+        self.decided(found).map(Intent::with_short_history)
+    }
+
+    /// The row to write, with its whole history.
+    fn decided(&self, found: Option<&Intent>) -> Option<Intent> {
         if let Kind::Begin { service, request, attempt, owner, begin } = &self.kind {
             let may_begin = match (found, begin) {
                 (None, begin) => *begin == Begin::First,
@@ -225,6 +220,9 @@ impl Change {
                 (Some(found), Begin::AfterRejection) => found.moved_nothing(),
                 (Some(found), Begin::First) => found.may_be_sent() && found.differences(request).is_empty(),
             };
+            let number = found.map_or(0, |found| found.attempts).saturating_add(1);
+            let (at, id, sent) = (self.at, attempt.clone(), request.clone());
+            let begun = HistoryEvent::Begun { at, number, attempt: id, request: sent };
             return may_begin.then(|| Intent {
                 key: self.key.clone(),
                 service: service.clone(),
@@ -236,18 +234,20 @@ impl Change {
                     Some(IntentState::Rejected(failure)) => Some(failure.clone()),
                     _ => None,
                 },
-                attempts: found.map_or(0, |found| found.attempts).saturating_add(1),
+                attempts: number,
                 created_at: found.map_or(self.at, |found| found.created_at),
                 begun_at: self.at,
                 changed_at: self.at,
                 revision: found.map_or(0, |found| found.revision) + 1,
-                other_attempts: found.map_or_else(Vec::new, Intent::with_newest_attempt),
-                resolutions: found.map_or_else(Vec::new, |found| found.resolutions.clone()),
-                former_services: found.map_or_else(Vec::new, |found| found.former_services.clone()),
+                events: match found {
+                    Some(found) => found.followed_by(Some(begun)),
+                    None => vec![begun],
+                },
+                dropped_events: found.map_or(0, |found| found.dropped_events),
             });
         }
-        if let Kind::Lost { attempt, owner, since } = &self.kind {
-            return self.decide_lost(found, attempt, owner, *since);
+        if let Kind::Lost { attempt, owner, since, by } = &self.kind {
+            return self.decide_lost(found, attempt, owner, *since, by);
         }
         let brought_back = match &self.kind {
             Kind::End { begun: Some(begun), .. } => begun.brought_back(found),
@@ -259,7 +259,7 @@ impl Change {
                 if *attempt != found.attempt =>
             {
                 let number = found.number_of(attempt)?;
-                let mut late = self.changed(found, state.clone());
+                let mut late = self.changed(found, state.clone(), None);
                 late.resolve(&Resolution::reported(id.clone()).of_attempt(number), self.at);
                 Some(late)
             }
@@ -281,7 +281,9 @@ impl Change {
                     },
                     Ending::Unknown(failure) => IntentState::Unknown(failure),
                 };
-                let mut ended = Intent { follows: None, ..self.changed(found, state) };
+                let (at, number, ending) = (self.at, found.attempts, ending.clone());
+                let event = HistoryEvent::Ended { at, number, ending };
+                let mut ended = Intent { follows: None, ..self.changed(found, state, Some(event)) };
                 ended.settle();
                 Some(ended)
             }
@@ -291,28 +293,33 @@ impl Change {
                     _ => None,
                 };
                 let failure = Failure { transaction_id, ..Failure::of_kind(Failure::CRASH) };
+                let (at, number, ending) = (self.at, found.attempts, Ending::Unknown(failure.clone()));
+                let event = HistoryEvent::Ended { at, number, ending };
                 let state = IntentState::Unknown(failure);
-                Some(Intent { revision: found.revision, ..self.changed(found, state) })
+                Some(Intent { revision: found.revision, ..self.changed(found, state, Some(event)) })
             }
             (Kind::Resolve { resolution, .. }, _)
                 if self.is_as_read(found) && found.refusal_of(resolution).is_none() =>
             {
-                let mut resolved = self.changed(found, found.state.clone());
+                let mut resolved = self.changed(found, found.state.clone(), None);
                 resolved.resolve(resolution, self.at);
                 Some(resolved)
             }
-            (Kind::Reopen { http_statuses: Some(statuses) }, IntentState::Rejected(failure))
-                if failure.http_status.is_some_and(|status| statuses.contains(&status)) =>
-            {
-                let reopened = Failure { kind: Failure::REOPENED.into(), ..failure.clone() };
-                Some(self.changed(found, IntentState::NotProcessed(reopened)))
-            }
             (
-                Kind::Reopen { http_statuses: None },
+                Kind::Reopen { http_statuses, by, note },
                 IntentState::Rejected(failure) | IntentState::NotProcessed(failure),
-            ) if matches!(found.state, IntentState::Rejected(_)) || failure.kind == Failure::REOPENED => {
-                let reopened = Failure { kind: Failure::REOPENED_BY_NAME.into(), ..failure.clone() };
-                Some(self.changed(found, IntentState::NotProcessed(reopened)))
+            ) if !self.is_too_much_for(found) => {
+                let is_rejected = matches!(found.state, IntentState::Rejected(_));
+                let (may_be_reopened, kind) = match http_statuses {
+                    Some(statuses) => {
+                        let is_one = failure.http_status.is_some_and(|status| statuses.contains(&status));
+                        (is_rejected && is_one, Failure::REOPENED)
+                    }
+                    None => (is_rejected || failure.kind == Failure::REOPENED, Failure::REOPENED_BY_NAME),
+                };
+                let reopened = IntentState::NotProcessed(Failure { kind: kind.into(), ..failure.clone() });
+                let event = HistoryEvent::Reopened { at: self.at, by: by.clone(), note: note.clone() };
+                may_be_reopened.then(|| self.changed(found, reopened, Some(event)))
             }
             _ => None,
         }
@@ -327,15 +334,24 @@ impl Change {
     ) -> Option<Intent> {
         let written = self.decide(found)?;
         match (found, lost_since) {
-            (Some(found), Some(since)) if self.is_after_rejection(found) => Some(self.unknown(found, since)),
+            (Some(found), Some(since)) if self.is_after_rejection(found) => {
+                Some(self.unknown(found, since, None).with_short_history())
+            }
             _ => Some(written),
         }
     }
 
+    /// Whether it has a person's note, and the row has as many as it keeps.
+    pub(crate) fn is_too_much_for(&self, found: &Intent) -> bool {
+        matches!(self.kind, Kind::Reopen { note: Some(_), .. }) && found.count_of_notes() >= MAX_NOTES
+    }
+
     /// It may have been sent in the time whose entries are lost.
-    fn unknown(&self, found: &Intent, since: SystemTime) -> Intent {
+    fn unknown(&self, found: &Intent, since: SystemTime, by: Option<&str>) -> Intent {
+        let (since, by) = (milliseconds::rounded(since), by.map(str::to_owned));
+        let event = HistoryEvent::Lost { at: self.at, number: found.attempts, by, since };
         let state = IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY));
-        Intent { begun_at: milliseconds::rounded(since), ..self.changed(found, state) }
+        Intent { begun_at: since, ..self.changed(found, state, Some(event)) }
     }
 
     fn decide_lost(
@@ -344,31 +360,34 @@ impl Change {
         attempt: &AttemptId,
         owner: &OwnerId,
         since: SystemTime,
+        by: &str,
     ) -> Option<Intent> {
-        match found {
-            None => Some(Intent {
-                key: self.key.clone(),
-                service: String::new(),
-                request: IntentRequest::lost(),
-                state: IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)),
-                attempt: attempt.clone(),
-                owner: owner.clone(),
-                follows: None,
-                attempts: 1,
-                created_at: since,
-                begun_at: since,
-                changed_at: self.at,
-                revision: 1,
-                other_attempts: Vec::new(),
-                resolutions: Vec::new(),
-                former_services: Vec::new(),
-            }),
-            Some(found) => found.moved_nothing().then(|| self.unknown(found, since)),
+        if let Some(found) = found {
+            return found.moved_nothing().then(|| self.unknown(found, since, Some(by)));
         }
+        let nothing_known = Intent {
+            key: self.key.clone(),
+            service: String::new(),
+            request: IntentRequest::lost(),
+            state: IntentState::Sending,
+            attempt: attempt.clone(),
+            owner: owner.clone(),
+            follows: None,
+            attempts: 1,
+            created_at: since,
+            begun_at: since,
+            changed_at: since,
+            revision: 0,
+            events: Vec::new(),
+            dropped_events: 0,
+        };
+        Some(self.unknown(&nothing_known, since, Some(by)))
     }
 
-    fn changed(&self, found: &Intent, state: IntentState) -> Intent {
-        Intent { state, changed_at: self.at, revision: found.revision + 1, ..found.clone() }
+    /// The row in this state, with its whole history.
+    fn changed(&self, found: &Intent, state: IntentState, event: Option<HistoryEvent>) -> Intent {
+        let (changed_at, revision) = (self.at, found.revision + 1);
+        Intent { state, changed_at, revision, events: found.followed_by(event), ..found.clone() }
     }
 }
 
@@ -376,18 +395,21 @@ impl Intent {
     /// Whether its key takes this request once a person has [reopened](crate::Journal::reopen) it after a rejection with one of
     /// these HTTP statuses; without statuses, once they have reopened it [by name](crate::Journal::reopen_by_name).
     pub fn is_corrected_by(&self, request: &IntentRequest, http_statuses: Option<&[u16]>) -> bool {
-        let reopen = Kind::Reopen { http_statuses: http_statuses.map(<[u16]>::to_vec) };
+        let reopen = Kind::reopen(http_statuses.map(<[u16]>::to_vec), "", None);
         let reopened = Change::new(self.key.clone(), self.changed_at, reopen).decide(Some(self));
         reopened.is_some_and(|reopened| reopened.differences(request).is_empty())
     }
 }
 
-/// Masks card numbers in a person's text.
-fn masked(mut resolution: Resolution) -> Resolution {
-    for text in iter::once(&mut resolution.by).chain(&mut resolution.note) {
-        *text = mask(text, &[]).into_owned();
+impl Kind {
+    fn reopen(http_statuses: Option<Vec<u16>>, by: &str, note: Option<&str>) -> Self {
+        Self::Reopen { http_statuses, by: masked(by), note: note.map(masked) }
     }
-    resolution
+}
+
+/// A person's text without card numbers.
+fn masked(text: &str) -> String {
+    mask(text, &[]).into_owned()
 }
 
 /// Whether the sender was considered dead.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::deserialize_kept_key;
 use crate::milliseconds;
-use crate::{AttemptId, IntentKey, IntentRequest, OwnerId, Subject};
+use crate::{AttemptId, HistoryEvent, IntentKey, IntentRequest, OwnerId, Subject};
 
 /// One row of the journal: an intent to move money, and its state.
 ///
@@ -52,33 +52,14 @@ pub struct Intent {
     /// Counts the changes of the row, from 1. Marking the attempt of a dead owner as a crash does not count: whoever read the
     /// row before may still resolve it.
     pub revision: u64,
-    /// The other attempts, the oldest first. The newest is among them while [`request`](Self::request) is that of an earlier
-    /// one. Of more than 100, the oldest are dropped, except those that a resolution is about.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub other_attempts: Vec<OtherAttempt>,
-    /// Everything that persons have said, and the service about [earlier attempts](Resolution::is_reported), in order. No
-    /// resolution is ever removed or changed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub resolutions: Vec<RecordedResolution>,
-    /// The earlier names of its service, which persons have [replaced](crate::Journal::rename_service), in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub former_services: Vec<FormerService>,
-}
-
-/// An attempt that is not the newest one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct OtherAttempt {
-    /// Its number, from 1.
-    pub number: u32,
-    /// Its random id.
-    pub attempt: AttemptId,
-    /// Its request.
-    pub request: IntentRequest,
-    /// When it was written, just before it was sent.
-    #[serde(with = "milliseconds")]
-    pub begun_at: SystemTime,
+    /// Its [history](Self::history) as it is stored: empty if nothing has happened but its only attempt, because the other members
+    /// say how that one began and ended.
+    #[doc(hidden)]
+    #[serde(rename = "history", default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<HistoryEvent>,
+    /// How many older events its history no longer has.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dropped_events: u32,
 }
 
 /// What a person has said, or the service about an [earlier attempt](Resolution::is_reported), as the journal keeps it.
@@ -135,22 +116,6 @@ pub enum IntentState {
         /// The failure before the resolution.
         before: Failure,
     },
-}
-
-/// An earlier name of an intent's service, which a person has [replaced](crate::Journal::rename_service).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct FormerService {
-    /// When it was replaced.
-    #[serde(with = "milliseconds")]
-    pub at: SystemTime,
-    /// The person who replaced it.
-    pub by: String,
-    /// The earlier name.
-    pub service: String,
-    /// How many intents were renamed together.
-    pub intents: u64,
 }
 
 impl Intent {
@@ -475,4 +440,9 @@ impl Resolution {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_false(value: &bool) -> bool {
     !*value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(value: &u32) -> bool {
+    *value == 0
 }

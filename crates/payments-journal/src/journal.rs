@@ -92,7 +92,7 @@ impl Journal {
     /// money, the key is then processed as that transaction. Otherwise the finding is recorded, the key is never sent again, and
     /// the transaction is one of its [possible second charges](Intent::second_charges).
     ///
-    /// Every resolution and its note is kept in [`Intent::resolutions`], also after another one has replaced it.
+    /// Every resolution and its note is kept in [`Intent::history`], also after another one has replaced it.
     ///
     /// # Errors
     ///
@@ -124,12 +124,22 @@ impl Journal {
     ///
     /// Its next call may be a [corrected request](Intent::differences): the same payment with another token or card.
     ///
+    /// `by` is the person who allows it, and `note` says why. Both are kept in [`Intent::history`].
+    ///
     /// # Errors
     ///
-    /// If the journal cannot be read or written.
-    pub async fn reopen(&self, key: &IntentKey, http_statuses: &[u16]) -> Result<Option<Intent>, StoreError> {
-        let change = Change::reopen(key.clone(), http_statuses.to_vec(), SystemTime::now());
-        Ok(self.store.apply(change).await?.written)
+    /// If a text has more than [`Resolution::MAX_TEXT_BYTES`], if there is a note and the intent has 100 notes and resolutions
+    /// already, or if the journal cannot be read or written.
+    pub async fn reopen(
+        &self,
+        key: &IntentKey,
+        http_statuses: &[u16],
+        by: &str,
+        note: Option<&str>,
+    ) -> Result<Option<Intent>, StoreError> {
+        check_texts(by, note)?;
+        let change = Change::reopen(key.clone(), http_statuses.to_vec(), by, note, SystemTime::now());
+        self.reopened(change).await
     }
 
     /// As [`reopen`](Self::reopen), whatever it was rejected with, for a person who names this one key. Its next call may be a
@@ -138,10 +148,28 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read or written.
-    pub async fn reopen_by_name(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        let change = Change::reopen_by_name(key.clone(), SystemTime::now());
-        Ok(self.store.apply(change).await?.written)
+    /// As [`reopen`](Self::reopen).
+    pub async fn reopen_by_name(
+        &self,
+        key: &IntentKey,
+        by: &str,
+        note: Option<&str>,
+    ) -> Result<Option<Intent>, StoreError> {
+        check_texts(by, note)?;
+        self.reopened(Change::reopen_by_name(key.clone(), by, note, SystemTime::now())).await
+    }
+
+    async fn reopened(&self, change: Change) -> Result<Option<Intent>, StoreError> {
+        let applied = self.store.apply(change.clone()).await?;
+        match applied.found {
+            Some(found) if applied.written.is_none() && change.is_too_much_for(&found) => {
+                Err(StoreError::refused(format!(
+                    "{} has as many notes as the journal keeps; nothing was changed: leave out the note",
+                    found.key
+                )))
+            }
+            _ => Ok(applied.written),
+        }
     }
 
     /// Accepts that the journal has lost its newest entries, as after a restore of an older copy or a failover to a server that
@@ -156,12 +184,13 @@ impl Journal {
     /// nothing and makes it unknown too. A key that is rejected later is one as any other.
     ///
     /// It may be called again with further keys, also while nothing is refused. `by` is the person who says so; the journal keeps
-    /// it.
+    /// it, also in the [history](Intent::history) of each key that became unknown.
     ///
     /// # Errors
     ///
     /// If the journal cannot be read or written: nothing begins until the call is repeated.
     pub async fn accept_history(&self, lost: LostTime<'_>, by: &str) -> Result<u64, StoreError> {
+        check_texts(by, None)?;
         let (since, at) = (self.store.lost_since().await?, SystemTime::now());
         let (since, owner) = (since.unwrap_or(at), self.store.owner());
         let sent = match lost {
@@ -170,7 +199,7 @@ impl Journal {
         };
         let mut unknown = 0;
         for key in sent {
-            let applied = self.store.apply(Change::lost(key.clone(), since, owner.clone(), at)).await?;
+            let applied = self.store.apply(Change::lost(key.clone(), since, owner.clone(), by, at)).await?;
             unknown += u64::from(applied.written.is_some());
         }
         let named = (lost != LostTime::NothingWasSent).then_some(sent.len() as u64);
@@ -361,6 +390,17 @@ impl Journal {
     pub(crate) fn end_later(&self, change: Change) {
         self.unwritten.add(&self.store, change, None);
     }
+}
+
+/// Refuses longer texts than a row keeps.
+fn check_texts(by: &str, note: Option<&str>) -> Result<(), StoreError> {
+    let (max, texts) = (Resolution::MAX_TEXT_BYTES, [Some(by), note]);
+    if texts.into_iter().flatten().all(|text| text.len() <= max) {
+        return Ok(());
+    }
+    Err(StoreError::refused(format!(
+        "a note and a person's name have at most {max} bytes each; nothing was changed"
+    )))
 }
 
 /// Whether an attempt may be sent.

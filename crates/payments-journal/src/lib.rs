@@ -123,6 +123,7 @@ mod error;
 mod events;
 #[cfg(feature = "opentelemetry")]
 mod gauges;
+mod history;
 mod ids;
 mod intent;
 mod intent_request;
@@ -151,11 +152,9 @@ pub use client::{AfterRejection, Journaled, JournaledClient};
 pub use error::Error;
 #[cfg(feature = "opentelemetry")]
 pub use gauges::SummaryGauges;
+pub use history::{Ending, HistoryEvent};
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
-pub use intent::{
-    Failure, FormerService, Intent, IntentState, OtherAttempt, RecordedResolution, Resolution, StateName,
-    Verdict,
-};
+pub use intent::{Failure, Intent, IntentState, RecordedResolution, Resolution, StateName, Verdict};
 pub use intent_request::{IntentRequest, Subject};
 pub use journal::{Journal, LostTime};
 pub use memory::MemoryStore;
@@ -173,14 +172,15 @@ pub use store::{Page, Purged, Store};
 pub use store_error::StoreError;
 pub use summary::{StateSummary, Summary};
 
-use change::{Begin, Change, Ending};
+use change::{Begin, Change};
 use store::{Applied, IntentStore};
 
 /// How a store changes a row, for the tests of this repository. Not part of the API: it changes without notice.
 #[doc(hidden)]
 pub mod internals {
     pub use crate::attempt::Sealed;
-    pub use crate::change::{Begin, Change, Ending};
+    pub use crate::change::{Begin, Change};
+    pub use crate::history::Ending;
     pub use crate::service_change::ServiceChange;
     pub use crate::store::{Applied, IntentStore};
     pub use crate::summary::Tally;

@@ -1,6 +1,6 @@
 //! What a journal that has lost its newest entries makes of an attempt or a key that it lacks.
 
-use crate::{Failure, Intent, IntentState, OtherAttempt, RecordedResolution, Resolution, Subject};
+use crate::{Failure, HistoryEvent, Intent, IntentState, RecordedResolution, Resolution, Subject};
 
 impl Intent {
     /// The row that the journal would have if it had not lost this begun attempt, or `None` if it has the attempt. `found` is what
@@ -10,67 +10,57 @@ impl Intent {
     /// has begun since then without knowing of this one, and stays the newest. Everything that was said in either is kept.
     pub(crate) fn brought_back(&self, found: Option<&Self>) -> Option<Self> {
         let Some(found) = found else { return Some(self.clone()) };
-        if found.attempt == self.attempt || found.number_of(&self.attempt).is_some() {
+        if found.number_of(&self.attempt).is_some() {
             return None;
         }
         let revision = self.revision.max(found.revision);
+        let (own_events, their_events) = (self.history(), found.history());
         let is_only_named = found.request.subject == Subject::Lost && found.is_unresolved();
-        if is_only_named && found.resolutions.is_empty() {
-            return Some(Self { revision, ..self.clone() });
+        if is_only_named && found.resolutions().next().is_none() {
+            // Who has named it is kept; the attempt that was not known is this one.
+            let named = their_events.iter().filter(|event| !matches!(event, HistoryEvent::Begun { .. }));
+            let named = named.map(|event| event.clone().renumbered(|_| self.attempts));
+            let events = named.chain(own_events.iter().cloned()).collect();
+            return Some(Self { revision, events, ..self.clone() });
         }
         let is_older = self.number_of(&found.attempt).is_some();
         let is_newest = is_older || is_only_named || found.moved_nothing();
         // The attempts up to here are in both. Those of this row come after all others, or before the newest of `found`.
-        let is_in_found = |other: &&OtherAttempt| {
-            other.attempt == found.attempt || found.number_of(&other.attempt).is_some()
-        };
-        let shared =
-            self.other_attempts.iter().filter(is_in_found).map(|other| other.number).max().unwrap_or(0);
+        let shared = own_events.iter().filter_map(|event| match event {
+            HistoryEvent::Begun { number, attempt, .. } => found.number_of(attempt).map(|_| *number),
+            _ => None,
+        });
+        let shared = shared.max().unwrap_or(0);
         let before = found.attempts - u32::from(!is_newest);
         let own = |number| if number > shared { number - shared + before } else { number };
         let attempts = own(self.attempts) + u32::from(!is_newest);
         let theirs = |number| if number > before { attempts } else { number };
-        let (of_found, of_own) = if is_newest {
-            (found.with_newest_attempt(), self.other_attempts.clone())
-        } else {
-            (found.other_attempts.clone(), self.with_newest_attempt())
+        // What happened in the lost time comes before what has happened since.
+        let is_own = |event: &&HistoryEvent| match event {
+            HistoryEvent::Begun { attempt, .. } => self.number_of(attempt).is_some(),
+            event => own_events.contains(event),
         };
-        let is_own = |theirs: &OtherAttempt| of_own.iter().any(|own| own.attempt == theirs.attempt);
-        let of_found = of_found.into_iter().filter(|other| !is_own(other));
-        let mut other_attempts: Vec<_> =
-            of_found.map(|other| OtherAttempt { number: theirs(other.number), ..other }).collect();
-        other_attempts
-            .extend(of_own.into_iter().map(|other| OtherAttempt { number: own(other.number), ..other }));
-        other_attempts.sort_by_key(|other| other.number);
-        let both = self.resolutions.iter().zip(&found.resolutions).take_while(|(own, theirs)| own == theirs);
-        let both = both.count();
-        let mut resolutions: Vec<_> =
-            self.resolutions.iter().map(|said| said.clone().renumbered(own)).collect();
-        resolutions.extend(found.resolutions[both..].iter().map(|said| said.clone().renumbered(theirs)));
+        let since = their_events.iter().filter(|event| !is_own(event));
+        let events = own_events.iter().map(|event| event.clone().renumbered(own));
+        let events = events.chain(since.map(|event| event.clone().renumbered(theirs))).collect();
         let created_at = self.created_at.min(found.created_at);
-        let mut row = Self { attempts, created_at, revision, other_attempts, resolutions, ..self.clone() };
+        let dropped_events = self.dropped_events.max(found.dropped_events);
+        let mut row = Self { attempts, created_at, revision, events, dropped_events, ..self.clone() };
         match &found.state {
             state if !is_newest => {
                 let mut state = state.clone();
                 if let IntentState::Resolved { resolution, .. } = &mut state {
                     resolution.attempt = resolution.attempt.map(theirs);
                 }
-                let Self { attempts, created_at, revision, other_attempts, resolutions, .. } = row;
-                row = Self {
-                    state,
-                    attempts,
-                    created_at,
-                    revision,
-                    other_attempts,
-                    resolutions,
-                    ..found.clone()
-                };
+                let Self { attempts, created_at, revision, events, dropped_events, .. } = row;
+                row = Self { state, attempts, created_at, revision, events, dropped_events, ..found.clone() };
             }
             // The service's word about an earlier attempt.
             IntentState::Processed { transaction_id } => {
                 let resolution = Resolution::reported(transaction_id.clone()).of_attempt(found.attempts);
                 let (at, attempt) = (found.changed_at, found.attempts);
-                row.resolutions.push(RecordedResolution { at, attempt, resolution, before: None });
+                let reported = RecordedResolution { at, attempt, resolution, before: None };
+                row.events.push(HistoryEvent::Resolved(reported));
             }
             IntentState::Rejected(failure) => row.follows = row.follows.or_else(|| Some(failure.clone())),
             _ => {}
@@ -81,13 +71,5 @@ impl Intent {
     /// Whether a person has said that the key may have been sent in a time whose entries are lost.
     pub(crate) fn is_unknown_by_loss(&self) -> bool {
         matches!(&self.state, IntentState::Unknown(failure) if failure.kind == Failure::LOST_HISTORY)
-    }
-}
-
-impl RecordedResolution {
-    fn renumbered(mut self, number: impl Fn(u32) -> u32) -> Self {
-        self.attempt = number(self.attempt);
-        self.resolution.attempt = self.resolution.attempt.map(number);
-        self
     }
 }

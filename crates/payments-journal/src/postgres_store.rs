@@ -122,13 +122,14 @@ struct Shared {
 }
 
 impl PostgresStore {
-    /// Connects, creates the tables if there are none, and becomes an owner.
+    /// Connects, creates the tables if there are none, and becomes an owner. Tables of an older version are brought forward in one
+    /// transaction. Older programs then refuse them.
     ///
     /// # Errors
     ///
     /// [Refused](StoreError::is_refused) if the URL cannot be read or has an unsupported parameter, if the server has no such
-    /// database, rejects this user, wants a password that the URL lacks, cannot be used over TLS or its commits are not durable, if there is a pooler
-    /// that changes the session, or if an older version of this crate has created the tables;
+    /// database, rejects this user, wants a password that the URL lacks, cannot be used over TLS or its commits are not durable, or if there is a
+    /// pooler that changes the session;
     /// [newer](StoreError::is_newer) if a newer version has created them;
     /// [unavailable](StoreError::is_unavailable) if the server cannot be reached within 10 seconds.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {

@@ -38,7 +38,8 @@ fn shown(intent: Intent, owners: &Owners) -> Intent {
     }
     let orphan = Change::orphan(intent.key.clone(), intent.attempt.clone(), SystemTime::now());
     match orphan.decide(Some(&intent)) {
-        Some(Intent { state, .. }) => Intent { state, ..intent },
+        // Its history does not say when it ended.
+        Some(Intent { state, .. }) => Intent { state, events: intent.followed_by(None), ..intent },
         None => intent,
     }
 }

@@ -147,7 +147,7 @@ impl fmt::Display for ResolveError {
 }
 
 fn write_refusal(intent: &Intent, refusal: &Refusal, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let Intent { key, attempts, resolutions, .. } = intent;
+    let Intent { key, attempts, .. } = intent;
     match refusal {
         Refusal::NoSuchAttempt(number) => write!(f, "the journal has no attempt {number} of {key}"),
         Refusal::EarlierAttempt(number) => write!(
@@ -164,7 +164,7 @@ fn write_refusal(intent: &Intent, refusal: &Refusal, f: &mut fmt::Formatter<'_>)
         Refusal::TooLong => {
             write!(f, "a note and a person's name have at most {} bytes each", Resolution::MAX_TEXT_BYTES)
         }
-        Refusal::TooMany => write!(f, "{key} was already resolved {} times", resolutions.len()),
+        Refusal::TooMany => write!(f, "{key} has {} notes of persons already", intent.count_of_notes()),
         Refusal::Known => write!(f, "the outcome of {key} is known: {}", known(intent)),
     }
 }

@@ -6,10 +6,7 @@ use std::time::SystemTime;
 
 use payments_model::TransactionId;
 
-use crate::{
-    AttemptId, Failure, Intent, IntentRequest, IntentState, OtherAttempt, RecordedResolution, Resolution,
-    Verdict,
-};
+use crate::{Failure, HistoryEvent, Intent, IntentState, RecordedResolution, Resolution, Verdict};
 
 /// Why a resolution does not apply to an intent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,17 +45,6 @@ impl Intent {
                 _ => false,
             };
         self.last_resolution(attempt).filter(|_| is_decided)
-    }
-
-    /// The number of this attempt, unless it was dropped.
-    pub(crate) fn number_of(&self, attempt: &AttemptId) -> Option<u32> {
-        self.other_attempts.iter().find(|other| other.attempt == *attempt).map(|other| other.number)
-    }
-
-    /// The request of the attempt with this number, unless it was dropped.
-    pub fn request_of(&self, attempt: u32) -> Option<&IntentRequest> {
-        let other = self.other_attempts.iter().find(|other| other.number == attempt);
-        other.map(|other| &other.request).or_else(|| (attempt == self.attempts).then_some(&self.request))
     }
 
     /// The transactions that no other intent may be resolved as, each once: the one that it is
@@ -100,7 +86,7 @@ impl Intent {
             return Some(Refusal::TooLong);
         }
         // A found transaction is always recorded.
-        if self.resolutions.len() >= MAX_RESOLUTIONS && resolution.processed_as().is_none() {
+        if self.count_of_notes() >= MAX_NOTES && resolution.processed_as().is_none() {
             return Some(Refusal::TooMany);
         }
         if !is_newest && self.last_resolution(number).is_some_and(|last| last.is_reported) {
@@ -129,7 +115,7 @@ impl Intent {
         // A command that is run again says nothing new.
         if self.decision_about(attempt) != Some(resolution) {
             let (resolution, before) = (resolution.clone(), before.clone());
-            self.resolutions.push(RecordedResolution { at, attempt, resolution, before });
+            self.events.push(HistoryEvent::Resolved(RecordedResolution { at, attempt, resolution, before }));
         }
         // The key stays processed as another attempt unless this one was processed too.
         if attempt == self.attempts && !(is_of_another && resolution.processed_as().is_none()) {
@@ -165,23 +151,6 @@ impl Intent {
         self.show_request_of(self.processed_attempt().unwrap_or(self.attempts));
     }
 
-    /// The other attempts and the newest one, for the row of the next attempt.
-    pub(crate) fn with_newest_attempt(&self) -> Vec<OtherAttempt> {
-        let mut attempts = self.other_attempts.clone();
-        if attempts.iter().all(|other| other.number != self.attempts) {
-            let Self { attempts: number, attempt, request, begun_at, .. } = self.clone();
-            attempts.push(OtherAttempt { number, attempt, request, begun_at });
-        }
-        // What nobody has resolved was rejected, or provably not acted upon.
-        let mut excess = attempts.len().saturating_sub(MAX_OTHER_ATTEMPTS);
-        attempts.retain(|other| {
-            let is_dropped = excess > 0 && self.last_recorded(other.number).is_none();
-            excess -= usize::from(is_dropped);
-            !is_dropped
-        });
-        attempts
-    }
-
     /// The attempt that a person has found processed, if the state is that.
     fn processed_attempt(&self) -> Option<u32> {
         match &self.state {
@@ -193,17 +162,15 @@ impl Intent {
     }
 
     fn show_request_of(&mut self, number: u32) {
-        if number != self.attempts {
-            self.other_attempts = self.with_newest_attempt();
-        }
-        if let Some(shown) = self.other_attempts.iter().find(|other| other.number == number) {
-            (self.request, self.begun_at) = (shown.request.clone(), shown.begun_at);
+        if let (Some(request), Some(begun_at)) = (self.request_of(number).cloned(), self.begun_at_of(number))
+        {
+            (self.request, self.begun_at) = (request, begun_at);
         }
     }
 
     /// The attempts that were found processed, by number.
     fn findings(&self) -> impl Iterator<Item = (u32, &Resolution)> {
-        let numbers: BTreeSet<_> = self.resolutions.iter().map(|recorded| recorded.attempt).collect();
+        let numbers: BTreeSet<_> = self.resolutions().map(|recorded| recorded.attempt).collect();
         numbers.into_iter().filter_map(|number| {
             let decided = self.decision_about(number)?;
             decided.processed_as().map(|_| (number, decided))
@@ -218,7 +185,7 @@ impl Intent {
     }
 
     fn last_recorded(&self, attempt: u32) -> Option<&RecordedResolution> {
-        self.resolutions.iter().rev().find(|recorded| recorded.attempt == attempt)
+        self.resolutions().rfind(|recorded| recorded.attempt == attempt)
     }
 
     fn last_resolution(&self, attempt: u32) -> Option<&Resolution> {
@@ -243,7 +210,4 @@ impl Intent {
 }
 
 /// More than a person writes about one payment, besides found transactions.
-const MAX_RESOLUTIONS: usize = 100;
-
-/// They bound the size of a row whose key is tried again every hour.
-const MAX_OTHER_ATTEMPTS: usize = 100;
+pub(crate) const MAX_NOTES: usize = 100;

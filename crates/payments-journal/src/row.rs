@@ -1,16 +1,11 @@
 //! An intent as a database stores it: one JSON document.
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-pub(crate) use document::{OLDER, document, ended, intent, names};
+pub(crate) use document::{document, ended, intent, names};
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod document {
     use crate::{Intent, StateName, StoreError};
-
-    /// What to do with a journal of an older version.
-    pub(crate) const OLDER: &str = "with the version that wrote it, resolve the unknown keys and export them all (payments \
-         journal export), then begin a new journal for new keys only: it does not know the old keys and would charge them \
-         again";
 
     /// The intent as JSON.
     pub(crate) fn document(intent: &Intent) -> String {
@@ -63,8 +58,8 @@ mod document {
 
         use super::*;
         use crate::{
-            AttemptId, Begin, Change, Ending, Failure, FormerService, IntentKey, IntentRequest, IntentState,
-            OtherAttempt, OwnerId, RecordedResolution, Resolution, Subject, Verdict,
+            AttemptId, Begin, Change, Ending, Failure, HistoryEvent, IntentKey, IntentRequest, IntentState,
+            OwnerId, RecordedResolution, Resolution, Subject, Verdict,
         };
 
         fn resolved() -> Intent {
@@ -136,20 +131,43 @@ mod document {
             )
         }
 
-        fn other_attempt() -> impl Strategy<Value = OtherAttempt> {
-            (any::<u32>(), any::<String>(), request(), any::<u32>()).prop_map(
-                |(number, attempt, request, begun_at)| OtherAttempt {
-                    number,
-                    attempt: AttemptId::from_kept(attempt),
-                    request,
-                    begun_at: time(begun_at),
-                },
-            )
+        fn ending() -> impl Strategy<Value = Ending> {
+            prop_oneof![
+                transaction_id().prop_map(Ending::Processed),
+                failure().prop_map(Ending::Rejected),
+                failure().prop_map(Ending::NotProcessed),
+                failure().prop_map(Ending::Unknown),
+            ]
         }
 
-        fn former_service() -> impl Strategy<Value = FormerService> {
-            (any::<u32>(), any::<(String, String)>(), any::<u64>())
-                .prop_map(|(at, (by, service), intents)| FormerService { at: time(at), by, service, intents })
+        fn event() -> impl Strategy<Value = HistoryEvent> {
+            let (at, number, by) = (any::<u32>().prop_map(time), any::<u32>(), any::<String>());
+            let (note, since) = (any::<Option<String>>(), any::<u32>().prop_map(time));
+            prop_oneof![
+                (at.clone(), number, by, request()).prop_map(|(at, number, attempt, request)| {
+                    HistoryEvent::Begun { at, number, attempt: AttemptId::from_kept(attempt), request }
+                }),
+                (at.clone(), number, ending()).prop_map(|(at, number, ending)| HistoryEvent::Ended {
+                    at,
+                    number,
+                    ending
+                }),
+                recorded().prop_map(HistoryEvent::Resolved),
+                (at.clone(), by, note.clone()).prop_map(|(at, by, note)| HistoryEvent::Reopened {
+                    at,
+                    by,
+                    note
+                }),
+                (at.clone(), by, by, any::<u64>()).prop_map(|(at, by, service, intents)| {
+                    HistoryEvent::Renamed { at, by, service, intents }
+                }),
+                (at, number, note, since).prop_map(|(at, number, by, since)| HistoryEvent::Lost {
+                    at,
+                    number,
+                    by,
+                    since
+                }),
+            ]
         }
 
         fn time(seconds: u32) -> SystemTime {
@@ -210,17 +228,16 @@ mod document {
                 key in "[!-~]{1,128}",
                 (request, state, follows) in (request(), state(), option::of(failure())),
                 (service, attempt, owner) in any::<(String, String, String)>(),
-                (attempts, revision) in any::<(u32, u64)>(),
+                (attempts, dropped_events, revision) in any::<(u32, u32, u64)>(),
                 times in any::<[u32; 3]>(),
-                (other_attempts, resolutions) in (vec(other_attempt(), 0..3), vec(recorded(), 0..3)),
-                former_services in vec(former_service(), 0..3),
+                events in vec(event(), 0..5),
             ) {
                 let [created_at, begun_at, changed_at] = times.map(time);
                 let (attempt, owner) = (AttemptId::from_kept(attempt), OwnerId::from_kept(owner));
                 let key = IntentKey::from_kept(key);
                 let written = Intent {
                     key, service, request, state, attempt, owner, follows, attempts, created_at, begun_at, changed_at, revision,
-                    other_attempts, resolutions, former_services,
+                    events, dropped_events,
                 };
                 let read = intent(written.key.as_str(), written.state.name().as_str(), &document(&written));
                 prop_assert_eq!(read.unwrap(), written);
@@ -232,7 +249,7 @@ mod document {
             let document = document(&resolved());
             assert_eq!(
                 document,
-                r#"{"key":"k","service":"https://pay.example.com","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null},"state":{"resolved":{"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}},"attempt":"a","owner":"o","follows":null,"attempts":1,"created_at":0,"begun_at":0,"changed_at":0,"revision":3,"resolutions":[{"at":0,"attempt":1,"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}]}"#
+                r#"{"key":"k","service":"https://pay.example.com","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null},"state":{"resolved":{"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}},"attempt":"a","owner":"o","follows":null,"attempts":1,"created_at":0,"begun_at":0,"changed_at":0,"revision":3,"history":[{"begun":{"at":0,"number":1,"attempt":"a","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null}}},{"ended":{"at":0,"number":1,"ending":{"unknown":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}}},{"resolved":{"at":0,"attempt":1,"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}}]}"#
             );
             assert_eq!(intent("k", "resolved", &document).unwrap(), resolved());
         }
@@ -262,6 +279,7 @@ mod document {
                 ("{\"verdict\"", "{\"4242424242424242\":1,\"verdict\""),
                 ("{\"kind\"", "{\"4242424242424242\":1,\"kind\""),
                 ("{\"operation\"", "{\"4242424242424242\":1,\"operation\""),
+                ("{\"at\"", "{\"4242424242424242\":1,\"at\""),
             ] {
                 let document = document(&resolved());
                 assert!(document.contains(member));

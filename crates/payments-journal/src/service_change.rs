@@ -9,7 +9,7 @@ use payments_model::mask;
 
 use crate::milliseconds;
 use crate::summary::{Summary, Tally};
-use crate::{FormerService, Intent, IntentKey, StateName, StoreError};
+use crate::{HistoryEvent, Intent, IntentKey, StateName, StoreError};
 
 /// The intents of one service, as a person has seen them: counts and sums to decide about, and to give back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,20 +85,15 @@ impl ServiceChange {
 
     /// The intent with its service renamed.
     pub fn renamed(&self, found: &Intent) -> Intent {
-        let mut renamed = found.clone();
-        let former = FormerService {
-            at: self.at,
-            by: self.by.clone(),
-            service: found.service.clone(),
-            intents: self.count(),
-        };
-        renamed.former_services.push(former);
+        let (at, by, service) = (self.at, self.by.clone(), found.service.clone());
+        let event = HistoryEvent::Renamed { at, by, service, intents: self.count() };
+        let mut renamed = Intent { events: found.followed_by(Some(event)), ..found.clone() };
         if let Some(to) = &self.to {
             renamed.service.clone_from(to);
         }
         renamed.changed_at = self.at;
         renamed.revision += 1;
-        renamed
+        renamed.with_short_history()
     }
 
     /// Refused, because these intents hold a transaction that an intent of the new service holds too.

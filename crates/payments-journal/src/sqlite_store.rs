@@ -155,8 +155,9 @@ impl SqliteStore {
     ///
     /// If the location is [unsafe](StoreError::is_refused), if the file is not a journal or is
     /// [damaged](StoreError::is_damaged) or [of a newer version](StoreError::is_newer), or if it
-    /// [cannot be reached](StoreError::is_unavailable) now. Nothing was charged, and a refused file is left unchanged. A journal
-    /// of an older version is refused: export it with the version that wrote it.
+    /// [cannot be reached](StoreError::is_unavailable) now. Nothing was charged, and a refused file is left unchanged.
+    ///
+    /// A journal of an older version is brought forward in one transaction. Older programs then refuse it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_with(path.as_ref(), Settings::default())
     }

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 use payments_journal::internals::{Begin, Change, Ending};
 use payments_journal::{
-    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, StateName,
-    Verdict,
+    AttemptId, Failure, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution,
+    StateName, Verdict,
 };
 use proptest::prelude::*;
 
@@ -54,7 +54,7 @@ fn resolve(read: &Intent, resolution: Resolution) -> Intent {
 
 /// What accept-history makes of a key that a person has named.
 fn named(found: Option<&Intent>) -> Intent {
-    Change::lost(key(), at(4), OwnerId::from_kept("owner"), at(6)).decide(found).unwrap()
+    Change::lost(key(), at(4), OwnerId::from_kept("owner"), "ada", at(6)).decide(found).unwrap()
 }
 
 fn rejected() -> Ending {
@@ -98,6 +98,10 @@ fn end_of_a_first_attempt_that_the_journal_lacks_is_written_whole_d49() {
             let written = end(&begun, ending.clone()).decide(found.as_ref()).unwrap();
             let mut expected = ended(&begun, ending.clone());
             expected.revision = written.revision;
+            // Who has named it is kept.
+            if let Some(named) = &found {
+                expected.events = named.events[1..].iter().chain(&*expected.history()).cloned().collect();
+            }
             assert_eq!((&written, written.state.name()), (&expected, state));
             assert!(written.revision > found.map_or(0, |found| found.revision));
         }
@@ -115,10 +119,12 @@ fn end_of_a_later_attempt_than_the_older_row_is_written_whole_d49() {
         for (ending, state) in endings() {
             let written = end(&begun, ending.clone()).decide(Some(older)).unwrap();
             let mut expected = ended(&begun, ending);
-            expected.revision = written.revision;
+            (expected.revision, expected.events) = (written.revision, written.events.clone());
             assert_eq!((&written, written.state.name()), (&expected, state), "over {older:?}");
             assert!(written.revision > older.revision && written.revision > begun.revision);
-            assert_eq!(written.resolutions, said.resolutions);
+            assert!(written.resolutions().eq(said.resolutions()));
+            let history = written.history();
+            assert!(begun.history().iter().chain(&*older.history()).all(|event| history.contains(event)));
         }
     }
 }
@@ -134,7 +140,7 @@ fn rejection_stays_one_if_the_attempt_after_it_was_not_processed_d49() {
     // A person has found out that the named key was declined.
     let declined = resolve(&named(None), Resolution::rejected(None, "ada").note("declined"));
     let written = end(&begin(None, "n"), not_processed()).decide(Some(&declined)).unwrap();
-    assert_eq!((written.state.name(), written.resolutions.len()), (StateName::Rejected, 1));
+    assert_eq!((written.state.name(), written.resolutions().count()), (StateName::Rejected, 1));
 }
 
 #[test]
@@ -155,7 +161,7 @@ fn what_was_found_out_since_the_restore_is_kept_d49() {
             let written = end(&begun, ending).decide(Some(&restored)).unwrap();
             assert_eq!((written.state.name(), written.attempts), (state, 2));
             assert_eq!(written.second_charges().count(), second_charges, "{written:?}");
-            assert_eq!(written.resolutions.len(), 2, "{written:?}");
+            assert_eq!(written.resolutions().count(), 2, "{written:?}");
             assert_never_sent(&written);
         }
     }
@@ -228,8 +234,8 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
         failure.http_status = Some(429);
         ended(&begin(None, "first"), Ending::Rejected(failure))
     };
-    let by_status = Change::reopen(key(), vec![429], at(8));
-    let by_name = Change::reopen_by_name(key(), at(8));
+    let by_status = Change::reopen(key(), vec![429], "ada", None, at(8));
+    let by_name = Change::reopen_by_name(key(), "ada", None, at(8));
     let reopened = by_status.decide(Some(&refused)).unwrap();
     for (found, change) in [
         (&refused, begin_as(Begin::AfterRejection, "again")),
@@ -250,7 +256,7 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
     // What changes nothing, and what is not about a rejected key.
     for (found, change) in [
         (Some(&refused), begin_as(Begin::First, "again")),
-        (Some(&refused), Change::reopen(key(), vec![400], at(8))),
+        (Some(&refused), Change::reopen(key(), vec![400], "ada", None, at(8))),
         (Some(&ended(&begin(None, "first"), not_processed())), begin_as(Begin::First, "again")),
         (Some(&ended(&begin(None, "first"), processed("txn_1"))), begin_as(Begin::AfterRejection, "again")),
         (None, begin_as(Begin::First, "again")),
@@ -286,8 +292,8 @@ fn step(row: Option<Intent>, what: u8, name: &str) -> Option<Intent> {
 }
 
 fn notes(row: Option<&Intent>) -> BTreeSet<String> {
-    let said = row.map_or(&[][..], |row| &row.resolutions);
-    said.iter().filter_map(|said| said.resolution.note.clone()).collect()
+    let said = row.into_iter().flat_map(Intent::resolutions);
+    said.filter_map(|said| said.resolution.note.clone()).collect()
 }
 
 proptest! {
@@ -311,7 +317,7 @@ proptest! {
         let begun = begin_as(begin, "n").decide(begun.as_ref());
         let Some(begun) = begun else { return Ok(()) };
         let restored = if is_named {
-            let named = Change::lost(key(), at(4), OwnerId::from_kept("owner"), at(6));
+            let named = Change::lost(key(), at(4), OwnerId::from_kept("owner"), "ada", at(6));
             named.decide(copy.as_ref()).or(copy)
         } else {
             copy
@@ -325,15 +331,20 @@ proptest! {
         if let Some(written) = &written {
             prop_assert_eq!(notes(Some(written)), all);
             prop_assert!(written.revision > found.as_ref().map_or(0, |found| found.revision));
-            let numbers: BTreeSet<_> = written.other_attempts.iter().map(|other| other.number).collect();
-            prop_assert_eq!(numbers.len(), written.other_attempts.len());
-            prop_assert!(numbers.last().is_none_or(|last| *last <= written.attempts));
-            let ids: BTreeSet<_> = written.other_attempts.iter().map(|other| other.attempt.to_string()).collect();
-            prop_assert_eq!(ids.len(), written.other_attempts.len());
-            prop_assert!(written.resolutions.iter().all(|said| said.attempt <= written.attempts));
+            let history = written.history();
+            let attempts = history.iter().filter_map(|event| match event {
+                HistoryEvent::Begun { number, attempt, .. } => Some((*number, attempt.clone())),
+                _ => None,
+            });
+            let attempts: Vec<_> = attempts.collect();
+            let numbers: BTreeSet<_> = attempts.iter().map(|(number, _)| *number).collect();
+            prop_assert!(numbers.len() == attempts.len() && numbers.last() == Some(&written.attempts));
+            let ids: BTreeSet<_> = attempts.iter().map(|(_, id)| id).collect();
+            prop_assert_eq!(ids.len(), attempts.len());
+            prop_assert!(written.resolutions().all(|said| said.attempt <= written.attempts));
             // What was found stays found, unless a person has corrected it in the lost time.
             let is_corrected = |id: &TransactionId| {
-                begun.resolutions.iter().any(|said| said.resolution.verdict == Verdict::Processed(id.clone()))
+                begun.resolutions().any(|said| said.resolution.verdict == Verdict::Processed(id.clone()))
             };
             for id in found.iter().flat_map(Intent::held_transactions).filter(|id| !is_corrected(id)) {
                 prop_assert!(written.held_transactions().any(|held| held == id), "{id:?} in {written:?}");

@@ -10,7 +10,8 @@ use payments_core::model::{
 };
 use payments_journal::internals::{Begin, Change, Ending};
 use payments_journal::{
-    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution, StateName,
+    AttemptId, Failure, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution,
+    StateName,
 };
 
 const SERVICE: &str = "https://pay.example.com";
@@ -184,7 +185,7 @@ fn late_success_replaces_what_a_person_said_meanwhile_d48() {
     for said in ["resolved: processed", "resolved: not processed", "resolved: rejected"] {
         let processed = success.decide(Some(&row(said))).unwrap();
         assert_eq!(processed.state, IntentState::Processed { transaction_id: id("txn_3") });
-        assert_eq!((processed.second_charges().count(), processed.resolutions.len()), (0, 1));
+        assert_eq!((processed.second_charges().count(), processed.resolutions().count()), (0, 1));
         // A repeated end changes nothing, and neither does a person now.
         assert_eq!(success.decide(Some(&processed)), None);
         assert_eq!(resolve(&processed, Resolution::not_processed("ada")), None);
@@ -206,14 +207,14 @@ fn late_success_of_an_earlier_attempt_is_a_finding_that_no_person_changes_d48() 
         let found = success.decide(Some(&later)).unwrap();
         assert_eq!((found.state.name(), found.revision), (state, later.revision + 1));
         assert_eq!(found.second_charges().count(), second_charges, "{found:?}");
-        let last = found.resolutions.last().unwrap();
+        let last = found.resolutions().next_back().unwrap();
         assert_eq!((last.attempt, &*last.resolution.by), (1, "the service"));
         assert!(last.resolution.is_reported);
         assert_never_sent(&found);
         let other = Resolution::processed(id("txn_other"), "ada").of_attempt(1);
         assert_eq!(resolve(&found, other), None);
         let repeated = success.decide(Some(&found)).unwrap();
-        assert_eq!(repeated.resolutions, found.resolutions);
+        assert!(repeated.resolutions().eq(found.resolutions()));
     }
     // It also replaces what a person has found, and is recorded however much persons have said.
     let mut said = row("unknown");
@@ -246,8 +247,10 @@ fn assert_accepts(resolution: &Resolution, expected: &[(&str, StateName)]) {
         assert_eq!(written.as_ref().map(|intent| intent.state.name()), expected, "{name}: {resolution:?}");
         if let Some(written) = written {
             assert_eq!((written.revision, written.changed_at), (row.revision + 1, at(9)));
-            let (last, earlier) = written.resolutions.split_last().unwrap();
-            assert_eq!((earlier, &last.resolution, last.attempt), (&*row.resolutions, resolution, 1));
+            let history = written.history();
+            let (last, earlier) = history.split_last().unwrap();
+            let HistoryEvent::Resolved(last) = last else { panic!("{last:?}") };
+            assert_eq!((earlier, &last.resolution, last.attempt), (&*row.history(), resolution, 1));
         }
     }
 }
@@ -328,9 +331,9 @@ fn no_resolution_is_lost_d48() {
     let same = resolve(&intent, said[4].clone()).unwrap();
     let again = begin("second", 10).decide(Some(&intent)).unwrap();
     for intent in [intent, same, again] {
-        let kept: Vec<_> = intent.resolutions.iter().map(|recorded| recorded.resolution.clone()).collect();
+        let kept: Vec<_> = intent.resolutions().map(|recorded| recorded.resolution.clone()).collect();
         assert_eq!(kept, said);
-        assert!(intent.resolutions.iter().all(|it| it.before == Some(Failure::of_kind("timeout"))));
+        assert!(intent.resolutions().all(|it| it.before == Some(Failure::of_kind("timeout"))));
     }
 }
 
@@ -346,7 +349,7 @@ fn texts_and_number_of_resolutions_are_bounded_d48() {
     while let Some(resolved) = resolve(&intent, Resolution::not_processed("ada").note(count.to_string())) {
         (intent, count) = (resolved, count + 1);
     }
-    assert_eq!((count, intent.resolutions.len()), (100, 100));
+    assert_eq!((count, intent.resolutions().count()), (100, 100));
     let found = resolve(&intent, Resolution::processed(id("txn_1"), "ada")).unwrap();
     assert_eq!(found.processed_as(), Some(&id("txn_1")), "a found transaction is always recorded");
 }
@@ -398,7 +401,10 @@ fn assert_never_sent(intent: &Intent) {
             assert_eq!(change.decide(Some(intent)), None, "{intent:?}");
         }
     }
-    assert_eq!(Change::reopen(key(), vec![400, 401, 403, 429], at(9)).decide(Some(intent)), None);
+    assert_eq!(
+        Change::reopen(key(), vec![400, 401, 403, 429], "ada", None, at(9)).decide(Some(intent)),
+        None
+    );
 }
 
 #[test]
@@ -468,6 +474,15 @@ fn rejected_and_not_processed_are_accepted_for_the_last_attempt_only_d48() {
     }
 }
 
+/// Of the attempts that its history has.
+fn numbers_of(intent: &Intent) -> Vec<u32> {
+    let begun = |event: &HistoryEvent| match event {
+        HistoryEvent::Begun { number, .. } => Some(*number),
+        _ => None,
+    };
+    intent.history().iter().filter_map(begun).collect()
+}
+
 #[test]
 fn many_attempts_do_not_grow_the_row_without_bound_d48() {
     let mut intent = row("not processed");
@@ -478,8 +493,8 @@ fn many_attempts_do_not_grow_the_row_without_bound_d48() {
             end(&name, Ending::NotProcessed(Failure::of_kind("connect"))).decide(Some(&sending)).unwrap();
     }
     assert_eq!(intent.attempts, 149);
-    let numbers: Vec<_> = intent.other_attempts.iter().map(|other| other.number).collect();
-    assert_eq!(numbers, (49..149).collect::<Vec<_>>());
+    assert_eq!(numbers_of(&intent), (125..150).collect::<Vec<_>>());
+    assert_eq!((intent.history().len(), intent.dropped_events), (50, 2 * 124));
     // A dropped attempt moved no money, and if a person finds out that it did, the key is not sent again.
     let found = resolve(&intent, Resolution::processed(id("txn_1"), "ada").of_attempt(1)).unwrap();
     assert_eq!(found.processed_as(), Some(&id("txn_1")));
@@ -494,8 +509,9 @@ fn attempt_that_a_person_has_written_off_is_never_dropped_d48() {
         let sending = begin(&name, 10).decide(Some(&intent)).unwrap();
         intent = end(&name, Ending::NotProcessed(timeout())).decide(Some(&sending)).unwrap();
     }
-    let numbers: Vec<_> = intent.other_attempts.iter().map(|other| other.number).collect();
-    assert_eq!(numbers, [1].into_iter().chain(50..149).collect::<Vec<_>>());
+    // Its begin, its end and what was said about it.
+    assert_eq!(numbers_of(&intent), [1].into_iter().chain(127..150).collect::<Vec<_>>());
+    assert_eq!(intent.history().len(), 50);
     let late = end("first", Ending::Processed(id("txn_1"))).decide(Some(&intent)).unwrap();
     assert_eq!((late.processed_as(), late.request.clone()), (Some(&id("txn_1")), request(10)));
     assert_never_sent(&late);
@@ -503,7 +519,7 @@ fn attempt_that_a_person_has_written_off_is_never_dropped_d48() {
 
 #[test]
 fn person_reopens_rows_rejected_with_that_status() {
-    let change = |statuses: &[u16]| Change::reopen(key(), statuses.to_vec(), at(9));
+    let change = |statuses: &[u16]| Change::reopen(key(), statuses.to_vec(), "ada", None, at(9));
     assert_changes(&change(&[401, 403, 429]), &[("rejected 429", StateName::NotProcessed)]);
     assert_changes(&change(&[]), &[]);
     let (_, row) = rows().into_iter().find(|(name, _)| *name == "rejected 429").unwrap();
@@ -529,7 +545,10 @@ fn no_call_for_another_service_begins_with_a_used_key_d47() {
         assert_changes(&change, &[]);
         // Nor after a person has reopened it.
         for (name, row) in rows() {
-            let reopen = [Change::reopen(key(), vec![400, 429], at(8)), Change::reopen_by_name(key(), at(8))];
+            let reopen = [
+                Change::reopen(key(), vec![400, 429], "ada", None, at(8)),
+                Change::reopen_by_name(key(), "ada", None, at(8)),
+            ];
             for reopened in reopen.iter().filter_map(|reopen| reopen.decide(Some(&row))) {
                 assert!(change.decide(Some(&reopened)).is_none(), "{name}");
                 assert!(begin_after_rejection("second", 11).decide(Some(&reopened)).is_some(), "{name}");
@@ -544,12 +563,12 @@ fn no_call_for_another_service_begins_with_a_used_key_d47() {
 
 #[test]
 fn person_reopens_a_named_row_whatever_it_was_rejected_with_d44() {
-    let change = Change::reopen_by_name(key(), at(9));
+    let change = Change::reopen_by_name(key(), "ada", None, at(9));
     let rejected = ["rejected 400", "rejected 429", "resolved: rejected"];
     assert_changes(&change, &rejected.map(|row| (row, StateName::NotProcessed)));
     // A rejection that was already reopened with others is now named, once.
     let (_, row) = rows().into_iter().find(|(name, _)| *name == "rejected 429").unwrap();
-    let reopened = Change::reopen(key(), vec![429], at(2)).decide(Some(&row)).unwrap();
+    let reopened = Change::reopen(key(), vec![429], "ada", None, at(2)).decide(Some(&row)).unwrap();
     let named = change.decide(Some(&reopened)).unwrap();
     let mut expected = self::rejected(429);
     expected.kind = Failure::REOPENED_BY_NAME.into();
@@ -602,8 +621,8 @@ fn reopened_key_takes_a_corrected_request_and_no_other_payment_d44() {
         reference: Some("order 17"),
     };
     const WITHOUT: Parts = Parts { reference: None, ..WITH };
-    let by_status = Change::reopen(key(), vec![400], at(2));
-    let by_name = Change::reopen_by_name(key(), at(2));
+    let by_status = Change::reopen(key(), vec![400], "ada", None, at(2));
+    let by_name = Change::reopen_by_name(key(), "ada", None, at(2));
     for (recorded, corrected, is_taken_by_status, is_taken_by_name) in [
         (WITH, Parts { token: "tok_1", ..WITH }, true, true),
         (WITH, Parts { token: "tok_1", reference: Some(" order\u{a0} 17\n"), ..WITH }, true, true),
@@ -648,7 +667,7 @@ fn only_a_reopened_key_takes_a_corrected_request_and_only_once_d44() {
         row.request = parts.request();
         assert!(corrected.begin().decide(Some(&row)).is_none(), "{name}");
     }
-    let reopened = parts.reopened(&Change::reopen_by_name(key(), at(2)));
+    let reopened = parts.reopened(&Change::reopen_by_name(key(), "ada", None, at(2)));
     let begun = corrected.begin().decide(Some(&reopened)).unwrap();
     let not_processed = Ending::NotProcessed(Failure::of_kind("connect"));
     let used_up = end("second", not_processed).decide(Some(&begun)).unwrap();
@@ -678,8 +697,8 @@ fn card_and_account_are_no_corrections_of_each_other_d44() {
     let (_, mut row) = rows().into_iter().find(|(name, _)| *name == "rejected 400").unwrap();
     row.request = recorded;
     let reopened = |reopen: Change| reopen.decide(Some(&row)).unwrap();
-    let by_status = reopened(Change::reopen(key(), vec![400], at(2)));
-    let by_name = reopened(Change::reopen_by_name(key(), at(2)));
+    let by_status = reopened(Change::reopen(key(), vec![400], "ada", None, at(2)));
+    let by_name = reopened(Change::reopen_by_name(key(), "ada", None, at(2)));
     assert_eq!(by_status.differences(&other_card), ["card"]);
     assert_eq!(by_name.differences(&other_card), [""; 0]);
     assert_eq!(by_name.differences(&account), ["card"]);
@@ -699,8 +718,8 @@ fn missing_row_can_only_be_begun() {
         end("first", Ending::Processed(id("txn_1"))),
         Change::orphan(key(), attempt("first"), at(9)),
         Change::resolve(&row("unknown"), Resolution::not_processed("ada"), at(9)),
-        Change::reopen(key(), vec![429], at(9)),
-        Change::reopen_by_name(key(), at(9)),
+        Change::reopen(key(), vec![429], "ada", None, at(9)),
+        Change::reopen_by_name(key(), "ada", None, at(9)),
     ] {
         assert!(change.decide(None).is_none(), "{change:?}");
     }
@@ -712,7 +731,7 @@ fn card_numbers_in_a_resolution_are_masked() {
         Resolution::not_processed("ada 4111111111111111").note("the card was 4111 1111 1111 1111");
     let (_, unknown) = rows().into_iter().find(|(name, _)| *name == "unknown").unwrap();
     let resolved = resolve(&unknown, resolution).unwrap();
-    assert!(!format!("{:?}", resolved.resolutions).contains("1111 1111"));
+    assert!(!format!("{:?}", resolved.history()).contains("1111 1111"));
     let IntentState::Resolved { resolution, .. } = resolved.state else { panic!("{:?}", resolved.state) };
     for text in [resolution.by, resolution.note.unwrap()] {
         let digits: String = text.chars().filter(char::is_ascii_digit).collect();

@@ -290,6 +290,14 @@ pub(crate) struct RetryArguments {
     /// Only the intent with this key, whatever its status
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
+
+    /// Why; each intent's history keeps it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+
+    /// Who allows it [default: the login name; required where there is none, as in a container]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
 }
 
 #[derive(Args)]

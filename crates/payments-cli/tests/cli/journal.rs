@@ -225,6 +225,11 @@ fn export_has_everything_in_both_formats() {
             let shown = match value {
                 Value::Null => String::new(),
                 Value::String(text) => text.clone(),
+                // A text in CSV.
+                Value::Array(events) => {
+                    assert_eq!(row[column].split("; ").count(), events.len(), "{}", &row[column]);
+                    continue;
+                }
                 // Exact in CSV, but parsed as a float here.
                 Value::Number(_) if name == "amount" => continue,
                 other => other.to_string(),
@@ -564,6 +569,92 @@ fn only_rejections_with_the_status_are_reopened() {
     assert_eq!(workspace.show("unauthorised-2")["state"], "not_processed");
 }
 
+/// The lines of the history in a text, without their times.
+fn story(text: &str) -> Vec<&str> {
+    let lines = text.lines().filter_map(|line| line.trim_start().strip_prefix("history"));
+    lines.map(|line| line.trim_start().split_once(' ').expect("a time").1).collect()
+}
+
+#[test]
+fn show_tells_what_has_happened_and_who_did_what_d48() {
+    let workspace = Workspace::open();
+    workspace.charging("k", TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong").end().failed(6, "rejected");
+    let retry = ["retry", "--key", "k", "--by", "ada", "--note", "the key was replaced"];
+    assert_eq!(workspace.journal_command(&retry).code, Some(0));
+    workspace.lose_response("k");
+    let id = workspace.last_id();
+    let not_processed = ["--not-processed", "--note", "in no report", "--attempt", "2"];
+    assert_eq!(workspace.resolve("bob", &not_processed).code, Some(0));
+    let found =
+        ["--processed", &id, "--note", "on the statement", "--replace", "not-processed", "--attempt", "2"];
+    assert_eq!(workspace.resolve("ada", &found).code, Some(0));
+
+    let text = workspace.journal_command(&["show", "k", "--output", "text"]).stdout;
+    let found = format!("ada: attempt 2 processed as {id} instead of not processed: on the statement");
+    let expected = [
+        "attempt 1 began: token-transaction of 45.00 by token tok_approved",
+        "attempt 1 ended: rejected (HTTP 401 unauthorized): Unauthorized: Invalid API Key",
+        "ada: may be sent again: the key was replaced",
+        "attempt 2 began: token-transaction of 45.00 by token tok_approved",
+        "attempt 2 ended: unknown (closed)",
+        "bob: attempt 2 not processed: in no report",
+        &found,
+    ];
+    assert_eq!(story(&text), expected, "{text}");
+    let shown = workspace.show("k");
+    let events: Vec<_> = shown["history"].as_array().unwrap().iter().map(|it| &it["event"]).collect();
+    assert_eq!(events, ["begun", "ended", "reopened", "begun", "ended", "resolved", "resolved"]);
+    let begun = &shown["history"][3];
+    assert_eq!(
+        (&begun["attempt"], &begun["amount"], &begun["token_id"]),
+        (&json!(2), &json!(45.0), &json!("tok_approved"))
+    );
+    assert_eq!(
+        (&shown["history"][4]["outcome"], &shown["history"][6]["instead_of"]),
+        (&json!("unknown"), &json!("not processed"))
+    );
+    // Both exports have it.
+    let exported = workspace.journal_command(&["export"]).json();
+    assert_eq!(exported["history"], shown["history"]);
+    let csv = workspace.journal_command(&["export", "--format", "csv"]).stdout;
+    assert!(csv.lines().next().is_some_and(|names| names.ends_with(",history,verdict")), "{csv}");
+    let is_in = |line: &&&str| csv.contains(**line);
+    assert_eq!(expected.iter().filter(is_in).count(), expected.len(), "{csv}");
+}
+
+#[test]
+fn api_key_is_in_no_name_or_note_that_the_journal_keeps() {
+    let workspace = Workspace::open();
+    for key in ["a", "b"] {
+        workspace.charging(key, TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong").end().failed(6, "rejected");
+    }
+    let named = workspace.journal().with_file_name("sent.csv");
+    std::fs::write(&named, "Key\nb\nc\n").expect("it is writable");
+    let service = workspace.show("a")["service"].as_str().unwrap().to_owned();
+    let (by, named) = (format!("ada {KEY}"), named.to_str().unwrap());
+    let new = "https://new.example.com";
+    for arguments in [
+        &["retry", "--status", "401", "--by", &by, "--note", &by][..],
+        &["retry", "--key", "a", "--by", &by, "--note", &by],
+        &["accept-history", "--sent", named, "--by", &by],
+        &["resolve", "b", "--not-processed", "--note", &by, "--by", &by],
+        &["rename-service", &service, new, "--count", "2", "--by", &by],
+        &["forget-service", new, "--count", "2", "--by", &by],
+    ] {
+        let ended = workspace.journal_command(arguments);
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
+        assert!(!format!("{ended:?}").contains(KEY), "{ended:?}");
+        let export = workspace.journal_command(&["export"]).stdout;
+        assert!(!export.contains(KEY), "{arguments:?}: {export}");
+        for entry in workspace.journal().parent().expect("a folder").read_dir().expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let stored = std::fs::read(&path).unwrap_or_default();
+            let is_stored = stored.windows(KEY.len()).any(|part| part == KEY.as_bytes());
+            assert!(!is_stored, "{arguments:?}: {}", path.display());
+        }
+    }
+}
+
 #[test]
 fn verbose_names_the_journal_and_its_source() {
     let workspace = Workspace::with_every_state();
@@ -778,8 +869,9 @@ fn second_decision_needs_to_name_what_it_replaces_d48() {
     assert_eq!(replaced.code, Some(0), "{replaced:?}");
     // Every note is kept, and shown in order.
     let shown = workspace.show("k");
+    let events = shown["history"].as_array().unwrap().iter();
     let said: Vec<_> =
-        shown["resolutions"].as_array().unwrap().iter().map(|it| (&it["resolved_by"], &it["note"])).collect();
+        events.filter(|it| it["event"] == "resolved").map(|it| (&it["by"], &it["note"])).collect();
     let expected = [
         ("ada", json!("on the statement")),
         ("bob", json!("me too")),
@@ -792,9 +884,9 @@ fn second_decision_needs_to_name_what_it_replaces_d48() {
     let text = workspace.journal_command(&["show", "k", "--output", "text"]).stdout;
     for (by, verdict, note) in [
         ("ada", format!("processed as {id}"), ": on the statement"),
-        ("bob", "rejected".to_owned(), ": that was another order"),
-        ("ada", "not processed".to_owned(), ": sure"),
-        ("bob", format!("processed as {id}"), "\n"),
+        ("bob", format!("rejected instead of processed as {id}"), ": that was another order"),
+        ("ada", "not processed instead of rejected".to_owned(), ": sure"),
+        ("bob", format!("processed as {id} instead of not processed"), "\n"),
     ] {
         assert!(text.contains(&format!(" {by}: attempt 1 {verdict}{note}")), "{by} {verdict}: {text}");
     }
@@ -967,7 +1059,7 @@ fn unverified_id_is_recorded_without_a_lookup_and_says_so_d48() {
     {
         assert_eq!(shown[member], value, "{shown}");
     }
-    assert_eq!(shown["resolutions"][0]["unverified"], true);
+    assert_eq!(shown["history"][2]["unverified"], true);
     // A verified id may replace it, and then the row says so.
     let id = workspace.last_id();
     assert_eq!(workspace.resolve("bob", &["--processed", &id, "--replace", "odd-id"]).code, Some(0));

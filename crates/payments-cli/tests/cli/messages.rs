@@ -105,7 +105,7 @@ fn own_messages_of_the_command_are_documented() {
         ),
         unsent(
             "a retry of a key that is not rejected",
-            &journal(&["retry", "--key", "invoice-1", "--status", "401"]),
+            &journal(&["retry", "--key", "invoice-1", "--status", "401", "--by", "ada"]),
             &[],
         ),
         unsent("a purge of what is too new", &journal(&["purge", "--older-than", "1h"]), &[]),

@@ -339,10 +339,17 @@ fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
 
     let renamed = journal(&["rename-service", &old, NEW, "--count", "1", "--by", "ada"]);
     assert_eq!((renamed.code, &renamed.json()["done"]), (Some(0), &true.into()), "{renamed:?}");
-    let former = &journal(&["show", "paid"]).json()["former_services"][0];
-    assert_eq!((&former["service"], &former["renamed_by"]), (&old.clone().into(), &"ada".into()));
+    let shown = journal(&["show", "paid"]).json();
+    assert_eq!(shown["former_services"], old);
+    let event = shown["history"].as_array().and_then(|events| events.last()).cloned().unwrap_or_default();
+    assert_eq!(
+        (&event["event"], &event["service"], &event["by"]),
+        (&"renamed".into(), &old.clone().into(), &"ada".into())
+    );
     let text = journal(&["show", "paid", "--output", "text"]).stdout;
-    assert!(text.contains(&format!("ada: from {old}, with 1 intent")) && text.contains(NEW), "{text}");
+    assert!(text.contains(&format!("ada: renamed from {old} with 1 intent")) && text.contains(NEW), "{text}");
+    let csv = journal(&["export", "--format", "csv"]).stdout;
+    assert_eq!(csv.lines().filter(|line| line.contains(&old)).count(), 1, "{csv}");
     let gone = journal(&["rename-service", &old, NEW, "--count", "1", "--by", "ada"]);
     assert_eq!(gone.failed(2, "invalid")["kind"], "service_refused");
 

@@ -3,11 +3,11 @@ use std::cmp::Ordering;
 use tokio_postgres::error::SqlState;
 
 use super::connection::{Connection, execute};
-use crate::row::{OLDER, ended, names};
+use crate::row::{ended, names};
 use crate::{StateName, StoreError};
 
-/// Creates the tables if there are none, and returns whether it did. Of many processes that do this at once, one creates them
-/// and the others wait.
+/// Creates the tables if there are none, and returns whether it did. Tables of an older version are brought forward. Of many
+/// processes that do this at once, one does it and the others wait.
 pub(super) async fn create(connection: &mut Connection) -> Result<bool, StoreError> {
     let mut was_created = false;
     if is_missing(connection).await? {
@@ -30,7 +30,7 @@ pub(super) async fn create(connection: &mut Connection) -> Result<bool, StoreErr
                 };
                 // Also if it was refused, which has ended the transaction up to here.
                 observing.rollback().await?;
-                let insert = "INSERT INTO payments_journal.version
+                let insert = "INSERT INTO payments_journal.meta
                     VALUES ($1, $2, 'payments_journal.intents'::regclass)";
                 transaction.execute(insert, &[&VERSION, &timeline]).await?;
             }
@@ -39,13 +39,46 @@ pub(super) async fn create(connection: &mut Connection) -> Result<bool, StoreErr
         };
         was_created = execute(creating).await?;
     }
+    bring_forward(connection, MIGRATIONS).await?;
     check(connection).await?;
     Ok(was_created)
 }
 
-/// Whether the tables do not exist.
+/// Makes the version after the last migration out of an older one, in one transaction. Other tables stay as they are.
+async fn bring_forward(connection: &mut Connection, migrations: &[&str]) -> Result<(), StoreError> {
+    let migrate = async {
+        let mut version = 1;
+        let found: i32 = connection.client.query_one(FOUND_VERSION, &[]).await?.get(0);
+        if usize::try_from(found).is_ok_and(|found| found == 0 || found > migrations.len()) {
+            return Ok(());
+        }
+        let transaction = connection.client.transaction().await?;
+        transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
+        transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+        // Read again, because another process may have done it meanwhile.
+        let found: i32 = transaction.query_one(FOUND_VERSION, &[]).await?.get(0);
+        for migration in migrations {
+            if version >= found {
+                transaction.batch_execute(migration).await?;
+            }
+            version += 1;
+        }
+        transaction.execute("UPDATE payments_journal.meta SET version = $1", &[&version]).await?;
+        transaction.commit().await
+    };
+    execute(migrate).await
+}
+
+/// Whether the tables do not exist. Those before version 1 are refused.
 pub(super) async fn is_missing(connection: &Connection) -> Result<bool, StoreError> {
-    execute(connection.client.query_one_scalar(IS_MISSING, &[])).await
+    let row = execute(connection.client.query_one(IS_MISSING, &[])).await?;
+    if row.get(1) {
+        return Err(StoreError::refused(
+            "the journal's tables were made by a version that was never released, and no other version reads them; they were left \
+             unchanged",
+        ));
+    }
+    Ok(row.get(0))
 }
 
 /// Checks that the tables have this version.
@@ -62,7 +95,8 @@ pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
             "the journal's tables have version {found}, and this program knows {VERSION}: use a newer program"
         ))),
         (Ordering::Less, _) => Err(StoreError::refused(format!(
-            "the journal's tables have version {found}, and this program reads {VERSION}; they were left unchanged: {OLDER}"
+            "the journal's tables have version {found}, and this program reads {VERSION}; they were left unchanged: connect once \
+             with a program that charges, which brings them forward"
         ))),
         (Ordering::Equal, Some(true)) => Ok(()),
         (Ordering::Equal, Some(false)) => Err(StoreError::refused(
@@ -76,8 +110,16 @@ pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// The version of the tables that this crate writes and reads.
-const VERSION: i32 = 7;
+/// The version of the tables, and of the documents in them, that this crate writes and reads.
+const VERSION: i32 = 1;
+
+/// The statements that make the next version of each version, from 1 on. A program of the older version may be connected: they
+/// must also make its statements fail, for example by another name of a column.
+///
+/// A new version also needs a dump in `tests/fixtures`: see `tests/stores/fixtures.rs`.
+const MIGRATIONS: &[&str] = &[];
+
+const FOUND_VERSION: &str = "SELECT version FROM payments_journal.meta";
 
 /// Any number; this one is "payments" as text.
 const LOCK: i64 = 0x7061_796d_656e_7473;
@@ -85,16 +127,14 @@ const LOCK: i64 = 0x7061_796d_656e_7473;
 // These read the catalog tables, because `to_regclass` and similar functions may return what this connection knew before it
 // waited for the lock.
 const IS_MISSING: &str = "
-    SELECT NOT EXISTS (
-        SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-        WHERE nspname = 'payments_journal' AND relname = 'version'
-    )";
+    SELECT count(*) FILTER (WHERE relname = 'meta') = 0, bool_or(relname = 'version') IS TRUE
+    FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = 'payments_journal'";
 const HAS_NO_SCHEMA: &str = "SELECT NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'payments_journal')";
 const VERSION_AND_IS_LOGGED: &str = "
     SELECT version, (
         SELECT relpersistence = 'p' FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
         WHERE nspname = 'payments_journal' AND relname = 'intents'
-    ) FROM payments_journal.version";
+    ) FROM payments_journal.meta";
 
 /// The schema's name is fixed, because with two values of `search_path` one journal would become two.
 ///
@@ -103,7 +143,7 @@ const VERSION_AND_IS_LOGGED: &str = "
 /// hash, because other index types refuse long values, and the outcome of a charge must never be refused. It is the first
 /// transaction that the intent holds; `also_held` has the hashes of the others, of which few intents have any.
 const CREATE: &str = r#"
-    CREATE TABLE payments_journal.version (version integer NOT NULL, timeline text, intents oid NOT NULL);
+    CREATE TABLE payments_journal.meta (version integer NOT NULL, timeline text, intents oid NOT NULL);
     CREATE TABLE payments_journal.accepted (
         at timestamptz NOT NULL,
         by text NOT NULL,
@@ -141,15 +181,15 @@ pub(super) const TIMELINE: &str = "SELECT substr(pg_walfile_name(pg_current_wal_
 pub(super) const OBSERVE: &str = "
     SELECT timeline, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
         intents = 'payments_journal.intents'::regclass::oid
-    FROM payments_journal.version";
+    FROM payments_journal.meta";
 
 /// The same for a role that may not ask for the timeline.
 pub(super) const OBSERVE_TABLE: &str = "
-    SELECT timeline, NULL::text, intents = 'payments_journal.intents'::regclass::oid FROM payments_journal.version";
+    SELECT timeline, NULL::text, intents = 'payments_journal.intents'::regclass::oid FROM payments_journal.meta";
 
 /// A person accepts the server's timeline, if it may be asked for, and the table.
 pub(super) const ACCEPT: &str = "
-    UPDATE payments_journal.version SET timeline = $1, intents = 'payments_journal.intents'::regclass";
+    UPDATE payments_journal.meta SET timeline = $1, intents = 'payments_journal.intents'::regclass";
 
 /// Who accepted it, how many keys they named, or NULL if nothing was sent, and since when entries are lost. Every row that was stored
 /// until `at` is from before that, also by the clock of another server. With `what` it says instead that a person has renamed or
@@ -250,4 +290,30 @@ pub(super) fn purge() -> String {
             RETURNING stored_at
         ) SELECT count(*), max(stored_at) FROM purged"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_postgres_for_tests::Server;
+
+    use super::*;
+    use crate::postgres_store::address::Address;
+    use crate::postgres_store::connection::Access;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn older_tables_are_brought_forward_one_version_after_another() {
+        let Some(server) = Server::start() else { return };
+        let address = Address::parse(&server.url()).unwrap();
+        let mut connection = Connection::open(&address, Access::Write).await.unwrap();
+        assert!(create(&mut connection).await.unwrap());
+        let migrations = ["CREATE TABLE payments_journal.two ()", "DROP TABLE payments_journal.two"];
+        for known in [1, 2, 2, 1] {
+            bring_forward(&mut connection, &migrations[..known]).await.unwrap();
+            let version: i32 = connection.client.query_one(FOUND_VERSION, &[]).await.unwrap().get(0);
+            // What a newer version has made is left alone.
+            let is_newer = check(&connection).await.unwrap_err().is_newer();
+            assert!(is_newer && (known == 1 || version == 3), "{version}");
+        }
+        assert_eq!(usize::try_from(VERSION), Ok(MIGRATIONS.len() + 1));
+    }
 }

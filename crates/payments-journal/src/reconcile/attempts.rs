@@ -7,7 +7,7 @@ use payments_model::{Amount, ConvenienceFee, TransactionId, TransactionType};
 
 use super::intervals::Interval;
 use super::{ReconcileOptions, ReconciledAttempt, Undecidable};
-use crate::{Failure, Intent, IntentRequest, IntentState, Subject, Verdict};
+use crate::{HistoryEvent, Intent, IntentRequest, IntentState, Subject, Verdict};
 
 /// An intent with its attempts that can be compared, in order.
 pub(super) struct Subjects {
@@ -62,7 +62,7 @@ const BEFORE: Duration = Duration::from_mins(5);
 
 /// Every transaction that this payment is known by. A void has the transaction of another payment.
 pub(super) fn ids(intent: &Intent) -> impl Iterator<Item = &TransactionId> {
-    let said = intent.resolutions.iter().filter_map(|said| match &said.resolution.verdict {
+    let said = intent.resolutions().filter_map(|said| match &said.resolution.verdict {
         Verdict::Processed(id) | Verdict::Rejected(Some(id)) => Some(id),
         Verdict::Rejected(None) | Verdict::NotProcessed => None,
     });
@@ -109,25 +109,23 @@ impl Subjects {
             request: request.clone(),
             begun_at,
         };
-        let others = intent.other_attempts.iter().filter(|other| other.number != number_shown);
-        let others = others.map(|other| {
-            let end = if other.number == intent.attempts {
-                end_of_newest(intent, options.deadline)
-            } else {
-                Some(end_of_earlier(intent, other.number, other.begun_at, options.deadline))
-            };
-            attempt(other.number, &other.request, other.begun_at, false, end)
+        let history = intent.history();
+        let others = history.iter().filter_map(|event| match event {
+            HistoryEvent::Begun { at, number, request, .. } if *number != number_shown => {
+                Some(attempt(*number, request, *at, false, end_of(intent, *number, *at, options.deadline)))
+            }
+            _ => None,
         });
         let mut attempts: Vec<_> = others.collect();
         let is_open = matches!(state, State::Unknown | State::Sending);
-        let end = end_of_newest(intent, options.deadline);
+        let end = end_of(intent, number_shown, intent.begun_at, options.deadline);
         let mut newest = attempt(number_shown, &intent.request, intent.begun_at, is_open, end);
         // An attempt that follows a rejection and was not processed is recorded with that rejection, whose id is not its own.
         let may_be_of_another = matches!(intent.state, IntentState::Rejected(_)) && intent.attempts > 1;
         newest.is_searched &= may_be_of_another || id.is_none_or(TransactionId::is_redacted);
         attempts.push(newest);
         let held: Vec<_> = intent.held_transactions().collect();
-        let rejected = intent.resolutions.iter().filter_map(|said| match &said.resolution.verdict {
+        let rejected = intent.resolutions().filter_map(|said| match &said.resolution.verdict {
             Verdict::Rejected(Some(id)) if !id.is_redacted() && !held.contains(&id) => {
                 Some((id.clone(), said.attempt))
             }
@@ -191,34 +189,19 @@ pub(super) fn mark(request: &IntentRequest) -> Option<Mark> {
     }
 }
 
-/// When the newest attempt ended, at the latest; `None` while it is being sent.
-fn end_of_newest(intent: &Intent, deadline: Duration) -> Option<SystemTime> {
-    let at_the_deadline = || intent.begun_at.checked_add(deadline).unwrap_or(intent.begun_at);
-    let is_by_the_end =
-        |kind: &str| !matches!(kind, Failure::RESOLVED | Failure::REOPENED | Failure::REOPENED_BY_NAME);
-    Some(match &intent.state {
-        IntentState::Sending => return None,
-        // Whoever only reads the journal is shown a crash that nobody has marked.
-        IntentState::Unknown(_) if intent.changed_at == intent.begun_at => at_the_deadline(),
-        IntentState::Rejected(failure)
-        | IntentState::NotProcessed(failure)
-        | IntentState::Unknown(failure)
-            if is_by_the_end(&failure.kind) =>
+/// When an attempt ended, at the latest; `None` while it is being sent. If nothing has recorded that, as of a crash that nobody has
+/// marked, it took no longer than its deadline.
+fn end_of(intent: &Intent, attempt: u32, begun_at: SystemTime, deadline: Duration) -> Option<SystemTime> {
+    if attempt == intent.attempts && intent.state == IntentState::Sending {
+        return None;
+    }
+    let recorded = intent.history().iter().rev().find_map(|event| match event {
+        HistoryEvent::Ended { at, number, .. } | HistoryEvent::Lost { at, number, .. }
+            if *number == attempt =>
         {
-            intent.changed_at
+            Some(*at)
         }
-        _ => end_of_earlier(intent, intent.attempts, intent.begun_at, deadline),
-    })
-}
-
-/// The end of an attempt that the journal no longer has. It was open until a person first decided about it; otherwise it took no
-/// longer than its deadline.
-fn end_of_earlier(intent: &Intent, number: u32, begun_at: SystemTime, deadline: Duration) -> SystemTime {
-    let first = intent.resolutions.iter().find(|recorded| recorded.attempt == number);
-    let was_lost = first.filter(|recorded| {
-        let kind = recorded.before.as_ref().map(|failure| &*failure.kind);
-        matches!(kind, Some(Failure::CRASH | Failure::LOST | Failure::PANIC))
+        _ => None,
     });
-    let at_the_deadline = begun_at.checked_add(deadline).unwrap_or(begun_at);
-    was_lost.map_or(at_the_deadline, |recorded| recorded.at)
+    Some(recorded.unwrap_or_else(|| begun_at.checked_add(deadline).unwrap_or(begun_at)))
 }

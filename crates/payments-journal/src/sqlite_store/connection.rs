@@ -41,26 +41,31 @@ fn prepare(
     max_wait: Duration,
 ) -> Result<Option<bool>, OpenError> {
     // In one transaction, because another process may be creating it.
-    let mut is_new = is_new(place, &*connection.transaction()?)?;
-    if is_new && existing == Existing::Required {
+    let mut found = tables(place, &*connection.transaction()?)?;
+    if found == Tables::None && existing == Existing::Required {
         return Ok(None);
     }
     configure(place, connection, max_wait)?;
-    if is_new {
+    if found != Tables::Current {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Checked again, because another process may have created it meanwhile.
-        is_new = self::is_new(place, &transaction)?;
-        if is_new {
-            schema::create(&transaction)?;
+        // Checked again, because another process may have done it meanwhile.
+        found = tables(place, &transaction)?;
+        match found {
+            Tables::None => schema::create(&transaction)?,
+            Tables::Older(version) => {
+                schema::bring_forward(&transaction, version, schema::MIGRATIONS)?;
+                tables(place, &transaction)?;
+            }
+            Tables::Current => {}
         }
         transaction.commit()?;
     }
     checkpoint_on_open(place, connection, max_wait)?;
-    Ok(Some(is_new))
+    Ok(Some(found == Tables::None))
 }
 
-/// The open flag in the database file alone, read without the log and without creating one. `None` if it cannot be read or has
-/// another version; other checks report that.
+/// The open flag in the database file alone, read without the log and without creating one. `None` if it cannot be read or has a
+/// newer version; other checks report that.
 ///
 /// SQLite opens the file, because it knows the locks that this process has on it.
 pub(super) fn open_flag_in_file(place: &Place) -> Option<bool> {
@@ -70,7 +75,9 @@ pub(super) fn open_flag_in_file(place: &Place) -> Option<bool> {
         | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(place.uri("immutable=1"), flags).ok()?;
     connection.pragma_update(None, "trusted_schema", false).ok()?;
-    if numbers(&connection).ok()? != (schema::APPLICATION_ID, schema::VERSION) {
+    let (application, version) = numbers(&connection).ok()?;
+    // Every version has the flag.
+    if application != schema::APPLICATION_ID || !(1..=schema::VERSION).contains(&version) {
         return None;
     }
     connection.query_row(schema::IS_OPEN, [], |row| row.get(0)).ok()
@@ -155,19 +162,31 @@ pub(super) fn until<T, E>(
     }
 }
 
-/// Whether the database is empty. A database that is neither empty nor a journal of this version is refused.
-pub(super) fn is_new(place: &Place, connection: &Connection) -> Result<bool, OpenError> {
+/// What a database has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tables {
+    None,
+    /// Those of this version.
+    Current,
+    /// Those of an older version.
+    Older(i32),
+}
+
+/// What the database has. It is refused if that is neither nothing nor a journal that this version can read or bring forward.
+pub(super) fn tables(place: &Place, connection: &Connection) -> Result<Tables, OpenError> {
     let path = place.path();
     let is_empty = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
     Err(match numbers(connection)? {
         (schema::APPLICATION_ID, schema::VERSION) => match schema::first_difference(connection)? {
-            None => return Ok(false),
+            None => return Ok(Tables::Current),
             Some(name) => {
                 problem::damaged(path, format_args!("its {name} is missing or differs from this version"))
             }
         },
-        (schema::APPLICATION_ID, version) => problem::of_another_version(path, version),
-        (0, 0) if connection.query_row(is_empty, [], |row| row.get(0))? => return Ok(true),
+        (schema::APPLICATION_ID, version) if version > schema::VERSION => problem::newer(path, version),
+        (schema::APPLICATION_ID, version) if version > 0 => return Ok(Tables::Older(version)),
+        (schema::UNRELEASED_APPLICATION_ID, _) => problem::unreleased(path),
+        (0, 0) if connection.query_row(is_empty, [], |row| row.get(0))? => return Ok(Tables::None),
         _ => problem::not_a_journal(path, "a SQLite database of another program"),
     }
     .into())

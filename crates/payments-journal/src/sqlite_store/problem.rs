@@ -6,7 +6,6 @@ use std::path::Path;
 use rusqlite::ErrorCode;
 
 use crate::StoreError;
-use crate::row::OLDER;
 use crate::sqlite_store::schema::VERSION;
 
 /// An error while the journal is opened.
@@ -151,19 +150,31 @@ pub(super) fn not_a_journal(path: &Path, what: &str) -> StoreError {
     nothing_was_sent(StoreError::damaged, what)
 }
 
-/// Only the version that created the tables reads them.
-pub(super) fn of_another_version(path: &Path, version: i32) -> StoreError {
-    let (kind, age, verb, what_to_do): (fn(String) -> StoreError, _, _, _) = if version > VERSION {
-        (StoreError::newer, "a newer", "knows", "use the newer version")
-    } else {
-        (StoreError::refused, "an older", "reads", OLDER)
-    };
+pub(super) fn newer(path: &Path, version: i32) -> StoreError {
     let what = format_args!(
-        "the journal {} is of {age} version (its schema is {version}, and this version {verb} {VERSION}); it was left \
-         unchanged: {what_to_do}",
+        "the journal {} is of a newer version (its schema is {version}, and this version knows {VERSION}); it was left \
+         unchanged: use the newer version",
         path.display()
     );
-    nothing_was_sent(kind, what)
+    nothing_was_sent(StoreError::newer, what)
+}
+
+/// Only a store that writes brings it forward.
+pub(super) fn older(path: &Path, version: i32) -> StoreError {
+    let what = format_args!(
+        "the journal {} is of an older version (its schema is {version}, and this version reads {VERSION}); it was left \
+         unchanged: open it once with a program that charges, which brings it forward",
+        path.display()
+    );
+    nothing_was_sent(StoreError::refused, what)
+}
+
+pub(super) fn unreleased(path: &Path) -> StoreError {
+    let what = format_args!(
+        "the journal {} was written by a version that was never released, and no other version reads it; it was left unchanged",
+        path.display()
+    );
+    nothing_was_sent(StoreError::refused, what)
 }
 
 pub(super) fn busy(path: &Path) -> StoreError {

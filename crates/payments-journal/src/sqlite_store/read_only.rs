@@ -21,6 +21,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::service_change::{ServiceChange, ServiceError};
+use crate::sqlite_store::connection::Tables;
 use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
 use crate::sqlite_store::{Settings, address, connection, indexes, owners, schema};
@@ -146,8 +147,10 @@ fn read_with<T>(
 ) -> Result<Option<T>, OpenError> {
     // One transaction, so that the query sees the tables that were checked.
     let transaction = connection.unchecked_transaction()?;
-    if connection::is_new(place, &transaction)? {
-        return Ok(None);
+    match connection::tables(place, &transaction)? {
+        Tables::None => return Ok(None),
+        Tables::Older(version) => return Err(problem::older(place.path(), version).into()),
+        Tables::Current => {}
     }
     if mode == Mode::Closed {
         if transaction.query_row(schema::IS_OPEN, [], |row| row.get(0))? {

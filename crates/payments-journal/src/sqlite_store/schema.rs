@@ -1,6 +1,7 @@
 //! The tables, and every statement that uses them.
 //!
-//! Raise [`VERSION`] with every change here that an older or newer version could not read.
+//! A change here, or of the document of an intent, that an older or newer version could not read is a new [`VERSION`]: add a
+//! migration to [`MIGRATIONS`], and a file of the new version to `tests/fixtures` (see `tests/stores/fixtures.rs`).
 
 use std::collections::BTreeMap;
 
@@ -13,11 +14,17 @@ use crate::store::after_page;
 use crate::summary::{Tallies, Tally};
 use crate::{Intent, IntentKey, OwnerId, Page, StateName};
 
-/// `PAYJ` in ASCII, which identifies a file as a journal of intents.
-pub(super) const APPLICATION_ID: i32 = 0x5041_594A;
+/// `PJNL` in ASCII, which identifies a file as a journal of intents.
+pub(super) const APPLICATION_ID: i32 = 0x504A_4E4C;
 
-/// The version of the tables.
-pub(super) const VERSION: i32 = 7;
+/// Of the files before version 1, which was the first to be released.
+pub(super) const UNRELEASED_APPLICATION_ID: i32 = 0x5041_594A;
+
+/// The version of the tables and of the documents in them.
+pub(super) const VERSION: i32 = 1;
+
+/// The statements that make the next version of each version, from 1 on.
+pub(super) const MIGRATIONS: &[&str] = &[];
 
 /// The tables and indexes, as SQLite stores their definitions.
 ///
@@ -102,6 +109,18 @@ pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute("INSERT INTO meta (row, journal) VALUES (1, ?1)", [OwnerId::new().as_str()])?;
     connection.pragma_update(None, "user_version", VERSION)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)
+}
+
+/// Makes this version of the tables out of those of an older one, within a transaction.
+pub(super) fn bring_forward(connection: &Connection, from: i32, migrations: &[&str]) -> rusqlite::Result<()> {
+    let mut version = 1;
+    for migration in migrations {
+        if version >= from {
+            connection.execute_batch(migration)?;
+        }
+        version += 1;
+    }
+    connection.pragma_update(None, "user_version", version)
 }
 
 /// The first table or index, such as `table intent`, that is missing or differs from [`create`]. Additions, such as an index for
@@ -328,6 +347,21 @@ mod tests {
         assert_eq!(first_difference(&connection).unwrap(), None);
         connection.execute_batch("DROP INDEX intent_key").unwrap();
         assert_eq!(first_difference(&connection).unwrap(), Some("index intent_key"));
+    }
+
+    #[test]
+    fn older_tables_are_brought_forward_one_version_after_another() {
+        let migrations = ["CREATE TABLE two (x)", "ALTER TABLE two RENAME TO three", "CREATE TABLE four (x)"];
+        for (from, before) in [(1, ""), (2, migrations[0]), (3, "CREATE TABLE three (x)")] {
+            let connection = database();
+            connection.execute_batch(before).unwrap();
+            bring_forward(&connection, from, &migrations).unwrap();
+            let tables = "SELECT group_concat(name ORDER BY name) FROM sqlite_schema WHERE name IN ('two', 'three', 'four')";
+            let tables: String = connection.query_row(tables, [], |row| row.get(0)).unwrap();
+            let version: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+            assert_eq!((&*tables, version), ("four,three", 4), "from {from}");
+        }
+        assert_eq!(usize::try_from(VERSION), Ok(MIGRATIONS.len() + 1));
     }
 
     /// After a crash, the unresolved rows must be found without reading a million ended ones.

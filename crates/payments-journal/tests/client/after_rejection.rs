@@ -130,7 +130,7 @@ async fn latest_rejection_stays_if_the_next_attempt_is_not_sent_d44() {
     store.gate.add_permits(1);
     assert_eq!(third.await.unwrap().unwrap_err().outcome(), Outcome::NotProcessed);
     assert_eq!(world.intent().await.state, declined, "and not the first");
-    assert_eq!(world.client.journal().reopen(&key(), &[429]).await.unwrap(), None);
+    assert_eq!(world.client.journal().reopen(&key(), &[429], "ada", None).await.unwrap(), None);
 }
 
 #[tokio::test]

@@ -54,9 +54,13 @@ async fn rejected_key_sends_nothing_until_a_person_reopens_it() {
     assert_eq!((second.outcome(), second.kind()), (Outcome::Rejected, first.kind()));
     assert_eq!(world.gateway.ledger().entries().len(), 0);
 
-    assert_eq!(world.client.journal().reopen(&key(), &[401, 403]).await.unwrap(), None, "it was 429");
+    assert_eq!(
+        world.client.journal().reopen(&key(), &[401, 403], "ada", None).await.unwrap(),
+        None,
+        "it was 429"
+    );
     assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Rejected);
-    let reopened = world.client.journal().reopen(&key(), &[429]).await.unwrap().unwrap();
+    let reopened = world.client.journal().reopen(&key(), &[429], "ada", None).await.unwrap().unwrap();
     assert_eq!(reopened.state.name(), StateName::NotProcessed);
     world.pay().await.unwrap();
     assert_eq!(world.intent().await.attempts, 2);

@@ -62,8 +62,13 @@ async fn outcome_of_a_call_in_flight_is_written_whole_d49() {
             let copy = MemoryStore::new();
             let world = world(&copy).await;
             if is_named {
-                let lost =
-                    Change::lost(key(), SystemTime::now(), OwnerId::from_kept("ada"), SystemTime::now());
+                let lost = Change::lost(
+                    key(),
+                    SystemTime::now(),
+                    OwnerId::from_kept("ada"),
+                    "ada",
+                    SystemTime::now(),
+                );
                 copy.apply(lost).await.unwrap();
             }
             if !is_answered {

@@ -77,9 +77,11 @@ async fn key_in_any_state_is_unknown_at_another_service_d47() {
                     payments_journal::IntentState::Rejected(failure) => failure.http_status.unwrap(),
                     other => panic!("{other:?}"),
                 };
-                assert!(journal.reopen(&key(), &[status]).await.unwrap().is_some());
+                assert!(journal.reopen(&key(), &[status], "ada", None).await.unwrap().is_some());
             }
-            "reopened by name" => assert!(journal.reopen_by_name(&key()).await.unwrap().is_some()),
+            "reopened by name" => {
+                assert!(journal.reopen_by_name(&key(), "ada", None).await.unwrap().is_some())
+            }
             "resolved as processed" => {
                 world.resolve(Resolution::processed(id(), "ada")).await.unwrap();
             }

@@ -261,7 +261,7 @@ async fn walk(seed: u64) -> Vec<Step> {
                 }
             }
             Step::ResolveAtOnce { .. } => unreachable!("with one key a person reads first"),
-            Step::Reopen { .. } => drop(person.reopen(&key(), &[401, 403, 429]).await),
+            Step::Reopen { .. } => drop(person.reopen(&key(), &[401, 403, 429], "grace", None).await),
             Step::Purge { .. } => {
                 shared.make_older(Duration::from_hours(25));
                 person.purge_older_than(Journal::YOUNGEST_TO_PURGE).await.unwrap();

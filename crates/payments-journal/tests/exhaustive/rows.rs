@@ -7,8 +7,8 @@ use std::time::UNIX_EPOCH;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 use payments_journal::internals::{Begin, Change, Ending};
 use payments_journal::{
-    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, OwnerId, RecordedResolution,
-    Resolution, Verdict,
+    AttemptId, Failure, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, OwnerId,
+    RecordedResolution, Resolution, Verdict,
 };
 
 use crate::search::QuickMap;
@@ -115,7 +115,7 @@ impl Input {
                 read.revision = if is_same_revision { REVISION } else { REVISION + 1 };
                 Change::resolve(&read, finding.resolution(), at)
             }
-            Self::Reopen => Change::reopen(key, vec![401, 403, 429], at),
+            Self::Reopen => Change::reopen(key, vec![401, 403, 429], "grace", None, at),
         }
     }
 }
@@ -229,7 +229,10 @@ impl Rows {
                     let is_mark = matches!(input, Input::Orphan { .. });
                     let is_next = intent.revision == before.revision + 1;
                     assert!(is_next || is_mark && !is_counted, "every other change counts one revision");
-                    assert!(intent.resolutions.starts_with(&before.resolutions), "every resolution is kept");
+                    assert!(
+                        intent.history().starts_with(&before.history()),
+                        "every event is kept: {intent:?}"
+                    );
                 }
                 let mut seen = self.seen.borrow_mut();
                 let canonical = canonical(intent, self.has_earlier);
@@ -253,7 +256,7 @@ impl Rows {
 }
 
 /// Without times and counts, and with canonical names of the attempts and the request. All earlier attempts are one: they moved
-/// no money, or a begin would not have followed. Of what persons have said, `decide` reads only the last about the newest attempt
+/// no money, or a begin would not have followed. Of the history, `decide` reads the names of the attempts. Of what persons have said, `decide` reads only the last about the newest attempt
 /// and whether an earlier one was found processed, and it only copies the failure before that.
 fn canonical(intent: Intent, has_earlier: bool) -> Intent {
     let mut intent = intent;
@@ -262,23 +265,40 @@ fn canonical(intent: Intent, has_earlier: bool) -> Intent {
     if let IntentState::Resolved { before, .. } = &mut intent.state {
         *before = Failure::of_kind("before");
     }
-    intent.other_attempts.retain(|other| has_earlier && other.number < newest);
-    intent.other_attempts.truncate(1);
-    for other in &mut intent.other_attempts {
-        (other.number, other.attempt, other.request) = (1, Attempt::Other.id(), request(10_50));
+    let events = std::mem::take(&mut intent.events);
+    let begun = |number: u32, attempt: Attempt| HistoryEvent::Begun {
+        at: UNIX_EPOCH,
+        number,
+        attempt: attempt.id(),
+        request: request(10_50),
+    };
+    let is_earlier =
+        |event: &HistoryEvent| matches!(event, HistoryEvent::Begun { number, .. } if *number < newest);
+    if has_earlier && events.iter().any(is_earlier) {
         intent.attempts = 2;
+        intent.events.push(begun(1, Attempt::Other));
     }
+    intent.events.push(begun(intent.attempts, Attempt::Current));
+    let resolutions = || {
+        events.iter().filter_map(|event| match event {
+            HistoryEvent::Resolved(said) => Some(said),
+            _ => None,
+        })
+    };
     let is_said = !matches!(intent.state, IntentState::Processed { .. });
-    let said = intent.resolutions.iter().rfind(|said| said.attempt == newest && is_said);
+    let said = resolutions().rfind(|said| said.attempt == newest && is_said);
     let is_found = |it: &&RecordedResolution| matches!(it.resolution.verdict, Verdict::Processed(_));
-    let found = intent.resolutions.iter().filter(|it| it.attempt < newest).rfind(is_found);
+    let found = resolutions().filter(|it| it.attempt < newest).rfind(is_found);
     let at = |number: u32, recorded: &RecordedResolution| {
         let mut recorded = recorded.clone();
         (recorded.attempt, recorded.before) = (number, None);
-        recorded
+        HistoryEvent::Resolved(recorded)
     };
-    intent.resolutions =
-        found.map(|it| at(1, it)).into_iter().chain(said.map(|it| at(intent.attempts, it))).collect();
+    let attempts = intent.attempts;
+    intent.events.extend(found.map(|it| at(1, it)).into_iter().chain(said.map(|it| at(attempts, it))));
+    if intent.events.len() == 1 {
+        intent.events.clear();
+    }
     intent
 }
 

@@ -1,6 +1,6 @@
 //! `decide` with one changed decision, as by a bug, and bugs of the client and the store. The search must find each.
 
-use payments_journal::{Failure, Intent, IntentState};
+use payments_journal::{Failure, HistoryEvent, Intent, IntentState};
 
 use crate::model::Protocol;
 use crate::rows::{Attempt, Decide, Finding, How, Input, real_decide};
@@ -60,7 +60,7 @@ const fn of_protocol(name: &'static str, protocol: Protocol, breaks: Broken) -> 
 fn as_if(state: IntentState, input: Input, found: Option<&Intent>) -> Option<Intent> {
     let mut found = found.cloned();
     if let Some(found) = &mut found {
-        found.state = state;
+        (found.events, found.state) = (found.history().into_owned(), state);
     }
     real_decide(input, found.as_ref())
 }
@@ -200,10 +200,13 @@ fn without_findings(
     found: Option<&Intent>,
     decide: impl Fn(Option<&Intent>) -> Option<Intent>,
 ) -> Option<Intent> {
-    let mut forgotten = found.cloned();
-    let kept = forgotten.as_mut().map(|found| std::mem::take(&mut found.resolutions));
-    let mut written = decide(forgotten.as_ref())?;
-    written.resolutions = kept.unwrap_or_default();
+    let mut forgotten = found.cloned()?;
+    let kept = forgotten.history().into_owned();
+    forgotten.events = kept.clone();
+    forgotten.events.retain(|event| !matches!(event, HistoryEvent::Resolved(_)));
+    let known = forgotten.events.len();
+    let mut written = decide(Some(&forgotten))?;
+    written.events = kept.into_iter().chain(written.history()[known..].iter().cloned()).collect();
     Some(written)
 }
 

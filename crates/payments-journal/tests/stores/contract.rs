@@ -13,8 +13,8 @@ use payments_core::model::{
 use payments_fake::FakeGateway;
 use payments_journal::internals::{Applied, Begin, Change, Ending, IntentStore};
 use payments_journal::{
-    AttemptId, Failure, Intent, IntentKey, IntentRequest, IntentState, Journal, JournaledClient, Purged,
-    Resolution, StateName, StateSummary, Summary,
+    AttemptId, Failure, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, Journal,
+    JournaledClient, Purged, Resolution, StateName, StateSummary, Summary,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -179,12 +179,16 @@ pub(crate) async fn service_is_renamed_as_a_whole_and_the_former_name_is_kept_d4
     journal.rename_service(&read, NEW, "ada").await.unwrap();
 
     let renamed = journal.find(&key("a")).await.unwrap().unwrap();
-    let [former] = &*renamed.former_services else { panic!("{renamed:?}") };
-    assert_eq!((&*former.service, &*former.by, former.intents), (OTHER, "ada", 2));
+    assert!(renamed.former_services().eq([OTHER]));
+    let history = renamed.history();
+    let Some((HistoryEvent::Renamed { by, intents, .. }, earlier)) = history.split_last() else {
+        panic!("{renamed:?}")
+    };
+    assert_eq!((earlier, &**by, *intents), (&*before.history(), "ada", 2));
     let mut expected = before.clone();
     NEW.clone_into(&mut expected.service);
     expected.revision += 1;
-    (expected.changed_at, expected.former_services) = (renamed.changed_at, renamed.former_services.clone());
+    (expected.changed_at, expected.events) = (renamed.changed_at, renamed.events.clone());
     assert_eq!(renamed, expected);
     assert_eq!(journal.find(&key("c")).await.unwrap().unwrap().service, SERVICE);
     assert!(journal.intents_of_service(OTHER).await.is_err());
@@ -1015,7 +1019,7 @@ pub(crate) async fn end_of_an_attempt_that_the_journal_lacks_is_written_whole_d4
             let text = format!("{name}-{number}");
             let begun = lost_attempt(&text, &store);
             if name == "named" {
-                let named = Change::lost(key(&text), at(0), other.owner().clone(), at(2));
+                let named = Change::lost(key(&text), at(0), other.owner().clone(), "ada", at(2));
                 assert!(apply(&other, named).await.written.is_some());
             }
             let end = Change::end_of(begun.clone(), ending.clone(), at(3));
@@ -1067,8 +1071,10 @@ pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
     assert_eq!(lost.state, IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)));
     assert_eq!((lost.begun_at, lost.attempts), (at(3), 1));
     assert_eq!(store.find(&key("called")).await.unwrap(), Some(lost));
-    let retries =
-        [Change::reopen(key("retried"), vec![429], at(5)), Change::reopen_by_name(key("named"), at(5))];
+    let retries = [
+        Change::reopen(key("retried"), vec![429], "ada", None, at(5)),
+        Change::reopen_by_name(key("named"), "ada", None, at(5)),
+    ];
     for retry in retries {
         assert_eq!(state(apply(&other, retry).await), Some(StateName::Unknown));
     }

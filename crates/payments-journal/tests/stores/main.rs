@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 mod contract;
+#[cfg(all(unix, feature = "sqlite", feature = "postgres"))]
+mod fixtures;
 mod memory;
 #[cfg(all(unix, feature = "postgres"))]
 mod postgres;

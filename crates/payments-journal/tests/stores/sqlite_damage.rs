@@ -89,24 +89,31 @@ fn database_of_another_program_is_left_alone() {
     }
 }
 
+const JOURNAL: i32 = 0x504A_4E4C;
+const BEFORE_VERSION_1: i32 = 0x5041_594A;
+
 #[test]
 fn journal_of_another_version_is_left_alone() {
-    for (version, words) in [
-        (8, "of a newer version"),
-        (900, "of a newer version"),
-        (6, "of an older version"),
-        (0, "of an older version"),
+    for (id, version, words) in [
+        (JOURNAL, 2, "its schema is 2, and this version knows 1"),
+        (JOURNAL, 900, "its schema is 900, and this version knows 1"),
+        (JOURNAL, 0, "of another program"),
+        (BEFORE_VERSION_1, 7, "by a version that was never released, and no other version reads it"),
     ] {
         let place = InAFile::new();
         let store = SqliteStore::open(place.path()).unwrap();
         block_on(charge(&store, 3));
         close(store);
-        Connection::open(place.path()).unwrap().pragma_update(None, "user_version", version).unwrap();
+        let connection = Connection::open(place.path()).unwrap();
+        connection.pragma_update(None, "user_version", version).unwrap();
+        connection.pragma_update(None, "application_id", id).unwrap();
+        drop(connection);
         let error = assert_left_alone(&place.path());
         assert!(error.to_string().contains(words), "{error}");
-        assert!(error.to_string().contains(&format!("its schema is {version}")), "{error}");
-        assert_eq!(error.is_newer(), version > 7);
-        assert!(error.is_newer() || error.to_string().contains("export them all"), "{error}");
+        assert_eq!(
+            (error.is_newer(), error.is_refused()),
+            (words.contains("knows 1"), id == BEFORE_VERSION_1)
+        );
     }
 }
 

@@ -13,6 +13,7 @@ use crate::csv_file::Table;
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
 use crate::row_file::{NOT_CARDS, Role, RowFile, is_like_a_card};
+use crate::settings::KnownKeys;
 use crate::text::counted;
 
 pub(super) async fn run(
@@ -22,6 +23,7 @@ pub(super) async fn run(
 ) -> Result<(), CommandError> {
     let AcceptHistoryArguments { lost, ids_are_not_cards, by } = asked;
     let LostOptions { sent, nothing_was_sent } = lost;
+    let by = &KnownKeys::in_environment().mask(by);
     let mut keys = Vec::new();
     for path in sent {
         keys.extend(read(place, path, *ids_are_not_cards)?);

@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use super::{CommandError, READ};
 use crate::args::journal::ListArguments;
-use crate::intent_object::{self, IntentObject};
+use crate::intent_history;
+use crate::intent_object::IntentObject;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::exact;
@@ -233,7 +234,7 @@ pub(super) fn state(intent: &Intent) -> String {
         },
         IntentState::NotProcessed(failure) | IntentState::Unknown(failure) => vec![failure.kind.to_string()],
         IntentState::Resolved { resolution, .. } => {
-            let mut details = vec![intent_object::word(&resolution.verdict).replace('_', " ")];
+            let mut details = vec![intent_history::word(&resolution.verdict).replace('_', " ")];
             details.extend(resolution.is_unverified.then(|| "unverified".to_owned()));
             details
         }

@@ -16,7 +16,7 @@ use crate::args::ClientOptions;
 use crate::args::journal::{ResolutionOptions, ResolveArguments};
 use crate::call::{self, Prepared};
 use crate::failure::{FailedOutcome, Failure, Purpose};
-use crate::intent_object::DetailedObject;
+use crate::intent_object::IntentObject;
 pub(super) use crate::intent_object::second_charge;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
@@ -39,9 +39,7 @@ pub(super) async fn run(
         let message = "without --from this command takes no --dry-run; nothing was changed: to see the intent, run payments journal show";
         return Err(Failure::invalid("usage", message).into());
     }
-    let by = by.or_else(login_name).filter(|name| !name.trim().is_empty()).ok_or_else(|| {
-        Failure::invalid("usage", "the login name is not known; nothing was changed: give --by NAME")
-    })?;
+    let by = person(by)?;
     if let Some(path) = from {
         return resolve_file::run(options, place, output, &path, ids_are_not_cards, &by).await;
     }
@@ -112,7 +110,7 @@ impl TypedVerdict {
                 Subject::Transaction(id) => Some(id),
                 _ => None,
             };
-            let said = intent.resolutions.iter().filter_map(|said| match &said.resolution.verdict {
+            let said = intent.resolutions().filter_map(|said| match &said.resolution.verdict {
                 Verdict::Processed(id) | Verdict::Rejected(Some(id)) => Some(id),
                 Verdict::Rejected(None) | Verdict::NotProcessed => None,
             });
@@ -232,16 +230,6 @@ pub(super) fn resolution(verdict: Verdict, by: impl Into<String>, note: Option<S
     note.into_iter().fold(resolution, Resolution::note)
 }
 
-/// A verdict as it is shown: `processed as txn_1`, `rejected`, `not processed`.
-pub(super) fn shown(verdict: &Verdict) -> String {
-    match verdict {
-        Verdict::Processed(id) => format!("processed as {id}"),
-        Verdict::Rejected(Some(id)) => format!("rejected as {id}"),
-        Verdict::Rejected(None) => "rejected".to_owned(),
-        Verdict::NotProcessed => "not processed".to_owned(),
-    }
-}
-
 /// How `--replace` names a verdict.
 fn label(verdict: &Verdict) -> &str {
     match verdict {
@@ -330,13 +318,13 @@ impl Serialize for ResolvedIntent {
         #[derive(Serialize)]
         struct Document<'a> {
             #[serde(flatten)]
-            intent: DetailedObject<'a>,
+            intent: IntentObject<'a>,
             #[serde(skip_serializing_if = "Option::is_none")]
             record: Option<&'a TransactionRecord>,
         }
 
         let Self { intent, record } = self;
-        Document { intent: DetailedObject(intent), record: record.as_ref() }.serialize(serializer)
+        Document { intent: IntentObject(intent), record: record.as_ref() }.serialize(serializer)
     }
 }
 
@@ -380,9 +368,14 @@ fn failure(error: &ResolveError) -> Failure {
     Failure::invalid(kind, message)
 }
 
-/// The login name, from the environment.
-fn login_name() -> Option<String> {
-    ["USER", "LOGNAME", "USERNAME"]
-        .iter()
-        .find_map(|name| env::var(name).ok().filter(|name| !name.is_empty()))
+/// The person who does it: the named one, or the login name from the environment.
+pub(super) fn person(by: Option<String>) -> Result<String, Failure> {
+    let login_name = || {
+        ["USER", "LOGNAME", "USERNAME"]
+            .iter()
+            .find_map(|name| env::var(name).ok().filter(|name| !name.is_empty()))
+    };
+    by.or_else(login_name).filter(|name| !name.trim().is_empty()).ok_or_else(|| {
+        Failure::invalid("usage", "the login name is not known; nothing was changed: give --by NAME")
+    })
 }

@@ -21,7 +21,8 @@ use crate::batch_report::{Problem, Problems};
 use crate::call::{self, Prepared};
 use crate::csv_file::{self, Table};
 use crate::failure::{FailedOutcome, Failure, Purpose};
-use crate::intent_object::{self, MEMBERS, exported_transaction};
+use crate::intent_history;
+use crate::intent_object::{MEMBERS, exported_transaction};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
@@ -449,7 +450,7 @@ async fn check(
                     if is_the_same {
                         format!("was already resolved the same way, by {by}: remove this row from the file")
                     } else {
-                        let was = intent_object::word(&decided.verdict).replace('_', " ");
+                        let was = intent_history::word(&decided.verdict).replace('_', " ");
                         format!(
                             "was already resolved differently, by {by}: as {was}; remove this row from the file, and correct the \
                          key alone with `payments journal resolve KEY`"
@@ -622,7 +623,7 @@ impl ResolvedRow {
         let note = note.as_ref().map(|note| format!(": {note}"));
         format!(
             "{amount}{}{}{}",
-            resolve::shown(verdict),
+            intent_history::shown(verdict),
             record.unwrap_or_default(),
             note.unwrap_or_default()
         )
@@ -698,7 +699,7 @@ impl FileResult {
     fn tallies(&self) -> BTreeMap<&'static str, Tally> {
         let mut tallies = BTreeMap::from(["processed", "not_processed"].map(|name| (name, Tally::default())));
         for ResolvedRow { verdict, resolved, .. } in &self.resolved {
-            tallies.entry(intent_object::word(verdict)).or_default().add(&resolved.intent);
+            tallies.entry(intent_history::word(verdict)).or_default().add(&resolved.intent);
         }
         tallies
     }

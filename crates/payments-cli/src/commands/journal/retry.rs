@@ -3,13 +3,14 @@
 use payments_journal::{Intent, IntentState, Journal, StateName};
 use serde::Serialize;
 
-use super::CommandError;
 use super::list::{PAGE, Tally};
 use super::show::no_such_key;
+use super::{CommandError, resolve};
 use crate::args::journal::RetryArguments;
 use crate::failure::Failure;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
+use crate::settings::KnownKeys;
 
 /// Reopens the intents that were rejected with these statuses, or the one with this key. Sends nothing.
 pub(super) async fn run(
@@ -17,7 +18,11 @@ pub(super) async fn run(
     output: Output,
     asked: &RetryArguments,
 ) -> Result<(), CommandError> {
-    let RetryArguments { statuses, key } = asked;
+    let RetryArguments { statuses, key, note, by } = asked;
+    let keys = KnownKeys::in_environment();
+    let by = keys.mask(&resolve::person(by.clone())?);
+    let note = note.as_ref().filter(|text| !text.trim().is_empty()).map(|note| keys.mask(note));
+    let note = note.as_deref();
     let journal = place.open_existing().await?;
     let mut retried = Retried::default();
     if let Some(key) = key {
@@ -27,7 +32,7 @@ pub(super) async fn run(
             _ => None,
         };
         let is_asked_for = statuses.is_empty() || status.is_some_and(|status| statuses.contains(&status));
-        let intent = if is_asked_for { journal.reopen_by_name(key).await? } else { None };
+        let intent = if is_asked_for { journal.reopen_by_name(key, &by, note).await? } else { None };
         let intent = intent.ok_or_else(|| {
             let state = super::list::state(&found);
             let such = if statuses.is_empty() { "" } else { " with one of these statuses" };
@@ -40,7 +45,7 @@ pub(super) async fn run(
         })?;
         retried.add(&intent);
     } else {
-        reopen_all(&journal, statuses, &mut retried).await.map_err(|failure| {
+        reopen_all(&journal, statuses, (&by, note), &mut retried).await.map_err(|failure| {
             // They stay reopened, and running it again reopens the rest.
             let done = format!(
                 "{} were reopened before this failure: {}",
@@ -82,7 +87,12 @@ impl Retried {
     }
 }
 
-async fn reopen_all(journal: &Journal, statuses: &[u16], retried: &mut Retried) -> Result<(), Failure> {
+async fn reopen_all(
+    journal: &Journal,
+    statuses: &[u16],
+    (by, note): (&str, Option<&str>),
+    retried: &mut Retried,
+) -> Result<(), Failure> {
     let failed = |error| store_failure(&error);
     let mut after: Option<i64> = None;
     loop {
@@ -90,7 +100,7 @@ async fn reopen_all(journal: &Journal, statuses: &[u16], retried: &mut Retried) 
         for intent in &page.intents {
             let IntentState::Rejected(failure) = &intent.state else { continue };
             if failure.http_status.is_some_and(|status| statuses.contains(&status))
-                && let Some(intent) = journal.reopen(&intent.key, statuses).await.map_err(failed)?
+                && let Some(intent) = journal.reopen(&intent.key, statuses, by, note).await.map_err(failed)?
             {
                 retried.add(&intent);
             }

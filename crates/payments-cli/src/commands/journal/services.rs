@@ -8,6 +8,7 @@ use crate::args::journal::ServiceConfirmation;
 use crate::failure::Failure;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
+use crate::settings::KnownKeys;
 use crate::style::for_terminal;
 use crate::text::counted;
 
@@ -24,6 +25,7 @@ pub(super) async fn run(
             place.open_to_read().await?.intents_of_service(service).await.map_err(|error| failure(&error))?;
         return write(output, &found, to, None);
     };
+    let by = &KnownKeys::in_environment().mask(by);
     let journal = place.open_existing().await?;
     let found = journal.intents_of_service(service).await.map_err(|error| failure(&error))?;
     if found.intents.count() != count {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use payments_journal::{FormerService, Intent, IntentKey, IntentState, RecordedResolution, Verdict};
+use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 use payments_model::{TransactionId, mask};
 
-use super::{CommandError, READ, list, resolve};
+use super::{CommandError, READ, list};
 use crate::failure::{self, Failure};
-use crate::intent_object::{self, DetailedObject, MEMBERS};
+use crate::intent_history;
+use crate::intent_object::{self, IntentObject, MEMBERS};
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
 use crate::style::Style;
@@ -36,39 +37,21 @@ pub(super) fn write(intent: &Intent, what: &'static str, output: Output) -> Resu
     if output.is_text() {
         super::print(what, &lines(intent, output.style()))
     } else {
-        super::print_json(what, &DetailedObject(intent))
+        super::print_json(what, &IntentObject(intent))
     }
 }
 
-/// The state, then the known values, then everything that persons have said, then the next step.
+/// The state, then the known values, then what has happened, then the next step.
 pub(super) fn lines(intent: &Intent, style: Style) -> String {
     let heading = crate::style::for_terminal(&list::state(intent).to_uppercase());
     let mut text = format!("{}\n", style.paint(list::tone(&intent.state), &heading));
     let mut values: BTreeMap<_, _> = MEMBERS.into_iter().zip(intent_object::values(intent)).collect();
     let known = |name| Some((name, values.remove(name)??));
     let mut rows: Vec<_> = SHOWN.into_iter().filter_map(known).collect();
-    rows.extend(intent.resolutions.iter().map(|recorded| ("resolution", said(recorded))));
-    rows.extend(intent.former_services.iter().map(|former| ("renamed", renamed(former))));
+    rows.extend(intent_history::lines(intent).into_iter().map(|line| ("history", line)));
     rows.extend(next(intent).map(|step| ("next", step)));
     text::write_rows(&mut text, rows);
     text
-}
-
-/// An earlier name of its service, on one line.
-fn renamed(former: &FormerService) -> String {
-    let FormerService { at, by, service, intents, .. } = former;
-    let (at, intents) = (text::timestamp(*at), text::counted(*intents, "intent"));
-    format!("{at} {by}: from {service}, with {intents}")
-}
-
-/// What a person said, on one line.
-fn said(recorded: &RecordedResolution) -> String {
-    let RecordedResolution { at, attempt, resolution, .. } = recorded;
-    let verdict = resolve::shown(&resolution.verdict);
-    let unverified = if resolution.is_unverified { ", unverified" } else { "" };
-    let note = resolution.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-    let at = text::timestamp(*at);
-    format!("{at} {}: attempt {attempt} {verdict}{unverified}{note}", resolution.by)
 }
 
 /// The values that are not in the heading, with the times last.

@@ -17,7 +17,7 @@ const CHARGES: usize = 16;
 const USER: &str = "
     CREATE ROLE billing LOGIN;
     GRANT USAGE ON SCHEMA payments_journal TO billing;
-    GRANT SELECT ON payments_journal.version TO billing;
+    GRANT SELECT ON payments_journal.meta TO billing;
     GRANT SELECT, INSERT, UPDATE, DELETE ON payments_journal.intents TO billing";
 
 /// A moment in which the database refuses this user.

@@ -129,7 +129,7 @@ async fn timeline_that_may_no_longer_be_asked_for_counts_as_changed_d49() {
     sql(
         &server.url(),
         "CREATE ROLE billing LOGIN; GRANT USAGE ON SCHEMA payments_journal TO billing;
-         GRANT SELECT ON payments_journal.version TO billing;
+         GRANT SELECT ON payments_journal.meta TO billing;
          GRANT SELECT, INSERT, UPDATE, DELETE ON payments_journal.intents TO billing",
     )
     .await;
@@ -142,7 +142,7 @@ async fn timeline_that_may_no_longer_be_asked_for_counts_as_changed_d49() {
     assert_lost(&store, "second", "may no longer ask").await;
     store.close().await;
     // A journal that was never observed goes on, with a warning.
-    sql(&server.url(), "UPDATE payments_journal.version SET timeline = NULL").await;
+    sql(&server.url(), "UPDATE payments_journal.meta SET timeline = NULL").await;
     let store = PostgresStore::connect(&url).await.unwrap();
     assert!(begins(&store, "third").await.unwrap());
 }

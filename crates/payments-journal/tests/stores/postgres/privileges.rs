@@ -9,7 +9,7 @@ use crate::contract;
 const RIGHTS_OF_A_USER: &str = "
     CREATE ROLE billing LOGIN PASSWORD 's3cret';
     GRANT USAGE ON SCHEMA payments_journal TO billing;
-    GRANT SELECT ON payments_journal.version TO billing;
+    GRANT SELECT ON payments_journal.meta TO billing;
     GRANT SELECT, INSERT, UPDATE, DELETE ON payments_journal.intents TO billing";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
