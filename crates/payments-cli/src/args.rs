@@ -1,17 +1,22 @@
 //! The command line. No argument is a secret.
 
 pub(crate) mod batch;
+mod global;
 pub(crate) mod journal;
 pub(crate) mod reconcile;
 pub(crate) mod sandbox;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory as _, Error, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use self::batch::BatchCommand;
+use self::global::hidden_client_options;
+pub(crate) use self::global::{ClientOptions, GlobalOptions, OutputShape, timeout};
 use self::journal::{IntentOptions, JournalArguments};
 use self::sandbox::SandboxArguments;
 use crate::help::{self, end, help};
@@ -29,90 +34,25 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// Options that are allowed before or after any command.
-#[derive(Args)]
-#[command(next_help_heading = "Global options")]
-pub(crate) struct GlobalOptions {
-    #[command(flatten)]
-    pub(crate) client: ClientOptions,
-
-    /// Format of the result, json or text [default: text on a terminal, json otherwise]
-    #[arg(long, global = true, value_name = "SHAPE", hide_possible_values = true)]
-    pub(crate) output: Option<OutputShape>,
-}
-
-/// Settings of the commands that talk to a service; the others refuse them.
-#[derive(Args)]
-#[command(next_help_heading = "Global options")]
-pub(crate) struct ClientOptions {
-    // A help text that is not valid Markdown is a string and not a doc comment.
-    #[arg(
-        long,
-        global = true,
-        value_name = "URL",
-        help = "Base URL of the service [env: PAYMENTS_BASE_URL]"
-    )]
-    pub(crate) base_url: Option<String>,
-
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILE",
-        help = "File with the API key [env: PAYMENTS_API_KEY (the key itself), PAYMENTS_API_KEY_FILE]"
-    )]
-    pub(crate) api_key_file: Option<PathBuf>,
-
-    #[arg(
-        long,
-        global = true,
-        value_name = "LABEL",
-        help = "Your name for the merchant that the key is of, if the journal has several [env: PAYMENTS_MERCHANT]"
-    )]
-    pub(crate) merchant: Option<String>,
-
-    // Negative numbers are accepted here so that `timeout` refuses them with its own message.
-    #[arg(
-        long,
-        global = true,
-        value_name = "SECONDS",
-        value_parser = timeout,
-        allow_negative_numbers = true,
-        help = "Deadline of the whole call in seconds, decimals allowed [env: PAYMENTS_TIMEOUT] [default: 60]"
-    )]
-    pub(crate) timeout: Option<Duration>,
-
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILE",
-        help = "PEM file with an additional certificate authority to trust [env: PAYMENTS_CA_CERT]"
-    )]
-    pub(crate) ca_cert: Option<PathBuf>,
-
-    #[arg(
-        long,
-        global = true,
-        value_name = "URL",
-        help = "Egress proxy as http://host:port; set one with a password in the variable [env: PAYMENTS_PROXY]"
-    )]
-    pub(crate) proxy: Option<String>,
-
-    /// Show the request, redacted, and send nothing
-    #[arg(long, global = true)]
-    pub(crate) dry_run: bool,
-
-    /// Write to stderr where each setting came from and how each attempt went
-    #[arg(long, global = true)]
-    pub(crate) verbose: bool,
-}
-
-/// The two formats of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputShape {
-    /// One JSON document for programs
-    Json,
-    /// Lines for people
-    Text,
+impl Arguments {
+    /// Reads the command line. An option that the help of the command hides is one that it does not take.
+    pub(crate) fn read(arguments: &[OsString]) -> Result<Self, Error> {
+        let mut command = Self::command();
+        let all = command.try_get_matches_from_mut(arguments)?;
+        let (mut matches, mut reached) = (&all, &command);
+        while let Some((name, next)) = matches.subcommand() {
+            reached = reached.find_subcommand(name).expect("it was matched");
+            matches = next;
+        }
+        let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        let unused = reached.get_arguments().find(|it| it.is_hide_set() && is_given(it.get_id().as_str()));
+        if let Some(name) = unused.and_then(clap::Arg::get_long) {
+            let mut error = Error::new(ErrorKind::UnknownArgument);
+            error.insert(ContextKind::InvalidArg, ContextValue::String(format!("--{name}")));
+            return Err(error);
+        }
+        Self::from_arg_matches(&all)
+    }
 }
 
 #[derive(Subcommand)]
@@ -121,14 +61,14 @@ pub(crate) enum Command {
     ///
     /// Starts a sandbox on a free loopback port, sends it every operation and every documented error over a real
     /// socket, loses one response on purpose, and compares the client's results with the sandbox's own ledger.
-    #[command(after_long_help = end(help!("demo_codes"), "payments demo"), args = help::hidden_client_options())]
+    #[command(after_long_help = end(help!("demo_codes"), "payments demo"), args = hidden_client_options())]
     Demo,
 
     /// Run the payment service on this machine until SIGINT or SIGTERM
     #[command(
         long_about = help::sandbox(),
         after_long_help = end(help!("sandbox_codes"), "payments sandbox --listen 127.0.0.1:8437 --data state.json"),
-        args = help::hidden_client_options()
+        args = hidden_client_options()
     )]
     Sandbox(SandboxArguments),
 
@@ -167,7 +107,7 @@ pub(crate) enum Command {
     #[command(
         long_about = help!("completions"),
         after_long_help = end(help!("completions_codes"), "payments completions bash"),
-        args = help::hidden_client_options()
+        args = hidden_client_options()
     )]
     Completions {
         /// The shell
@@ -176,7 +116,7 @@ pub(crate) enum Command {
     },
 
     /// Explain options, settings and JSON
-    #[command(hide = true, long_about = help!("settings"), help_template = "{about}", args = help::hidden_client_options())]
+    #[command(hide = true, long_about = help!("settings"), help_template = "{about}", args = hidden_client_options())]
     Settings,
 }
 
@@ -234,20 +174,6 @@ pub(crate) struct VoidArguments {
     pub(crate) intent: IntentOptions,
 }
 
-/// Chosen by this command: no charge is worth a longer wait, and a larger number is nearly always milliseconds by mistake.
-const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
-
-/// Seconds with or without decimals. The error is the rule that the text breaks.
-pub(crate) fn timeout(text: &str) -> Result<Duration, &'static str> {
-    const RULE: &str = "must be a number of seconds above 0 and at most 86400, such as 30 or 2.5";
-    up_to_a_day(text).filter(|timeout| !timeout.is_zero()).ok_or(RULE)
-}
-
-fn up_to_a_day(text: &str) -> Option<Duration> {
-    let duration = Duration::try_from_secs_f64(text.parse().ok()?).ok()?;
-    (duration <= LONGEST_TIMEOUT).then_some(duration)
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -257,15 +183,5 @@ mod tests {
     #[test]
     fn command_line_is_consistent() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn timeout_is_positive_and_at_most_a_day() {
-        assert_eq!(timeout("30"), Ok(Duration::from_secs(30)));
-        assert_eq!(timeout("0.25"), Ok(Duration::from_millis(250)));
-        assert_eq!(timeout("86400"), Ok(LONGEST_TIMEOUT));
-        for bad in ["", "0", "-1", "0.0000000000001", "86400.1", "1e300", "inf", "NaN", "30s", "1,5"] {
-            assert!(timeout(bad).is_err(), "{bad}");
-        }
     }
 }

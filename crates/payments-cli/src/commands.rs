@@ -15,14 +15,11 @@ use payments_model::{CustomerId, TokenTransaction, TransactionId, TransactionReq
 
 use crate::args::batch::BatchCommand;
 use crate::args::{
-    Arguments, ClientOptions, Command, CustomerCommand, GlobalOptions, Payment, TokenTransactionCommand,
-    TransactionCommand, VoidArguments,
+    Arguments, Command, CustomerCommand, Payment, TokenTransactionCommand, TransactionCommand, VoidArguments,
 };
 use crate::exit_code::ExitCode;
-use crate::failure::{Failure, Purpose};
 use crate::help::help;
 use crate::output::Output;
-use crate::report::Report;
 use crate::settings::warning_of_proxy;
 use crate::{call, files, journaled_call, stdout};
 
@@ -51,43 +48,15 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         Command::Journal(arguments) => journal::run(global, arguments),
         Command::Customer(CustomerCommand::Get { id }) => call::run(global, move || Ok(CustomerId::new(id)?)),
         Command::Check => check::run(global),
-        Command::Completions { shell } => completions(&global, shell),
+        Command::Completions { shell } => completions(shell),
         Command::Settings => stdout::print_document(&format!("{}\n", help!("settings"))),
     }
 }
 
 /// Prints a shell completion script.
-fn completions(options: &GlobalOptions, shell: Shell) -> ExitCode {
-    if let Some(refused) = refuse_settings(options, "talks to no service", Purpose::MoveMoney) {
-        return refused;
-    }
+fn completions(shell: Shell) -> ExitCode {
     // Into memory first: the generator panics if a pipe is closed early.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "payments", &mut script);
     stdout::print_document(&String::from_utf8_lossy(&script))
-}
-
-/// Refuses client settings where they would be ignored: a user who sets them expects a real service.
-fn refuse_client_settings(options: &GlobalOptions) -> Option<ExitCode> {
-    refuse_settings(options, "talks only to its own sandbox", Purpose::MoveMoney)
-}
-
-fn refuse_settings(options: &GlobalOptions, reason: &str, purpose: Purpose) -> Option<ExitCode> {
-    let ClientOptions { base_url, api_key_file, merchant, timeout, ca_cert, proxy, dry_run, verbose } =
-        &options.client;
-    let given = [
-        ("--base-url", base_url.is_some()),
-        ("--api-key-file", api_key_file.is_some()),
-        ("--merchant", merchant.is_some()),
-        ("--timeout", timeout.is_some()),
-        ("--ca-cert", ca_cert.is_some()),
-        ("--proxy", proxy.is_some()),
-        ("--dry-run", *dry_run),
-        ("--verbose", *verbose),
-    ];
-    let (name, _) = given.into_iter().find(|(_, is_given)| *is_given)?;
-    let nothing_done = purpose.nothing_done();
-    let message = format!("this command {reason} and takes no {name}; {nothing_done}");
-    let failure = Failure::invalid("usage", message).for_purpose(purpose);
-    Some(Output::choose(options.output).write(&Report::from(failure)))
 }

@@ -1,9 +1,6 @@
 //! The long help texts, in files of at most 80 columns.
 
-use clap::{Arg, Args as _, Command};
 use payments_fake::test_values::{self, TEST_VALUES};
-
-use crate::args::ClientOptions;
 
 /// A text from the folder `help`.
 macro_rules! help {
@@ -47,23 +44,3 @@ const MAIN_TEST_VALUES: [&str; 8] = [
     test_values::INVALID_POSTAL_CODE,
     test_values::CUSTOMER,
 ];
-
-/// Client options that a command accepts only to refuse them, hidden from its help.
-pub(crate) fn hidden_client_options() -> Vec<Arg> {
-    let options = ClientOptions::augment_args(Command::new("payments"));
-    options.get_arguments().map(|option| option.clone().hide(true)).collect()
-}
-
-/// The same for commands of the journal, where `--verbose` shows which journal is used.
-pub(crate) fn hidden_settings() -> Vec<Arg> {
-    let mut options = hidden_client_options();
-    options.retain(|option| option.get_id() != "verbose");
-    options
-}
-
-/// `--dry-run` with the help of one command.
-pub(crate) fn dry_run(help: &'static str) -> Arg {
-    let options = ClientOptions::augment_args(Command::new("payments"));
-    let option = options.get_arguments().find(|option| option.get_id() == "dry_run");
-    option.expect("it is an option of every command").clone().help(help)
-}

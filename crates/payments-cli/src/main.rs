@@ -49,8 +49,6 @@ use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::process;
 
-use clap::Parser as _;
-
 use crate::args::Arguments;
 use crate::exit_code::ExitCode;
 
@@ -69,7 +67,7 @@ fn main() -> process::ExitCode {
 }
 
 fn run(arguments: &[OsString]) -> ExitCode {
-    match Arguments::try_parse_from(arguments) {
+    match Arguments::read(arguments) {
         Ok(arguments) => commands::run(arguments),
         Err(error) => usage::report(&error, arguments),
     }

@@ -49,7 +49,7 @@ fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     let nothing_done = purpose.nothing_done();
     let what = match (error.kind(), &name) {
         (ErrorKind::UnknownArgument, Some(name)) if name == "--api-key" => KEY_AS_ARGUMENT.to_owned(),
-        (ErrorKind::UnknownArgument, Some(name)) => format!("the option {name} does not exist here"),
+        (ErrorKind::UnknownArgument, Some(name)) => format!("{} takes no {name}", reached.path),
         (ErrorKind::UnknownArgument, None) => "there is an unexpected argument".to_owned(),
         (ErrorKind::InvalidSubcommand, _) => {
             format!("there is no such command; the commands are {}", reached.commands())

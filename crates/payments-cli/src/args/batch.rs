@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::args::journal::WITNESS;
-use crate::help::{self, end, help};
+use super::global::{dry_run, up_to_a_day};
+use super::journal::WITNESS;
+use crate::help::{end, help};
 
 #[derive(Subcommand)]
 pub(crate) enum BatchCommand {
@@ -16,7 +17,7 @@ pub(crate) enum BatchCommand {
     #[command(
         long_about = help!("batch_run"),
         after_long_help = end(help!("batch_run_codes"), "payments batch run invoices.csv --journal billing.db --results results.jsonl"),
-        arg = help::dry_run("Check and count every row, and send nothing")
+        arg = dry_run("Check and count every row, and send nothing")
     )]
     Run(BatchArguments),
 }
@@ -96,7 +97,7 @@ fn rate(text: &str) -> Result<Duration, &'static str> {
 
 /// At most a day, in seconds. The error is the rule that the text breaks.
 fn patience(text: &str) -> Result<Duration, &'static str> {
-    super::up_to_a_day(text).ok_or("must be a number of seconds from 0 to 86400")
+    up_to_a_day(text).ok_or("must be a number of seconds from 0 to 86400")
 }
 
 #[cfg(test)]

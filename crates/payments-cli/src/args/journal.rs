@@ -7,8 +7,9 @@ use std::time::{Duration, SystemTime};
 use clap::{Args, Subcommand, ValueEnum};
 use payments_journal::{IntentKey, Journal, StateName};
 
-use crate::args::reconcile::ReconcileArguments;
-use crate::help::{dry_run, end, help, hidden_settings};
+use super::global::{dry_run, hidden_settings};
+use super::reconcile::ReconcileArguments;
+use crate::help::{end, help};
 
 /// The journal and the key of a charge that is sent at most once.
 #[derive(Args)]

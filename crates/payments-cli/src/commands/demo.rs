@@ -14,7 +14,6 @@ use payments_model::{
 use payments_sandbox::Sandbox;
 use tokio::runtime;
 
-use super::refuse_client_settings;
 use crate::args::{GlobalOptions, OutputShape};
 use crate::call::Call;
 use crate::exit_code::ExitCode;
@@ -26,9 +25,6 @@ use crate::{stderr, stdout};
 
 /// Runs the demo. Its output is text, also in a pipe.
 pub(super) fn run(options: &GlobalOptions) -> ExitCode {
-    if let Some(refused) = refuse_client_settings(options) {
-        return refused;
-    }
     if options.output == Some(OutputShape::Json) {
         let message = "this command shows text and takes no --output json; nothing was sent";
         return Output::choose(options.output).write(&Report::from(Failure::invalid("usage", message)));

@@ -17,7 +17,6 @@ use std::io;
 use payments_journal::StoreError;
 use serde::Serialize;
 
-use super::refuse_settings;
 use crate::args::GlobalOptions;
 use crate::args::journal::{JournalArguments, JournalCommand};
 use crate::batch_report::Problems;
@@ -33,25 +32,17 @@ use crate::{stderr, stdout};
 
 /// Runs one of the subcommands.
 pub(super) fn run(
-    mut options: GlobalOptions,
+    options: GlobalOptions,
     JournalArguments { journal, witness, command }: JournalArguments,
 ) -> ExitCode {
-    let talks_to_the_service = matches!(command, JournalCommand::Resolve(_));
     let purpose = Purpose::KeepJournal;
-    // Every subcommand takes --verbose, which shows where the journal is.
-    let is_verbose = options.client.verbose;
-    options.client.verbose &= talks_to_the_service;
-    if !talks_to_the_service && let Some(refused) = refuse_settings(&options, "talks to no service", purpose)
-    {
-        return refused;
-    }
     let output = Output::choose(options.output);
     let place = match JournalPlace::require(journal.as_deref(), purpose) {
         Ok(place) => place.with_witness(witness),
         Err(failure) => return output.write(&Report::from(failure.for_purpose(purpose))),
     };
     output.warn(&place.warnings());
-    if is_verbose {
+    if options.client.verbose {
         Trace::to_stderr().journal(&place);
     }
     let ended = block_on(async move {

@@ -15,7 +15,6 @@ use payments_sandbox::{Sandbox, SandboxBuilder};
 use serde::Serialize;
 use tokio::runtime;
 
-use super::refuse_client_settings;
 use crate::args::sandbox::{SandboxArguments, SandboxCommand, ServeArguments};
 use crate::args::{GlobalOptions, OutputShape};
 use crate::exit_code::ExitCode;
@@ -27,9 +26,6 @@ use crate::{files, stderr, stdout};
 
 /// Prints one of the sandbox's documents, or serves until a signal.
 pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitCode {
-    if let Some(refused) = refuse_client_settings(options) {
-        return refused;
-    }
     match arguments.show {
         Some(SandboxCommand::Magic) => stdout::print_document(&test_values(options.output)),
         Some(SandboxCommand::Openapi) => stdout::print_document(payments_sandbox::OPENAPI),
