@@ -115,7 +115,9 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod attempt;
+pub mod blocking;
 mod change;
+#[cfg(feature = "tokio")]
 mod client;
 mod error;
 mod events;
@@ -123,9 +125,11 @@ mod ids;
 mod intent;
 mod intent_request;
 mod journal;
+mod look_up;
 mod lost;
 mod memory;
 mod milliseconds;
+mod named_calls;
 #[cfg(feature = "postgres")]
 mod postgres_store;
 mod read_only;
@@ -142,8 +146,9 @@ mod store_error;
 mod summary;
 mod unwritten;
 
-pub use attempt::MovesMoney;
-pub use client::{AfterRejection, Journaled, JournaledClient};
+pub use attempt::{Journaled, MovesMoney};
+#[cfg(feature = "tokio")]
+pub use client::{AfterRejection, JournaledClient};
 pub use error::Error;
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
 pub use intent::{
