@@ -2,7 +2,10 @@
 
 #![allow(clippy::duplicate_mod, reason = "the same tests for both clients")]
 
+#[cfg(unix)]
+mod processes;
 mod tested;
+mod threads;
 
 #[path = "after_rejection.rs"]
 mod after_rejection;

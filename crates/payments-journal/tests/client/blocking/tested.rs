@@ -1,5 +1,9 @@
 //! The blocking client as the asynchronous one, so that the same tests use it. Each call blocks a thread of its own.
 
+#![allow(clippy::unused_async, reason = "as the asynchronous client")]
+
+use std::time::Duration;
+
 use payments_core::blocking::{Client, Timer, Transport};
 use payments_core::model::{
     AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
@@ -12,7 +16,6 @@ use payments_journal::{
     Error, Intent, IntentKey, Journaled, LostTime, Page, Purged, Resolution, ResolveError, StateName,
     StoreError, blocking,
 };
-use std::time::Duration;
 use tokio::task::spawn_blocking;
 
 pub(crate) fn client_of(gateway: &FakeGateway) -> Client {
