@@ -25,7 +25,8 @@ struct Unanswered;
 
 impl blocking::Transport for Unanswered {
     fn send(&self, _request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        writeln!(stdout(), "{SENT}").unwrap();
+        let mut output = stdout();
+        writeln!(output, "{SENT}").unwrap();
         loop {
             thread::park();
         }
