@@ -113,6 +113,12 @@ impl Client {
 
     named_calls!();
 
+    /// The client that is polled: for `payments-journal`, whose calls are asynchronous too. Not part of the API.
+    #[doc(hidden)]
+    pub const fn polled(&self) -> &crate::Client {
+        &self.0
+    }
+
     /// See [`Client::with_total_timeout`](crate::Client::with_total_timeout).
     #[must_use]
     pub fn with_total_timeout(&self, total: Duration) -> Self {

@@ -259,6 +259,13 @@ impl Transport for ScriptedTransport {
     }
 }
 
+/// Blocks the thread for ever at a step that [hangs](ScriptedTransport::hang).
+impl blocking::Transport for ScriptedTransport {
+    fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        block_on(Transport::send(self, request))
+    }
+}
+
 impl fmt::Debug for ScriptedTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScriptedTransport").field("requests", &self.requests()).finish_non_exhaustive()

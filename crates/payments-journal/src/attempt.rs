@@ -6,82 +6,68 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::SystemTime;
 
-use payments_core::{Operation, Outcome};
+use payments_core::{Client, Operation, Outcome, Success};
 use payments_model::{AchTransaction, CardTransaction, TokenId, TokenTransaction, TransactionId, Void};
-use tokio::runtime::Handle;
-use tokio::sync::oneshot;
 
-use crate::client::CallResult;
 use crate::error::Cause;
 use crate::journal::Begun;
 use crate::{
     Applied, AttemptId, Begin, Change, Ending, Error, Failure, Intent, IntentKey, IntentRequest, Journal,
-    Journaled, JournaledClient, StoreError, events,
+    StoreError, events,
 };
 
-impl JournaledClient {
-    /// Runs one call in a task that outlives its caller.
-    pub(crate) async fn begin<P: MovesMoney>(
-        &self,
-        key: &IntentKey,
-        payment: &P,
-        begin: Begin,
-    ) -> CallResult<P::Data> {
-        let failed = |cause| Err(Error::new(key.clone(), cause));
+pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
+
+/// A call with a key, through either client.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) journal: &'a Journal,
+    pub(crate) key: &'a IntentKey,
+}
+
+impl Call<'_> {
+    /// What is recorded about the request. A key with a secret is refused, before anything is logged.
+    pub(crate) fn describe<P: MovesMoney>(&self, payment: &P) -> Result<IntentRequest, Error> {
         let is_api_key_in = |text: &str| self.client.is_api_key_in(text);
-        let is_in_key = |secret: &&str| secret.len() >= MIN_SECRET_LENGTH && key.as_str().contains(*secret);
+        let key = self.key.as_str();
+        let is_in_key = |secret: &&str| secret.len() >= MIN_SECRET_LENGTH && key.contains(*secret);
         let facts = payment.facts();
         let stored_id =
             facts.token_id.map(TokenId::as_str).or_else(|| facts.transaction_id.map(TransactionId::as_str));
-        if is_api_key_in(key.as_str())
+        if is_api_key_in(key)
             || stored_id.is_some_and(is_api_key_in)
             || payment.secrets_of_payer().iter().any(is_in_key)
         {
-            return failed(Cause::SecretInKey);
+            return Err(Error::new(self.key.clone(), Cause::SecretInKey));
         }
-        let Ok(runtime) = Handle::try_current() else { return failed(Cause::NoRuntime) };
         let mut request = IntentRequest::from(payment);
         // A reference filled from the wrong field can be the API key.
         request.reference.take_if(|reference| is_api_key_in(reference));
-        let (sender, receiver) = oneshot::channel();
-        let (this, in_flight, payment) = (self.clone(), self.in_flight.subscribe(), payment.clone());
-        let task = {
-            let key = key.clone();
-            async move {
-                let has_caller = || !sender.is_closed();
-                let result = this.attempt(&key, &payment, &request, begin, has_caller).await;
-                // A caller that has left finds the outcome in the journal.
-                if let Err(Ok(processed)) = sender.send(result) {
-                    events::processed_after_caller_left(&key, &processed.transaction_id);
-                }
-                drop(in_flight);
-            }
-        };
-        runtime.spawn(events::in_span(key, task));
-        receiver.await.unwrap_or_else(|_| failed(Cause::Lost))
+        Ok(request)
     }
 
-    async fn attempt<P: MovesMoney>(
-        &self,
-        key: &IntentKey,
+    pub(crate) async fn attempt<P: MovesMoney>(
+        self,
         payment: &P,
         request: &IntentRequest,
         begin: Begin,
         has_caller: impl Fn() -> bool,
     ) -> CallResult<P::Data> {
+        let Self { client, journal, key } = self;
         let failed = |cause| Error::new(key.clone(), cause);
         // As long as nothing is sent, the attempt ends as withdrawn.
         let ending = Ending::withdrawn();
         let attempt = AttemptId::new();
-        let mut end = PendingEnd { journal: &self.journal, key, attempt, row: None, ending, is_open: true };
-        let found = self.journal.begin(key, self.client.service(), request, &end.attempt, begin).await;
+        let mut end = PendingEnd { journal, key, attempt, row: None, ending, is_open: true };
+        let found = journal.begin(key, client.service(), request, &end.attempt, begin).await;
         // Otherwise the row belongs to another attempt, or there is none.
         end.is_open = matches!(found, Ok(Begun::Written(_)));
         match found? {
             Begun::Written(row) => end.row = Some(row),
             Begun::Refused(found) => {
-                if !found.is_of(self.client.service()) {
-                    let called = self.client.service().to_owned();
+                if !found.is_of(client.service()) {
+                    let called = client.service().to_owned();
                     return Err(failed(Cause::OtherService { recorded: found.service, called }));
                 }
                 let differences = found.differences(request);
@@ -107,7 +93,7 @@ impl JournaledClient {
             return Err(failed(end.write().await.map_or_else(Cause::Store, |_| Cause::Lost)));
         }
         end.ending = Ending::Unknown(Failure::of_kind(Failure::LOST));
-        let result = catch_panic(self.client.call(payment)).await;
+        let result = catch_panic(client.call(payment)).await;
         end.ending = match &result {
             Some(Ok(answer)) => Ending::Processed(P::processed_as(answer).clone()),
             Some(Err(error)) => match error.outcome() {
@@ -130,6 +116,43 @@ impl JournaledClient {
             Some(Err(error)) => Err(Error::unrecorded(key.clone(), Cause::Call(error), not_recorded)),
             None => Err(Error::unrecorded(key.clone(), Cause::Panicked, not_recorded)),
         }
+    }
+}
+
+/// A payment or void that was processed: by this call, or by an earlier one with the same key.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Journaled<T> {
+    /// The transaction. For a void, the one that the response names.
+    pub transaction_id: TransactionId,
+    /// The service's response, if this call received it. `None` if an earlier call did, or if a person resolved the key: then
+    /// nothing was sent now, and the journal has only the id.
+    pub answer: Option<Success<T>>,
+    /// Why the outcome could not be written, if it could not: the payment **was** processed, and its key stays unresolved. The
+    /// journal tries again in the background, and before it begins anything new in this process. If that fails too, a later
+    /// call with the same key sends nothing and reports an unknown outcome, until a person
+    /// [resolves](crate::Journal::resolve) it with this transaction's id. Keep the id.
+    pub not_recorded: Option<StoreError>,
+    /// Another intent that is already processed as this same transaction: a payment if this is a payment, a void if this is a
+    /// void. The charge was processed and is recorded like any other. But the service has returned one id for two charges, or
+    /// a person has resolved the other intent with the wrong id: let a person compare both with the service before you trust
+    /// either.
+    ///
+    /// It is found when this call writes the outcome. It is `None` if the outcome is written later (see
+    /// [`not_recorded`](Self::not_recorded)).
+    pub same_transaction_as: Option<IntentKey>,
+    /// The intent, if several attempts with its key may have been charged: see [`Intent::second_charges`]. For example, this call
+    /// was considered dead, a person resolved its attempt as not processed, the key was sent again, and only then the response to
+    /// this call arrived. A person must compare the transactions with the service. The key is never sent again.
+    ///
+    /// Like `same_transaction_as`, it is found when this call writes the outcome.
+    pub second_charge: Option<Box<Intent>>,
+}
+
+impl<T> Journaled<T> {
+    /// Whether nothing was sent now, because an earlier call with the same key was processed.
+    pub fn is_from_the_journal(&self) -> bool {
+        self.answer.is_none()
     }
 }
 

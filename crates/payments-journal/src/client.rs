@@ -1,14 +1,13 @@
-use payments_core::{ApiKey, CallerHeaders, Client, Success, VoidReceipt};
-use payments_model::{
-    AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
-    Void,
-};
-use tokio::sync::watch;
+use payments_core::{ApiKey, CallerHeaders, Client};
+use payments_model::{TransactionId, TransactionRecord};
+use tokio::runtime::Handle;
+use tokio::sync::{oneshot, watch};
 
-use crate::resolve_error::Reason;
-use crate::{Begin, Error, Intent, IntentKey, Journal, MovesMoney, Resolution, ResolveError, StoreError};
-
-pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
+use crate::attempt::{Call, CallResult};
+use crate::error::Cause;
+use crate::look_up::{look_up_and_resolve, only_attempt};
+use crate::named_calls::{calls_after_rejection, named_calls};
+use crate::{Begin, Error, Intent, IntentKey, Journal, MovesMoney, Resolution, ResolveError, events};
 
 /// A [`Client`] that sends at most once for each [`IntentKey`], over crashes, restarts, processes and machines.
 ///
@@ -40,10 +39,10 @@ pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
 /// [`drain`](Self::drain) the client.
 #[derive(Clone, Debug)]
 pub struct JournaledClient {
-    pub(crate) client: Client,
-    pub(crate) journal: Journal,
+    client: Client,
+    journal: Journal,
     /// Each call in flight has a receiver of it.
-    pub(crate) in_flight: watch::Sender<()>,
+    in_flight: watch::Sender<()>,
 }
 
 impl JournaledClient {
@@ -101,53 +100,7 @@ impl JournaledClient {
         self.begin(key, request, Begin::First).await
     }
 
-    /// Processes a card payment.
-    ///
-    /// # Errors
-    ///
-    /// As [`call`](Self::call).
-    pub async fn process_card(
-        &self,
-        key: &IntentKey,
-        payment: &CardTransaction,
-    ) -> CallResult<TransactionRecord> {
-        self.call(key, payment).await
-    }
-
-    /// Processes an ACH payment.
-    ///
-    /// # Errors
-    ///
-    /// As [`call`](Self::call).
-    pub async fn process_ach(
-        &self,
-        key: &IntentKey,
-        payment: &AchTransaction,
-    ) -> CallResult<TransactionRecord> {
-        self.call(key, payment).await
-    }
-
-    /// Processes a payment with a stored token.
-    ///
-    /// # Errors
-    ///
-    /// As [`call`](Self::call).
-    pub async fn process_token(
-        &self,
-        key: &IntentKey,
-        payment: &TokenTransaction,
-    ) -> CallResult<TransactionReceipt> {
-        self.call(key, payment).await
-    }
-
-    /// Voids a previously authorized transaction.
-    ///
-    /// # Errors
-    ///
-    /// As [`call`](Self::call).
-    pub async fn void(&self, key: &IntentKey, void: &Void) -> CallResult<VoidReceipt> {
-        self.call(key, void).await
-    }
+    named_calls!(async, .await);
 
     /// Makes a new attempt with a rejected key, for example with another card after a decline.
     ///
@@ -203,14 +156,7 @@ impl JournaledClient {
         by: &str,
         note: Option<&str>,
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
-        let intent =
-            self.journal.find(key).await?.ok_or_else(|| ResolveError(Reason::NoSuchIntent(key.clone())))?;
-        if intent.decision_about(intent.attempts).is_some() {
-            return Err(ResolveError(Reason::Known(intent.into())));
-        }
-        if intent.attempts > 1 {
-            return Err(ResolveError(Reason::SeveralAttempts(intent.into())));
-        }
+        let intent = only_attempt(&self.journal, key).await?;
         let resolution = Resolution::processed(transaction_id.clone(), by);
         let resolution = note.into_iter().fold(resolution, Resolution::note);
         self.look_up_and_resolve(&intent, resolution).await
@@ -233,27 +179,31 @@ impl JournaledClient {
         read: &Intent,
         resolution: Resolution,
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
-        let failed = |reason| Err(ResolveError(reason));
-        let Some(transaction_id) = resolution.processed_as() else { return failed(Reason::NothingToLookUp) };
-        if !read.is_of(self.client.service()) {
-            // A lookup there proves nothing about this intent.
-            let (recorded, called) = (read.service.clone(), self.client.service().to_owned());
-            return failed(Reason::OtherService { key: read.key.clone(), recorded, called });
-        }
-        if read.refusal_of(&resolution).is_some() {
-            return failed(Reason::refused(read.clone(), &resolution));
-        }
-        let request = read.request_of(resolution.attempt.unwrap_or(read.attempts)).unwrap_or(&read.request);
-        let found = self.client.transaction(transaction_id).await;
-        let record = found.map_err(|error| ResolveError(Reason::LookUp(error)))?;
-        let mut contradictions = request.contradictions(&record);
-        if record.transaction_id != *transaction_id {
-            contradictions.insert(0, "its record is of another transaction".to_owned());
-        }
-        if !contradictions.is_empty() {
-            return failed(Reason::Contradicted(contradictions));
-        }
-        Ok((self.journal.resolve(read, resolution).await?, record.into_data()))
+        look_up_and_resolve(&self.client, &self.journal, read, resolution).await
+    }
+
+    /// Runs one call in a task that outlives its caller.
+    async fn begin<P: MovesMoney>(&self, key: &IntentKey, payment: &P, begin: Begin) -> CallResult<P::Data> {
+        let failed = |cause| Err(Error::new(key.clone(), cause));
+        let request = Call { client: &self.client, journal: &self.journal, key }.describe(payment)?;
+        let Ok(runtime) = Handle::try_current() else { return failed(Cause::NoRuntime) };
+        let (sender, receiver) = oneshot::channel();
+        let (this, in_flight, payment) = (self.clone(), self.in_flight.subscribe(), payment.clone());
+        let task = {
+            let key = key.clone();
+            async move {
+                let has_caller = || !sender.is_closed();
+                let call = Call { client: &this.client, journal: &this.journal, key: &key };
+                let result = call.attempt(&payment, &request, begin, has_caller).await;
+                // A caller that has left finds the outcome in the journal.
+                if let Err(Ok(processed)) = sender.send(result) {
+                    events::processed_after_caller_left(&key, &processed.transaction_id);
+                }
+                drop(in_flight);
+            }
+        };
+        runtime.spawn(events::in_span(key, task));
+        receiver.await.unwrap_or_else(|_| failed(Cause::Lost))
     }
 }
 
@@ -275,58 +225,5 @@ impl AfterRejection<'_> {
         self.client.begin(self.key, request, Begin::AfterRejection).await
     }
 
-    /// As [`call`](Self::call), with a stored token.
-    ///
-    /// # Errors
-    ///
-    /// As [`call`](Self::call).
-    pub async fn process_token(self, payment: &TokenTransaction) -> CallResult<TransactionReceipt> {
-        self.call(payment).await
-    }
-
-    /// As [`call`](Self::call), with a card.
-    ///
-    /// # Errors
-    ///
-    /// As [`call`](Self::call).
-    pub async fn process_card(self, payment: &CardTransaction) -> CallResult<TransactionRecord> {
-        self.call(payment).await
-    }
-}
-
-/// A payment or void that was processed: by this call, or by an earlier one with the same key.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Journaled<T> {
-    /// The transaction. For a void, the one that the response names.
-    pub transaction_id: TransactionId,
-    /// The service's response, if this call received it. `None` if an earlier call did, or if a person resolved the key: then
-    /// nothing was sent now, and the journal has only the id.
-    pub answer: Option<Success<T>>,
-    /// Why the outcome could not be written, if it could not: the payment **was** processed, and its key stays unresolved. The
-    /// journal tries again in the background, and before it begins anything new in this process. If that fails too, a later
-    /// call with the same key sends nothing and reports an unknown outcome, until a person
-    /// [resolves](crate::Journal::resolve) it with this transaction's id. Keep the id.
-    pub not_recorded: Option<StoreError>,
-    /// Another intent that is already processed as this same transaction: a payment if this is a payment, a void if this is a
-    /// void. The charge was processed and is recorded like any other. But the service has returned one id for two charges, or
-    /// a person has resolved the other intent with the wrong id: let a person compare both with the service before you trust
-    /// either.
-    ///
-    /// It is found when this call writes the outcome. It is `None` if the outcome is written later (see
-    /// [`not_recorded`](Self::not_recorded)).
-    pub same_transaction_as: Option<IntentKey>,
-    /// The intent, if several attempts with its key may have been charged: see [`Intent::second_charges`]. For example, this call
-    /// was considered dead, a person resolved its attempt as not processed, the key was sent again, and only then the response to
-    /// this call arrived. A person must compare the transactions with the service. The key is never sent again.
-    ///
-    /// Like `same_transaction_as`, it is found when this call writes the outcome.
-    pub second_charge: Option<Box<Intent>>,
-}
-
-impl<T> Journaled<T> {
-    /// Whether nothing was sent now, because an earlier call with the same key was processed.
-    pub fn is_from_the_journal(&self) -> bool {
-        self.answer.is_none()
-    }
+    calls_after_rejection!(async, .await);
 }

@@ -35,6 +35,10 @@ pub(crate) enum Cause {
     NoSuchIntent,
     Store(StoreError),
     SecretInKey,
+    #[cfg_attr(
+        not(feature = "tokio"),
+        allow(dead_code, reason = "only the asynchronous client needs a runtime")
+    )]
     NoRuntime,
     Panicked,
     Lost,

@@ -6,6 +6,7 @@
 
 use std::future::Future;
 
+#[cfg(any(feature = "tokio", feature = "tracing"))]
 use payments_model::TransactionId;
 #[cfg(feature = "tracing")]
 use tracing::{Instrument as _, error, error_span, warn};
@@ -61,6 +62,7 @@ pub(crate) fn caller_left_before_send(key: &IntentKey) {
 }
 
 /// It was processed after the caller left.
+#[cfg(feature = "tokio")]
 pub(crate) fn processed_after_caller_left(key: &IntentKey, transaction_id: &TransactionId) {
     #[cfg(feature = "tracing")]
     warn!(

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use tokio::sync::oneshot;
+use futures_channel::oneshot;
 
 use crate::attempt::catch_panic;
 use crate::error::Cause;
@@ -15,7 +15,7 @@ use crate::events;
 use crate::read_only::ReadOnly;
 use crate::resolve_error::Reason;
 use crate::store::ErasedStore;
-use crate::unwritten::Unwritten;
+use crate::unwritten::{Background, Unwritten};
 use crate::{
     Applied, AttemptId, Begin, Change, Ending, Error, Intent, IntentKey, IntentRequest, IntentState, Page,
     Purged, Resolution, ResolveError, StateName, Store, StoreError,
@@ -39,7 +39,11 @@ impl Journal {
     ///
     /// If the store cannot be read or written.
     pub async fn open(store: impl Store) -> Result<Self, StoreError> {
-        let this = Self { store: Arc::new(store), unwritten: Arc::default() };
+        Self::open_with(store, Background::default()).await
+    }
+
+    pub(crate) async fn open_with(store: impl Store, background: Background) -> Result<Self, StoreError> {
+        let this = Self { store: Arc::new(store), unwritten: Arc::new(Unwritten::new(background)) };
         this.give_up_the_dead().await?;
         Ok(this)
     }

@@ -117,7 +117,9 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod attempt;
+pub mod blocking;
 mod change;
+#[cfg(feature = "tokio")]
 mod client;
 mod error;
 mod events;
@@ -128,9 +130,11 @@ mod ids;
 mod intent;
 mod intent_request;
 mod journal;
+mod look_up;
 mod lost;
 mod memory;
 mod milliseconds;
+mod named_calls;
 #[cfg(feature = "postgres")]
 mod postgres_store;
 mod read_only;
@@ -147,8 +151,9 @@ mod store_error;
 mod summary;
 mod unwritten;
 
-pub use attempt::MovesMoney;
-pub use client::{AfterRejection, Journaled, JournaledClient};
+pub use attempt::{Journaled, MovesMoney};
+#[cfg(feature = "tokio")]
+pub use client::{AfterRejection, JournaledClient};
 pub use error::Error;
 #[cfg(feature = "opentelemetry")]
 pub use gauges::SummaryGauges;

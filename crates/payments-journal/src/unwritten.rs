@@ -1,13 +1,16 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+#[cfg(feature = "tokio")]
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
-use tokio::sync::watch;
-use tokio::time::sleep;
+use futures_util::lock;
+use pollster::block_on;
+#[cfg(feature = "tokio")]
+use tokio::{runtime::Handle, time::sleep};
 
 use crate::store::ErasedStore;
 use crate::{Change, IntentKey, StoreError, events};
@@ -17,12 +20,20 @@ use crate::{Change, IntentKey, StoreError, events};
 pub(crate) struct Unwritten {
     ends: Mutex<Ends>,
     /// Held while the ends are written, so that no other call considers them written too early.
-    writing: tokio::sync::Mutex<()>,
-    /// Why the last attempt to write them stopped.
-    stopped: watch::Sender<Option<StoreError>>,
-    /// Changes when an end is added. The background task has the receiver.
-    added: watch::Sender<()>,
+    writing: lock::Mutex<()>,
+    background: Background,
     is_closed: AtomicBool,
+}
+
+/// Where ends are written in the background.
+#[derive(Clone, Copy, Default)]
+pub(crate) enum Background {
+    /// In a task of the runtime in which the attempt has ended.
+    #[cfg(feature = "tokio")]
+    #[default]
+    Task,
+    #[cfg_attr(not(feature = "tokio"), default)]
+    Thread,
 }
 
 #[derive(Default)]
@@ -30,6 +41,11 @@ struct Ends {
     /// By the order in which they were added.
     waiting: BTreeMap<u64, UnwrittenEnd>,
     next_number: u64,
+    /// How often writing them has stopped, and why it did the last time.
+    stops: u64,
+    stopped: Option<StoreError>,
+    /// Alive while there are [`Retries`].
+    retries: Weak<()>,
 }
 
 struct UnwrittenEnd {
@@ -39,7 +55,11 @@ struct UnwrittenEnd {
 }
 
 impl Unwritten {
-    /// Keeps an end, and starts the background task if there is none. `error` is why it could not be written.
+    pub(crate) fn new(background: Background) -> Self {
+        Self { background, ..Self::default() }
+    }
+
+    /// Keeps an end, and starts to write it in the background. `error` is why it could not be written.
     pub(crate) fn add(
         self: &Arc<Self>,
         store: &Arc<dyn ErasedStore>,
@@ -51,14 +71,25 @@ impl Unwritten {
         let number = ends.next_number;
         ends.next_number += 1;
         ends.waiting.insert(number, UnwrittenEnd { change, refusal });
-        // Under the lock, so that there is one task.
-        if self.added.receiver_count() == 0 {
-            if let Ok(runtime) = Handle::try_current() {
-                let (store, this) = (Arc::downgrade(store), Arc::downgrade(self));
-                runtime.spawn(write_in_background(store, this, self.added.subscribe()));
+        // Under the lock, so that there is one task or thread.
+        if ends.retries.strong_count() == 0 {
+            let running = Arc::new(());
+            ends.retries = Arc::downgrade(&running);
+            let (store, unwritten) = (Arc::downgrade(store), Arc::downgrade(self));
+            let retries = Retries { store, unwritten, pause: MIN_PAUSE, _running: running };
+            match self.background {
+                #[cfg(feature = "tokio")]
+                Background::Task => {
+                    if let Ok(runtime) = Handle::try_current() {
+                        runtime.spawn(retries.run_in_a_task());
+                    }
+                }
+                Background::Thread => {
+                    let thread = thread::Builder::new().name("payments-journal-retries".to_owned());
+                    // Without a thread, the ends are written before anything new begins.
+                    let _ = thread.spawn(move || retries.run_on_a_thread());
+                }
             }
-        } else {
-            self.added.send_replace(());
         }
     }
 
@@ -82,7 +113,7 @@ impl Unwritten {
         self.ends().waiting.is_empty()
     }
 
-    /// Ends the background task.
+    /// Ends the retries in the background.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
     }
@@ -94,23 +125,23 @@ impl Unwritten {
         store: &dyn ErasedStore,
         is_due: impl Fn(&UnwrittenEnd) -> bool + Send,
     ) -> Result<(), StoreError> {
-        let stopped_meanwhile = self.stopped.subscribe();
+        let stops_before = self.ends().stops;
         let _writing = self.writing.lock().await;
         let mut from = 0;
         loop {
-            let next = {
+            let (number, change) = {
                 let ends = self.ends();
                 let due = ends.waiting.range(from..).find(|(_, end)| is_due(end));
-                due.map(|(number, end)| (*number, end.change.clone()))
+                let Some((number, end)) = due else { return Ok(()) };
+                // Calls that waited for a failed one fail with it: a dead database may take half a minute to fail, and each call
+                // would wait that long.
+                if ends.stops != stops_before
+                    && let Some(error) = &ends.stopped
+                {
+                    return Err(error.clone());
+                }
+                (*number, end.change.clone())
             };
-            let Some((number, change)) = next else { return Ok(()) };
-            // Calls that waited for a failed one fail with it: a dead database may take half a minute to fail, and each call
-            // would wait that long.
-            if stopped_meanwhile.has_changed().is_ok_and(|has_stopped| has_stopped)
-                && let Some(error) = stopped_meanwhile.borrow().clone()
-            {
-                return Err(error);
-            }
             // Each is removed only after it is written: a call that is canceled here leaves it to the next one. A row that has
             // changed meanwhile is not changed again.
             match store.apply(change.clone()).await {
@@ -124,7 +155,9 @@ impl Unwritten {
                         self.refuse(number, refusal);
                     } else {
                         let error = error.of_outcome(change.key());
-                        self.stopped.send_replace(Some(error.clone()));
+                        let mut ends = self.ends();
+                        ends.stops += 1;
+                        ends.stopped = Some(error.clone());
                         return Err(error);
                     }
                 }
@@ -170,43 +203,55 @@ fn refusal(error: &StoreError, key: &IntentKey) -> Option<StoreError> {
     (!is_of_the_store).then(|| error.clone().of_outcome(key))
 }
 
-/// Tries again until the journal is dropped or closed, and does not keep it open between two tries.
-async fn write_in_background(
+/// Writes ends until the journal is dropped or closed, or all are written, and does not keep it open between two tries.
+struct Retries {
     store: Weak<dyn ErasedStore>,
     unwritten: Weak<Unwritten>,
-    mut added: watch::Receiver<()>,
-) {
-    let mut pause = MIN_PAUSE;
-    loop {
-        // Tokio panics in a runtime without a timer.
-        let Ok(sleeping) = catch_unwind(|| sleep(pause)) else { return };
-        sleeping.await;
-        added.mark_unchanged();
-        match try_once(&store, &unwritten).await {
-            ControlFlow::Break(()) => return,
-            ControlFlow::Continue(Ok(())) => {
-                if added.changed().await.is_err() {
-                    return;
-                }
-                pause = MIN_PAUSE;
-            }
-            ControlFlow::Continue(Err(_)) => pause = (pause * 2).min(MAX_PAUSE),
-        }
-    }
+    pause: Duration,
+    _running: Arc<()>,
 }
 
-async fn try_once(
-    store: &Weak<dyn ErasedStore>,
-    unwritten: &Weak<Unwritten>,
-) -> ControlFlow<(), Result<(), StoreError>> {
-    let (Some(store), Some(unwritten)) = (store.upgrade(), unwritten.upgrade()) else {
-        return ControlFlow::Break(());
-    };
-    let is_due = |end: &UnwrittenEnd| end.refusal.is_none() && !unwritten.is_closed.load(Ordering::Relaxed);
-    match unwritten.write(&*store, is_due).await {
-        // It accepts nothing until it is opened again.
-        Err(error) if error.is_poisoned() => ControlFlow::Break(()),
-        written => ControlFlow::Continue(written),
+impl Retries {
+    async fn try_once(&mut self) -> ControlFlow<()> {
+        let (Some(store), Some(unwritten)) = (self.store.upgrade(), self.unwritten.upgrade()) else {
+            return ControlFlow::Break(());
+        };
+        let is_due =
+            |end: &UnwrittenEnd| end.refusal.is_none() && !unwritten.is_closed.load(Ordering::Relaxed);
+        match unwritten.write(&*store, is_due).await {
+            Ok(()) => {
+                let mut ends = unwritten.ends();
+                if !ends.waiting.values().any(is_due) {
+                    ends.retries = Weak::new();
+                    return ControlFlow::Break(());
+                }
+                self.pause = MIN_PAUSE;
+            }
+            // It accepts nothing until it is opened again.
+            Err(error) if error.is_poisoned() => return ControlFlow::Break(()),
+            Err(_) => self.pause = (self.pause * 2).min(MAX_PAUSE),
+        }
+        ControlFlow::Continue(())
+    }
+
+    #[cfg(feature = "tokio")]
+    async fn run_in_a_task(mut self) {
+        // Tokio panics in a runtime without a timer.
+        while let Ok(sleeping) = catch_unwind(|| sleep(self.pause)) {
+            sleeping.await;
+            if self.try_once().await.is_break() {
+                return;
+            }
+        }
+    }
+
+    fn run_on_a_thread(mut self) {
+        loop {
+            thread::sleep(self.pause);
+            if block_on(self.try_once()).is_break() {
+                return;
+            }
+        }
     }
 }
 

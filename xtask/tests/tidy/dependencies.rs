@@ -51,15 +51,26 @@ pub(super) fn arrows_point_down(workspace: &Workspace) -> Vec<String> {
 
 /// payments-model depends on nothing that is about HTTP.
 pub(super) fn model_tree_has_no_http(_: &Workspace) -> Vec<String> {
-    absent("payments-model", &["bytes", "http", "hyper", "mio", "rustls", "socket2", "tokio"])
+    absent(
+        "payments-model",
+        " --all-features",
+        &["bytes", "http", "hyper", "mio", "rustls", "socket2", "tokio"],
+    )
 }
 
 /// No feature of payments-core brings an HTTP stack or a runtime.
 pub(super) fn core_tree_has_no_runtime(_: &Workspace) -> Vec<String> {
-    let runtimes = ["async-std", "futures", "mio", "smol", "socket2", "tokio"];
     let stacks = ["hyper", "hyper-util", "reqwest", "rustls", "ureq"];
-    absent("payments-core", &[&runtimes[..], &stacks].concat())
+    absent("payments-core", " --all-features", &[RUNTIMES, &stacks].concat())
 }
+
+/// A program that charges with payments-ureq and keeps a journal in a file has no runtime.
+pub(super) fn blocking_trees_have_no_runtime(_: &Workspace) -> Vec<String> {
+    let journal = absent("payments-journal", " --no-default-features --features sqlite,tracing", RUNTIMES);
+    journal.into_iter().chain(absent("payments-ureq", " --all-features", RUNTIMES)).collect()
+}
+
+const RUNTIMES: &[&str] = &["async-std", "futures", "mio", "smol", "socket2", "tokio"];
 
 pub(super) fn core_tree_is_within_budget(_: &Workspace) -> Vec<String> {
     within_budget("payments-core", 25)
@@ -125,11 +136,13 @@ fn shows_others(line: &str, allowed: &[String]) -> bool {
             .any(|first| first.starts_with(char::is_lowercase) && !allowed.iter().any(|name| name == first))
 }
 
-fn absent(name: &str, absent: &[&str]) -> Vec<String> {
-    let tree = tree(name, " --all-features");
+fn absent(name: &str, features: &str, absent: &[&str]) -> Vec<String> {
+    let tree = tree(name, features);
     let found = tree.iter().filter(|package| absent.contains(&package.split(' ').next().unwrap()));
     found
-        .map(|package| format!("crates/{name}/Cargo.toml: must not bring in {package}: see `cargo tree`"))
+        .map(|package| {
+            format!("crates/{name}/Cargo.toml: must not bring in {package}: see `cargo tree{features}`")
+        })
         .collect()
 }
 

@@ -32,6 +32,7 @@ rules! {
     dependencies::arrows_point_down,
     dependencies::model_tree_has_no_http,
     dependencies::core_tree_has_no_runtime,
+    dependencies::blocking_trees_have_no_runtime,
     dependencies::core_tree_is_within_budget,
     dependencies::hyper_tree_is_within_budget,
     dependencies::rustls_is_one_version,

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use futures_channel::oneshot;
 use rusqlite::Connection;
-use tokio::sync::oneshot;
 
 use crate::service_change::{ServiceChange, ServiceError};
 use crate::sqlite_store::connection::Tables;

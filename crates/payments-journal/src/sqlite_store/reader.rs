@@ -1,8 +1,8 @@
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
+use futures_channel::oneshot;
 use rusqlite::Connection;
-use tokio::sync::oneshot;
 
 use crate::StoreError;
 use crate::sqlite_store::place::Place;

@@ -1,13 +1,15 @@
 use std::error::Error;
 use std::fmt::Display;
 use std::path::Path;
-use std::sync::{Arc, OnceLock, mpsc as std_mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
+use futures_channel::oneshot;
+use futures_util::FutureExt as _;
+use futures_util::future::Shared;
 use payments_model::TransactionId;
 use rusqlite::{Connection, OptionalExtension, Statement};
-use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::milliseconds;
 use crate::row::document;
@@ -20,10 +22,10 @@ use crate::{Applied, Change, Intent, IntentKey, StoreError};
 
 /// A thread that makes the changes, all waiting ones in one commit.
 pub(super) struct Writer {
-    /// `None` ends the thread.
-    jobs: mpsc::UnboundedSender<Option<Job>>,
-    /// Changes when the thread has ended.
-    pub(super) running: watch::Receiver<()>,
+    /// A `None` in it ends the thread, and is the last that is sent.
+    jobs: Mutex<Option<mpsc::Sender<Option<Job>>>>,
+    /// Fails when the thread has ended.
+    pub(super) running: Shared<oneshot::Receiver<()>>,
     place: Arc<Place>,
     pub(super) poison: Poison,
 }
@@ -61,15 +63,15 @@ impl Writer {
         owner: Arc<Owner>,
         reader: JoinHandle<()>,
     ) -> Result<Self, StoreError> {
-        let (jobs, mut received) = mpsc::unbounded_channel();
-        let (until_ended, running) = watch::channel(());
-        let poison = Poison::default();
-        let this = Self { jobs, running, place: place.clone(), poison: poison.clone() };
+        let (jobs, received) = mpsc::channel();
+        let (until_ended, running) = oneshot::channel();
+        let (poison, jobs) = (Poison::default(), Mutex::new(Some(jobs)));
+        let this = Self { jobs, running: running.shared(), place: place.clone(), poison: poison.clone() };
         let work = move || {
             let (max_wait, mut jobs) = (settings.max_wait, Vec::new());
             let result = Session::new(&connection, &place, settings, witnesses)
                 .map_err(|error| Failure::poisoned(place.path(), error))
-                .and_then(|mut session| session.serve(&mut received, &mut jobs));
+                .and_then(|mut session| session.serve(&received, &mut jobs));
             match result {
                 Ok(()) => {
                     // The reader ends first, because the last connection to close removes the log, and only the writer may.
@@ -90,11 +92,8 @@ impl Writer {
                         let _ = job.caller.send(Err(error.clone()));
                     }
                     // Jobs received from now on were not started.
-                    while let Some(message) = received.blocking_recv() {
-                        match message {
-                            Some(job) => _ = job.caller.send(Err(of_later.clone())),
-                            None => received.close(),
-                        }
+                    for job in received.into_iter().flatten() {
+                        let _ = job.caller.send(Err(of_later.clone()));
                     }
                     let _ = reader.join();
                 }
@@ -109,10 +108,12 @@ impl Writer {
 
     /// Ends the thread after the jobs before this, and waits for it.
     pub(super) async fn end(&self) {
-        // Fails only if the thread has already ended.
-        let _ = self.jobs.send(None);
+        if let Some(jobs) = self.jobs().take() {
+            // Fails only if the thread has already ended.
+            let _ = jobs.send(None);
+        }
         // Nothing is ever sent on this channel, so this returns when the thread has ended.
-        let _ = self.running.clone().changed().await;
+        let _ = self.running.clone().await;
     }
 
     /// Returns once the work is durable. The inner error concerns only one row, which was then not changed. If another process
@@ -126,17 +127,22 @@ impl Writer {
         const GONE: &str = "it was closed, or its writer thread has panicked";
         let path = self.place.path();
         let (caller, committed) = oneshot::channel();
-        let (sender, results) = std_mpsc::channel();
+        let (sender, results) = mpsc::channel();
         let work = Box::new(move |session: &mut Session<'_>| {
             // Fails only if the caller has left.
             let _ = sender.send(work(session)?);
             Ok(())
         });
-        self.jobs
-            .send(Some(Job { work, caller, retry_until, is_begin }))
-            .map_err(|_| self.poison.get().cloned().unwrap_or_else(|| problem::poisoned(path, GONE)))?;
+        let job = Job { work, caller, retry_until, is_begin };
+        if self.jobs().as_ref().is_none_or(|jobs| jobs.send(Some(job)).is_err()) {
+            return Err(self.poison.get().cloned().unwrap_or_else(|| problem::poisoned(path, GONE)));
+        }
         committed.await.unwrap_or_else(|_| Err(problem::in_doubt(path, GONE)))?;
         results.try_iter().last().expect("the work ran before the commit")
+    }
+
+    fn jobs(&self) -> MutexGuard<'_, Option<mpsc::Sender<Option<Job>>>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -210,15 +216,11 @@ impl<'a> Session<'a> {
     }
 
     /// Runs jobs until the channel is closed or something fails. Then `jobs` has those of the failed transaction.
-    fn serve(
-        &mut self,
-        received: &mut mpsc::UnboundedReceiver<Option<Job>>,
-        jobs: &mut Vec<Job>,
-    ) -> Result<(), Failure> {
+    fn serve(&mut self, received: &mpsc::Receiver<Option<Job>>, jobs: &mut Vec<Job>) -> Result<(), Failure> {
         let mut is_closing = false;
         loop {
             let mut next = if jobs.is_empty() {
-                let Some(first) = received.blocking_recv() else { return Ok(()) };
+                let Ok(first) = received.recv() else { return Ok(()) };
                 Some(first)
             } else {
                 received.try_recv().ok()
@@ -227,7 +229,6 @@ impl<'a> Session<'a> {
                 if let Some(job) = message {
                     jobs.push(job);
                 } else {
-                    received.close();
                     is_closing = true;
                 }
                 if jobs.len() >= MAX_JOBS_PER_COMMIT {

@@ -9,9 +9,10 @@ use payments_fake::Fault;
 use payments_journal::internals::{Change, IntentStore as _};
 use payments_journal::{MemoryStore, Resolution, StateName};
 
+use super::world::World;
 use crate::faulty_store::{FaultyStore, StoreFault};
 use crate::settling::{ScriptedStore, Step};
-use crate::support::{Result, TEN_FIFTY, World, key};
+use crate::support::{Result, TEN_FIFTY, key};
 
 fn paid_with(token: &str) -> TokenTransaction {
     TokenTransaction::builder(token, TEN_FIFTY, ConvenienceFee::Inactive).build().unwrap()

@@ -7,7 +7,8 @@ use payments_core::{
 };
 use payments_journal::{Failure, IntentState, Journal, JournaledClient, MemoryStore, StateName};
 
-use crate::support::{TEN_FIFTY, World, key, noop_waker, payment_of};
+use crate::support::{TEN_FIFTY, key, noop_waker, payment_of};
+use crate::world::World;
 
 /// Yields to other tasks until the row has this state.
 async fn until(world: &World, state: StateName) {
@@ -123,6 +124,25 @@ fn nothing_is_sent_without_a_runtime_d43() {
     let error = result.unwrap_err();
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
     assert_eq!(world.sent(), 0);
+}
+
+#[test]
+fn paid_key_without_a_runtime_is_unknown_and_the_text_names_the_runtime_d43() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let world = runtime.block_on(World::new());
+    runtime.block_on(world.pay()).unwrap();
+    let Poll::Ready(result) = pin!(world.pay()).poll(&mut Context::from_waker(&noop_waker())) else {
+        panic!("there is nothing to wait for");
+    };
+    let error = result.unwrap_err();
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
+    assert!(error.is_journal() && error.store_error().is_none());
+    assert_eq!(
+        error.to_string(),
+        "invoice-17: a journaled call needs a tokio runtime, and was polled outside one; nothing was sent now: \
+         an earlier call with this key may have paid, so call again with the same key inside a tokio runtime"
+    );
+    assert_eq!(world.sent(), 1);
 }
 
 #[test]

@@ -15,7 +15,8 @@ use tracing::{Instrument as _, info_span};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::faulty_store::{FaultyStore, StoreFault};
-use crate::support::{TEN_FIFTY, World, begin_for, key, noop_waker, payment_of};
+use crate::support::{TEN_FIFTY, begin_for, key, noop_waker, payment_of};
+use crate::world::World;
 
 /// The logged text.
 #[derive(Clone, Default)]

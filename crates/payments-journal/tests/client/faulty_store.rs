@@ -35,6 +35,8 @@ impl FaultyStore {
     }
 }
 
+impl payments_journal::blocking::Store for FaultyStore {}
+
 impl IntentStore for FaultyStore {
     fn owner(&self) -> &OwnerId {
         self.below.owner()

@@ -5,12 +5,12 @@ use payments_core::{Client, OperationName, Outcome};
 use payments_fake::unversioned::SuccessEnvelope;
 use payments_fake::{FakeGateway, Fault, ScriptedTransport};
 use payments_journal::internals::IntentStore as _;
-use payments_journal::{
-    Error, IntentKey, Journal, JournaledClient, MemoryStore, Resolution, SqliteStore, StateName,
-};
+use payments_journal::{Error, IntentKey, MemoryStore, Resolution, SqliteStore, StateName};
 
+use super::tested::{Journal, JournaledClient, build, client_of};
+use super::world::World;
 use crate::faulty_store::{FaultyStore, StoreFault};
-use crate::support::{TEN_FIFTY, World, begin_for, key, payment_of};
+use crate::support::{TEN_FIFTY, begin_for, key, payment_of};
 
 const ELEVEN: Amount = Amount::from_cents(11_00);
 
@@ -120,35 +120,11 @@ async fn reused_key_that_moved_no_money_is_not_processed_and_names_the_explicit_
     }
 }
 
-#[test]
-fn paid_key_without_a_runtime_is_unknown_and_the_text_names_the_runtime_d43() {
-    use std::future::Future as _;
-    use std::pin::pin;
-    use std::task::{Context, Poll};
-
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let world = runtime.block_on(World::new());
-    runtime.block_on(world.pay()).unwrap();
-    let Poll::Ready(result) = pin!(world.pay()).poll(&mut Context::from_waker(&crate::support::noop_waker()))
-    else {
-        panic!("there is nothing to wait for");
-    };
-    let error = result.unwrap_err();
-    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
-    assert!(error.is_journal() && error.store_error().is_none());
-    assert_eq!(
-        error.to_string(),
-        "invoice-17: a journaled call needs a tokio runtime, and was polled outside one; nothing was sent now: \
-         an earlier call with this key may have paid, so call again with the same key inside a tokio runtime"
-    );
-    assert_eq!(world.sent(), 1);
-}
-
 #[tokio::test]
 async fn secret_in_the_key_is_refused_locally_as_not_processed_d01() {
     let world = World::new().await;
     let journal = Journal::open(FaultyStore::new(MemoryStore::new(), [Some(StoreFault::Refused)])).await;
-    let client = JournaledClient::new(world.gateway.client(), journal.unwrap());
+    let client = JournaledClient::new(client_of(&world.gateway), journal.unwrap());
     let mistaken = IntentKey::new(world.gateway.api_key().as_str()).unwrap();
     let error = client.process_token(&mistaken, &payment_of(TEN_FIFTY)).await.unwrap_err();
     assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "secret_in_key"));
@@ -162,7 +138,7 @@ async fn secret_in_the_id_of_a_payment_is_not_stored_and_ids_are_not_compared_d5
     let gateway = FakeGateway::new();
     let body = SuccessEnvelope::post("done", &format!(r#"{{"TransactionId":"{}"}}"#, FakeGateway::API_KEY));
     let script = ScriptedTransport::new().answer(200, body.clone()).answer(200, body);
-    let client = Client::builder(gateway.endpoint(), script, gateway.clock().clone()).build();
+    let client = build(Client::builder(gateway.endpoint(), script, gateway.clock().clone()));
     let journal = Journal::open(SqliteStore::open(&path).unwrap()).await.unwrap();
     let client = JournaledClient::new(client, journal);
     for text in ["invoice-1", "invoice-2", "invoice-1"] {

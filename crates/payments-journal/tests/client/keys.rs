@@ -6,9 +6,11 @@ use payments_core::model::{
 use payments_core::{OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, test_values};
 use payments_journal::internals::IntentStore as _;
-use payments_journal::{Failure, IntentKey, Journal, JournaledClient, MemoryStore, StateName};
+use payments_journal::{Failure, IntentKey, MemoryStore, StateName};
 
-use crate::support::{TEN_FIFTY, World, begin_for, key, payment_of};
+use super::tested::{Journal, JournaledClient, client_of};
+use super::world::World;
+use crate::support::{TEN_FIFTY, begin_for, key, payment_of};
 
 const PAYER: Payer<'static> = Payer {
     customer_name: "Ada Example",
@@ -246,7 +248,7 @@ async fn rows_and_errors_show_no_secret() {
     for canaries in [0, 1, 2].map(Canaries::set) {
         let gateway = FakeGateway::builder().api_key(canaries.key()).build();
         let journal = Journal::open(MemoryStore::new()).await.unwrap();
-        let client = JournaledClient::new(gateway.client(), journal);
+        let client = JournaledClient::new(client_of(&gateway), journal);
         gateway.arm(Fault::response_lost(OperationName::Transaction));
         let card = Card { number: canaries.card(), cvv: canaries.cvv(), expiry: canaries.expiry() };
         let payment = paid_with(card, TransactionType::Sale, ConvenienceFee::Inactive);

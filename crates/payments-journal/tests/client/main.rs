@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 mod after_rejection;
+mod blocking;
 mod cancelled;
 #[cfg(feature = "tracing")]
 mod events;
@@ -18,3 +19,5 @@ mod services;
 mod settling;
 mod store_faults;
 mod support;
+mod tested;
+mod world;

@@ -3,9 +3,11 @@ use payments_core::model::{
 };
 use payments_core::{Client, OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, ManualClock, ScriptedTransport};
-use payments_journal::{IntentKey, IntentState, JournaledClient, Resolution, StateName, Verdict};
+use payments_journal::{IntentKey, IntentState, Resolution, StateName, Verdict};
 
-use crate::support::{TEN_FIFTY, World, key, payment_of};
+use super::tested::{JournaledClient, build, client_of};
+use super::world::World;
+use crate::support::{TEN_FIFTY, key, payment_of};
 
 /// The payment was made and its response lost. Returns the id of the payment too.
 async fn charged_and_unknown() -> (World, TransactionId) {
@@ -35,7 +37,7 @@ async fn resolving_as_processed_looks_the_transaction_up() {
 async fn transaction_of_another_amount_is_refused() {
     let (world, _) = charged_and_unknown().await;
     let other = IntentKey::new("other").unwrap();
-    let other = world.client.client().process_token(&payment_of(Amount::from_cents(99))).await.map(|it| {
+    let other = world.gateway.client().process_token(&payment_of(Amount::from_cents(99))).await.map(|it| {
         let _ = other;
         it.transaction_id.clone()
     });
@@ -55,7 +57,7 @@ async fn record_of_another_transaction_is_refused() {
     let other =
         r#"{"status_code":200,"message":"found","data":{"TransactionId":"txn_other","Amount":10.50}}"#;
     let script = ScriptedTransport::new().answer(200, other);
-    let client = Client::builder(world.gateway.endpoint(), script, ManualClock::auto()).build();
+    let client = build(Client::builder(world.gateway.endpoint(), script, ManualClock::auto()));
     let client = JournaledClient::new(client, world.client.journal().clone());
     let error = client.resolve_processed(&key(), &id, "ada", None).await.unwrap_err();
     assert!(error.is_contradicted(), "{error}");
@@ -86,7 +88,7 @@ async fn transaction_with_another_card_is_refused() {
         let fee = ConvenienceFee::Inactive;
         CardTransaction::builder(TEN_FIFTY, TransactionType::Sale, fee, card, payer()).build().unwrap()
     };
-    let other = world.client.client().process_card(&sale("5555555555554444")).await.unwrap();
+    let other = world.gateway.client().process_card(&sale("5555555555554444")).await.unwrap();
     world.gateway.arm(Fault::request_lost(OperationName::Transaction));
     world.client.process_card(&key(), &sale("4242424242424242")).await.unwrap_err();
     let error = world.client.resolve_processed(&key(), &other.transaction_id, "ada", None).await.unwrap_err();
@@ -132,7 +134,7 @@ async fn charge_with_the_transaction_of_another_intent_is_recorded_and_reported(
     let first = world.pay().await.unwrap();
     assert_eq!(first.same_transaction_as, None);
     let another_service = FakeGateway::new();
-    let client = JournaledClient::new(another_service.client(), world.client.journal().clone());
+    let client = JournaledClient::new(client_of(&another_service), world.client.journal().clone());
     let other = IntentKey::new("invoice-18").unwrap();
     let second = client.process_token(&other, &payment_of(TEN_FIFTY)).await.unwrap();
     assert_eq!(second.transaction_id, first.transaction_id);

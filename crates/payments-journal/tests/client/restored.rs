@@ -14,7 +14,8 @@ use payments_journal::{
     StoreError,
 };
 
-use crate::support::{World, begin_for, key};
+use super::world::World;
+use crate::support::{begin_for, key};
 
 /// The first change is made in the lost journal, and all others in the older copy.
 struct Replaced {
@@ -22,6 +23,8 @@ struct Replaced {
     copy: MemoryStore,
     has_older_copy: AtomicBool,
 }
+
+impl payments_journal::blocking::Store for Replaced {}
 
 impl IntentStore for Replaced {
     fn owner(&self) -> &OwnerId {

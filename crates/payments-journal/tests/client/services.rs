@@ -3,9 +3,11 @@
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, ManualClock};
-use payments_journal::{Error, Journal, JournaledClient, MemoryStore, Resolution};
+use payments_journal::{Error, MemoryStore, Resolution};
 
-use crate::support::{TEN_FIFTY, World, key, payment_of};
+use super::tested::{Journal, JournaledClient, build, client_of};
+use super::world::World;
+use crate::support::{TEN_FIFTY, key, payment_of};
 
 const OTHER: &str = "https://sandbox.example.com/api/v1/public";
 
@@ -13,7 +15,7 @@ const OTHER: &str = "https://sandbox.example.com/api/v1/public";
 fn at_the_other(world: &World) -> (JournaledClient, FakeGateway) {
     let gateway = FakeGateway::new();
     let endpoint = Endpoint::new(OTHER, ApiKey::new(&gateway.api_key()).unwrap()).unwrap();
-    let client = Client::builder(endpoint, gateway.transport(), ManualClock::auto()).build();
+    let client = build(Client::builder(endpoint, gateway.transport(), ManualClock::auto()));
     (JournaledClient::new(client, world.client.journal().clone()), gateway)
 }
 
@@ -139,7 +141,7 @@ async fn new_api_key_is_no_new_service_d47() {
     let world = World::new().await;
     let paid = world.pay().await.unwrap();
     let endpoint = Endpoint::new(FakeGateway::BASE_URL, ApiKey::new("another_key").unwrap()).unwrap();
-    let client = Client::builder(endpoint, world.gateway.transport(), ManualClock::auto()).build();
+    let client = build(Client::builder(endpoint, world.gateway.transport(), ManualClock::auto()));
     let client = JournaledClient::new(client, world.client.journal().clone());
     let again = client.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap();
     assert!(again.is_from_the_journal());
@@ -153,7 +155,7 @@ async fn transaction_is_not_looked_up_at_another_service_d47() {
     world.pay().await.unwrap_err();
     let (other, gateway) = at_the_other(&world);
     // The other service has a transaction of this amount.
-    let found = other.client().process_token(&payment_of(TEN_FIFTY)).await.unwrap().transaction_id.clone();
+    let found = gateway.client().process_token(&payment_of(TEN_FIFTY)).await.unwrap().transaction_id.clone();
     let sent = gateway.requests().len();
     let error = other.resolve_processed(&key(), &found, "ada", None).await.unwrap_err();
     assert!(error.is_other_service() && !error.is_contradicted());
@@ -173,7 +175,7 @@ async fn transaction_is_not_looked_up_at_another_service_d47() {
 async fn a_merchants_key_is_not_sent_for_another_merchant_and_outlives_a_new_api_key_d47() {
     let gateway = FakeGateway::builder().api_key("key_of_books").another_api_key("key_of_toys").build();
     let world = World::new().await;
-    let client = JournaledClient::new(gateway.client(), world.client.journal().clone());
+    let client = JournaledClient::new(client_of(&gateway), world.client.journal().clone());
     let api_key = |text| ApiKey::new(text).unwrap();
     let books = client.for_merchant("books", api_key("key_of_books")).unwrap();
     let toys = client.for_merchant("toys", api_key("key_of_toys")).unwrap();

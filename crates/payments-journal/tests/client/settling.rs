@@ -15,7 +15,8 @@ use tokio::runtime;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::support::{TEN_FIFTY, World, noop_waker, payment_of};
+use crate::support::{TEN_FIFTY, noop_waker, payment_of};
+use crate::world::World;
 
 /// What happens to a change.
 #[derive(Clone, Copy)]
@@ -67,6 +68,8 @@ impl ScriptedStore {
         self.arrived.acquire().await.unwrap().forget();
     }
 }
+
+impl payments_journal::blocking::Store for ScriptedStore {}
 
 impl IntentStore for ScriptedStore {
     fn owner(&self) -> &OwnerId {

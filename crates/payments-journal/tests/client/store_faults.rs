@@ -1,10 +1,12 @@
 use payments_core::OperationName;
 use payments_core::Outcome;
 use payments_fake::Fault;
-use payments_journal::{Failure, IntentState, Journal, JournaledClient, MemoryStore, StateName};
+use payments_journal::{Failure, IntentState, MemoryStore, StateName};
 
+use super::tested::{Journal, JournaledClient, client_of};
+use super::world::World;
 use crate::faulty_store::{FaultyStore, StoreFault};
-use crate::support::{TEN_FIFTY, World};
+use crate::support::TEN_FIFTY;
 
 #[tokio::test]
 async fn no_row_no_charge_d43() {
@@ -82,7 +84,7 @@ async fn key_with_a_lost_outcome_is_never_sent_again() {
     world.pay().await.unwrap();
     let World { gateway, client } = world;
     drop(client);
-    let client = JournaledClient::new(gateway.client(), Journal::open(reopened).await.unwrap());
+    let client = JournaledClient::new(client_of(&gateway), Journal::open(reopened).await.unwrap());
     let world = World { gateway, client };
     let error = world.pay().await.unwrap_err();
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, Failure::CRASH));

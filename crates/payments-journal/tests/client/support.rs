@@ -1,14 +1,10 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use payments_core::OperationName;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionReceipt};
 use payments_fake::FakeGateway;
-use payments_journal::internals::{Begin, Change, IntentStore};
-use payments_journal::{
-    AttemptId, Error, Intent, IntentKey, Journal, Journaled, JournaledClient, MemoryStore, Resolution,
-    ResolveError,
-};
+use payments_journal::internals::{Begin, Change, IntentStore as _};
+use payments_journal::{AttemptId, Error, IntentKey, Journaled, MemoryStore};
 
 pub(crate) const TEN_FIFTY: Amount = Amount::from_cents(10_50);
 
@@ -21,43 +17,6 @@ pub(crate) fn payment_of(amount: Amount) -> TokenTransaction {
 }
 
 pub(crate) type Result = std::result::Result<Journaled<TransactionReceipt>, Error>;
-
-/// A service, a journal and a client that uses both.
-pub(crate) struct World {
-    pub(crate) gateway: FakeGateway,
-    pub(crate) client: JournaledClient,
-}
-
-impl World {
-    pub(crate) async fn new() -> Self {
-        Self::over(MemoryStore::new()).await
-    }
-
-    pub(crate) async fn over(store: impl IntentStore) -> Self {
-        let gateway = FakeGateway::new();
-        let client = JournaledClient::new(gateway.client(), Journal::open(store).await.unwrap());
-        Self { gateway, client }
-    }
-
-    pub(crate) async fn pay(&self) -> Result {
-        self.client.process_token(&key(), &payment_of(TEN_FIFTY)).await
-    }
-
-    pub(crate) async fn intent(&self) -> Intent {
-        self.client.journal().find(&key()).await.unwrap().unwrap()
-    }
-
-    /// Resolves the intent as it is now.
-    pub(crate) async fn resolve(&self, resolution: Resolution) -> std::result::Result<Intent, ResolveError> {
-        self.client.journal().resolve(&self.intent().await, resolution).await
-    }
-
-    /// The number of payments that were sent to the service.
-    pub(crate) fn sent(&self) -> usize {
-        let moves_money = |operation: OperationName| operation.moves_money();
-        self.gateway.requests().iter().filter(|request| request.operation().is_some_and(moves_money)).count()
-    }
-}
 
 /// The begin of the payment that [`World::pay`] makes, by another process.
 pub(crate) fn begin_for(other: &MemoryStore) -> Change {

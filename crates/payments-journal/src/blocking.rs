@@ -1,0 +1,293 @@
+//! The journal for programs without an async runtime: the same stores, rules and errors, without tokio.
+//!
+//! ```
+//! use payments_core::Outcome;
+//! use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+//! use payments_journal::blocking::{Journal, JournaledClient};
+//! use payments_journal::{IntentKey, SqliteStore};
+//!
+//! # let gateway = payments_fake::FakeGateway::new();
+//! # let client = gateway.blocking_client();
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("billing.db");
+//! let journal = Journal::open(SqliteStore::open(&path)?)?;
+//! let client = JournaledClient::new(client, journal); // payments_ureq::client(endpoint)?
+//!
+//! let amount = Amount::from_cents(10_50);
+//! let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build()?;
+//! let key = IntentKey::new("invoice-2026-0017")?; // from what is being paid
+//! for _ in 0..3 {
+//!     match client.process_token(&key, &payment) {
+//!         Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
+//!         Err(error) => match error.outcome() {
+//!             Outcome::NotProcessed => println!("fix it, then call it again: {error:#}"),
+//!             _ => println!("a person has to look before it is paid another way: {error:#}"),
+//!         },
+//!     }
+//! }
+//! # gateway.ledger().assert_charged_once(amount);
+//! client.journal().settle()?;
+//! client.journal().close();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Without tokio in the program, add the crate without its default features:
+//!
+//! ```toml
+//! payments-journal = { version = "0.1", default-features = false, features = ["sqlite"] }
+//! ```
+//!
+//! # What differs
+//!
+//! A blocking call cannot be dropped, so it needs no task, and there is nothing to
+//! [drain](crate::JournaledClient::drain): join the threads that charge, then [settle](Journal::settle) and
+//! [close](Journal::close). If the transport panics, the call returns the same error as the asynchronous one, and the outcome is
+//! recorded as unknown, kind `panic`. An outcome that could not be written is retried on a thread of the journal.
+//!
+//! # Forked processes
+//!
+//! In a process that was forked while a journal was open, that journal refuses everything as
+//! [poisoned](StoreError::is_poisoned), and nothing is sent. Open it after the fork.
+//!
+//! # In an async program
+//!
+//! Every function blocks its thread until the journal has written, and a call until the service has responded. Use them in
+//! `spawn_blocking`, or use [the asynchronous journal](crate::Journal).
+
+use std::process;
+use std::time::Duration;
+
+use payments_core::{ApiKey, CallerHeaders, blocking::Client};
+use payments_model::{TransactionId, TransactionRecord};
+use pollster::block_on;
+
+use crate::attempt::{Call, CallResult};
+use crate::error::Cause;
+use crate::look_up::{look_up_and_resolve, only_attempt};
+use crate::named_calls::{calls_after_rejection, named_calls};
+use crate::unwritten::Background;
+use crate::{
+    Begin, Error, Intent, IntentKey, LostTime, MemoryStore, MovesMoney, Page, Purged, ReconcileOptions,
+    Reconciliation, ReportRow, Resolution, ResolveError, ServiceError, ServiceIntents, StateName, StoreError,
+    Summary, events,
+};
+
+/// A [store](crate::Store) that needs no runtime: [`MemoryStore`], `SqliteStore` or `SqliteReader`.
+pub trait Store: crate::Store {}
+
+impl Store for MemoryStore {}
+
+#[cfg(feature = "sqlite")]
+impl Store for crate::SqliteStore {}
+
+#[cfg(feature = "sqlite")]
+impl Store for crate::SqliteReader {}
+
+/// Every intent and its state: an opened [store](Store), as [`crate::Journal`].
+///
+/// Clones are cheap and share the store. Any number of threads may use it.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    journal: crate::Journal,
+    /// The process that opened it.
+    process: u32,
+}
+
+impl Journal {
+    /// See [`Journal::open`](crate::Journal::open).
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read or written.
+    pub fn open(store: impl Store) -> Result<Self, StoreError> {
+        block_on(crate::Journal::open_with(store, Background::Thread)).map(Self::of)
+    }
+
+    /// See [`Journal::read_only`](crate::Journal::read_only).
+    pub fn read_only(store: impl Store) -> Self {
+        Self::of(crate::Journal::read_only(store))
+    }
+
+    /// See [`Journal::close`](crate::Journal::close). In a forked process it does nothing.
+    pub fn close(&self) {
+        if self.check_process().is_ok() {
+            block_on(self.journal.close());
+        }
+    }
+
+    fn of(journal: crate::Journal) -> Self {
+        Self { journal, process: process::id() }
+    }
+
+    /// Fails in a process that was forked from the journal's: its threads are not here, and its locks may be held for ever.
+    fn check_process(&self) -> Result<(), StoreError> {
+        if self.process == process::id() {
+            Ok(())
+        } else {
+            Err(StoreError::poisoned(
+                "nothing was sent now, because this process was forked while the journal was open: open it after the fork only, \
+                 or start the process as a program of its own",
+            ))
+        }
+    }
+}
+
+macro_rules! as_asynchronous {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        impl Journal {$(
+            #[doc = concat!("See [`Journal::", stringify!($name), "`](crate::Journal::", stringify!($name), ").")]
+            ///
+            /// # Errors
+            ///
+            /// As there, and in a forked process.
+            pub fn $name(&self, $($argument: $type),*) -> $result {
+                self.check_process()?;
+                block_on(self.journal.$name($($argument),*))
+            }
+        )*}
+    };
+}
+
+as_asynchronous! {
+    find(key: &IntentKey) -> Result<Option<Intent>, StoreError>;
+    list(states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError>;
+    resolve(read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError>;
+    reopen(key: &IntentKey, http_statuses: &[u16]) -> Result<Option<Intent>, StoreError>;
+    reopen_by_name(key: &IntentKey) -> Result<Option<Intent>, StoreError>;
+    accept_history(lost: LostTime<'_>, by: &str) -> Result<u64, StoreError>;
+    purge_older_than(age: Duration) -> Result<Purged, StoreError>;
+    give_up_the_dead() -> Result<u64, StoreError>;
+    settle() -> Result<(), StoreError>;
+    summary() -> Result<Summary, StoreError>;
+    intents_of_service(service: &str) -> Result<ServiceIntents, ServiceError>;
+    rename_service(read: &ServiceIntents, to: &str, by: &str) -> Result<(), ServiceError>;
+    forget_service(read: &ServiceIntents, by: &str) -> Result<(), ServiceError>;
+    reconcile(rows: &[ReportRow], options: &ReconcileOptions) -> Result<Reconciliation, StoreError>;
+}
+
+/// A blocking [`Client`] that sends at most once for each [`IntentKey`], over crashes, restarts, processes and threads.
+///
+/// A call does what [the table](crate::JournaledClient) of the asynchronous client says: both are the same code. Clones are
+/// cheap; any number of threads may call at once.
+#[derive(Clone, Debug)]
+pub struct JournaledClient {
+    client: Client,
+    journal: Journal,
+}
+
+impl JournaledClient {
+    /// Sends through this client what this journal allows to be sent.
+    pub const fn new(client: Client, journal: Journal) -> Self {
+        Self { client, journal }
+    }
+
+    /// The client, for lookups. A payment made directly through it is in no journal.
+    pub const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The journal.
+    pub const fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// See [`JournaledClient::with_headers`](crate::JournaledClient::with_headers).
+    #[must_use]
+    pub fn with_headers(&self, headers: CallerHeaders) -> Self {
+        Self { client: self.client.with_headers(headers), ..self.clone() }
+    }
+
+    /// See [`JournaledClient::with_api_key`](crate::JournaledClient::with_api_key).
+    #[must_use]
+    pub fn with_api_key(&self, api_key: ApiKey) -> Self {
+        Self { client: self.client.with_api_key(api_key), ..self.clone() }
+    }
+
+    /// See [`JournaledClient::for_merchant`](crate::JournaledClient::for_merchant).
+    ///
+    /// # Errors
+    ///
+    /// A configuration error if the label is not valid.
+    pub fn for_merchant(&self, label: &str, api_key: ApiKey) -> Result<Self, payments_core::Error> {
+        Ok(Self { client: self.client.for_merchant(label, api_key)?, ..self.clone() })
+    }
+
+    /// Sends a request that moves money, at most once for this key. [`process_card`](Self::process_card),
+    /// [`process_ach`](Self::process_ach), [`process_token`](Self::process_token) and [`void`](Self::void) are this with the
+    /// type of their request.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether money can have moved for this key, by this call or an earlier one.
+    pub fn call<P: MovesMoney>(&self, key: &IntentKey, request: &P) -> CallResult<P::Data> {
+        self.begin(key, request, Begin::First)
+    }
+
+    named_calls!();
+
+    /// See [`JournaledClient::after_rejection`](crate::JournaledClient::after_rejection).
+    pub const fn after_rejection<'a>(&'a self, key: &'a IntentKey) -> AfterRejection<'a> {
+        AfterRejection { client: self, key }
+    }
+
+    /// See [`JournaledClient::resolve_processed`](crate::JournaledClient::resolve_processed).
+    ///
+    /// # Errors
+    ///
+    /// As there, and in a forked process.
+    pub fn resolve_processed(
+        &self,
+        key: &IntentKey,
+        transaction_id: &TransactionId,
+        by: &str,
+        note: Option<&str>,
+    ) -> Result<(Intent, TransactionRecord), ResolveError> {
+        self.journal.check_process()?;
+        let intent = block_on(only_attempt(&self.journal.journal, key))?;
+        let resolution = Resolution::processed(transaction_id.clone(), by);
+        let resolution = note.into_iter().fold(resolution, Resolution::note);
+        self.look_up_and_resolve(&intent, resolution)
+    }
+
+    /// See [`JournaledClient::look_up_and_resolve`](crate::JournaledClient::look_up_and_resolve).
+    ///
+    /// # Errors
+    ///
+    /// As there, and in a forked process.
+    pub fn look_up_and_resolve(
+        &self,
+        read: &Intent,
+        resolution: Resolution,
+    ) -> Result<(Intent, TransactionRecord), ResolveError> {
+        self.journal.check_process()?;
+        block_on(look_up_and_resolve(self.client.polled(), &self.journal.journal, read, resolution))
+    }
+
+    fn begin<P: MovesMoney>(&self, key: &IntentKey, payment: &P, begin: Begin) -> CallResult<P::Data> {
+        let call = Call { client: self.client.polled(), journal: &self.journal.journal, key };
+        let request = call.describe(payment)?;
+        self.journal.check_process().map_err(|error| Error::new(key.clone(), Cause::Store(error)))?;
+        block_on(events::in_span(key, call.attempt(payment, &request, begin, || true)))
+    }
+}
+
+/// One new attempt with a rejected key: see [`JournaledClient::after_rejection`](crate::JournaledClient::after_rejection).
+#[derive(Clone, Copy, Debug)]
+#[must_use = "nothing is sent before `call` is called"]
+pub struct AfterRejection<'a> {
+    client: &'a JournaledClient,
+    key: &'a IntentKey,
+}
+
+impl AfterRejection<'_> {
+    /// Sends the request if the key moved no money so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::outcome`] says whether money can have moved for this key, by this call or an earlier one.
+    pub fn call<P: MovesMoney>(self, request: &P) -> CallResult<P::Data> {
+        self.client.begin(self.key, request, Begin::AfterRejection)
+    }
+
+    calls_after_rejection!();
+}

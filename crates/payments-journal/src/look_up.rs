@@ -1,0 +1,49 @@
+//! Resolves an intent as a transaction that was looked up, through either client.
+
+use payments_core::Client;
+use payments_model::TransactionRecord;
+
+use crate::resolve_error::Reason;
+use crate::{Intent, IntentKey, Journal, Resolution, ResolveError};
+
+/// The only attempt of this key, which no person has resolved.
+pub(crate) async fn only_attempt(journal: &Journal, key: &IntentKey) -> Result<Intent, ResolveError> {
+    let intent = journal.find(key).await?.ok_or_else(|| ResolveError(Reason::NoSuchIntent(key.clone())))?;
+    if intent.decision_about(intent.attempts).is_some() {
+        return Err(ResolveError(Reason::Known(intent.into())));
+    }
+    if intent.attempts > 1 {
+        return Err(ResolveError(Reason::SeveralAttempts(intent.into())));
+    }
+    Ok(intent)
+}
+
+/// Looks up the transaction of the resolution, and resolves the intent if nothing contradicts it.
+pub(crate) async fn look_up_and_resolve(
+    client: &Client,
+    journal: &Journal,
+    read: &Intent,
+    resolution: Resolution,
+) -> Result<(Intent, TransactionRecord), ResolveError> {
+    let failed = |reason| Err(ResolveError(reason));
+    let Some(transaction_id) = resolution.processed_as() else { return failed(Reason::NothingToLookUp) };
+    if !read.is_of(client.service()) {
+        // A lookup there proves nothing about this intent.
+        let (recorded, called) = (read.service.clone(), client.service().to_owned());
+        return failed(Reason::OtherService { key: read.key.clone(), recorded, called });
+    }
+    if read.refusal_of(&resolution).is_some() {
+        return failed(Reason::refused(read.clone(), &resolution));
+    }
+    let request = read.request_of(resolution.attempt.unwrap_or(read.attempts)).unwrap_or(&read.request);
+    let found = client.transaction(transaction_id).await;
+    let record = found.map_err(|error| ResolveError(Reason::LookUp(error)))?;
+    let mut contradictions = request.contradictions(&record);
+    if record.transaction_id != *transaction_id {
+        contradictions.insert(0, "its record is of another transaction".to_owned());
+    }
+    if !contradictions.is_empty() {
+        return failed(Reason::Contradicted(contradictions));
+    }
+    Ok((journal.resolve(read, resolution).await?, record.into_data()))
+}

@@ -1,0 +1,148 @@
+//! The blocking client as the asynchronous one, so that the same tests use it. Each call blocks a thread of its own.
+
+#![allow(clippy::unused_async, reason = "as the asynchronous client")]
+
+use std::time::Duration;
+
+use payments_core::blocking::{Client, Timer, Transport};
+use payments_core::model::{
+    AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
+    Void,
+};
+use payments_core::{ApiKey, ClientBuilder, VoidReceipt};
+use payments_fake::FakeGateway;
+pub(crate) use payments_journal::blocking::Store;
+use payments_journal::{
+    Error, Intent, IntentKey, Journaled, LostTime, Page, Purged, Resolution, ResolveError, StateName,
+    StoreError, blocking,
+};
+use tokio::task::spawn_blocking;
+
+pub(crate) fn client_of(gateway: &FakeGateway) -> Client {
+    gateway.blocking_client()
+}
+
+pub(crate) fn build<T: Transport, C: Timer>(builder: ClientBuilder<T, C>) -> Client {
+    builder.build_blocking()
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Journal(blocking::Journal);
+
+impl Journal {
+    pub(crate) const YOUNGEST_TO_PURGE: Duration = payments_journal::Journal::YOUNGEST_TO_PURGE;
+
+    pub(crate) async fn open(store: impl Store) -> Result<Self, StoreError> {
+        blocking::Journal::open(store).map(Self)
+    }
+
+    pub(crate) async fn close(&self) {
+        self.0.close();
+    }
+}
+
+macro_rules! journal {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        impl Journal {$(
+            pub(crate) async fn $name(&self, $($argument: $type),*) -> $result {
+                self.0.$name($($argument),*)
+            }
+        )*}
+    };
+}
+
+journal! {
+    find(key: &IntentKey) -> Result<Option<Intent>, StoreError>;
+    list(states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError>;
+    resolve(read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError>;
+    reopen(key: &IntentKey, http_statuses: &[u16]) -> Result<Option<Intent>, StoreError>;
+    reopen_by_name(key: &IntentKey) -> Result<Option<Intent>, StoreError>;
+    accept_history(lost: LostTime<'_>, by: &str) -> Result<u64, StoreError>;
+    purge_older_than(age: Duration) -> Result<Purged, StoreError>;
+    settle() -> Result<(), StoreError>;
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct JournaledClient {
+    client: blocking::JournaledClient,
+    journal: Journal,
+}
+
+impl JournaledClient {
+    pub(crate) fn new(client: Client, journal: Journal) -> Self {
+        Self { client: blocking::JournaledClient::new(client, journal.0.clone()), journal }
+    }
+
+    pub(crate) const fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    pub(crate) fn for_merchant(&self, label: &str, key: ApiKey) -> Result<Self, payments_core::Error> {
+        Ok(Self { client: self.client.for_merchant(label, key)?, ..self.clone() })
+    }
+
+    pub(crate) fn with_api_key(&self, key: ApiKey) -> Self {
+        Self { client: self.client.with_api_key(key), ..self.clone() }
+    }
+
+    pub(crate) fn after_rejection(&self, key: &IntentKey) -> AfterRejection {
+        AfterRejection { client: self.client.clone(), key: key.clone() }
+    }
+
+    pub(crate) async fn resolve_processed(
+        &self,
+        key: &IntentKey,
+        id: &TransactionId,
+        by: &str,
+        note: Option<&str>,
+    ) -> Result<(Intent, TransactionRecord), ResolveError> {
+        let (client, key, id) = (self.client.clone(), key.clone(), id.clone());
+        let (by, note) = (by.to_owned(), note.map(str::to_owned));
+        spawn_blocking(move || client.resolve_processed(&key, &id, &by, note.as_deref())).await.unwrap()
+    }
+
+    pub(crate) async fn look_up_and_resolve(
+        &self,
+        read: &Intent,
+        resolution: Resolution,
+    ) -> Result<(Intent, TransactionRecord), ResolveError> {
+        self.client.look_up_and_resolve(read, resolution)
+    }
+}
+
+macro_rules! calls {
+    ($($name:ident($request:ty) -> $data:ty;)*) => {
+        impl JournaledClient {$(
+            pub(crate) async fn $name(
+                &self,
+                key: &IntentKey,
+                request: &$request,
+            ) -> Result<Journaled<$data>, Error> {
+                let (client, key, request) = (self.client.clone(), key.clone(), request.clone());
+                spawn_blocking(move || client.$name(&key, &request)).await.unwrap()
+            }
+        )*}
+    };
+}
+
+calls! {
+    process_card(CardTransaction) -> TransactionRecord;
+    process_ach(AchTransaction) -> TransactionRecord;
+    process_token(TokenTransaction) -> TransactionReceipt;
+    void(Void) -> VoidReceipt;
+}
+
+pub(crate) struct AfterRejection {
+    client: blocking::JournaledClient,
+    key: IntentKey,
+}
+
+impl AfterRejection {
+    pub(crate) async fn process_token(
+        self,
+        payment: &TokenTransaction,
+    ) -> Result<Journaled<TransactionReceipt>, Error> {
+        let payment = payment.clone();
+        spawn_blocking(move || self.client.after_rejection(&self.key).process_token(&payment)).await.unwrap()
+    }
+}

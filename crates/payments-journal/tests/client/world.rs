@@ -1,0 +1,45 @@
+//! A service, a journal, and the client that is tested.
+
+use payments_core::OperationName;
+use payments_fake::FakeGateway;
+use payments_journal::{Intent, MemoryStore, Resolution, ResolveError};
+
+use super::tested::{Journal, JournaledClient, Store, client_of};
+use crate::support::{Result, TEN_FIFTY, key, payment_of};
+
+/// A service, a journal and a client that uses both.
+pub(crate) struct World {
+    pub(crate) gateway: FakeGateway,
+    pub(crate) client: JournaledClient,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Self::over(MemoryStore::new()).await
+    }
+
+    pub(crate) async fn over(store: impl Store) -> Self {
+        let gateway = FakeGateway::new();
+        let client = JournaledClient::new(client_of(&gateway), Journal::open(store).await.unwrap());
+        Self { gateway, client }
+    }
+
+    pub(crate) async fn pay(&self) -> Result {
+        self.client.process_token(&key(), &payment_of(TEN_FIFTY)).await
+    }
+
+    pub(crate) async fn intent(&self) -> Intent {
+        self.client.journal().find(&key()).await.unwrap().unwrap()
+    }
+
+    /// Resolves the intent as it is now.
+    pub(crate) async fn resolve(&self, resolution: Resolution) -> std::result::Result<Intent, ResolveError> {
+        self.client.journal().resolve(&self.intent().await, resolution).await
+    }
+
+    /// The number of payments that were sent to the service.
+    pub(crate) fn sent(&self) -> usize {
+        let moves_money = |operation: OperationName| operation.moves_money();
+        self.gateway.requests().iter().filter(|request| request.operation().is_some_and(moves_money)).count()
+    }
+}
