@@ -130,6 +130,7 @@ mod record;
 mod request;
 mod response;
 mod secret;
+mod spreadsheet;
 mod violation;
 
 pub use amount::{Amount, AmountError};
@@ -153,7 +154,7 @@ pub use violation::{ValidationError, Violation, printable_field_name};
 #[doc(hidden)]
 pub mod unversioned {
     pub use crate::amount::as_number;
-    pub use crate::id::{check_ends, check_no_spreadsheet_value};
+    pub use crate::id::check_ends;
     pub use crate::json::amount_in_json;
     pub use crate::mask::{redact, without_half_a_number};
     pub use crate::request::{
@@ -163,4 +164,5 @@ pub mod unversioned {
         BAD_REQUEST_PREFIX, Code, Envelope, Status, begins_with_json_object, claims_success,
         is_truncated_json, salvage_transaction_id, salvaged_transaction_ids,
     };
+    pub use crate::spreadsheet::check_no_spreadsheet_value;
 }

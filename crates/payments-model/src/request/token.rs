@@ -8,9 +8,9 @@ use super::check::{Check, payable};
 use super::draft::TokenDraft;
 use super::members::from_json;
 use crate::amount::Number;
-use crate::id::check_no_spreadsheet_value;
 use crate::json::Member;
 use crate::secret::Redacted;
+use crate::spreadsheet::check_no_spreadsheet_value;
 use crate::{Amount, GatewayCustomerId, SecretBytes, TokenId, ValidationError};
 
 /// A valid request to charge a stored payment token: the body of `POST /token-transaction`.
