@@ -44,15 +44,15 @@ pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
         worst = worst.max(add_charge(report, name, &ours, *server)?);
     }
     let worst_response = "charge, worst response";
-    report.add(worst_response, worst / by_hyper_util, "of hyper-util", Some(Goal::AtMost(1.25)), "");
-    report.add(worst_response, worst / by_reqwest, "of reqwest", Some(Goal::AtMost(0.80)), "");
+    report.add(worst_response, worst / by_hyper_util, "of hyper-util", Some(Goal::AtMost(1.15)), "");
+    report.add(worst_response, worst / by_reqwest, "of reqwest", Some(Goal::AtMost(0.75)), "");
     let lookup = cost_of(&ours, first, "lookup")?.instructions;
     let peer = cost_of(&hyper_util, first, "lookup")?.instructions;
-    let goal = Some(Goal::AtMost(1.25));
+    let goal = Some(Goal::AtMost(1.20));
     report.add("lookup", lookup / peer, "of hyper-util", goal, format!("{lookup:.0} instructions"));
 
     let calls = report.amount(64_000, 640);
-    for (name, program, least) in [("of hyper-util", &hyper_util, 0.9), ("of reqwest", &reqwest, 1.4)] {
+    for (name, program, least) in [("of hyper-util", &hyper_util, 0.95), ("of reqwest", &reqwest, 1.4)] {
         let rate = |program: &Path| {
             let run = run(program, first, calls, MANY_IN_FLIGHT);
             Ok(f64::from(calls) / watch(run, |_| ())?.as_secs_f64())
