@@ -19,7 +19,9 @@ macro_rules! examples {
 }
 
 examples! {
+    authorize_and_void
     billing_run
+    json_log
     outcome_handling
     own_transport
     quickstart
@@ -112,6 +114,7 @@ fn built(example: &str) -> PathBuf {
 
 /// Replaces what differs in each run: times, durations, ports and random ids.
 fn normalized(shown: &str) -> String {
+    let shown: String = shown.split_inclusive('\n').map(without_random_members).collect();
     let words = shown.split_inclusive(char::is_whitespace).map(|piece| {
         let word = piece.trim_end();
         let is_time = word.len() >= 20 && word.starts_with("20") && word.ends_with('Z');
@@ -125,6 +128,17 @@ fn normalized(shown: &str) -> String {
         format!("{stable}{}", &piece[word.len()..])
     });
     words.collect()
+}
+
+/// The line, without the random id and the port if it is JSON.
+fn without_random_members(line: &str) -> String {
+    let Ok(mut members) = serde_json::from_str::<serde_json::Map<_, _>>(line) else { return line.to_owned() };
+    for (name, stable) in [("call_id", "ID"), ("service", "http://127.0.0.1:PORT/api/v1/public")] {
+        if let Some(value) = members.get_mut(name) {
+            *value = stable.into();
+        }
+    }
+    serde_json::Value::Object(members).to_string() + "\n"
 }
 
 /// The names, without extension, of a folder's files with this extension, in alphabetical order.
