@@ -178,7 +178,8 @@ impl Round {
         let refused: Vec<_> = refused.map(|(key, _)| key.clone()).collect();
         let has_work = !(refused.is_empty() && resolved.is_empty());
         if !refused.is_empty() {
-            let ended = self.workspace.payments(&["journal", "retry", "--status", "401,403,429", "--by", "ada"]);
+            let ended =
+                self.workspace.payments(&["journal", "retry", "--status", "401,403,429", "--by", "ada"]);
             assert_eq!(ended.code, 0, "{ended:?}");
         }
         figures.reopened += (refused.len() + may_be_sent.len()) as u64;
