@@ -51,6 +51,7 @@ secret_types! {
     Client of payments_core;
     ClientBuilder<FakeTransport, ManualClock> of payments_core;
     MeterObserver of payments_core;
+    AttemptFinished<'static> of payments_core;
     BodySnippet<'static> of payments_core;
     TransportRequest of payments_core;
     TransportResponse of payments_core;
