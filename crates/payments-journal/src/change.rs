@@ -214,37 +214,7 @@ impl Change {
     /// The row to write, with its whole history.
     fn decided(&self, found: Option<&Intent>) -> Option<Intent> {
         if let Kind::Begin { service, request, attempt, owner, begin } = &self.kind {
-            let may_begin = match (found, begin) {
-                (None, begin) => *begin == Begin::First,
-                (Some(found), _) if !found.is_of(service) => false,
-                (Some(found), Begin::AfterRejection) => found.moved_nothing(),
-                (Some(found), Begin::First) => found.may_be_sent() && found.differences(request).is_empty(),
-            };
-            let number = found.map_or(0, |found| found.attempts).saturating_add(1);
-            let (at, id, sent) = (self.at, attempt.clone(), request.clone());
-            let begun = HistoryEvent::Begun { at, number, attempt: id, request: sent };
-            return may_begin.then(|| Intent {
-                key: self.key.clone(),
-                service: service.clone(),
-                request: request.clone(),
-                state: IntentState::Sending,
-                attempt: attempt.clone(),
-                owner: owner.clone(),
-                follows: match found.map(|found| &found.state) {
-                    Some(IntentState::Rejected(failure)) => Some(failure.clone()),
-                    _ => None,
-                },
-                attempts: number,
-                created_at: found.map_or(self.at, |found| found.created_at),
-                begun_at: self.at,
-                changed_at: self.at,
-                revision: found.map_or(0, |found| found.revision) + 1,
-                events: match found {
-                    Some(found) => found.followed_by(Some(begun)),
-                    None => vec![begun],
-                },
-                dropped_events: found.map_or(0, |found| found.dropped_events),
-            });
+            return self.decide_begin(found, service, request, attempt, owner, *begin);
         }
         if let Kind::Lost { attempt, owner, since, by } = &self.kind {
             return self.decide_lost(found, attempt, owner, *since, by);
@@ -352,6 +322,48 @@ impl Change {
         let event = HistoryEvent::Lost { at: self.at, number: found.attempts, by, since };
         let state = IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY));
         Intent { begun_at: since, ..self.changed(found, state, Some(event)) }
+    }
+
+    fn decide_begin(
+        &self,
+        found: Option<&Intent>,
+        service: &str,
+        request: &IntentRequest,
+        attempt: &AttemptId,
+        owner: &OwnerId,
+        begin: Begin,
+    ) -> Option<Intent> {
+        let may_begin = match (found, begin) {
+            (None, begin) => begin == Begin::First,
+            (Some(found), _) if !found.is_of(service) => false,
+            (Some(found), Begin::AfterRejection) => found.moved_nothing(),
+            (Some(found), Begin::First) => found.may_be_sent() && found.differences(request).is_empty(),
+        };
+        let number = found.map_or(0, |found| found.attempts).saturating_add(1);
+        let (at, id, sent) = (self.at, attempt.clone(), request.clone());
+        let event = HistoryEvent::Begun { at, number, attempt: id, request: sent };
+        may_begin.then(|| Intent {
+            key: self.key.clone(),
+            service: service.to_owned(),
+            request: request.clone(),
+            state: IntentState::Sending,
+            attempt: attempt.clone(),
+            owner: owner.clone(),
+            follows: match found.map(|found| &found.state) {
+                Some(IntentState::Rejected(failure)) => Some(failure.clone()),
+                _ => None,
+            },
+            attempts: number,
+            created_at: found.map_or(self.at, |found| found.created_at),
+            begun_at: self.at,
+            changed_at: self.at,
+            revision: found.map_or(0, |found| found.revision) + 1,
+            events: match found {
+                Some(found) => found.followed_by(Some(event)),
+                None => vec![event],
+            },
+            dropped_events: found.map_or(0, |found| found.dropped_events),
+        })
     }
 
     fn decide_lost(

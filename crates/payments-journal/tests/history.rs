@@ -131,7 +131,7 @@ fn history_has_every_event_in_order_d48() {
     assert_eq!((c, lost), (&begun(3, "c", 9), &ended(3, unknown("timeout"), 11)));
     let HistoryEvent::Resolved(late) = late else { panic!("{late:?}") };
     assert!(late.resolution.is_reported && late.attempt == 1);
-    let seconds: Vec<_> = history.iter().map(|event| event.at()).collect();
+    let seconds: Vec<_> = history.iter().map(HistoryEvent::at).collect();
     assert_eq!(seconds, (1..=11).map(at).collect::<Vec<_>>());
 }
 
@@ -241,8 +241,9 @@ proptest! {
         prop_assert!(history.len() >= events.len().min(50));
         let said: BTreeSet<_> = row.resolutions().map(|said| said.attempt).chain([row.attempts]).collect();
         let may_be_dropped = |event: &&HistoryEvent| match event {
-            HistoryEvent::Begun { number, .. } | HistoryEvent::Ended { number, .. } => !said.contains(number),
-            HistoryEvent::Lost { number, .. } => !said.contains(number),
+            HistoryEvent::Begun { number, .. }
+            | HistoryEvent::Ended { number, .. }
+            | HistoryEvent::Lost { number, .. } => !said.contains(number),
             HistoryEvent::Reopened { note, .. } => note.is_none(),
             _ => false,
         };

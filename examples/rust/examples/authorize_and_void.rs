@@ -53,11 +53,11 @@ async fn program() -> anyhow::Result<()> {
     let payer = payer_of(&customer, "203.0.113.7");
     let hold = CardTransaction::builder(amount, TransactionType::Auth, fee, card, payer).build()?;
 
-    let held = client.process_card(&hold).await?;
-    println!("reserved {amount}: transaction {}", held.transaction_id);
+    let reserved = client.process_card(&hold).await?;
+    println!("reserved {amount}: transaction {}", reserved.transaction_id);
 
     // The customer cancels.
-    let void = Void::new(held.transaction_id.clone()).with_reason("order 17 was canceled")?;
+    let void = Void::new(reserved.transaction_id.clone()).with_reason("order 17 was canceled")?;
     match client.void(&void).await {
         Ok(voided) => println!("voided {}", voided.transaction_id),
         Err(error) => match error.outcome() {

@@ -315,7 +315,10 @@ fn draw_void(
         ),
         _ => (unknown_id(), "a transaction that does not exist"),
     };
-    (Request::Void(Void::new(id).with_reason(format!("{VOID_REASON}{number}")).unwrap()), what)
+    (
+        Request::Void(Void::new(id).with_reason(format!("{VOID_REASON}{number}")).expect("a short reason")),
+        what,
+    )
 }
 
 fn draw_transaction(rng: &mut fastrand::Rng, tenant: usize, known: &KnownIds) -> (Request, &'static str) {

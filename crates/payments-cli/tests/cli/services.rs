@@ -242,8 +242,8 @@ fn label_of_a_merchant_is_part_of_the_service_d47() {
     let rule = error["violations"][0]["rule"].as_str().unwrap();
     assert!(rule.contains(&service("#toys")) && rule.contains(&service("#books")), "{rule}");
     workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
-    let lost = workspace.charging("order-2", TOKEN_PAYMENT).arguments(["--merchant", "books"]);
-    lost.end().failed(5, "unknown");
+    let unanswered = workspace.charging("order-2", TOKEN_PAYMENT).arguments(["--merchant", "books"]);
+    unanswered.end().failed(5, "unknown");
     let entries = workspace.sandbox.gateway().ledger();
     let id = entries.entries().last().unwrap().transaction_id().to_string();
     let resolve = || workspace.run(["journal", "resolve", "order-2", "--processed", &*id]);

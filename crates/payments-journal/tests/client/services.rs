@@ -82,7 +82,7 @@ async fn key_in_any_state_is_unknown_at_another_service_d47() {
                 assert!(journal.reopen(&key(), &[status], "ada", None).await.unwrap().is_some());
             }
             "reopened by name" => {
-                assert!(journal.reopen_by_name(&key(), "ada", None).await.unwrap().is_some())
+                assert!(journal.reopen_by_name(&key(), "ada", None).await.unwrap().is_some());
             }
             "resolved as processed" => {
                 world.resolve(Resolution::processed(id(), "ada")).await.unwrap();

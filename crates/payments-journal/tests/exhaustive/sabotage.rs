@@ -202,7 +202,7 @@ fn without_findings(
 ) -> Option<Intent> {
     let mut forgotten = found.cloned()?;
     let kept = forgotten.history().into_owned();
-    forgotten.events = kept.clone();
+    forgotten.events.clone_from(&kept);
     forgotten.events.retain(|event| !matches!(event, HistoryEvent::Resolved(_)));
     let known = forgotten.events.len();
     let mut written = decide(Some(&forgotten))?;

@@ -153,8 +153,9 @@ async fn write_fixtures() {
         Command::new("pg_dump").args(["--inserts", "--no-owner", "--no-privileges", &server.url()]).output();
     let dumped = String::from_utf8(dumped.unwrap().stdout).unwrap();
     // Not comments, nor commands of psql.
-    let lines = dumped.lines().filter(|line| !line.is_empty() && !line.starts_with(['-', '\\']));
-    fs::write(fixture(version, "sql"), lines.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let is_statement = |line: &&str| !line.trim().is_empty() && !line.starts_with(['-', '\\']);
+    let statements: String = dumped.split_inclusive('\n').filter(is_statement).collect();
+    fs::write(fixture(version, "sql"), statements).unwrap();
 }
 
 const TEN: payments_core::model::Amount = payments_core::model::Amount::from_cents(10_00);
