@@ -44,6 +44,8 @@ enum Task {
         #[arg(long)]
         seed: Option<u64>,
     },
+    /// Check every contract of the transports with every flaw; `test` tries one flaw of each theme.
+    Conformance,
     /// Fuzz every parser of the workspace; needs a nightly toolchain and cargo-fuzz.
     Fuzz(fuzz::Options),
     /// Convert every amount below a million, and as many random ones, from text to JSON and back.
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
             run("run --release --quiet --locked --package payments-simulation --", &arguments)
         }
         Task::CrashTest { rounds, seed } => crash_test(rounds, seed),
+        Task::Conformance => conformance(),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::ExhaustiveMoney => {
             run("run --release --quiet --locked --package payments-fuzz --example exhaustive-money", &[])
@@ -110,6 +113,19 @@ fn crash_test(rounds: u64, seed: Option<u64>) -> anyhow::Result<()> {
     let test = "test --release --quiet --locked --package payments-cli --test crash -- --ignored --nocapture";
     let tested = cargo(&shell, test).run();
     tested.context("a killed billing run may charge somebody twice, or the test could not run: see above")
+}
+
+fn conformance() -> anyhow::Result<()> {
+    let shell = shell()?;
+    shell.set_var("PAYMENTS_CONFORMANCE_ALL", "1");
+    let tested =
+        "test --locked --no-fail-fast --package payments-conformance --test conformance -- --include-ignored";
+    cargo(&shell, tested).run().context("a contract misses its flaw, or breaks by another: see above")?;
+    let http2 =
+        "test --locked --no-fail-fast --package payments-hyper --all-features --test hyper -- broken_http2::";
+    cargo(&shell, http2)
+        .run()
+        .context("a contract about HTTP/2 misses its flaw, or breaks by another: see above")
 }
 
 /// Neither crate has unsafe code: Miri checks how they use the unsafe code of `serde_json`, `bytes` and `http`.

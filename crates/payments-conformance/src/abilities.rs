@@ -1,4 +1,4 @@
-use crate::contracts::NAMES;
+use crate::contracts::names;
 
 /// Something that a stack may be unable to do. A stack that lacks an ability declares it, with a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Abilities {
     #[track_caller]
     pub fn deviation(mut self, contract: impl Into<String>, reason: impl Into<String>) -> Self {
         let contract = contract.into();
-        let names = NAMES.iter().map(|(_, name)| *name);
+        let names = names().into_iter().map(|(_, name)| name);
         if !names.clone().any(|name| name == contract) {
             let nearest = names.max_by_key(|name| common_words(name, &contract)).unwrap_or_default();
             panic!(

@@ -1,6 +1,8 @@
 /// Creates one named `#[test]` for each contract. The expression must return a [`Stack`](crate::Stack).
 ///
-/// Each test evaluates the expression again. To test several stacks, use the macro in a separate module for each.
+/// Each test evaluates the expression again. To test several stacks, use the macro in a separate module for each. A stack that differs
+/// from a tested one only in its TLS provider or its way to the server needs only the [themes](crate::contracts) about that:
+/// `contract_tests!(stack, themes: never_sent, broken_tls)`.
 ///
 /// ```
 /// # use payments_conformance::{Setup, Stack};
@@ -22,7 +24,18 @@
 #[macro_export]
 macro_rules! contract_tests {
     ($stack:expr) => {
-        $crate::__each_contract!(__contract_tests { $stack });
+        $crate::__each_theme!(__contract_tests { $stack });
+    };
+    ($stack:expr, themes: $($theme:ident),+ $(,)?) => {
+        $crate::__tests_of_themes!({ $stack } $($theme)+);
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tests_of_themes {
+    ($stack:tt $($theme:ident)+) => {
+        $($crate::__contracts_of!($theme __contract_tests $stack);)+
     };
 }
 
@@ -48,7 +61,7 @@ macro_rules! blocking_contract_tests {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __contract_tests {
-    ({ $stack:expr } $($theme:ident :: $contract:ident,)*) => {
+    ({ $stack:expr } $theme:ident: $($contract:ident,)*) => {
         $(
             #[test]
             fn $contract() {

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use crate::Stack;
-use crate::contracts::{NAMES, themes};
+use crate::contracts::{names, themes};
 
 /// Checks every contract on a stack, one after the other.
 ///
@@ -157,8 +157,8 @@ impl Verdict {
 
     /// `None` if there is no such contract.
     fn theme(&self) -> Option<Theme> {
-        let (name, _) = NAMES.iter().find(|(_, contract)| *contract == self.contract)?;
-        let number = themes().iter().position(|theme| theme == name)? + 1;
+        let (name, _) = names().into_iter().find(|(_, contract)| *contract == self.contract)?;
+        let number = themes().into_iter().position(|theme| theme == name)? + 1;
         Some(Theme { name, number })
     }
 

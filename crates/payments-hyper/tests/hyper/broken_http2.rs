@@ -1,7 +1,7 @@
 //! Does every HTTP/2 contract find the flaw that it is about, and only that flaw?
 //!
 //! The tests add one flaw at a time to [`HyperTransport`], which keeps every contract. Slow contracts run only for the flaws that
-//! break them; `PAYMENTS_CONFORMANCE_ALL=1` runs every HTTP/2 contract for every flaw.
+//! break them; `cargo xtask conformance` runs every HTTP/2 contract for every flaw.
 
 #![cfg(all(feature = "http2", any(feature = "ring", feature = "aws-lc-rs")))]
 use std::collections::BTreeSet;

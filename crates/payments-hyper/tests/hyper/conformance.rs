@@ -1,4 +1,5 @@
-//! Does the transport keep the contracts for transports over plain http, with each TLS provider, and through a proxy?
+//! Does the transport keep the contracts for transports over plain http and over https? The second TLS provider and the proxy differ
+//! only in how a connection is opened, so they run the themes about that.
 
 use std::future::Future;
 
@@ -89,9 +90,10 @@ mod ring {
 mod aws_lc_rs {
     use super::{HyperStack, TlsProvider, builder};
 
-    payments_conformance::contract_tests!(HyperStack::secure(|setup| {
-        builder(TlsProvider::AwsLcRs, setup).build().unwrap()
-    }));
+    payments_conformance::contract_tests!(
+        HyperStack::secure(|setup| builder(TlsProvider::AwsLcRs, setup).build().unwrap()),
+        themes: broken_tls, never_sent, late_connections,
+    );
 }
 
 /// The proxy is tested over https only: with a plain http address, only a proxy on this machine is allowed.
@@ -112,5 +114,8 @@ mod through_a_proxy {
         HyperStack { abilities, ..stack }
     }
 
-    payments_conformance::contract_tests!(stack());
+    payments_conformance::contract_tests!(
+        stack(),
+        themes: other_routes, broken_tls, never_sent, late_connections, environment,
+    );
 }

@@ -73,7 +73,11 @@ impl Stack for OwnBuilder {
     }
 }
 
-payments_conformance::contract_tests!(OwnBuilder { runtime: Runtime::new().unwrap() });
+// The themes that one of these settings would break, and those about opening a connection.
+payments_conformance::contract_tests!(
+    OwnBuilder { runtime: Runtime::new().unwrap() },
+    themes: requests, answers, lost_answers, other_routes, broken_tls, never_sent, late_connections, deadlines, environment,
+);
 
 fn request(uri: &str) -> TransportRequest {
     let request = Request::post(uri).body(Bytes::from_static(b"{}")).unwrap();
