@@ -1,4 +1,4 @@
-use crate::contracts::names;
+use crate::contract_list::names;
 
 /// Something that a stack may be unable to do. A stack that lacks an ability declares it, with a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -112,6 +112,7 @@ mod child;
 mod completed_call;
 mod connection;
 mod contract;
+mod contract_list;
 mod contract_tests;
 pub mod contracts;
 mod http2;

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use crate::Stack;
-use crate::contracts::{names, themes};
+use crate::contract_list::{names, themes};
 
 /// Checks every contract on a stack, one after the other.
 ///

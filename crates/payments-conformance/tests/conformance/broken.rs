@@ -499,7 +499,7 @@ fn breaks_exactly(flaw: Flaw, expected: &[&str], by_chance: &[&str]) {
 /// Except for HTTP/2, which this transport does not speak: see `broken_http2.rs` of payments-hyper.
 #[test]
 fn every_contract_is_broken_by_some_flaw() {
-    let source = include_str!("../../src/contracts.rs");
+    let source = include_str!("../../src/contract_list.rs");
     let (_, themes) = source.split_once("macro_rules! __contracts_of").expect("the list of contracts");
     let themes = themes.split("$arguments\n").skip(1).filter_map(|theme| theme.split_once('}'));
     let http1 =
