@@ -82,6 +82,12 @@ impl Settings {
                 }
                 let api_key = ApiKey::new(&key)?;
                 let endpoint = Endpoint::new(&base_url, api_key.clone())?;
+                if let Some(Merchant { label, source }) = &merchant
+                    && keys.is_in(label)
+                {
+                    let message = "the label of a merchant contains an API key; nothing was sent";
+                    return Err(Failure::configuration(message).hint(format!("the label came from {source}")));
+                }
                 let endpoint = match &merchant {
                     Some(Merchant { label, .. }) => endpoint.for_merchant(label, api_key)?,
                     None => endpoint,

@@ -119,7 +119,8 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// A configuration error if the label is not 1 to 64 ASCII letters, digits and `-` `.` `_`.
+    /// A configuration error if the label is not 1 to 64 ASCII letters, digits and `-` `.` `_`, or if it contains this key or the one
+    /// before.
     ///
     /// ```
     /// use payments_core::{ApiKey, Endpoint};
@@ -134,9 +135,13 @@ impl Endpoint {
         if !(1..=64).contains(&label.len()) || !label.bytes().all(is_in_labels) {
             return Err(ConfigurationError::MerchantLabel.into());
         }
+        let keys = [api_key.expose(), self.inner.api_key.expose()];
+        if matches!(redact(label, &keys), Cow::Owned(_)) {
+            return Err(ConfigurationError::MerchantLabelIsKey.into());
+        }
         // A base URL has no `#`, so this is never the service of another base URL.
         let address = self.inner.service.split('#').next().unwrap_or_default();
-        let service = format!("{address}#{}", redact(label, &[api_key.expose()]));
+        let service = format!("{address}#{label}");
         Ok(Self { inner: Arc::new(Inner { api_key, service, ..Inner::clone(&self.inner) }) })
     }
 

@@ -24,16 +24,43 @@ pub struct Change {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Begin { service: String, request: IntentRequest, attempt: AttemptId, owner: OwnerId, begin: Begin },
+    Begin {
+        service: String,
+        request: IntentRequest,
+        attempt: AttemptId,
+        owner: OwnerId,
+        begin: Begin,
+    },
     // With the row of its begin, if it may have been sent.
-    End { attempt: AttemptId, ending: Ending, begun: Option<Box<Intent>> },
-    Orphan { attempt: AttemptId },
+    End {
+        attempt: AttemptId,
+        ending: Ending,
+        begun: Option<Box<Intent>>,
+    },
+    Orphan {
+        attempt: AttemptId,
+    },
     // The newest attempt and the revision as they were read.
-    Resolve { attempt: AttemptId, revision: u64, resolution: Resolution },
+    /// `service` is where the transaction was looked up.
+    Resolve {
+        attempt: AttemptId,
+        revision: u64,
+        resolution: Resolution,
+        service: Option<String>,
+    },
     // This attempt may have been made in the time that the journal has lost, which began then.
-    Lost { attempt: AttemptId, owner: OwnerId, since: SystemTime, by: String },
+    Lost {
+        attempt: AttemptId,
+        owner: OwnerId,
+        since: SystemTime,
+        by: String,
+    },
     // Without statuses: a person has named the key.
-    Reopen { http_statuses: Option<Vec<u16>>, by: String, note: Option<String> },
+    Reopen {
+        http_statuses: Option<Vec<u16>>,
+        by: String,
+        note: Option<String>,
+    },
 }
 
 /// Which attempts may begin.
@@ -98,7 +125,15 @@ impl Change {
             note: resolution.note.as_deref().map(masked),
             ..resolution
         };
-        Self::new(read.key.clone(), at, Kind::Resolve { attempt, revision, resolution })
+        Self::new(read.key.clone(), at, Kind::Resolve { attempt, revision, resolution, service: None })
+    }
+
+    /// A resolution whose transaction was looked up at this service. A key whose entry was lost then belongs to it.
+    pub(crate) fn looked_up_at(mut self, at: &str) -> Self {
+        if let Kind::Resolve { service, .. } = &mut self.kind {
+            *service = Some(at.to_owned());
+        }
+        self
     }
 
     /// A person allows it to be sent again, if it was rejected with one of these HTTP statuses.
@@ -268,11 +303,14 @@ impl Change {
                 let state = IntentState::Unknown(failure);
                 Some(Intent { revision: found.revision, ..self.changed(found, state, Some(event)) })
             }
-            (Kind::Resolve { resolution, .. }, _)
+            (Kind::Resolve { resolution, service, .. }, _)
                 if self.is_as_read(found) && found.refusal_of(resolution).is_none() =>
             {
                 let mut resolved = self.changed(found, found.state.clone(), None);
                 resolved.resolve(resolution, self.at);
+                if let (true, Some(service)) = (resolved.service.is_empty(), service) {
+                    resolved.service.clone_from(service);
+                }
                 Some(resolved)
             }
             (

@@ -143,7 +143,7 @@ impl Ending {
 }
 
 impl Intent {
-    /// What has happened to it, in order: the begin and the end of each attempt, and everything that persons have done. Events are
+    /// What has happened to it, in order: the begin and the end of each attempt, and what persons have done. Events are
     /// only ever added.
     ///
     /// Of more than 50 events, the oldest are dropped and [counted](Self::dropped_events). Never dropped: what persons have said

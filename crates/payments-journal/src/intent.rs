@@ -24,7 +24,8 @@ pub struct Intent {
     /// The [service](payments_core::Client::service) for which the key was first used. The intent belongs to it: nothing in this
     /// row says anything about another service. Empty if the entry was [lost](Subject::Lost).
     pub service: String,
-    /// The request of the newest attempt, or of the one that the key was found processed as.
+    /// The request of the newest attempt, or of the one that the key was found processed as if the [history](Self::history) still has
+    /// it.
     pub request: IntentRequest,
     /// The state of the newest attempt. If that one moved no money and an earlier one was found processed:
     /// [`Resolved`](IntentState::Resolved), as that one.

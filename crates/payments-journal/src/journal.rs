@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use futures_channel::oneshot;
+use payments_model::mask;
 
 use crate::attempt::catch_panic;
 use crate::error::Cause;
@@ -104,7 +105,31 @@ impl Journal {
     /// and its void may have the same), or if the journal cannot be read or written. Nothing was changed. If two
     /// people name one transaction for two intents at the same time, one of them gets this error.
     pub async fn resolve(&self, read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError> {
-        let change = Change::resolve(read, resolution.clone(), SystemTime::now());
+        self.resolved(read, Change::resolve(read, resolution.clone(), SystemTime::now()), &resolution).await
+    }
+
+    /// As [`resolve`](Self::resolve), for a transaction that was looked up at this [service](payments_core::Client::service). A key
+    /// whose entry was [lost](crate::Subject::Lost), so that its service is not known, then belongs to it.
+    ///
+    /// # Errors
+    ///
+    /// As [`resolve`](Self::resolve).
+    pub async fn resolve_looked_up(
+        &self,
+        read: &Intent,
+        resolution: Resolution,
+        service: &str,
+    ) -> Result<Intent, ResolveError> {
+        let change = Change::resolve(read, resolution.clone(), SystemTime::now()).looked_up_at(service);
+        self.resolved(read, change, &resolution).await
+    }
+
+    async fn resolved(
+        &self,
+        read: &Intent,
+        change: Change,
+        resolution: &Resolution,
+    ) -> Result<Intent, ResolveError> {
         let applied = self.store.apply(change.clone()).await?;
         let Some(found) = applied.found else {
             return Err(ResolveError(Reason::NoSuchIntent(read.key.clone())));
@@ -117,7 +142,7 @@ impl Journal {
             _ if !change.is_as_read(&found) => {
                 Reason::Changed { read_attempts: read.attempts, found: found.into() }
             }
-            _ => Reason::refused(found, &resolution),
+            _ => Reason::refused(found, resolution),
         }))
     }
 
@@ -195,6 +220,7 @@ impl Journal {
     /// If the journal cannot be read or written: nothing begins until the call is repeated.
     pub async fn accept_history(&self, lost: LostTime<'_>, by: &str) -> Result<u64, StoreError> {
         check_texts(by, None)?;
+        let by = &*mask(by, &[]);
         let (since, at) = (self.store.lost_since().await?, SystemTime::now());
         let (since, owner) = (since.unwrap_or(at), self.store.owner());
         let sent = match lost {

@@ -35,7 +35,13 @@ pub(crate) async fn look_up_and_resolve(
     if read.refusal_of(&resolution).is_some() {
         return failed(Reason::refused(read.clone(), &resolution));
     }
-    let request = read.request_of(resolution.attempt.unwrap_or(read.attempts)).unwrap_or(&read.request);
+    let attempt = resolution.attempt.unwrap_or(read.attempts);
+    let Some(request) = read.request_of(attempt) else {
+        return failed(Reason::Contradicted(vec![format!(
+            "the journal no longer has the request of attempt {attempt}, because it keeps the newest events only: compare it yourself, \
+             and resolve it unverified"
+        )]));
+    };
     let found = client.transaction(transaction_id).await;
     let record = found.map_err(|error| ResolveError(Reason::LookUp(error)))?;
     let mut contradictions = request.contradictions(&record);
@@ -45,5 +51,5 @@ pub(crate) async fn look_up_and_resolve(
     if !contradictions.is_empty() {
         return failed(Reason::Contradicted(contradictions));
     }
-    Ok((journal.resolve(read, resolution).await?, record.into_data()))
+    Ok((journal.resolve_looked_up(read, resolution, client.service()).await?, record.into_data()))
 }

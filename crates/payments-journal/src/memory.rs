@@ -120,7 +120,7 @@ impl IntentStore for MemoryStore {
                 other.key != written.key
                     && other.held_transactions().any(|held| held == id)
                     && other.is_void() == written.is_void()
-                    && other.service == written.service
+                    && (other.is_of(&written.service) || written.service.is_empty())
             };
             let other = shared.rows.values().map(|row| &row.intent).find(is_other_holder)?;
             Some(other.key.clone())

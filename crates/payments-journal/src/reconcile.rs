@@ -228,7 +228,8 @@ impl Journal {
     /// Compares the journal with the report of a processor, and says what a person can resolve. It changes nothing and looks
     /// nothing up.
     ///
-    /// Every attempt without a known transaction takes part, also of rejected and not processed intents. A row may be an
+    /// Every attempt without a known transaction that the [history](crate::Intent::history) has takes part, also of rejected and not
+    /// processed intents. A row may be an
     /// attempt's payment if the amount agrees, and the reference or, for a card, the last four digits, and if its time lies
     /// between 5 minutes before the attempt began and [`within`](ReconcileOptions::within) after it ended. An unknown intent
     /// with a transaction's id can only be the row of that id. Something is proposed only if the intent has exactly one such row
@@ -252,10 +253,11 @@ impl Journal {
         loop {
             let page = self.list(StateName::ALL, after, PAGE).await?;
             for intent in &page.intents {
-                if !services.contains(&intent.service) {
+                // Of a key whose entry was lost the service is not known: it may be any.
+                if !intent.service.is_empty() && !services.contains(&intent.service) {
                     services.insert(intent.service.clone());
                 }
-                if options.service.as_ref().is_none_or(|service| *service == intent.service) {
+                if options.service.as_ref().is_none_or(|service| intent.is_of(service)) {
                     matching.add(intent);
                 }
             }

@@ -131,6 +131,12 @@ fn label_of_a_merchant_has_no_space_or_control_character_d47() {
         assert_eq!(text.contains(RULE), !label.is_empty(), "{label:?}: {text}");
         assert_eq!(text.contains("the label came from PAYMENTS_MERCHANT\n"), !label.is_empty(), "{text}");
     }
+    // A key there would be shown, and two merchants would be one service.
+    let key =
+        at().arguments(["--merchant", "a-secret-api-key"]).env("PAYMENTS_API_KEY", "a-secret-api-key").end();
+    let message = key.failed(2, "invalid")["message"].as_str().unwrap().to_owned();
+    assert!(message.starts_with("the label of a merchant contains an API key"), "{message}");
+    assert!(!message.contains("a-secret"), "{message}");
     let error = payments(lookup()).arguments(["--merchant", "a b"]).end().failed(2, "invalid");
     let message = error["message"].as_str().unwrap();
     assert!(

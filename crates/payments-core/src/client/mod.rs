@@ -184,7 +184,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// A configuration error if the label is not 1 to 64 ASCII letters, digits and `- . _`. This rule is chosen by this SDK.
+    /// A configuration error if the label is not 1 to 64 ASCII letters, digits and `- . _`, or if it contains an API key. These rules
+    /// are chosen by this SDK.
     ///
     /// ```
     /// # payments_fake::block_on(async {

@@ -23,4 +23,6 @@ pub(crate) enum ConfigurationError {
     HeadersTooLong,
     #[error("the label of a merchant is not 1 to 64 ASCII letters, digits and - . _")]
     MerchantLabel,
+    #[error("the label of a merchant contains an API key")]
+    MerchantLabelIsKey,
 }

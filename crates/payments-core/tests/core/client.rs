@@ -647,9 +647,14 @@ fn a_rotated_key_and_another_merchant_use_the_same_connections_d47() {
             "{label}"
         );
     }
-    // A key in the place of the label is not shown.
-    let misplaced = first.for_merchant("key-of-toys", key("key-of-toys")).unwrap();
-    assert_eq!(misplaced.service(), format!("{service}#[redacted]"));
+    // A key in the place of the label would be shown, or two merchants would be one service.
+    for (label, new) in
+        [("key-of-toys", "key-of-toys"), ("x-key-of-toys", "key-of-toys"), ("key-of-books", "key-of-toys")]
+    {
+        let error = books.for_merchant(label, key(new)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{label}");
+        assert!(!format!("{error:#} {error:?}").contains("key-of"), "{error:#}");
+    }
 }
 
 /// Panics at every event.

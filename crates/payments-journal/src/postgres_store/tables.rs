@@ -57,6 +57,9 @@ async fn bring_forward(connection: &mut Connection, migrations: &[&str]) -> Resu
         transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
         // Read again, because another process may have done it meanwhile.
         let found: i32 = transaction.query_one(FOUND_VERSION, &[]).await?.get(0);
+        if usize::try_from(found).is_ok_and(|found| found > migrations.len()) {
+            return transaction.rollback().await;
+        }
         for migration in migrations {
             if version >= found {
                 transaction.batch_execute(migration).await?;
@@ -265,9 +268,10 @@ pub(super) const WRITE_UNCHANGED: &str =
 /// payment may have the same transaction; two payments, or two voids, may not.
 pub(super) const OTHER_HOLDER: &str = "
     SELECT key FROM payments_journal.intents
-    WHERE processed_as = $1 AND key <> $2 AND is_void = $3 AND service = $4
+    WHERE processed_as = $1 AND key <> $2 AND is_void = $3 AND (service IN ($4, '') OR $4 = '')
     UNION ALL SELECT key FROM payments_journal.intents
-    WHERE also_held @> ARRAY[hashtextextended($1, 0)] AND key <> $2 AND is_void = $3 AND service = $4 LIMIT 1";
+    WHERE also_held @> ARRAY[hashtextextended($1, 0)] AND key <> $2 AND is_void = $3
+        AND (service IN ($4, '') OR $4 = '') LIMIT 1";
 
 /// The states are literals, because only then the index of unresolved rows is used.
 pub(super) fn list(states: &[StateName]) -> String {

@@ -191,9 +191,9 @@ const FIND_IN_TABLE: &str = "SELECT position, key, state, document FROM intent N
 
 /// The key, other than `?2`, of a void (`?3`) or of a payment that holds the transaction `?1` of the service `?4`.
 pub(super) const OTHER_HOLDER: &str = "SELECT key FROM intent \
-     WHERE processed_as = ?1 AND key <> ?2 AND is_void = ?3 AND service = ?4 \
+     WHERE processed_as = ?1 AND key <> ?2 AND is_void = ?3 AND (service = ?4 OR service = '' OR ?4 = '') \
      UNION ALL SELECT key FROM also_held CROSS JOIN intent USING (position) \
-     WHERE transaction_id = ?1 AND key <> ?2 AND is_void = ?3 AND service = ?4 LIMIT 1";
+     WHERE transaction_id = ?1 AND key <> ?2 AND is_void = ?3 AND (service = ?4 OR service = '' OR ?4 = '') LIMIT 1";
 
 pub(super) const HOLD: &str = "INSERT OR IGNORE INTO also_held (transaction_id, position) VALUES (?1, ?2)";
 

@@ -3,7 +3,7 @@
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, ManualClock};
-use payments_journal::{Error, MemoryStore, Resolution};
+use payments_journal::{Error, LostTime, MemoryStore, Resolution};
 
 use super::tested::{Journal, JournaledClient, build, client_of};
 use super::world::World;
@@ -169,6 +169,20 @@ async fn transaction_is_not_looked_up_at_another_service_d47() {
     );
     assert_eq!(gateway.requests().len(), sent);
     assert!(world.intent().await.is_unresolved());
+}
+
+#[tokio::test]
+async fn lost_key_belongs_to_the_service_at_which_it_is_found_d47_d49() {
+    let world = World::new().await;
+    world.client.journal().accept_history(LostTime::Sent(&[key()]), "ada").await.unwrap();
+    assert_eq!(world.intent().await.service, "");
+    let (other, gateway) = at_the_other(&world);
+    let found = gateway.client().process_token(&payment_of(TEN_FIFTY)).await.unwrap().transaction_id.clone();
+    other.resolve_processed(&key(), &found, "ada", None).await.unwrap();
+    assert_eq!(world.intent().await.service, OTHER);
+    assert_eq!(other.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap().transaction_id, found);
+    assert!(world.pay().await.unwrap_err().is_other_service());
+    assert_eq!(world.sent(), 0);
 }
 
 #[tokio::test]

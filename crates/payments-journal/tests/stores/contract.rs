@@ -66,6 +66,7 @@ macro_rules! tests {
             no_two_keys_are_found_processed_as_one_transaction_d48
             ids_with_a_replaced_part_are_not_compared_d55
             transaction_ids_of_two_services_are_unrelated_d47
+            transaction_of_a_key_that_was_lost_is_taken_at_every_service_d49
             one_of_two_services_gets_a_key_d47
             end_of_an_attempt_that_the_journal_lacks_is_written_whole_d49
             rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
@@ -1044,6 +1045,22 @@ pub(crate) async fn end_of_an_attempt_that_the_journal_lacks_is_written_whole_d4
     unknown("other", token_request(1), &store).await;
     let taken = resolve(&store, "other", Resolution::processed(transaction("txn_lost"), "ada")).await;
     assert_eq!((taken.written, taken.same_transaction_as), (None, Some(key("later"))));
+}
+
+/// Nobody knows to which service a lost key belongs.
+pub(crate) async fn transaction_of_a_key_that_was_lost_is_taken_at_every_service_d49<P: Place>(place: P) {
+    let (store, other) = (place.open().await, place.open().await);
+    let processed = |id: &str| Resolution::processed(transaction(id), "ada");
+    for text in ["lost", "lost too"] {
+        apply(&store, Change::lost(key(text), at(0), store.owner().clone(), "ada", at(2))).await;
+    }
+    for (text, id, also) in [("k", "txn_1", "lost"), ("k too", "txn_2", "lost too")] {
+        unknown(text, token_request(1), &store).await;
+        let (first, second) = if id == "txn_1" { (text, also) } else { (also, text) };
+        assert!(resolve(&store, first, processed(id)).await.written.is_some());
+        let refused = resolve(&other, second, processed(id)).await;
+        assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key(first))));
+    }
 }
 
 pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49<P: Place>(place: P) {

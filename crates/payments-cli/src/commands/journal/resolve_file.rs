@@ -150,7 +150,7 @@ pub(super) async fn run(
     let result = if is_dry_run {
         FileResult::of_dry_run(rows)
     } else {
-        write(&journal, rows, by, &mut interrupt).await
+        write(&journal, rows, by, client.as_ref().map(Client::service), &mut interrupt).await
     };
     FileResult { left_alone, ..result }.show(output)
 }
@@ -641,7 +641,13 @@ fn facts(record: &TransactionRecord) -> String {
 
 /// Resolves one row after another. A key that has changed since it was checked stays unchanged, and the other rows are
 /// resolved. If the journal fails, the rows after that are not resolved.
-async fn write(journal: &Journal, rows: Vec<CheckedRow>, by: &str, interrupt: &mut Interrupt) -> FileResult {
+async fn write(
+    journal: &Journal,
+    rows: Vec<CheckedRow>,
+    by: &str,
+    service: Option<&str>,
+    interrupt: &mut Interrupt,
+) -> FileResult {
     let (count, mut resolved, mut left) = (rows.len(), Vec::new(), Vec::new());
     let mut stop = None;
     for CheckedRow { row, verdict, intent, record } in rows {
@@ -655,7 +661,11 @@ async fn write(journal: &Journal, rows: Vec<CheckedRow>, by: &str, interrupt: &m
             Some(number) => resolution.of_attempt(number),
             None => resolution,
         };
-        match journal.resolve(&intent, resolution).await {
+        let written = match service.filter(|_| record.is_some()) {
+            Some(service) => journal.resolve_looked_up(&intent, resolution, service).await,
+            None => journal.resolve(&intent, resolution).await,
+        };
+        match written {
             Ok(intent) => {
                 resolved.push(ResolvedRow { verdict, note, resolved: ResolvedIntent { intent, record } });
             }
