@@ -89,7 +89,7 @@ fn by_id<D, Id: Hash + Eq, R>(
 ) -> Result<IndexMap<Id, R>, DocumentError> {
     let mut records = IndexMap::new();
     for (index, Object(document)) in documents.into_iter().enumerate() {
-        let error = |problem: &str| DocumentError::new(format!("{list}[{index}]: {problem}"));
+        let error = |problem: &str| DocumentError(format!("{list}[{index}]: {problem}"));
         let (id, record) = record(document).map_err(error)?;
         if let (first, Some(_)) = records.insert_full(id, record) {
             return Err(error(&format!("has the same id as {list}[{first}]")));
