@@ -77,9 +77,9 @@ impl Shared {
         let _evicted;
         // Declared after the values above, so that the lock is released before they are dropped.
         let mut service = self.service();
-        // Which fault fires depends on the decision, and whether the decision is used depends on the fault.
-        let mut randomness = service.randomness.clone();
-        let decision = decision::decide(now, &request, &service.tenants, &self.choices, &mut randomness);
+        let Service { tenants, randomness, .. } = &mut *service;
+        let unused = randomness.state;
+        let decision = decision::decide(now, &request, tenants, &self.choices, randomness);
         let fault = request.operation.and_then(|operation| {
             let is_refused = operation.moves_money() && decision.1.is_none();
             let requested = || request.fault.clone().filter(|fault| fault.can_fire(is_refused));
@@ -87,6 +87,7 @@ impl Shared {
         });
         if fault.as_ref().is_some_and(|fault| fault.kind() == FaultKind::Refuse) {
             // The request never arrived, so there is nothing to record.
+            service.randomness.state = unused;
             return (Reply::Refused, 0);
         }
         recorded.received_at = now;
@@ -94,10 +95,10 @@ impl Shared {
         let number;
         (number, _evicted) = service.requests.push(recorded);
         if let Some(Fault { kind: FaultKind::Delay { by }, phase: Phase::BeforeCommit, .. }) = fault {
+            service.randomness.state = unused;
             let (request, epoch) = (Box::new(request), service.epoch);
             return (Reply::Held { by, request: HeldRequest { request, number, epoch } }, number);
         }
-        service.randomness = randomness;
         (service.carry_out(now, decision, number, fault.as_ref()), number)
     }
 
