@@ -13,7 +13,6 @@ const LARGEST_CIRCLE: usize = 3;
 const KNOWN_CIRCLES: &[(&str, &[usize])] = &[
     ("payments-cli", &[21, 5]),
     ("payments-conformance", &[5]),
-    ("payments-fake", &[6]),
     ("payments-journal", &[5]),
 ];
 
