@@ -125,7 +125,11 @@ fn a_malformed_header_is_refused_and_nothing_is_charged() {
         ),
         ("sandbox-fault:\r\n", "it must be PHASE=KIND, then ;NAME=VALUE for each other field, no name twice"),
         ("sandbox-fault: never=reset\r\n", "phase: expected one of `before_commit`, `after_commit`, `late`"),
-        ("sandbox-fault: after_commit=reset;times=0\r\n", "times: must be a whole number above zero"),
+        (
+            "sandbox-fault: after_commit=reset;times=2\r\n",
+            "skip and times need an armed fault (POST /_sandbox/faults): a header is for its own request alone",
+        ),
+        ("sandbox-fault: after_commit=truncate;bytes=-1\r\n", "bytes must be a whole number"),
         (
             "sandbox-fault: after_commit=reset\r\nsandbox-fault: late=close\r\n",
             "a request can ask for only one fault",
