@@ -173,7 +173,7 @@ fn openapi(shell: &Shell) -> anyhow::Result<()> {
         let document = "crates/payments-sandbox/openapi.json";
         let config = "tests/schemathesis/schemathesis.toml";
         cmd!(shell, "{schemathesis} --config-file {config} run {document} --phases {phases}")
-            .envs([("SANDBOX_BASE_URL", sandbox.base_url()), ("SANDBOX_API_KEY", &sandbox.api_key())])
+            .envs([("SANDBOX_BASE_URL", sandbox.base_url()), ("SANDBOX_API_KEY", sandbox.api_key())])
             .env("HYPOTHESIS_STORAGE_DIRECTORY", folder.join("hypothesis"))
             // Schemathesis would send requests for this machine through the environment's proxy.
             .env("NO_PROXY", "127.0.0.1")
