@@ -208,7 +208,7 @@ impl Refusal {
     pub(crate) fn response(&self) -> Response<Bytes> {
         let mut response = match self.status {
             StatusCode::BAD_REQUEST => json(self.status, ErrorEnvelope::bad_request(&self.reason).encode()),
-            status => error(status, &*self.reason),
+            status => error(status, &self.reason),
         };
         if let Some(method) = self.allow {
             response.headers_mut().insert(ALLOW, HeaderValue::from_static(method));
