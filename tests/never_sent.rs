@@ -148,7 +148,7 @@ async fn certificate_of_unknown_authority_is_not_processed_d02() {
     let CertifiedKey { cert: another, .. } =
         rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     for transport in [transport(), trusting(&another.pem())] {
-        assert_eq!(code_of_not_processed_calls(&client(&sandbox.base_url(), &transport)).await, "tls");
+        assert_eq!(code_of_not_processed_calls(&client(sandbox.base_url(), &transport)).await, "tls");
     }
     assert_nothing_received(&gateway);
 }
@@ -156,7 +156,7 @@ async fn certificate_of_unknown_authority_is_not_processed_d02() {
 #[tokio::test]
 async fn certificate_of_another_host_is_not_processed_d02() {
     let (sandbox, gateway, pem) = https_sandbox("pay.example").await;
-    assert_eq!(code_of_not_processed_calls(&client(&sandbox.base_url(), &trusting(&pem))).await, "tls");
+    assert_eq!(code_of_not_processed_calls(&client(sandbox.base_url(), &trusting(&pem))).await, "tls");
     assert_nothing_received(&gateway);
 }
 
@@ -199,7 +199,7 @@ async fn dead_pooled_connection_is_not_processed_d02() {
 
 async fn dead_pool(sandbox: Sandbox, gateway: &FakeGateway, transport: &HyperTransport, call: Call) {
     let (base_url, address) = (sandbox.base_url(), sandbox.local_addr());
-    let client = client(&base_url, transport);
+    let client = client(base_url, transport);
     Call::Customer.make(&client, &unknown_id()).await.unwrap();
     gateway.clear_requests();
     sandbox.shutdown().await.unwrap();
@@ -214,7 +214,7 @@ async fn dead_pool(sandbox: Sandbox, gateway: &FakeGateway, transport: &HyperTra
 async fn invalid_input_is_not_processed_d01() {
     let gateway = FakeGateway::new();
     let sandbox = Sandbox::builder().gateway(gateway.clone()).start().await.unwrap();
-    let client = client(&sandbox.base_url(), &transport());
+    let client = client(sandbox.base_url(), &transport());
     let fee = ConvenienceFee::Inactive;
     let (nothing, sale) = (Amount::from_cents(0), TransactionType::Sale);
     let card = Card { number: APPROVED, cvv: "123", expiry: "12/30" };

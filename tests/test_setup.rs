@@ -73,7 +73,7 @@ impl Connection {
                 Client::builder(endpoint, gateway.transport(), gateway.clock().clone()).build()
             }
             Self::Http(sandbox, transport) => {
-                let endpoint = Endpoint::new(&sandbox.base_url(), key).unwrap();
+                let endpoint = Endpoint::new(sandbox.base_url(), key).unwrap();
                 Client::builder(endpoint, transport.clone(), TokioTimer::new()).build()
             }
         }

@@ -3,32 +3,27 @@ use std::time::SystemTime;
 
 use payments_core::ApiKey;
 
-use crate::service::WallClock;
+use crate::settings::Settings;
 use crate::{Choices, DeclineShape, FakeGateway, ManualClock};
 
 /// Builds a [`FakeGateway`] that differs from [`FakeGateway::new`].
 #[must_use = "a builder does nothing until it is built"]
 pub struct FakeGatewayBuilder {
-    pub(crate) api_keys: Vec<String>,
-    pub(crate) seed: u64,
-    pub(crate) choices: Choices,
-    pub(crate) clock: ManualClock,
-    pub(crate) wall_clock: Option<WallClock>,
+    pub(crate) settings: Settings,
     pub(crate) ignores_unfired_faults: bool,
-    pub(crate) recorded_requests: usize,
 }
 
 impl FakeGatewayBuilder {
     pub(crate) fn new() -> Self {
-        Self {
+        let settings = Settings {
             api_keys: vec![FakeGateway::API_KEY.to_owned()],
             seed: 0,
             choices: Choices::default(),
             clock: ManualClock::auto(),
             wall_clock: None,
-            ignores_unfired_faults: false,
             recorded_requests: 1000,
-        }
+        };
+        Self { settings, ignores_unfired_faults: false }
     }
 
     /// The key that the service accepts; [`FakeGateway::API_KEY`] by default.
@@ -39,9 +34,10 @@ impl FakeGatewayBuilder {
     #[track_caller]
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
         let key = checked(key.into());
-        self.api_keys.remove(0);
-        self.api_keys.retain(|own| *own != key);
-        self.api_keys.insert(0, key);
+        let keys = &mut self.settings.api_keys;
+        keys.remove(0);
+        keys.retain(|own| *own != key);
+        keys.insert(0, key);
         self
     }
 
@@ -54,8 +50,8 @@ impl FakeGatewayBuilder {
     #[track_caller]
     pub fn another_api_key(mut self, key: impl Into<String>) -> Self {
         let key = checked(key.into());
-        if !self.api_keys.contains(&key) {
-            self.api_keys.push(key);
+        if !self.settings.api_keys.contains(&key) {
+            self.settings.api_keys.push(key);
         }
         self
     }
@@ -63,13 +59,13 @@ impl FakeGatewayBuilder {
     /// The seed of identifiers and garbage; 0 by default. The same seed, requests and clock produce the same replies,
     /// byte for byte.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+        self.settings.seed = seed;
         self
     }
 
     /// How the fake reports a decline.
     pub fn decline_shape(mut self, shape: DeclineShape) -> Self {
-        self.choices.decline_shape = shape;
+        self.settings.choices.decline_shape = shape;
         self
     }
 
@@ -85,20 +81,20 @@ impl FakeGatewayBuilder {
     /// # drop(gateway);
     /// ```
     pub fn choices(mut self, change: impl FnOnce(&mut Choices)) -> Self {
-        change(&mut self.choices);
+        change(&mut self.settings.choices);
         self
     }
 
     /// The clock of this gateway's transports and clients; [automatic](ManualClock::auto) by default.
     pub fn clock(mut self, clock: ManualClock) -> Self {
-        self.clock = clock;
+        self.settings.clock = clock;
         self
     }
 
     /// Dates responses and ledger entries by this clock instead of [`clock`](Self::clock), for a gateway behind a server;
     /// pass [`SystemTime::now`] for the system clock. A run then no longer repeats byte for byte.
     pub fn wall_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
-        self.wall_clock = Some(Box::new(now));
+        self.settings.wall_clock = Some(Box::new(now));
         self
     }
 
@@ -110,7 +106,7 @@ impl FakeGatewayBuilder {
 
     /// How many of the newest requests are kept for [`FakeGateway::requests`]; 1000 by default.
     pub fn recorded_requests(mut self, count: usize) -> Self {
-        self.recorded_requests = count;
+        self.settings.recorded_requests = count;
         self
     }
 
@@ -122,7 +118,7 @@ impl FakeGatewayBuilder {
 
 impl fmt::Debug for FakeGatewayBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FakeGatewayBuilder").field("seed", &self.seed).finish_non_exhaustive()
+        f.debug_struct("FakeGatewayBuilder").field("seed", &self.settings.seed).finish_non_exhaustive()
     }
 }
 

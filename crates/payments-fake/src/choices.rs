@@ -26,6 +26,7 @@ use thiserror::Error;
 /// | which payments create a token | approved card payments; ACH payments do not | – |
 /// | who owns a token created from a card | the seeded customer `gc_1` | – |
 /// | a `GatewayCustomerId` that does not own the token | HTTP 400, invalid token | – |
+/// | the payer in the record of a token payment | the seeded customer `cus_1` | – |
 /// | the card number in the record of an ACH payment | absent | – |
 /// | omitted billing fields in the record | `""`; `BillingState` is `null` | – |
 /// | the record after a void | the same with the voided `Status`; it can still be looked up, and so can a declined one | – |
@@ -35,8 +36,12 @@ use thiserror::Error;
 /// | a past `ExpiryDate` | accepted: only the card number decides | – |
 /// | required fields of token payments and voids | those that this SDK requires | – |
 /// | a field that the interface does not have | HTTP 400 | [`unknown_fields`](Self::unknown_fields) |
-/// | no `Authorization` header | HTTP 401, as for a wrong key | – |
+/// | no `Authorization` header, or several | HTTP 401, as for a wrong key | – |
+/// | the other reasons for HTTP 400 | those of this SDK's validation; `not a test card number`; `invalid amount` if the fee makes it too large | – |
+/// | which of several problems is reported | the first of: path, method, key, content type, size, fields, token or card, postal code, amount | – |
+/// | a `HEAD` request | the response to the `GET`, of which a server sends the head | – |
 /// | unknown path, wrong method, wrong or no content type, body over 64 KiB | 404, 405, 415, 413 with the error body | – |
+/// | the form of new ids | `txn_` or `tok_` and 16 hexadecimal digits | [`seed`](crate::FakeGatewayBuilder::seed) |
 /// | a request id | every response of the fake has a header `x-request-id` | – |
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

@@ -20,9 +20,10 @@ use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
 use crate::fixtures::{seeded_customer, seeded_owner};
 use crate::randomness::Randomness;
 use crate::redaction::Redaction;
+use crate::reply::Refusal;
 use crate::request::{Action, ParsedRequest};
+use crate::settings::Settings;
 use crate::store::{Effect, Store};
-use crate::tenant::Tenants;
 use crate::test_values::{self, TestEffect, TestField, TestValue};
 use crate::{
     Choices, EntryKind, EntryState, LedgerEntry, PaymentSource, RequestEffect, StoredToken, UnlistedCards,
@@ -30,32 +31,52 @@ use crate::{
 };
 
 /// What the service would respond, and what it would change.
-pub(crate) type Decision = (Response<Bytes>, Option<Effect>);
+pub(crate) struct Decision {
+    pub(crate) response: Response<Bytes>,
+    pub(crate) effect: Option<Effect>,
+    /// Why the service refuses or declines the request, without secrets.
+    pub(crate) reason: Option<String>,
+}
+
+impl Decision {
+    fn refused(refusal: &Refusal, redaction: &Redaction<'_>) -> Self {
+        let reason = redaction.text(&refusal.reason).into_owned();
+        Self { response: refusal.response(), effect: None, reason: Some(reason) }
+    }
+
+    fn processed(response: Response<Bytes>, effect: Effect) -> Self {
+        Self { response, effect: Some(effect), reason: None }
+    }
+}
 
 /// Decides about the request for the tenant of its key.
 pub(crate) fn decide(
     now: SystemTime,
     request: &ParsedRequest,
-    tenants: &Tenants,
-    choices: &Choices,
+    settings: &Settings,
+    stores: &[Store],
     randomness: &mut Randomness,
 ) -> Decision {
-    if let Action::NotFound(response) = &request.action {
-        return (response.clone(), None);
+    let redaction = Redaction::of(&settings.api_keys, request.api_key.as_ref());
+    if let Action::NotFound(refusal) = &request.action {
+        return Decision::refused(refusal, &redaction);
     }
-    let Some(tenant) = request.api_key.as_ref().and_then(|key| tenants.with_key(key.as_bytes())) else {
-        return (reply::error(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY), None);
+    let Some(tenant) = request.api_key.as_ref().and_then(|key| settings.tenant_with_key(key.as_bytes()))
+    else {
+        let refusal = Refusal::new(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY);
+        return Decision::refused(&refusal, &redaction);
     };
-    let store = &tenants.stores[tenant];
-    let redaction = Redaction::of(&tenants.api_keys, None);
+    let (store, choices) = (&stores[tenant], &settings.choices);
     let mut service = TenantService { now, choices, redaction, tenant, store, randomness };
     match &request.action {
         Action::Transaction(payment, account) => service.transaction(payment, *account),
         Action::TokenTransaction(payment) => service.token(payment),
         Action::Void(void) => service.void(void),
-        Action::GetTransaction(id) => (service.get_transaction(id), None),
-        Action::GetCustomer(id) => (service.get_customer(id), None),
-        Action::Refused(response) | Action::NotFound(response) => (response.clone(), None),
+        Action::GetTransaction(id) => service.get_transaction(id),
+        Action::GetCustomer(id) => service.get_customer(id),
+        Action::Refused(refusal) | Action::NotFound(refusal) => {
+            Decision::refused(refusal, &service.redaction)
+        }
     }
 }
 
@@ -101,11 +122,11 @@ enum PaymentData<'a> {
 /// Approved, or declined for a reason.
 type Approval = Result<(), &'static str>;
 
-fn refused(reason: &str) -> Decision {
-    (reply::bad_request(reason), None)
-}
-
 impl TenantService<'_> {
+    fn refused(&self, reason: &'static str) -> Decision {
+        Decision::refused(&Refusal::bad_request(reason), &self.redaction)
+    }
+
     fn transaction(&mut self, payment: &TransactionRequest, account: Option<&TestValue>) -> Decision {
         let (amount, billing, fee, transaction_type, card) = match payment {
             TransactionRequest::Card(card) => {
@@ -119,12 +140,14 @@ impl TenantService<'_> {
         let row = number.map_or(account, |number| TestValue::find(TestField::CardNumber, number));
         let approval = match (row, self.choices.unlisted_cards) {
             (Some(TestValue { effect: TestEffect::Declines, result, .. }), _) => Err(*result),
-            (None, UnlistedCards::Refused) if card.is_some() => return refused("not a test card number"),
+            (None, UnlistedCards::Refused) if card.is_some() => {
+                return self.refused("not a test card number");
+            }
             (None, UnlistedCards::Declined) if card.is_some() => Err(DECLINED),
             _ => Ok(()),
         };
         if approval.is_ok() && billing.postal_code == test_values::INVALID_POSTAL_CODE {
-            return refused("invalid postal code");
+            return self.refused("invalid postal code");
         }
         let id: TransactionId = self.new_id("txn_", &self.store.transactions);
         let declines = row.is_some_and(|row| row.effect == TestEffect::DeclinesAsToken);
@@ -170,7 +193,7 @@ impl TenantService<'_> {
     /// The payer is the seeded customer.
     fn token(&mut self, request: &TokenTransaction) -> Decision {
         let Some((card, approval)) = self.chargeable_token(request) else {
-            return refused("invalid token");
+            return self.refused("invalid token");
         };
         let payer = seeded_customer();
         let mut record = TransactionRecord::new(self.new_id("txn_", &self.store.transactions));
@@ -225,7 +248,7 @@ impl TenantService<'_> {
         let Payment { operation, amount: base_amount, source, mut record, new_token, .. } = payment;
         let fee = self.choices.convenience_fee.filter(|_| payment.fee == ConvenienceFee::Active);
         let Some(amount) = fee.map_or(Some(base_amount), |fee: Amount| base_amount.checked_add(fee)) else {
-            return refused("invalid amount");
+            return self.refused("invalid amount");
         };
         let transaction_type = match payment.transaction_type {
             TransactionType::Auth => TransactionTypeCode::AUTH,
@@ -269,14 +292,15 @@ impl TenantService<'_> {
             record,
         };
         let effect = Effect { tenant: self.tenant, kind: effect, entry, void: None, new_token };
-        (response, Some(effect))
+        let reason = approval.err().map(str::to_owned);
+        Decision { reason, ..Decision::processed(response, effect) }
     }
 
     fn void(&mut self, void: &Void) -> Decision {
         let id = void.transaction_id();
         let stored = self.store.transactions.get(id).filter(|entry| entry.is_voidable());
         let Some(mut entry) = stored.cloned() else {
-            return refused("invalid transaction id");
+            return self.refused("invalid transaction id");
         };
         entry.record.status = self.choices.status_codes.voided.clone().into_owned().into();
         entry.void_reason = void.reason().map(|text| self.redaction.text(text).into_owned());
@@ -290,20 +314,28 @@ impl TenantService<'_> {
         let receipt = TransactionReceipt::new(void.as_ref().unwrap_or(&entry).transaction_id().clone());
         let response = reply::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt);
         let kind = RequestEffect::Voided;
-        (response, Some(Effect { tenant: self.tenant, kind, entry, void, new_token: None }))
+        Decision::processed(response, Effect { tenant: self.tenant, kind, entry, void, new_token: None })
     }
 
-    fn get_transaction(&self, id: &str) -> Response<Bytes> {
+    fn get_transaction(&self, id: &str) -> Decision {
         let stored = TransactionId::from_answer(id).and_then(|id| self.store.transactions.get(&id));
-        let record = stored.map(|entry| &entry.record);
-        reply::get(SuccessEnvelope::TRANSACTION_FOUND, record, ErrorEnvelope::TRANSACTION_NOT_FOUND)
+        let found = stored.map(|entry| reply::get(SuccessEnvelope::TRANSACTION_FOUND, &entry.record));
+        self.lookup(found, ErrorEnvelope::TRANSACTION_NOT_FOUND)
     }
 
-    fn get_customer(&self, id: &str) -> Response<Bytes> {
+    fn get_customer(&self, id: &str) -> Decision {
         let stored = CustomerId::from_answer(id).and_then(|id| self.store.customers.get(&id));
         let seeded = (stored.is_none() && id == test_values::CUSTOMER).then(seeded_customer);
         let record = stored.or(seeded.as_ref());
-        reply::get(SuccessEnvelope::CUSTOMER_FOUND, record, ErrorEnvelope::CUSTOMER_NOT_FOUND)
+        let found = record.map(|record| reply::get(SuccessEnvelope::CUSTOMER_FOUND, record));
+        self.lookup(found, ErrorEnvelope::CUSTOMER_NOT_FOUND)
+    }
+
+    fn lookup(&self, found: Option<Response<Bytes>>, not_found: &'static str) -> Decision {
+        match found {
+            Some(response) => Decision { response, effect: None, reason: None },
+            None => Decision::refused(&Refusal::new(StatusCode::NOT_FOUND, not_found), &self.redaction),
+        }
     }
 
     /// An unused id: a restored record may have an id that came from the same seed.

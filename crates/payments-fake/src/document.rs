@@ -19,31 +19,18 @@ use thiserror::Error;
 
 /// A document is invalid: a fixture file, a fault, a customer or a token.
 ///
-/// No part of the document took effect. The message names the place and the rule, and never a value, which may be a card
-/// number.
+/// No part of the document took effect. The message is the first problem, such as
+/// `transactions[3].Amount: must be above zero at line 9 column 20`. It names the place and the rule, and never a value, which
+/// may be a card number.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{problem}")]
-pub struct DocumentError {
-    problem: String,
-}
-
-impl DocumentError {
-    pub(crate) fn new(problem: impl Into<String>) -> Self {
-        Self { problem: problem.into() }
-    }
-
-    /// The first problem, such as `transactions[3].Amount: must be above zero at line 9 column 20`. There is always exactly
-    /// one.
-    pub fn problems(&self) -> &[String] {
-        std::slice::from_ref(&self.problem)
-    }
-}
+#[error("{0}")]
+pub struct DocumentError(pub(crate) String);
 
 /// Reads a value from a JSON object.
 pub(crate) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, DocumentError> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let value = read_from(&mut deserializer)?;
-    deserializer.end().map_err(|error| DocumentError::new(words(&error)))?;
+    deserializer.end().map_err(|error| DocumentError(words(&error)))?;
     Ok(value)
 }
 
@@ -65,7 +52,7 @@ where
             }
         }
         let words = words(error.inner());
-        DocumentError::new(if place.is_empty() { words } else { format!("{place}: {words}") })
+        DocumentError(if place.is_empty() { words } else { format!("{place}: {words}") })
     })
 }
 

@@ -80,11 +80,6 @@ impl ErrorEnvelope {
         self.status_code
     }
 
-    /// The message.
-    pub fn msg(&self) -> &str {
-        &self.msg
-    }
-
     /// The body as JSON.
     pub fn encode(&self) -> Vec<u8> {
         to_json(self)
@@ -117,7 +112,7 @@ mod tests {
             str::from_utf8(&error.encode()).unwrap(),
             r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid \"postal\" code"}"#
         );
-        assert_eq!((error.status_code(), error.msg()), (400, "bad request error: invalid \"postal\" code"));
+        assert_eq!(error.status_code(), 400);
         assert_eq!(SuccessEnvelope::TRANSACTION_PROCESSED, "Transaction Processed Successfully");
         assert_eq!(SuccessEnvelope::CUSTOMER_FOUND, "Customer Details found successfully");
         assert_eq!(ErrorEnvelope::INVALID_API_KEY, "Unauthorized: Invalid API Key");

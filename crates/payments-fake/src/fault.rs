@@ -81,7 +81,8 @@ named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
     #[allow(clippy::exhaustive_enums, reason = "an effect comes before the symptom, after it, or never")]
     pub enum Phase {
-        /// Never: the request is lost, or refused before anything happened.
+        /// Never: the request is lost, or refused before anything happened. Only a [`Delay`](FaultKind::Delay) lets it take
+        /// effect, after the pause.
         BeforeCommit = "before_commit",
         /// Before the symptom: the payment takes place, and the client does not learn of it.
         AfterCommit = "after_commit",
@@ -316,7 +317,7 @@ pub struct FaultTarget {
 }
 
 impl FaultTarget {
-    /// The request never takes effect.
+    /// The request never takes effect, except after a [`delay`](FaultMoment::delay).
     pub fn before_commit(self) -> FaultMoment {
         self.at(Phase::BeforeCommit)
     }

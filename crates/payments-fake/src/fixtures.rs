@@ -4,9 +4,7 @@ use std::fmt;
 use std::hash::Hash;
 
 use indexmap::IndexMap;
-use payments_model::{
-    CustomerId, CustomerRecord, Field, GatewayCustomerId, MaskedCard, TokenId, TransactionId, mask,
-};
+use payments_model::{CustomerId, CustomerRecord, GatewayCustomerId, MaskedCard, TokenId, TransactionId};
 use serde::{Deserialize, Serialize};
 
 use crate::document::{self, Code, Id, Object, SmallNumber, Text};
@@ -89,7 +87,7 @@ fn by_id<D, Id: Hash + Eq, R>(
 ) -> Result<IndexMap<Id, R>, DocumentError> {
     let mut records = IndexMap::new();
     for (index, Object(document)) in documents.into_iter().enumerate() {
-        let error = |problem: &str| DocumentError::new(format!("{list}[{index}]: {problem}"));
+        let error = |problem: &str| DocumentError(format!("{list}[{index}]: {problem}"));
         let (id, record) = record(document).map_err(error)?;
         if let (first, Some(_)) = records.insert_full(id, record) {
             return Err(error(&format!("has the same id as {list}[{first}]")));
@@ -151,18 +149,6 @@ impl CustomerDocument {
 /// The customer in a document, and its id.
 pub(crate) fn customer(json: &str) -> Result<(CustomerId, CustomerRecord), DocumentError> {
     document::read(json).map(CustomerDocument::into_record)
-}
-
-/// Masks card numbers in the fields of a customer that a test added.
-pub(crate) fn mask_texts(customer: &mut CustomerRecord) {
-    let CustomerRecord {
-        customer_name, email, phone_number, country_code, address, city, postal_code, ..
-    } = customer;
-    for field in [customer_name, email, phone_number, country_code, address, city, postal_code] {
-        if let Field::Value(text) = field {
-            *text = mask(text, &[]).into_owned();
-        }
-    }
 }
 
 /// A token that was created by a payment with `PaymentTokenization`, or by a test.

@@ -6,7 +6,6 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use http::{Method, Request};
 use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, Timer, blocking};
-use payments_model::CustomerRecord;
 
 use crate::randomness::SeededSource;
 use crate::service::{Service, Shared};
@@ -56,9 +55,9 @@ impl FakeGateway {
     }
 
     pub(crate) fn from_builder(builder: FakeGatewayBuilder) -> Self {
-        let checks_faults = !builder.ignores_unfired_faults;
-        let shared = Arc::new(Shared::new(builder));
-        let fault_check = checks_faults.then(|| Arc::new(FaultCheck(Arc::clone(&shared))));
+        let shared = Arc::new(Shared::new(builder.settings));
+        let fault_check =
+            (!builder.ignores_unfired_faults).then(|| Arc::new(FaultCheck(Arc::clone(&shared))));
         Self { shared, _fault_check: fault_check }
     }
 
@@ -93,23 +92,21 @@ impl FakeGateway {
 
     /// The key that this gateway accepts, or the first of several.
     pub fn api_key(&self) -> String {
-        self.service().tenants.api_keys[0].clone()
+        self.shared.settings.api_keys[0].clone()
     }
 
     /// The tenant of a key, or `None` if the gateway does not accept the key.
     pub fn tenant(&self, api_key: &str) -> Option<Tenant> {
-        let index = self.service().tenants.with_key(api_key.as_bytes())?;
+        let index = self.shared.settings.tenant_with_key(api_key.as_bytes())?;
         Some(self.tenant_at(index))
     }
 
     /// Every tenant, in the order of the builder's keys.
     pub fn tenants(&self) -> impl Iterator<Item = Tenant> {
-        let count = self.service().tenants.stores.len();
-        (0..count).map(|index| self.tenant_at(index))
+        (0..self.shared.settings.api_keys.len()).map(|index| self.tenant_at(index))
     }
 
-    /// The tenant of the first key, which [`ledger`](Self::ledger), [`tokens`](Self::tokens) and
-    /// [`add_customer`](Self::add_customer) use.
+    /// The tenant of the first key, which [`ledger`](Self::ledger) and [`tokens`](Self::tokens) use.
     pub fn first_tenant(&self) -> Tenant {
         self.tenant_at(0)
     }
@@ -138,7 +135,7 @@ impl FakeGateway {
 
     /// The clock of this gateway's transports and clients.
     pub fn clock(&self) -> &ManualClock {
-        &self.shared.clock
+        &self.shared.settings.clock
     }
 
     /// Plans a failure; see [`Fault`]. If several are due for a request, the one armed first fires.
@@ -247,16 +244,6 @@ impl FakeGateway {
         self.first_tenant().tokens()
     }
 
-    /// Adds a customer that can be looked up, or replaces the one with the same id.
-    ///
-    /// # Panics
-    ///
-    /// If the record has no `CustomerId`.
-    #[track_caller]
-    pub fn add_customer(&self, customer: CustomerRecord) {
-        self.first_tenant().add_customer(customer);
-    }
-
     /// The newest requests without their secrets, newest last.
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.service().requests.all()
@@ -293,13 +280,13 @@ impl FakeGateway {
         Self { shared: Arc::clone(&self.shared), _fault_check: None }
     }
 
-    /// The reply to a request, and the number of the recorded request, or 0. See `Shared::respond`.
+    /// The reply to a request, and the number of the request if it is recorded. See `Shared::respond`.
     pub async fn respond(
         &self,
         request: Request<Bytes>,
         timer: &dyn Timer,
         given_up: impl Future<Output = ()>,
-    ) -> (Reply, u64) {
+    ) -> (Reply, Option<u64>) {
         self.shared.respond(request, timer, given_up).await
     }
 

@@ -101,6 +101,7 @@ mod redaction;
 mod reply;
 mod request;
 mod service;
+mod settings;
 mod store;
 mod tenant;
 pub mod test_values;

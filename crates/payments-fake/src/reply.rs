@@ -1,12 +1,13 @@
 //! What the network would carry back, and the bytes of every response of the fake.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use serde::Serialize;
 
@@ -177,31 +178,57 @@ pub(crate) fn post(message: &str, data: impl Serialize) -> Response<Bytes> {
     ok(&Success { status: Some("success"), status_code: 100, message, data })
 }
 
-/// HTTP 200 in the envelope of the GET operations, or HTTP 404 without data.
-pub(crate) fn get(message: &str, data: Option<impl Serialize>, not_found: &str) -> Response<Bytes> {
-    match data {
-        Some(data) => ok(&Success { status: None, status_code: 200, message, data }),
-        None => error(StatusCode::NOT_FOUND, not_found),
+/// HTTP 200 in the envelope of the GET operations.
+pub(crate) fn get(message: &str, data: impl Serialize) -> Response<Bytes> {
+    ok(&Success { status: None, status_code: 200, message, data })
+}
+
+/// A refusal of the service.
+pub(crate) struct Refusal {
+    status: StatusCode,
+    pub(crate) reason: Cow<'static, str>,
+    /// The method that the path has instead.
+    allow: Option<&'static str>,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: StatusCode, reason: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, reason: reason.into(), allow: None }
+    }
+
+    pub(crate) fn bad_request(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, reason)
+    }
+
+    pub(crate) fn wrong_method(allow: &'static str) -> Self {
+        Self { allow: Some(allow), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed") }
+    }
+
+    /// The error body. The interface has a prefix before the reason of HTTP 400 alone.
+    pub(crate) fn response(&self) -> Response<Bytes> {
+        let mut response = match self.status {
+            StatusCode::BAD_REQUEST => json(self.status, ErrorEnvelope::bad_request(&self.reason).encode()),
+            status => error(status, &self.reason),
+        };
+        if let Some(method) = self.allow {
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static(method));
+        }
+        response
     }
 }
 
 /// The error body, whose `status_code` is the HTTP status.
-pub(crate) fn error(status: StatusCode, msg: impl Into<String>) -> Response<Bytes> {
+fn error(status: StatusCode, msg: &str) -> Response<Bytes> {
     json(status, ErrorEnvelope::new(status.as_u16(), msg).encode())
 }
 
-/// HTTP 400 with the interface's prefix before the reason.
-pub(crate) fn bad_request(reason: &str) -> Response<Bytes> {
-    json(StatusCode::BAD_REQUEST, ErrorEnvelope::bad_request(reason).encode())
-}
-
 /// A decline; `data` is the data of the operation's success response.
-pub(crate) fn declined(shape: DeclineShape, reason: &str, data: impl Serialize) -> Response<Bytes> {
+pub(crate) fn declined(shape: DeclineShape, reason: &'static str, data: impl Serialize) -> Response<Bytes> {
     let failed = |status| ok(&Success { status: Some(status), status_code: 200, message: reason, data });
     match shape {
         DeclineShape::OkFailed => failed("failed"),
         DeclineShape::OkError => failed("error"),
-        DeclineShape::BadRequest => bad_request(reason),
+        DeclineShape::BadRequest => Refusal::bad_request(reason).response(),
         DeclineShape::PaymentRequired => error(StatusCode::PAYMENT_REQUIRED, reason),
     }
 }

@@ -2,9 +2,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
-use http::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE};
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use payments_core::OperationName;
 use payments_model::unversioned::{
     CARD_FIELDS, PAYMENT_FIELDS, RequestMembers, TOKEN_FIELDS, VOID_FIELDS, request_field,
@@ -12,9 +12,10 @@ use payments_model::unversioned::{
 use payments_model::{TokenTransaction, TransactionRequest, ValidationError, Void};
 use percent_encoding::percent_decode_str;
 
+use crate::UnknownFields;
 use crate::fault::{Fault, RequestedFault};
+use crate::reply::Refusal;
 use crate::test_values::{TestField, TestValue};
-use crate::{UnknownFields, reply};
 
 /// A request, parsed and validated without the service's state. This is most of the work on a request, and it is done before
 /// the gateway's lock is taken.
@@ -35,10 +36,10 @@ pub(crate) enum Action {
     Void(Void),
     GetTransaction(String),
     GetCustomer(String),
-    /// Refused with this response, once the key is accepted.
-    Refused(Response<Bytes>),
-    /// Refused with this response, whatever the key.
-    NotFound(Response<Bytes>),
+    /// Refused, once the key is accepted.
+    Refused(Refusal),
+    /// Refused, whatever the key.
+    NotFound(Refusal),
 }
 
 impl ParsedRequest {
@@ -71,24 +72,20 @@ impl Action {
     ) -> Self {
         let operation = match route {
             Route::UnknownPath => {
-                return Self::NotFound(reply::error(StatusCode::NOT_FOUND, "Path not found"));
+                return Self::NotFound(Refusal::new(StatusCode::NOT_FOUND, "Path not found"));
             }
-            Route::WrongMethod(allowed) => {
-                let mut response = reply::error(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed");
-                response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
-                return Self::NotFound(response);
-            }
+            Route::WrongMethod(allowed) => return Self::NotFound(Refusal::wrong_method(allowed)),
             Route::To(OperationName::GetTransaction, id) => return Self::GetTransaction(id.into_owned()),
             Route::To(OperationName::GetCustomer, id) => return Self::GetCustomer(id.into_owned()),
             Route::To(operation, _) => operation,
         };
         if !is_json(&head.headers) {
             let msg = "Content-Type must be application/json";
-            return Self::Refused(reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, msg));
+            return Self::Refused(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, msg));
         }
         if body.len() > MAX_BODY_BYTES {
             let msg = format!("Request body is larger than {MAX_BODY_BYTES} bytes");
-            return Self::Refused(reply::error(StatusCode::PAYLOAD_TOO_LARGE, msg));
+            return Self::Refused(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, msg));
         }
         let action = members.as_ref().map_err(Clone::clone).and_then(|members| {
             let members = &match unknown_fields {
@@ -103,7 +100,7 @@ impl Action {
                     .map(|payment| Self::Transaction(Box::new(payment), test_account(members))),
             }
         });
-        action.unwrap_or_else(|error| Self::Refused(reply::bad_request(&error.to_string())))
+        action.unwrap_or_else(|error| Self::Refused(Refusal::bad_request(error.to_string())))
     }
 }
 

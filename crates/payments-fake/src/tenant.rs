@@ -46,20 +46,8 @@ impl Tenant {
         self.with(|store| store.tokens.values().cloned().collect())
     }
 
-    /// Adds a customer that can be looked up, or replaces the one with the same id. A card number in one of its fields is
-    /// masked.
-    ///
-    /// # Panics
-    ///
-    /// If the record has no `CustomerId`.
-    #[track_caller]
-    pub fn add_customer(&self, mut customer: CustomerRecord) {
-        let id = customer.customer_id.value().cloned().expect("a customer must have a CustomerId");
-        fixtures::mask_texts(&mut customer);
-        self.change(|store| store.put_customer(id, customer));
-    }
-
-    /// The same from JSON, as in [`Fixtures::from_json`](crate::Fixtures::from_json). Returns the stored record.
+    /// Adds a customer that can be looked up, or replaces the one with the same id; JSON as in
+    /// [`Fixtures::from_json`](crate::Fixtures::from_json). Returns the stored record.
     ///
     /// # Errors
     ///
@@ -118,11 +106,11 @@ impl Tenant {
     }
 
     fn with<T>(&self, read: impl FnOnce(&Store) -> T) -> T {
-        read(&self.gateway.service().tenants.stores[self.index])
+        read(&self.gateway.service().stores[self.index])
     }
 
     fn change(&self, change: impl FnOnce(&mut Store)) {
-        change(&mut self.gateway.service().tenants.stores[self.index]);
+        change(&mut self.gateway.service().stores[self.index]);
     }
 }
 
@@ -130,53 +118,5 @@ impl Tenant {
 impl fmt::Debug for Tenant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tenant({} transactions)", self.transaction_count())
-    }
-}
-
-/// Every tenant, in the order of the builder's keys; at least one.
-pub(crate) struct Tenants {
-    pub(crate) api_keys: Arc<[String]>,
-    /// The store of each key, in the same order.
-    pub(crate) stores: Vec<Store>,
-}
-
-impl Tenants {
-    pub(crate) fn new(api_keys: Arc<[String]>) -> Self {
-        Self { stores: api_keys.iter().map(|_| Store::default()).collect(), api_keys }
-    }
-
-    /// The index of the tenant with this key. Keys of the same length are compared to the end, so that the time does not
-    /// reveal how much of a key is right.
-    pub(crate) fn with_key(&self, presented: &[u8]) -> Option<usize> {
-        let is_same = |own: &String| {
-            let difference = own
-                .bytes()
-                .zip(presented)
-                .fold(0, |difference, (own, presented)| difference | (own ^ presented));
-            own.len() == presented.len() && difference == 0
-        };
-        self.api_keys.iter().position(is_same)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_must_match_completely() {
-        let tenants = Tenants::new(["key".to_owned()].into());
-        assert_eq!(tenants.with_key(b"key"), Some(0));
-        for other in ["", "k", "kez", "keyk", "keykey", "KEY"] {
-            assert_eq!(tenants.with_key(other.as_bytes()), None, "{other}");
-        }
-    }
-
-    #[test]
-    fn each_key_has_its_tenant() {
-        let tenants = Tenants::new(["one".to_owned(), "two".to_owned()].into());
-        assert_eq!(tenants.with_key(b"one"), Some(0));
-        assert_eq!(tenants.with_key(b"two"), Some(1));
-        assert_eq!(tenants.with_key(b"three"), None);
     }
 }

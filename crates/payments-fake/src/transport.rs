@@ -45,7 +45,7 @@ enum Peer {
 
 impl FakeTransport {
     pub(crate) fn new(gateway: Arc<Shared>) -> Self {
-        let timer = Arc::new(gateway.clock.clone());
+        let timer = Arc::new(gateway.settings.clock.clone());
         Self { peer: Peer::Gateway(gateway), timer }
     }
 
@@ -68,12 +68,6 @@ impl FakeTransport {
     /// ```
     pub fn over(reply: impl Fn(Request<Bytes>) -> Reply + Send + Sync + 'static, timer: impl Timer) -> Self {
         Self { peer: Peer::Other(Arc::new(reply)), timer: Arc::new(timer) }
-    }
-
-    /// The same transport with another clock than the gateway's, such as the real clock of a runtime.
-    #[must_use]
-    pub fn with_timer(self, timer: impl Timer) -> Self {
-        Self { timer: Arc::new(timer), ..self }
     }
 
     /// Carries the request there and the reply back. `partial` is the part of a response that has arrived.
@@ -221,11 +215,6 @@ impl ScriptedTransport {
     /// The requests so far, without their secrets, oldest first.
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.script().requests.clone()
-    }
-
-    /// How many steps of the script are left.
-    pub fn remaining(&self) -> usize {
-        self.script().steps.len()
     }
 
     fn then(self, step: Step) -> Self {

@@ -1,13 +1,10 @@
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
-use payments_core::Endpoint;
-use payments_fake::FakeGateway;
 use tokio::runtime;
 
-use crate::sandbox::SandboxInfo;
+use crate::sandbox::{SandboxInfo, accessors};
 use crate::{Sandbox, SandboxBuilder};
 
 /// A [`Sandbox`] for programs and tests without a runtime: it runs on its own thread.
@@ -20,6 +17,8 @@ pub struct BlockingSandbox {
     info: Arc<SandboxInfo>,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
+
+accessors!(BlockingSandbox);
 
 impl BlockingSandbox {
     /// Serves a fresh gateway on a free port of `127.0.0.1`. When this returns, connections are accepted.
@@ -56,50 +55,6 @@ impl BlockingSandbox {
             .recv()
             .map_err(|_| io::Error::other("the sandbox's thread ended before it reported"))??;
         Ok(Self { info, thread: Some(thread) })
-    }
-
-    /// The base URL for clients, such as `http://127.0.0.1:40123/api/v1/public`.
-    pub fn base_url(&self) -> &str {
-        &self.info.base_url
-    }
-
-    /// The address of the admin interface, such as `http://127.0.0.1:40123/_sandbox`.
-    pub fn admin_url(&self) -> &str {
-        &self.info.admin_url
-    }
-
-    /// The certificate authority that clients must trust, in PEM, if the sandbox [generated one](SandboxBuilder::tls).
-    pub fn ca_certificate_pem(&self) -> Option<&str> {
-        self.info.ca_certificate.as_deref()
-    }
-
-    /// The [seed](SandboxBuilder::seed), or `None` if you passed a [gateway](SandboxBuilder::gateway).
-    pub fn seed(&self) -> Option<u64> {
-        self.info.seed
-    }
-
-    /// The address that it listens on.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.info.address
-    }
-
-    /// The key that it accepts.
-    pub fn api_key(&self) -> String {
-        self.info.gateway.api_key()
-    }
-
-    /// [`base_url`](Self::base_url) and [`api_key`](Self::api_key), for a client.
-    ///
-    /// # Panics
-    ///
-    /// As for [`Sandbox::endpoint`].
-    pub fn endpoint(&self) -> Endpoint {
-        self.info.endpoint()
-    }
-
-    /// The gateway that it serves, with its ledger, faults and gates.
-    pub fn gateway(&self) -> &FakeGateway {
-        &self.info.gateway
     }
 
     /// Stops gracefully and saves the state, as [`Sandbox::shutdown`] does, and waits for the end.

@@ -17,7 +17,8 @@ pub(crate) fn requested_fault(headers: &HeaderMap) -> Result<Option<Fault>, Stri
 }
 
 /// Reads a fault from a header value, such as `after_commit=reset` or `before_commit=status;status=503;retry_after=2`:
-/// phase and kind, then other fields of the [JSON form](Fault::from_json).
+/// phase and kind, then other fields of the [JSON form](Fault::from_json). It is for one request, so `skip` and `times` are
+/// refused.
 ///
 /// # Errors
 ///
@@ -33,6 +34,9 @@ pub fn fault_from_header(text: &str) -> Result<Fault, String> {
     for part in parts {
         let (name, value) = part?;
         let (name, value) = (name.trim(), value.trim());
+        if ["skip", "times"].contains(&name) {
+            return Err(ONE_REQUEST.to_owned());
+        }
         let value = match value.parse::<u64>() {
             Ok(number) if name != "retry_after" => Value::from(number),
             _ => Value::from(value),
@@ -43,6 +47,9 @@ pub fn fault_from_header(text: &str) -> Result<Fault, String> {
     }
     fault_from_value(fault.into()).map_err(|problem| problem.to_string())
 }
+
+const ONE_REQUEST: &str =
+    "skip and times need an armed fault (POST /_sandbox/faults): a header is for its own request alone";
 
 const CONTROL_HEADER: HeaderName = HeaderName::from_static("sandbox-fault");
 
@@ -96,6 +103,8 @@ mod tests {
             ("after_commit=4242", "expected one of `refuse`, `close`, `reset`"),
             ("after_commit=status;status=42424", "status must be an HTTP status from 200 to 599"),
             ("after_commit=drip;bytes=-4242", "bytes must be a whole number"),
+            ("after_commit=close;skip=0", ONE_REQUEST),
+            ("after_commit=close; times =4242", ONE_REQUEST),
             ("after_commit=close;colour=4242", "colour is not a known field"),
             ("after_commit=close;4242 4242=1", "(unprintable field name) is not a known field"),
         ] {

@@ -2,9 +2,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use payments_core::OperationName;
-use payments_core::model::{Amount, TransactionId};
-use payments_fake::{Fault, FaultKind, Phase, Reply, RequestEffect};
+use payments_fake::{Fault, FaultKind, Phase, RecordedRequest, Reply, RequestEffect};
 
 /// One request and its result, for a log. It holds no secret, and no personal data but what the caller put into a reference.
 #[derive(Clone, Debug)]
@@ -20,18 +18,8 @@ pub struct Exchange {
     pub shown: Shown,
     /// The `x-request-id` of the response, if there was one.
     pub request_id: Option<String>,
-    /// The operation, if the method and the path match one and the request reached the service.
-    pub operation: Option<OperationName>,
-    /// The amount in the request, if it can be read.
-    pub amount: Option<Amount>,
-    /// The caller's reference, which only a token payment has; card numbers and keys in it are masked.
-    pub reference: Option<String>,
-    /// The transaction that the request created or voided.
-    pub transaction_id: Option<TransactionId>,
-    /// What the service did, whatever the client saw.
-    pub effect: RequestEffect,
-    /// The fault that fired for the request.
-    pub fault: Option<Fault>,
+    /// The request and what the service did with it, unless it did not reach the service.
+    pub recorded: Option<RecordedRequest>,
     /// The time from the end of the request to the beginning of the response or symptom.
     pub took: Duration,
 }
@@ -40,13 +28,14 @@ impl Exchange {
     /// Whether money moved and the client did not get the complete, true response: it cannot know that it was charged, or
     /// that its void took effect.
     pub fn is_untold(&self) -> bool {
-        let moved = matches!(self.effect, RequestEffect::Charged | RequestEffect::Voided);
+        let Some(recorded) = &self.recorded else { return false };
+        let moved = matches!(recorded.effect(), RequestEffect::Charged | RequestEffect::Voided);
         let delivers_response = |fault: &Fault| match fault.kind() {
             FaultKind::Delay { .. } => true,
             FaultKind::Drip { .. } => fault.phase() == Phase::AfterCommit,
             _ => false,
         };
-        moved && !self.fault.as_ref().is_none_or(delivers_response)
+        moved && !recorded.fault().is_none_or(delivers_response)
     }
 }
 

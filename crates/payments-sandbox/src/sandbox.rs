@@ -2,7 +2,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use payments_core::{ApiKey, Endpoint};
 use payments_fake::FakeGateway;
 use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_blocking};
@@ -36,13 +35,77 @@ pub(crate) struct SandboxInfo {
     pub(crate) switch: watch::Sender<bool>,
 }
 
-impl SandboxInfo {
-    pub(crate) fn endpoint(&self) -> Endpoint {
-        let key = ApiKey::new(&self.gateway.api_key()).expect("the gateway checked its key");
-        Endpoint::new(&self.base_url, key)
-            .expect("a client accepts https, and plain http to a loopback address")
-    }
+/// What the program that started a sandbox can read of it.
+macro_rules! accessors {
+    ($sandbox:ty) => {
+        impl $sandbox {
+            /// The base URL for clients, such as `http://127.0.0.1:40123/api/v1/public`.
+            ///
+            /// If the sandbox listens on every address, this is the loopback address.
+            pub fn base_url(&self) -> &str {
+                &self.info.base_url
+            }
+
+            /// The address of the admin interface, such as `http://127.0.0.1:40123/_sandbox`.
+            pub fn admin_url(&self) -> &str {
+                &self.info.admin_url
+            }
+
+            /// The address of the page that shows people what happens, such as `http://127.0.0.1:40123/_sandbox/ui`.
+            pub fn ui_url(&self) -> String {
+                format!("{}/ui", self.info.admin_url)
+            }
+
+            /// The certificate authority that clients must trust, in PEM, if the sandbox
+            /// [generated one](crate::SandboxBuilder::tls).
+            pub fn ca_certificate_pem(&self) -> Option<&str> {
+                self.info.ca_certificate.as_deref()
+            }
+
+            /// The [seed](crate::SandboxBuilder::seed), or `None` if you passed a
+            /// [gateway](crate::SandboxBuilder::gateway).
+            pub fn seed(&self) -> Option<u64> {
+                self.info.seed
+            }
+
+            /// The address that it listens on.
+            pub fn local_addr(&self) -> std::net::SocketAddr {
+                self.info.address
+            }
+
+            /// The address that the admin interface listens on: the same, unless it has
+            /// [its own](crate::SandboxBuilder::admin_listen).
+            pub fn admin_local_addr(&self) -> std::net::SocketAddr {
+                self.info.admin_address
+            }
+
+            /// The key that it accepts, or the first of several.
+            pub fn api_key(&self) -> String {
+                self.info.gateway.api_key()
+            }
+
+            /// [`base_url`](Self::base_url) and [`api_key`](Self::api_key), for a client.
+            ///
+            /// # Panics
+            ///
+            /// If the sandbox serves plain HTTP on an address other than a loopback one: a client refuses to send card
+            /// numbers there.
+            pub fn endpoint(&self) -> payments_core::Endpoint {
+                let key = payments_core::ApiKey::new(&self.api_key()).expect("the gateway checked its key");
+                payments_core::Endpoint::new(self.base_url(), key)
+                    .expect("a client accepts https, and plain http to a loopback address")
+            }
+
+            /// The gateway that it serves, with its ledger, faults and gates.
+            pub fn gateway(&self) -> &payments_fake::FakeGateway {
+                &self.info.gateway
+            }
+        }
+    };
 }
+pub(crate) use accessors;
+
+accessors!(Sandbox);
 
 impl Sandbox {
     /// Serves a fresh gateway on a free port of `127.0.0.1`. When this returns, connections are accepted.
@@ -61,63 +124,6 @@ impl Sandbox {
     /// Builds a sandbox with other settings than [`start`](Self::start).
     pub fn builder() -> SandboxBuilder {
         SandboxBuilder::new()
-    }
-
-    /// The base URL for clients, such as `http://127.0.0.1:40123/api/v1/public`.
-    ///
-    /// If the sandbox listens on every address, this is the loopback address.
-    pub fn base_url(&self) -> String {
-        self.info.base_url.clone()
-    }
-
-    /// The address of the admin interface, such as `http://127.0.0.1:40123/_sandbox`.
-    pub fn admin_url(&self) -> String {
-        self.info.admin_url.clone()
-    }
-
-    /// The address of the page that shows people what happens, such as `http://127.0.0.1:40123/_sandbox/ui`.
-    pub fn ui_url(&self) -> String {
-        format!("{}/ui", self.info.admin_url)
-    }
-
-    /// The certificate authority that clients must trust, in PEM, if the sandbox [generated one](SandboxBuilder::tls).
-    pub fn ca_certificate_pem(&self) -> Option<&str> {
-        self.info.ca_certificate.as_deref()
-    }
-
-    /// The [seed](SandboxBuilder::seed), or `None` if you passed a [gateway](SandboxBuilder::gateway).
-    pub fn seed(&self) -> Option<u64> {
-        self.info.seed
-    }
-
-    /// The address that it listens on.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.info.address
-    }
-
-    /// The address that the admin interface listens on: the same, unless it has [its own](SandboxBuilder::admin_listen).
-    pub fn admin_local_addr(&self) -> SocketAddr {
-        self.info.admin_address
-    }
-
-    /// The key that it accepts.
-    pub fn api_key(&self) -> String {
-        self.info.gateway.api_key()
-    }
-
-    /// [`base_url`](Self::base_url) and [`api_key`](Self::api_key), for a client.
-    ///
-    /// # Panics
-    ///
-    /// If the sandbox serves plain HTTP on an address other than a loopback one: a client refuses to send card numbers
-    /// there.
-    pub fn endpoint(&self) -> Endpoint {
-        self.info.endpoint()
-    }
-
-    /// The gateway that it serves, with its ledger, faults and gates.
-    pub fn gateway(&self) -> &FakeGateway {
-        &self.info.gateway
     }
 
     /// Accepts no more connections, responds to every request that was received, closes the connections and returns.

@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,7 +7,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use payments_fake::unversioned::ErrorEnvelope;
-use payments_fake::{FakeGateway, RecordedRequest, Reply, RequestEffect, RequestedFault};
+use payments_fake::{FakeGateway, Reply, RequestedFault};
 
 use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
@@ -79,26 +78,19 @@ impl Site {
             (log, method.to_string(), path, Instant::now())
         });
         let (mut reply, number) = self.serve(request, time, given_up).await;
-        if number > 0 {
+        if let Some(number) = number {
             self.feed.send(Event::Request(number));
         }
         let request_id = reply.answer_mut().map(|response| self.stamp(response.headers_mut()).clone());
         if let Some((log, method, path, begun)) = logged {
             let took = begun.elapsed();
-            let recorded = self.service.recorded(number);
-            let recorded = recorded.as_ref();
             log(&Exchange {
                 client,
                 method,
                 path,
                 shown: Shown::of(&reply),
                 request_id: request_id.and_then(|id| Some(id.to_str().ok()?.to_owned())),
-                operation: recorded.and_then(RecordedRequest::operation),
-                amount: recorded.and_then(RecordedRequest::amount),
-                reference: recorded.and_then(|request| request.field("ReferenceNo")).map(Cow::into_owned),
-                transaction_id: recorded.and_then(RecordedRequest::transaction_id).cloned(),
-                effect: recorded.map_or(RequestEffect::Nothing, RecordedRequest::effect),
-                fault: recorded.and_then(RecordedRequest::fault).cloned(),
+                recorded: number.and_then(|number| self.service.recorded(number)),
                 took,
             });
         }
@@ -128,23 +120,24 @@ impl Site {
         response
     }
 
-    /// The reply, and the number of the recorded request; 0 if it is not recorded.
+    /// The reply, and the number of the request if it is recorded.
     async fn serve(
         &self,
         mut request: Request<Bytes>,
         time: &Shutdown,
         given_up: impl Future<Output = ()>,
-    ) -> (Reply, u64) {
+    ) -> (Reply, Option<u64>) {
         if !self.serves {
             let error = ErrorEnvelope::new(404, "Path not found: this port is for /_sandbox alone");
-            return (Reply::Answer(self.error(&error)), 0);
+            return (Reply::Answer(self.error(&error)), None);
         }
         if self.control_headers {
             match requested_fault(request.headers()) {
                 Ok(Some(fault)) => _ = request.extensions_mut().insert(RequestedFault(fault)),
                 Ok(None) => {}
                 Err(problem) => {
-                    return (Reply::Answer(self.bad_request(&format!("Sandbox-Fault: {problem}"))), 0);
+                    let response = self.bad_request(&format!("Sandbox-Fault: {problem}"));
+                    return (Reply::Answer(response), None);
                 }
             }
         }

@@ -166,8 +166,8 @@ fn write_authority(path: &Path, authority: &str) -> io::Result<()> {
 fn announce(sandbox: &Sandbox) -> io::Result<()> {
     #[derive(Serialize)]
     struct Ready<'a> {
-        base_url: String,
-        admin_url: String,
+        base_url: &'a str,
+        admin_url: &'a str,
         ui_url: String,
         api_key: String,
         version: &'static str,

@@ -111,17 +111,6 @@ fn a_timeout_takes_no_real_time_with_the_automatic_clock_d23() {
 }
 
 #[test]
-fn a_transport_can_use_another_clock() {
-    let clock = ManualClock::auto();
-    let gateway = FakeGateway::new();
-    gateway.arm(Fault::on(OperationName::Transaction).before_commit().stall());
-    let transport = gateway.transport().with_timer(clock.clone());
-    let client = Client::builder(gateway.endpoint(), transport, clock.clone()).build();
-    assert_eq!(block_on(client.process_card(&sale())).unwrap_err().kind(), ErrorKind::TimedOut);
-    assert_eq!((clock.elapsed(), gateway.clock().elapsed()), (Duration::from_mins(1), Duration::ZERO));
-}
-
-#[test]
 fn a_request_held_across_a_reset_is_closed_without_an_effect() {
     let gateway = FakeGateway::new();
     let delay = Fault::on(OperationName::TokenTransaction).before_commit().delay(Duration::from_secs(1));

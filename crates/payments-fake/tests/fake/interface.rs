@@ -73,10 +73,9 @@ fn the_seeded_customer_is_returned_in_the_get_envelope() {
 #[test]
 fn an_added_customer_is_found() {
     let gateway = FakeGateway::new();
-    let mut customer = payments_core::model::CustomerRecord::new();
-    customer.customer_id = payments_core::model::Field::Value("cus_2".parse().unwrap());
-    gateway.add_customer(customer);
-    assert_eq!(json(&gateway, get("/customer/cus_2")).1["data"], json!({ "CustomerId": "cus_2" }));
+    let added = gateway.first_tenant().add_customer_json(r#"{"CustomerId":"cus_2"}"#).unwrap();
+    let found = json(&gateway, get("/customer/cus_2")).1["data"].to_string();
+    assert_eq!(found, serde_json::from_str::<serde_json::Value>(&added).unwrap().to_string());
 }
 
 #[test]

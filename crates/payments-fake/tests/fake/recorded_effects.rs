@@ -138,4 +138,16 @@ fn a_refusal_and_a_decline_have_their_reason_without_a_card_number_d62() {
     assert_eq!(reason(post("/transaction", encoded(&declined))).as_deref(), Some("insufficient funds"));
     let field = reason(post("/void", r#"{"TransactionId":"txn_1","4242424242424242":1}"#)).unwrap();
     assert!(!field.contains("4242424242424242"), "{field}");
+    let key = FakeGateway::API_KEY;
+    let field = reason(post("/void", format!(r#"{{"TransactionId":"txn_1","{key}":1}}"#))).unwrap();
+    assert!(!field.contains(key), "{field}");
+}
+
+#[test]
+fn a_short_key_is_not_masked_in_a_reason() {
+    let gateway = FakeGateway::builder().api_key("invalid").build();
+    let mut request = post("/void", r#"{"TransactionId":"txn_1"}"#);
+    request.headers_mut().insert("authorization", http::HeaderValue::from_static("invalid"));
+    send(&gateway, request);
+    assert_eq!(gateway.requests()[0].reason(), Some("invalid transaction id"));
 }

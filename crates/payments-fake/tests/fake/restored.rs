@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request};
-use payments_core::model::{CustomerRecord, Field, TransactionType};
+use payments_core::model::TransactionType;
 use payments_fake::{FakeGateway, Fixtures, VoidAnswer};
 use serde_json::{Value, json};
 
@@ -118,11 +118,6 @@ fn no_stored_document_holds_a_full_card_number_d62() {
         tenant
             .add_customer_json(&json!({ "CustomerId": format!("cus_{field}"), field: NUMBER }).to_string())
             .unwrap();
-        let mut customer = CustomerRecord::new();
-        customer.customer_id = Field::Value(format!("cus_of_a_test_{field}").parse().unwrap());
-        customer.address = Field::Value(NUMBER.to_owned());
-        customer.email = Field::Value(NUMBER.to_owned());
-        gateway.add_customer(customer);
     }
     tenant.add_token_json(&json!({ "TokenId": "tok_7", "CardNumber": NUMBER }).to_string()).unwrap();
     let transactions: Vec<_> = fields

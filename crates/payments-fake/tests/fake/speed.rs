@@ -29,11 +29,13 @@ fn a_payment_and_a_lookup_are_quick() {
     let client = gateway.client();
     let paid = median(|| drop(block_on(client.process_card(&payment)).unwrap()));
 
+    // The form of the ids that the fake gives out, so that each one is reserved.
+    let id = |number: u32| format!("txn_{number:016x}");
     let transactions: Vec<_> =
-        (0..100_000).map(|id| json!({"TransactionId": format!("txn_{id}"), "Amount": 1})).collect();
+        (0..100_000).map(|number| json!({"TransactionId": id(number), "Amount": 1})).collect();
     let gateway = FakeGateway::new();
     gateway.load(&Fixtures::from_json(&json!({ "transactions": transactions }).to_string()).unwrap());
-    let (client, id) = (gateway.client(), "txn_77777".parse().unwrap());
+    let (client, id) = (gateway.client(), id(77_777).parse().unwrap());
     let found = median(|| drop(block_on(client.transaction(&id)).unwrap()));
     println!("process_card: {paid:?}, a lookup among 100 000 transactions: {found:?}");
     assert!(paid <= GOAL && found <= GOAL, "process_card: {paid:?}, a lookup: {found:?}");

@@ -6,7 +6,7 @@ use http::header::HOST;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use payments_fake::DocumentError;
-use serde_json::{Value, json};
+use payments_fake::unversioned::ErrorEnvelope;
 
 use crate::body;
 
@@ -45,12 +45,9 @@ pub(super) struct Refusal(pub(super) Box<Response<Bytes>>);
 
 impl Refusal {
     pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        let status_code = status.as_u16();
-        Self::of(status, &json!({"status": "failed", "status_code": status_code, "msg": message.into()}))
-    }
-
-    fn of(status: StatusCode, body: &Value) -> Self {
-        Self(Box::new(body::json(status, format!("{body}\n"))))
+        let mut line = ErrorEnvelope::new(status.as_u16(), message).encode();
+        line.push(b'\n');
+        Self(Box::new(body::json(status, line)))
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
@@ -58,12 +55,9 @@ impl Refusal {
     }
 }
 
-/// Lists the problems of the document one by one.
 impl From<DocumentError> for Refusal {
     fn from(error: DocumentError) -> Self {
-        let (msg, problems) = (error.to_string(), error.problems());
-        let body = json!({"status": "failed", "status_code": 400, "msg": msg, "problems": problems});
-        Self::of(StatusCode::BAD_REQUEST, &body)
+        Self::bad_request(error.to_string())
     }
 }
 

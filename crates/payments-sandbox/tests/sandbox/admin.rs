@@ -241,7 +241,7 @@ fn a_wrong_document_is_refused_with_its_problem() {
             msg.starts_with(problem) && msg.contains(" at line 1 column ") && !msg.contains("4242"),
             "{msg}"
         );
-        assert_eq!((status, &body["problems"]), (400, &json!([msg])));
+        assert_eq!(status, 400);
     }
     for (path, body) in [
         ("/customers", "{}"),

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use http::StatusCode;
 use payments_core::OperationName;
 use payments_core::model::Amount;
-use payments_fake::{Fault, FaultMoment, Phase};
+use payments_fake::{Fault, Phase};
+use payments_sandbox::unversioned::fault_from_header;
 use payments_sandbox::{BlockingSandbox, Exchange, Sandbox, Shown};
 
 use crate::raw_client::{End, RawClient, TOKEN_PAYMENT};
@@ -18,49 +18,60 @@ struct FaultyPayment {
     phase: Phase,
 }
 
-/// Pays with the fault in each phase and runs a check of the socket. The ledger must match the phase.
+/// Pays with the fault in each phase, armed and asked for by a header, and runs a check of the socket. The ledger must match
+/// the phase.
 #[track_caller]
-fn in_every_phase(kind: impl Fn(FaultMoment) -> Fault, mut check: impl FnMut(&mut FaultyPayment)) {
+fn in_every_phase(kind: &str, mut check: impl FnMut(&mut FaultyPayment)) {
     for phase in [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late] {
-        let sandbox = BlockingSandbox::start().unwrap();
-        sandbox.gateway().arm(kind(Fault::on(OperationName::TokenTransaction).at(phase)));
-        let mut client = RawClient::connect(&sandbox);
-        client.post("/token-transaction", TOKEN_PAYMENT);
-        let mut payment = FaultyPayment { sandbox, client, phase };
-        check(&mut payment);
-        let gateway = payment.sandbox.gateway();
-        assert_eq!(gateway.ledger().charged().count(), usize::from(phase == Phase::AfterCommit), "{phase:?}");
-        assert_eq!(gateway.deliver_late(), usize::from(phase == Phase::Late));
+        for is_armed in [true, false] {
+            let sandbox = BlockingSandbox::start().unwrap();
+            let mut client = RawClient::connect(&sandbox);
+            let header = format!("{}={kind}", phase.as_str());
+            if is_armed {
+                sandbox.gateway().arm(fault_from_header(&header).unwrap());
+                client.pay("");
+            } else {
+                client.pay(&format!("Sandbox-Fault: {header}\r\n"));
+            }
+            let mut payment = FaultyPayment { sandbox, client, phase };
+            check(&mut payment);
+            let gateway = payment.sandbox.gateway();
+            let charged = gateway.ledger().charged().count();
+            assert_eq!(charged, usize::from(phase == Phase::AfterCommit), "{header}");
+            assert_eq!(gateway.deliver_late(), usize::from(phase == Phase::Late), "{header}");
+        }
     }
 }
 
 #[test]
 fn close_ends_the_connection_without_a_byte() {
-    in_every_phase(FaultMoment::close, |FaultyPayment { client, .. }| {
+    in_every_phase("close", |FaultyPayment { client, .. }| {
         assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
     });
 }
 
 #[test]
 fn reset_is_a_real_reset() {
-    in_every_phase(FaultMoment::reset, |FaultyPayment { client, .. }| {
+    in_every_phase("reset", |FaultyPayment { client, .. }| {
         assert_eq!(client.read_to_end(), (Vec::new(), End::Reset));
     });
 }
 
 #[test]
 fn refuse_resets_an_accepted_connection_without_an_effect() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    sandbox.gateway().arm(Fault::on(OperationName::TokenTransaction).after_commit().refuse());
-    let mut client = RawClient::connect(&sandbox);
-    client.post("/token-transaction", TOKEN_PAYMENT);
-    assert_eq!(client.read_to_end(), (Vec::new(), End::Reset));
-    sandbox.gateway().ledger().assert_nothing_charged();
+    for phase in ["before_commit", "after_commit", "late"] {
+        let sandbox = BlockingSandbox::start().unwrap();
+        let mut client = RawClient::connect(&sandbox);
+        client.pay(&format!("sandbox-fault: {phase}=refuse\r\n"));
+        assert_eq!(client.read_to_end(), (Vec::new(), End::Reset));
+        sandbox.gateway().ledger().assert_nothing_charged();
+        assert_eq!(sandbox.gateway().deliver_late(), 0);
+    }
 }
 
 #[test]
 fn garbage_is_not_http() {
-    in_every_phase(FaultMoment::garbage, |FaultyPayment { client, .. }| {
+    in_every_phase("garbage", |FaultyPayment { client, .. }| {
         let (bytes, end) = client.read_to_end();
         assert!(bytes.len() > 16 && !bytes.starts_with(b"HTTP"), "{bytes:?}");
         assert_eq!(end, End::Closed);
@@ -69,25 +80,19 @@ fn garbage_is_not_http() {
 
 #[test]
 fn truncate_keeps_the_content_length_and_cuts_the_body() {
-    in_every_phase(
-        |fault| fault.truncate(40),
-        |FaultyPayment { client, .. }| {
-            let head = client.read_head();
-            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
-            assert!(
-                head.starts_with("HTTP/1.1 200 OK\r\n") && length.parse::<usize>().unwrap() > 40,
-                "{head}"
-            );
-            let (body, end) = client.read_to_end();
-            assert_eq!((body.len(), end), (40, End::Closed));
-            assert!(body.starts_with(b"{\"status\":\"success\""), "{body:?}");
-        },
-    );
+    in_every_phase("truncate;bytes=40", |FaultyPayment { client, .. }| {
+        let head = client.read_head();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && length.parse::<usize>().unwrap() > 40, "{head}");
+        let (body, end) = client.read_to_end();
+        assert_eq!((body.len(), end), (40, End::Closed));
+        assert!(body.starts_with(b"{\"status\":\"success\""), "{body:?}");
+    });
 }
 
 #[test]
 fn stall_is_silent_until_the_client_leaves() {
-    in_every_phase(FaultMoment::stall, |FaultyPayment { client, sandbox, .. }| {
+    in_every_phase("stall", |FaultyPayment { client, sandbox, .. }| {
         while sandbox.gateway().requests().is_empty() {
             std::thread::yield_now();
         }
@@ -102,29 +107,26 @@ fn stall_is_silent_until_the_client_leaves() {
 #[test]
 fn drip_sends_pieces_and_the_last_byte_only_after_the_commit() {
     let every = Duration::from_millis(3);
-    in_every_phase(
-        |fault| fault.drip(16, every),
-        |FaultyPayment { client, phase, .. }| {
-            let started = Instant::now();
-            let head = client.read_head();
-            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
-            let length: usize = length.parse().unwrap();
-            let pieces = u32::try_from((length - 1).div_ceil(16)).unwrap();
-            let body = client.read_exactly(length - 1);
-            assert!(started.elapsed() >= every * pieces);
-            assert!(body.starts_with(b"{\"status\":\"success\""));
-            if *phase == Phase::AfterCommit {
-                assert_eq!(client.read_to_end(), (b"}".to_vec(), End::Closed));
-            } else {
-                assert!(client.is_silent());
-            }
-        },
-    );
+    in_every_phase("drip;bytes=16;delay_ms=3", |FaultyPayment { client, phase, .. }| {
+        let started = Instant::now();
+        let head = client.read_head();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        let length: usize = length.parse().unwrap();
+        let pieces = u32::try_from((length - 1).div_ceil(16)).unwrap();
+        let body = client.read_exactly(length - 1);
+        assert!(started.elapsed() >= every * pieces);
+        assert!(body.starts_with(b"{\"status\":\"success\""));
+        if *phase == Phase::AfterCommit {
+            assert_eq!(client.read_to_end(), (b"}".to_vec(), End::Closed));
+        } else {
+            assert!(client.is_silent());
+        }
+    });
 }
 
 #[test]
 fn html_is_a_page_with_the_status_of_a_proxy() {
-    in_every_phase(FaultMoment::html, |FaultyPayment { client, .. }| {
+    in_every_phase("html", |FaultyPayment { client, .. }| {
         let response = client.response();
         assert_eq!(
             (response.status(), response.header("content-type")),
@@ -138,21 +140,18 @@ fn html_is_a_page_with_the_status_of_a_proxy() {
 
 #[test]
 fn status_is_the_error_body_with_a_retry_after() {
-    in_every_phase(
-        |fault| fault.status(StatusCode::SERVICE_UNAVAILABLE).retry_after("7"),
-        |FaultyPayment { client, .. }| {
-            let response = client.response();
-            assert_eq!((response.status(), response.header("retry-after")), (503, Some("7")));
-            let body =
-                serde_json::json!({ "status": "failed", "status_code": 503, "msg": "Service Unavailable" });
-            assert_eq!(response.json(), body);
-        },
-    );
+    in_every_phase("status;status=503;retry_after=7", |FaultyPayment { client, .. }| {
+        let response = client.response();
+        assert_eq!((response.status(), response.header("retry-after")), (503, Some("7")));
+        let body =
+            serde_json::json!({ "status": "failed", "status_code": 503, "msg": "Service Unavailable" });
+        assert_eq!(response.json(), body);
+    });
 }
 
 #[test]
 fn wrong_shape_is_valid_json_of_another_interface() {
-    in_every_phase(FaultMoment::wrong_shape, |FaultyPayment { client, .. }| {
+    in_every_phase("wrong_shape", |FaultyPayment { client, .. }| {
         let response = client.response();
         assert_eq!((response.status(), response.json()), (200, serde_json::json!({ "result": "ok" })));
     });
@@ -160,15 +159,13 @@ fn wrong_shape_is_valid_json_of_another_interface() {
 
 #[test]
 fn delay_sends_the_normal_response_late_and_keeps_the_connection() {
-    let by = Duration::from_millis(30);
-    for phase in [Phase::BeforeCommit, Phase::AfterCommit] {
+    for phase in ["before_commit", "after_commit"] {
         let sandbox = BlockingSandbox::start().unwrap();
-        sandbox.gateway().arm(Fault::on(OperationName::TokenTransaction).at(phase).delay(by));
         let mut client = RawClient::connect(&sandbox);
         let started = Instant::now();
-        client.post("/token-transaction", TOKEN_PAYMENT);
+        client.pay(&format!("sandbox-fault: {phase}=delay;delay_ms=30\r\n"));
         assert_eq!(client.response().status(), 200);
-        assert!(started.elapsed() >= by);
+        assert!(started.elapsed() >= Duration::from_millis(30));
         client.get("/customer/cus_1");
         assert_eq!(client.response().status(), 200);
         sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));

@@ -26,39 +26,48 @@ fn id_of(head: &str) -> String {
 fn every_response_has_a_unique_id_and_the_version() {
     let (sandbox, mut client) = start();
     let mut ids = HashSet::new();
-    let mut check = |head: &str| assert!(ids.insert(id_of(head)), "the id of {head} was used before");
+    let mut check = |head: &str, status: u16| {
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+        assert!(ids.insert(id_of(head)), "the id of {head} was used before");
+    };
     let service = "/api/v1/public";
     for _ in 0..150 {
-        for (method, target, headers, body) in [
-            ("POST", "/api/v1/public/token-transaction", "", TOKEN_PAYMENT),
-            ("POST", "/api/v1/public/token-transaction", "", "{"),
-            ("GET", "/api/v1/public/customer/cus_1", "", ""),
-            ("GET", "/api/v1/public/customer/cus_2", "", ""),
-            ("GET", "/api/v1/public/customer/cus_1", "sandbox-fault: late=html\r\n", ""),
-            ("GET", "/api/v1/public/customer/cus_1", "sandbox-fault: late=html;status=200\r\n", ""),
-            ("GET", "/api/v1/public/customer/cus_1", "sandbox-fault: late=status;status=429\r\n", ""),
-            ("GET", "/api/v1/public/customer/cus_1", "sandbox-fault: late=wrong_shape\r\n", ""),
-            ("GET", "/api/v1/public/customer/cus_1", "sandbox-fault: nonsense\r\n", ""),
-            ("GET", "/api/v1/public/customer/cus_1", "sandbox-fault: after_commit=delay;delay_ms=0\r\n", ""),
-            ("GET", "/api/v1/public/customer/cus_1", "x-request-id: mine\r\n", ""),
-            ("DELETE", "/api/v1/public/void", "", ""),
-            ("GET", "/elsewhere", "", ""),
-            ("GET", "/_sandbox/health", "", ""),
-            ("GET", "/_sandbox/nowhere", "", ""),
-            ("PUT", "/_sandbox/state", "", ""),
-            ("POST", "/_sandbox/tokens", "", "{}"),
+        for (status, method, target, headers, body) in [
+            (200, "POST", "/api/v1/public/token-transaction", "", TOKEN_PAYMENT),
+            (400, "POST", "/api/v1/public/token-transaction", "", "{"),
+            (200, "GET", "/api/v1/public/customer/cus_1", "", ""),
+            (404, "GET", "/api/v1/public/customer/cus_2", "", ""),
+            (502, "GET", "/api/v1/public/customer/cus_1", "sandbox-fault: late=html\r\n", ""),
+            (200, "GET", "/api/v1/public/customer/cus_1", "sandbox-fault: late=html;status=200\r\n", ""),
+            (429, "GET", "/api/v1/public/customer/cus_1", "sandbox-fault: late=status;status=429\r\n", ""),
+            (200, "GET", "/api/v1/public/customer/cus_1", "sandbox-fault: late=wrong_shape\r\n", ""),
+            (400, "GET", "/api/v1/public/customer/cus_1", "sandbox-fault: nonsense\r\n", ""),
+            (
+                200,
+                "GET",
+                "/api/v1/public/customer/cus_1",
+                "sandbox-fault: after_commit=delay;delay_ms=0\r\n",
+                "",
+            ),
+            (200, "GET", "/api/v1/public/customer/cus_1", "x-request-id: mine\r\n", ""),
+            (405, "DELETE", "/api/v1/public/void", "", ""),
+            (404, "GET", "/elsewhere", "", ""),
+            (200, "GET", "/_sandbox/health", "", ""),
+            (404, "GET", "/_sandbox/nowhere", "", ""),
+            (405, "PUT", "/_sandbox/state", "", ""),
+            (400, "POST", "/_sandbox/tokens", "", "{}"),
         ] {
-            check(&client.request(method, target, headers, body).head);
+            check(&client.request(method, target, headers, body).head, status);
         }
     }
-    check(&client.request("POST", &format!("{service}/void"), "", &" ".repeat(70_000)).head);
-    check(&client.request("POST", "/_sandbox/tokens", "", &" ".repeat(1_100_000)).head);
+    check(&client.request("POST", &format!("{service}/void"), "", &" ".repeat(70_000)).head, 413);
+    check(&client.request("POST", "/_sandbox/tokens", "", &" ".repeat(1_100_000)).head, 413);
     for kind in ["truncate;bytes=1", "drip;bytes=999;delay_ms=1"] {
         for _ in 0..20 {
             let mut client = RawClient::connect(&sandbox);
             let head = client.head("GET", "/customer/cus_1");
             client.send(&format!("{head}sandbox-fault: after_commit={kind}\r\n\r\n"));
-            check(&client.read_head());
+            check(&client.read_head(), 200);
         }
     }
     assert_eq!(ids.len(), 150 * 17 + 2 + 40);
@@ -169,7 +178,13 @@ fn a_head_of_the_events_ends_and_the_connection_stays_usable() {
 
 #[test]
 fn a_fault_sends_no_body_for_a_head() {
-    for fault in ["truncate", "drip;every_ms=1", "html", "status", "delay;delay_ms=1"] {
+    for (fault, status) in [
+        ("truncate", 200),
+        ("drip;delay_ms=1", 200),
+        ("html", 502),
+        ("status", 502),
+        ("delay;delay_ms=1", 200),
+    ] {
         let (_sandbox, mut client) = start();
         let key = payments_fake::FakeGateway::API_KEY;
         client.send(&format!(
@@ -177,7 +192,11 @@ fn a_fault_sends_no_body_for_a_head() {
              connection: close\r\nsandbox-fault: after_commit={fault}\r\n\r\n"
         ));
         let (bytes, end) = client.read_to_end();
-        assert!(bytes.starts_with(b"HTTP/1.1 ") && bytes.ends_with(b"\r\n\r\n"), "{fault}");
+        let head = String::from_utf8(bytes).unwrap();
+        assert!(
+            head.starts_with(&format!("HTTP/1.1 {status} ")) && head.ends_with("\r\n\r\n"),
+            "{fault}: {head}"
+        );
         assert_eq!(end, End::Closed, "{fault}");
     }
 }

@@ -102,7 +102,7 @@ async fn it_runs_in_the_background_of_a_runtime() {
     let sandbox = Sandbox::builder().api_key("key_of_the_test").start().await.unwrap();
     assert_eq!(sandbox.api_key(), "key_of_the_test");
     assert_eq!(sandbox.base_url(), format!("http://{}/api/v1/public", sandbox.local_addr()));
-    let (base_url, gateway) = (sandbox.base_url(), sandbox.gateway().clone());
+    let (base_url, gateway) = (sandbox.base_url().to_owned(), sandbox.gateway().clone());
     assert!(reaches_from_another_thread(&base_url, &gateway).await);
     sandbox.shutdown().await.unwrap();
     assert!(!reaches_from_another_thread(&base_url, &gateway).await);

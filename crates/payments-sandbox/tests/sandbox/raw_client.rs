@@ -62,6 +62,20 @@ impl RawClient {
         self.send(&format!("{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"));
     }
 
+    /// Sends a [payment](Self::payment).
+    pub(crate) fn pay(&mut self, headers: &str) {
+        self.send(&self.payment(headers));
+    }
+
+    /// The request of a [payment](TOKEN_PAYMENT) with further headers, each with `\r\n` at its end.
+    pub(crate) fn payment(&self, headers: &str) -> String {
+        let head = self.head("POST", "/token-transaction");
+        let length = TOKEN_PAYMENT.len();
+        format!(
+            "{head}{headers}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{TOKEN_PAYMENT}"
+        )
+    }
+
     pub(crate) fn get(&mut self, path: &str) {
         let head = self.head("GET", path);
         self.send(&format!("{head}\r\n"));

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use payments_core::OperationName;
-use payments_fake::RequestEffect;
+use payments_fake::{RecordedRequest, RequestEffect};
 use payments_sandbox::{Exchange, IdleClose, Shown};
 use serde_json::json;
 
@@ -68,11 +68,15 @@ fn time_of_day(now: SystemTime) -> String {
 /// `05:29:57  token-transaction        99.00  charged     saw nothing             0.4 ms  invoice 19            after_commit close`.
 fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
     let time = style.paint(Tone::Dim, &time_of_day(now));
-    let request =
-        exchange.operation.map_or_else(|| "unknown path".to_owned(), |operation| operation.to_string());
-    let amount = exchange.amount.map(|amount| amount.to_string()).unwrap_or_default();
-    let did = format!("{:10}", exchange.effect.as_str().replace('_', " "));
-    let did = match exchange.effect {
+    let recorded = exchange.recorded.as_ref();
+    let request = recorded
+        .and_then(RecordedRequest::operation)
+        .map_or_else(|| "unknown path".to_owned(), |operation| operation.to_string());
+    let amount =
+        recorded.and_then(RecordedRequest::amount).map(|amount| amount.to_string()).unwrap_or_default();
+    let effect = recorded.map_or(RequestEffect::Nothing, RecordedRequest::effect);
+    let did = format!("{:10}", effect.as_str().replace('_', " "));
+    let did = match effect {
         RequestEffect::Charged | RequestEffect::Voided => style.paint(Tone::Success, &did),
         RequestEffect::Declined | RequestEffect::Refused => style.paint(Tone::Error, &did),
         _ => style.paint(Tone::Dim, &did),
@@ -88,7 +92,7 @@ fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
     let saw = if exchange.is_untold() { style.paint(Tone::Warning, &saw) } else { saw };
     let took = format!("{:>9}", format!("{:.1} ms", exchange.took.as_secs_f64() * 1000.0));
     let took = style.paint(Tone::Dim, &took);
-    let fault = exchange.fault.as_ref().map(|fault| {
+    let fault = recorded.and_then(RecordedRequest::fault).map(|fault| {
         let fault = format!("{} {}", fault.phase().as_str(), fault.kind().as_str());
         style.paint(Tone::Warning, &fault)
     });
@@ -102,10 +106,13 @@ fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
 
 /// What a person recognizes a request by.
 fn subject(exchange: &Exchange) -> String {
-    let Exchange { method, path, reference, transaction_id, .. } = exchange;
-    match (exchange.operation, reference, transaction_id) {
+    let Exchange { method, path, recorded, .. } = exchange;
+    let recorded = recorded.as_ref();
+    let reference = recorded.and_then(|request| request.field("ReferenceNo"));
+    let transaction_id = recorded.and_then(RecordedRequest::transaction_id);
+    match (recorded.and_then(RecordedRequest::operation), reference, transaction_id) {
         (None, ..) => format!("{method} {path}"),
-        (_, Some(reference), _) => reference.clone(),
+        (_, Some(reference), _) => reference.into_owned(),
         (_, None, Some(id)) => id.to_string(),
         (Some(OperationName::GetTransaction | OperationName::GetCustomer), None, None) => {
             path.rsplit('/').next().unwrap_or_default().to_owned()
