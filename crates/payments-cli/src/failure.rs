@@ -11,7 +11,7 @@ use payments_core::{
 use payments_model::{Amount, TransactionId, ValidationError, Violation};
 
 use crate::exit_code::ExitCode;
-use crate::report::IntentNote;
+use crate::intent_note::IntentNote;
 use crate::settings::KnownKeys;
 
 /// Why a command did not succeed. None of its texts contains a secret.

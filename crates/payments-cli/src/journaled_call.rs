@@ -16,10 +16,11 @@ use crate::exit_code::ExitCode;
 use crate::failure::{
     FailedOutcome, FailedResponse, Failure, Purpose, Sent, how_to_find_the_cause, shell_word,
 };
+use crate::intent_note::IntentNote;
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, store_failure};
 use crate::output::{self, Output};
-use crate::report::{IntentNote, Processed, Report};
+use crate::report::{Processed, Report};
 use crate::row_file::{NOT_CARDS, is_like_a_card};
 use crate::settings::Settings;
 use crate::stderr;

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 use std::iter;
-use std::time::SystemTime;
 
 use payments_model::unversioned::RequestMembers;
 
 use crate::dry_run::RedactedRequest;
 use crate::failure::{self, FailedOutcome, Failure, Purpose};
-use crate::report::{Effect, IntentNote, Processed};
+use crate::format::timestamp;
+use crate::intent_note::IntentNote;
+use crate::report::{Effect, Processed};
 use crate::style::{Style, Tone, for_terminal};
 
 /// The text of a success.
@@ -194,7 +195,7 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
         let pause = response.retry_after_seconds.filter(|_| failure.outcome != FailedOutcome::Unknown);
         facts.extend(pause.map(|seconds| ("retry after", format!("{seconds} s"))));
     }
-    facts.extend(failure.advice.note.iter().flat_map(IntentNote::rows));
+    facts.extend(failure.advice.note.iter().flat_map(note_rows));
     if let Some(sent) = &failure.sent {
         facts.extend(sent.amount.map(|amount| ("amount", amount.to_string())));
         facts.extend(sent.reference.iter().map(|reference| ("reference", reference.clone())));
@@ -203,6 +204,18 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
     facts.extend(failure.advice.to_look_up.iter().map(|id| ("look it up", failure::look_up(id))));
     facts.extend(failure.advice.hints.iter().map(|hint| ("hint", hint.clone())));
     facts
+}
+
+/// The journal's part of the facts.
+fn note_rows(note: &IntentNote) -> Vec<(&'static str, String)> {
+    let IntentNote { key, is_recorded, not_recorded, same_transaction_as, second_charge: _ } = note;
+    let mut rows: Vec<_> = key.iter().map(|key| ("key", key.as_str().to_owned())).collect();
+    if *is_recorded {
+        rows.push(("recorded", "by an earlier call; nothing was sent now".to_owned()));
+    }
+    rows.extend(not_recorded.iter().map(|why| ("NOT RECORDED", why.clone())));
+    rows.extend(same_transaction_as.iter().map(|other| ("SAME AS", other.to_string())));
+    rows
 }
 
 pub(crate) fn write_rows<'a>(text: &mut String, rows: impl IntoIterator<Item = (&'a str, String)>) {
@@ -218,14 +231,4 @@ pub(crate) fn write_rows<'a>(text: &mut String, rows: impl IntoIterator<Item = (
 /// A string without its quotes; anything else, such as an amount, exactly as sent.
 fn readable(value: &str) -> String {
     serde_json::from_str(value).unwrap_or_else(|_| value.to_owned())
-}
-
-/// `1 row`, `2 rows`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-/// The time in UTC as RFC 3339, with milliseconds.
-pub(crate) fn timestamp(time: SystemTime) -> String {
-    humantime::format_rfc3339_millis(time).to_string()
 }

@@ -25,13 +25,14 @@ use self::run::{LiveService, Run};
 use self::throttle::Throttle;
 use crate::args::GlobalOptions;
 use crate::args::batch::BatchArguments;
-use crate::batch_report::{Problems, Stop, Summary};
+use crate::batch_report::{Stop, Summary};
 use crate::call::{self, Prepared};
 use crate::exit_code::ExitCode;
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, LONGEST_CLOSING};
 use crate::output::{self, Output};
+use crate::problems::Problems;
 use crate::report::Report;
 use crate::trace::Trace;
 

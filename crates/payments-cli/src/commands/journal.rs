@@ -19,12 +19,12 @@ use serde::Serialize;
 
 use crate::args::GlobalOptions;
 use crate::args::journal::{JournalArguments, JournalCommand};
-use crate::batch_report::Problems;
 use crate::call::block_on;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
+use crate::problems::Problems;
 use crate::report::Report;
 use crate::settings::KnownKeys;
 use crate::trace::Trace;

@@ -17,18 +17,19 @@ use super::reconcile::HEADINGS as PROPOSALS;
 use super::resolve::{self, RESOLVED, ResolvedIntent, TOO_EARLY, TypedVerdict};
 use super::{CommandError, READ};
 use crate::args::ClientOptions;
-use crate::batch_report::{Problem, Problems};
 use crate::call::{self, Prepared};
 use crate::csv_file::{self, Table};
 use crate::failure::{FailedOutcome, Failure, Purpose};
+use crate::format::counted;
 use crate::intent_history;
 use crate::intent_object::{MEMBERS, exported_transaction};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
-use crate::row_file::{self, NO_API_KEY, NOT_CARDS, Role, RowFile};
+use crate::problems::{Problem, Problems, Role};
+use crate::row_file::{self, NO_API_KEY, NOT_CARDS, RowFile};
 use crate::settings::Settings;
-use crate::text::{self, counted};
+use crate::text;
 
 /// A row of the file: what a person found out.
 struct Row {
