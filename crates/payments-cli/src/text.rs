@@ -6,9 +6,10 @@ use std::iter;
 use payments_model::unversioned::RequestMembers;
 
 use crate::dry_run::RedactedRequest;
-use crate::failure::{self, FailedOutcome, Failure, Purpose};
+use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::format::timestamp;
 use crate::intent_note::IntentNote;
+use crate::next_step;
 use crate::report::{Effect, Processed};
 use crate::style::{Style, Tone, for_terminal};
 
@@ -169,7 +170,7 @@ fn heading(failure: &Failure) -> (Tone, String) {
         (Unknown, _, _) => {
             let next_step = match (&failure.advice.to_look_up, failure.advice.search_by) {
                 (Some(_), _) => "look it up".to_owned(),
-                (None, Some(search_by)) => failure::after_unknown(None, search_by),
+                (None, Some(search_by)) => next_step::after_unknown(None, search_by),
                 (None, None) => "reconcile it with the service".to_owned(),
             };
             let heading = match failure.advice.note {
@@ -201,7 +202,7 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
         facts.extend(sent.reference.iter().map(|reference| ("reference", reference.clone())));
         facts.push(("sent at", timestamp(sent.at)));
     }
-    facts.extend(failure.advice.to_look_up.iter().map(|id| ("look it up", failure::look_up(id))));
+    facts.extend(failure.advice.to_look_up.iter().map(|id| ("look it up", next_step::look_up(id))));
     facts.extend(failure.advice.hints.iter().map(|hint| ("hint", hint.clone())));
     facts
 }

@@ -127,7 +127,7 @@ async fn end(
     };
     let summary = Summary { created_journal: place.created().map(str::to_owned), ..summary };
     if let Some(signal) = interrupt.has_arrived().await {
-        return Err(call::before_sending(signal));
+        return Err(Failure::interrupted_before_sending(signal));
     }
     let concurrency = usize::from(arguments.concurrency);
     let service = LiveService { client: JournaledClient::new(client, journal), settings: Arc::new(settings) };
@@ -190,7 +190,7 @@ async fn inspected(
         inspected = inspecting => {
             inspected.map_err(|_| call::nothing_sent())?
         }
-        signal = interrupt.arrived() => Err(call::before_sending(signal)),
+        signal = interrupt.arrived() => Err(Failure::interrupted_before_sending(signal)),
     }
 }
 

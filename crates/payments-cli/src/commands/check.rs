@@ -53,7 +53,7 @@ async fn check(options: GlobalOptions, output: Output) -> CheckReport {
             Some(unfinished(Failure::not_processed("internal", "internal error; a lookup moves no money")))
         }),
         signal = interrupt.arrived() => {
-            Some(unfinished(call::interrupted(signal, "; a check moves no money: it is safe to run it again")))
+            Some(unfinished(Failure::interrupted(signal, "; a check moves no money: it is safe to run it again")))
         }
     };
     CheckReport::new(Some(&findings), failed)

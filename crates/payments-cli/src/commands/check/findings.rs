@@ -10,8 +10,10 @@ use payments_model::TransactionRecord;
 use rustls::CertificateError;
 
 use super::{FailedStep, Probe, State, StepName};
-use crate::call::ignored_proxy;
-use crate::failure::{CLIENT_CERTIFICATE, Failure, no_common_tls, requires_client_certificate, tls_error};
+use crate::connection_hints::{
+    CLIENT_CERTIFICATE, ignored_proxy, no_common_tls, requires_client_certificate, tls_error,
+};
+use crate::failure::Failure;
 use crate::settings::Settings;
 
 /// The context of the messages.

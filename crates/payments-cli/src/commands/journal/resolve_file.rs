@@ -141,7 +141,7 @@ pub(super) async fn run(
         biased;
         checked = checking => checked?,
         signal = interrupt.arrived() => {
-            return Err(call::interrupted(signal, "; nothing was changed: it is safe to run it again").into());
+            return Err(Failure::interrupted(signal, "; nothing was changed: it is safe to run it again").into());
         }
     };
     if !problems.is_empty() {
@@ -647,7 +647,7 @@ async fn write(journal: &Journal, rows: Vec<CheckedRow>, by: &str, interrupt: &m
     let mut stop = None;
     for CheckedRow { row, verdict, intent, record } in rows {
         if let Some(signal) = interrupt.has_arrived().await {
-            stop = Some(call::interrupted(signal, ""));
+            stop = Some(Failure::interrupted(signal, ""));
             break;
         }
         let Row { line, key, note, attempt, .. } = row;
