@@ -22,6 +22,7 @@
 mod args;
 mod batch_report;
 mod call;
+mod check_report;
 mod commands;
 mod connection_hints;
 mod csv_file;

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, Value};
 
 use crate::batch_report::Summary;
-use crate::commands::CheckReport;
+use crate::check_report::CheckReport;
 use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;

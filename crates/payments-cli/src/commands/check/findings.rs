@@ -9,7 +9,8 @@ use payments_core::{Delivery, ErrorKind, LookupError, Success, TransportError, T
 use payments_model::TransactionRecord;
 use rustls::CertificateError;
 
-use super::{FailedStep, Probe, State, StepName};
+use super::{FailedStep, Probe};
+use crate::check_report::{State, StepName};
 use crate::connection_hints::{
     CLIENT_CERTIFICATE, ignored_proxy, no_common_tls, requires_client_certificate, tls_error,
 };
