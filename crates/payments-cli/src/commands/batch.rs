@@ -1,11 +1,14 @@
 //! `payments batch run`: a charge for every row of a file, each at most once.
 
+mod after_charge;
 mod billing_file;
+mod counting;
 mod inspection;
 mod progress;
 mod results;
 mod rows;
 mod run;
+mod service;
 mod throttle;
 
 use std::cell::Cell;
@@ -21,7 +24,8 @@ use self::inspection::{Inspected, inspect};
 use self::progress::Progress;
 use self::results::Results;
 use self::rows::{Row, refuse_ignored_fields};
-use self::run::{LiveService, Run};
+use self::run::Run;
+use self::service::LiveService;
 use self::throttle::Throttle;
 use crate::args::GlobalOptions;
 use crate::args::batch::BatchArguments;
