@@ -1,9 +1,7 @@
 //! How a billing run ended, as both output shapes and the exit code need it.
 
-mod problems;
 mod stop;
 mod summary;
 
-pub(crate) use self::problems::{Problem, Problems, RecordedIntent};
 pub(crate) use self::stop::Stop;
 pub(crate) use self::summary::{DuplicateTransaction, KnownOutcome, Summary, Tallies, Tally, UnresolvedRow};

@@ -8,7 +8,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::SystemTime;
 
-use payments_core::{Client, ClientBuilder, Deadlines, Delivery, Facts, OperationName, TransportErrorKind};
+use payments_core::{Client, ClientBuilder, Facts, OperationName};
 use payments_hyper::{HyperTransport, TokioTimer};
 use tokio::runtime;
 use tokio::task::spawn_blocking;
@@ -16,8 +16,9 @@ use tokio::task::spawn_blocking;
 use crate::args::{ClientOptions, GlobalOptions};
 use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
-use crate::failure::{self, CallError, FailedOutcome, Failure, Purpose, SERVICE_UNREACHABLE, Sent};
+use crate::failure::{CallError, FailedOutcome, Failure, Purpose, Sent};
 use crate::interrupt::Interrupt;
+use crate::next_step;
 use crate::output::{self, Output};
 use crate::report::{Processed, Report};
 use crate::settings::Settings;
@@ -122,10 +123,10 @@ impl<C: Send + 'static> Prepared<C> {
         let (client, settings, call) = tokio::select! {
             biased;
             prepared = prepared => prepared.unwrap_or_else(|_| Err(nothing_sent()))?,
-            signal = interrupt.arrived() => return Err(before_sending(signal)),
+            signal = interrupt.arrived() => return Err(Failure::interrupted_before_sending(signal)),
         };
         if let Some(signal) = interrupt.has_arrived().await {
-            return Err(before_sending(signal));
+            return Err(Failure::interrupted_before_sending(signal));
         }
         let client = if let Some(trace) = trace { client.observer(trace) } else { client };
         Ok(Self { settings, client, call, interrupt })
@@ -142,7 +143,7 @@ async fn end<C: Call>(
     let prepared = Prepared::new(options, output, read).await?;
     let Prepared { settings, client, call, mut interrupt } = prepared;
     if dry_run {
-        return Ok(Report::DryRun(DryRun::of(&call, &settings).await?));
+        return Ok(Report::DryRun(DryRun::of(&settings, async |client| call.send(client).await).await?));
     }
     let client = client.build();
     let at = SystemTime::now();
@@ -197,37 +198,8 @@ fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
     if call.operation() == Some(OperationName::Void) && status == Some(400) && is_not_voidable() {
         hints.push("only an authorization that is not yet voided can be voided".to_owned());
     }
-    if let Some(unsent) = call.transport_error().filter(|it| it.delivery() == Delivery::NotProcessed) {
-        let deadline = settings.timeout;
-        if unsent.kind() != TransportErrorKind::Timeout {
-            // `Failure::of` adds the other hints.
-        } else if deadline <= Deadlines::DEFAULT_CONNECT {
-            let source = &settings.timeout_source;
-            hints.push(format!(
-                "no connection was established within the call's deadline of {deadline:?}: raise the deadline, which came \
-                 from {source}"
-            ));
-        } else {
-            hints.push(SERVICE_UNREACHABLE.to_owned());
-        }
-        if let Some((at, source)) = settings.proxy() {
-            hints.push(format!(
-                "the connection goes through the proxy {at}, which came from {source}: is the proxy running, and does it \
-                 accept this machine?"
-            ));
-        }
-        if let Some(variable) = settings.ignored_proxy_variable() {
-            hints.push(ignored_proxy(variable));
-        }
-    }
+    hints.extend(call.transport_error().into_iter().flat_map(|error| settings.route().hints(error)));
     hints
-}
-
-/// The hint for a connection that failed although this variable names a proxy.
-pub(crate) fn ignored_proxy(variable: &str) -> String {
-    format!(
-        "{variable} is set, but this command ignores it: if connections must go through a proxy, set PAYMENTS_PROXY or --proxy"
-    )
 }
 
 /// `None` if the future panics. Even then the caller must report that the request may have been sent.
@@ -245,22 +217,13 @@ pub(crate) fn cannot_start(error: &io::Error) -> Failure {
         .with_cause(error)
 }
 
-pub(crate) fn before_sending(signal: &str) -> Failure {
-    interrupted(signal, " before anything was sent; it is safe to run it again")
-}
-
-/// The failure of a command that a signal ended and that moved no money. `rest` ends its message.
-pub(crate) fn interrupted(signal: &str, rest: &str) -> Failure {
-    Failure::not_processed("interrupted", format!("interrupted by {signal}{rest}"))
-}
-
 /// The failure of a call that was abandoned after the request may have been sent.
 pub(crate) fn after_sending<C: Call>(call: &C, kind: &'static str, what: &str) -> Failure {
     match C::PURPOSE {
         Purpose::MoveMoney => {
             let facts = call.facts();
             let search_by = facts.map_or("time", |facts| facts.search_by());
-            let next_step = failure::after_unknown(facts.and_then(|facts| facts.transaction_id), search_by);
+            let next_step = next_step::after_unknown(facts.and_then(|facts| facts.transaction_id), search_by);
             Failure::new(
                 FailedOutcome::Unknown,
                 kind,
@@ -387,7 +350,7 @@ mod tests {
 
     #[test]
     fn abandoned_call_is_unknown_only_if_it_moves_money() {
-        assert_eq!(before_sending("SIGINT").exit_code(), ExitCode::NotProcessed);
+        assert_eq!(Failure::interrupted_before_sending("SIGINT").exit_code(), ExitCode::NotProcessed);
         assert_eq!(after_sending(&Lookup, "interrupted", "x").exit_code(), ExitCode::NotProcessed);
         assert_eq!(after_sending(&Payment, "interrupted", "x").exit_code(), ExitCode::Unknown);
     }

@@ -7,8 +7,6 @@ mod demo;
 mod journal;
 mod sandbox;
 
-pub(crate) use self::check::CheckReport;
-
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 use payments_model::{CustomerId, TokenTransaction, TransactionId, TransactionRequest};

@@ -7,14 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use http::Request;
 use http::header::AUTHORIZATION;
-use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
+use payments_core::{
+    Client, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+};
 use payments_model::unversioned::{CARD_FIELDS, RequestMembers, request_field};
 use payments_model::{MaskedCard, mask, printable_field_name};
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::call::Call;
-use crate::failure::Failure;
+use crate::failure::{CallError, Failure};
 use crate::settings::Settings;
 
 /// The result of `--dry-run`.
@@ -40,10 +41,13 @@ pub(crate) struct Fields<T>(pub(crate) Vec<(String, T)>);
 
 impl DryRun {
     /// Lets the client send the request to a transport that only records it.
-    pub(crate) async fn of<C: Call>(call: &C, settings: &Settings) -> Result<Self, Failure> {
+    pub(crate) async fn of<T, E: CallError>(
+        settings: &Settings,
+        send: impl AsyncFnOnce(&Client) -> Result<T, E>,
+    ) -> Result<Self, Failure> {
         let transport = RecordingTransport::default();
         let client = settings.client_over(transport.clone()).lookup_retries(0).build();
-        let result = call.send(&client).await;
+        let result = send(&client).await;
         let recorded = transport.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         match (recorded, result) {
             (Some(request), _) => Ok(Self { request: RedactedRequest::of(&request) }),

@@ -1,18 +1,14 @@
 //! The failure of a command, for both output formats and the exit code.
 
-use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::time::{Duration, SystemTime};
 
-use payments_core::transport::{ClientCertificateAlert, causes};
-use payments_core::{
-    Delivery, Error, ErrorKind, FailedCall, LookupError, Outcome, Success, TransportError, TransportErrorKind,
-};
+use payments_core::{Error, ErrorKind, FailedCall, LookupError, Outcome, Success};
 use payments_model::{Amount, TransactionId, ValidationError, Violation};
 
+use crate::connection_hints;
 use crate::exit_code::ExitCode;
-use crate::report::IntentNote;
-use crate::settings::KnownKeys;
+use crate::intent_note::IntentNote;
 
 /// Why a command did not succeed. None of its texts contains a secret.
 #[derive(Clone, Debug)]
@@ -130,10 +126,14 @@ impl Failure {
         Self::new(FailedOutcome::NotProcessed, kind, message)
     }
 
-    /// Masks its message if it contains an API key, which a person may have given in place of another text.
-    pub(crate) fn without(self, keys: &KnownKeys) -> Self {
-        let message = if keys.is_in(&self.message) { keys.mask(&self.message) } else { self.message };
-        Self { message, ..self }
+    /// A signal ended a command that moved no money. `rest` ends the message.
+    pub(crate) fn interrupted(signal: &str, rest: &str) -> Self {
+        Self::not_processed("interrupted", format!("interrupted by {signal}{rest}"))
+    }
+
+    /// The same before anything was sent.
+    pub(crate) fn interrupted_before_sending(signal: &str) -> Self {
+        Self::interrupted(signal, " before anything was sent; it is safe to run it again")
     }
 
     /// Adds the underlying cause.
@@ -205,7 +205,8 @@ impl Failure {
     /// The failure of a call.
     pub(crate) fn of(error: &impl CallError) -> Self {
         let (call, cause) = (error.failed_call(), chain(error.source()));
-        let hints = call.transport_error().and_then(|error| hint(error, cause.as_deref()));
+        let hints =
+            call.transport_error().and_then(|error| connection_hints::likely_cause(error, cause.as_deref()));
         Self {
             violations: call.violations().to_vec(),
             response: FailedResponse::of(error).map(Box::new),
@@ -265,83 +266,6 @@ impl<E: CallError> From<E> for Failure {
 impl From<ValidationError> for Failure {
     fn from(error: ValidationError) -> Self {
         Self::from(Error::from(error))
-    }
-}
-
-/// The hint if no connection could be established.
-pub(crate) const SERVICE_UNREACHABLE: &str =
-    "check --base-url or PAYMENTS_BASE_URL: is the service running there?";
-
-const PROXY: &str = "check the proxy: is it running, does it accept the credentials, and does it allow the base URL's address?";
-
-const UNKNOWN_ISSUER: &str = "the certificate is not signed by a trusted authority: \
-     if the authority is your own, give its certificate with --ca-cert or ca_cert";
-
-/// The likely cause if no connection could be established, or if the server requires a client certificate.
-fn hint(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
-    use TransportErrorKind as Kind;
-
-    // With TLS 1.3, the server says this after the handshake, when the request may have been sent.
-    if requires_client_certificate(error) {
-        return Some(CLIENT_CERTIFICATE);
-    }
-    if error.delivery() != Delivery::NotProcessed {
-        return None;
-    }
-    // The libraries' wording. If it changes, another hint is shown, which is still correct.
-    let cause = cause.unwrap_or_default().to_ascii_lowercase();
-    let Kind::Tls = error.kind() else {
-        let hint = if cause.contains("through the proxy") { PROXY } else { SERVICE_UNREACHABLE };
-        // The hint after a deadline depends on the settings.
-        return matches!(error.kind(), Kind::Resolve | Kind::Connect).then_some(hint);
-    };
-    if let Some(why) = tls_error(error).and_then(no_common_tls) {
-        return Some(why);
-    }
-    Some(if !cause.contains("certificate") {
-        "does the server speak TLS there? check --base-url or PAYMENTS_BASE_URL"
-    } else if cause.contains("unknownissuer") {
-        UNKNOWN_ISSUER
-    } else if cause.contains("not valid for name") || cause.contains("notvalidforname") {
-        "the certificate is for another name: check the host name in --base-url or PAYMENTS_BASE_URL"
-    } else if cause.contains("not valid yet") || cause.contains("notvalidyet") {
-        "the certificate is not valid yet: check this machine's clock, then ask the server's owner"
-    } else if cause.contains("certificate expired") || cause.contains("certificate: expired") {
-        "the certificate has expired: check this machine's clock, then ask the server's owner"
-    } else {
-        "the certificate is not valid: check the authority of --ca-cert, and ask the server's owner"
-    })
-}
-
-/// What to do if the server requires a client certificate.
-pub(crate) const CLIENT_CERTIFICATE: &str = "the server wants a client certificate, which this command cannot present: ask the \
-     server's owner for an address without one, or use the Rust library, whose hyper transport can present one";
-
-/// Whether the server asked for a client certificate.
-pub(crate) fn requires_client_certificate(error: &TransportError) -> bool {
-    use ClientCertificateAlert::{Refused, Required};
-
-    matches!(error.client_certificate(), Some(Required | Refused))
-}
-
-/// The error of the TLS library.
-pub(crate) fn tls_error(error: &TransportError) -> Option<&rustls::Error> {
-    causes(error).find_map(|cause| cause.downcast_ref())
-}
-
-/// The cause if the two sides have nothing in common, which is also how a server may ask for a client certificate in TLS 1.2.
-pub(crate) fn no_common_tls(error: &rustls::Error) -> Option<&'static str> {
-    use rustls::AlertDescription::{HandshakeFailure, InsufficientSecurity, ProtocolVersion};
-    use rustls::Error::{AlertReceived, PeerIncompatible};
-
-    match error {
-        AlertReceived(HandshakeFailure) => Some(
-            "the server has no TLS version or cipher in common with this command, or it requires a client certificate",
-        ),
-        AlertReceived(ProtocolVersion | InsufficientSecurity) | PeerIncompatible(_) => {
-            Some("the server has no TLS version or cipher in common with this command")
-        }
-        _ => None,
     }
 }
 
@@ -473,27 +397,6 @@ pub(crate) fn to_look_up(error: &impl CallError) -> Option<TransactionId> {
     error.as_payment()?.transaction_id().filter(|id| id.path_segment().is_ok()).cloned()
 }
 
-/// The next step as a clause, with the whole command if an id is known. Otherwise a person must search the service's
-/// records, because the interface has neither a search nor a list.
-pub(crate) fn after_unknown(known: Option<&TransactionId>, search_by: &str) -> String {
-    match known {
-        Some(id) => format!("look it up: {}", look_up(id)),
-        None => format!("reconcile by {search_by}"),
-    }
-}
-
-/// The command that looks up a transaction, ready to paste. The id must be one that can be looked up.
-pub(crate) fn look_up(id: &TransactionId) -> String {
-    let separator = if id.as_str().starts_with('-') { "-- " } else { "" };
-    format!("payments transaction get {separator}{}", shell_word(id.as_str()))
-}
-
-/// Quotes a key or an id for a shell if it needs quotes.
-pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+=,%".contains(&byte);
-    if text.bytes().all(is_plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")).into() }
-}
-
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -542,13 +445,5 @@ mod tests {
                 assert_eq!(seen, (row.payment.exit_code, row.lookup.exit_code), "HTTP {status}, {body:?}");
             }
         }
-    }
-
-    #[test]
-    fn lookup_command_does_not_take_its_id_for_an_option() {
-        let step = |text| after_unknown(Some(&TransactionId::new(text).unwrap()), "time");
-        assert_eq!(step("txn_1"), "look it up: payments transaction get txn_1");
-        assert_eq!(step("--output=json"), "look it up: payments transaction get -- --output=json");
-        assert_eq!(after_unknown(None, "token and time"), "reconcile by token and time");
     }
 }

@@ -1,13 +1,12 @@
 //! What has happened to an intent, as lines of text and as JSON.
 
+use crate::format::{counted, timestamp};
 use std::collections::BTreeMap;
 
 use payments_journal::{Ending, Failure, HistoryEvent, Intent, IntentRequest, Subject, Verdict};
 use payments_model::unversioned::as_number;
 use payments_model::{Amount, ConvenienceFee, TransactionId, TransactionType};
 use serde::ser::{Serialize, SerializeMap, Serializer};
-
-use crate::text::{counted, timestamp};
 
 /// The story of an intent: a line for each event. Only a person's or the service's words have commas, so that few cells of a CSV
 /// file need quotes.

@@ -13,13 +13,13 @@ use crate::args::{ClientOptions, GlobalOptions};
 use crate::call::{self, Call, Prepared};
 use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
-use crate::failure::{
-    FailedOutcome, FailedResponse, Failure, Purpose, Sent, how_to_find_the_cause, shell_word,
-};
+use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent, how_to_find_the_cause};
+use crate::intent_note::IntentNote;
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, store_failure};
+use crate::next_step::shell_word;
 use crate::output::{self, Output};
-use crate::report::{IntentNote, Processed, Report};
+use crate::report::{Processed, Report};
 use crate::row_file::{NOT_CARDS, is_like_a_card};
 use crate::settings::Settings;
 use crate::stderr;
@@ -149,7 +149,7 @@ async fn end<C: Charge>(
         None
     };
     if dry_run {
-        return Ok(Report::DryRun(DryRun::of(&call, &settings).await?));
+        return Ok(Report::DryRun(DryRun::of(&settings, async |client| call.send(client).await).await?));
     }
     let journal = match opened {
         Some(journal) => journal,

@@ -2,18 +2,19 @@
 
 use payments_core::Success;
 use payments_journal::{IntentKey, Journaled};
-use payments_model::unversioned::as_number;
 use payments_model::{Amount, CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, Value};
 
-use crate::batch_report::{Problems, Summary};
-use crate::commands::CheckReport;
+use crate::batch_report::Summary;
+use crate::check_report::CheckReport;
 use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::format::{exact, timestamp};
+use crate::intent_note::IntentNote;
 use crate::intent_object::second_charge;
-use crate::text::timestamp;
+use crate::problems::Problems;
 
 /// The result of a client command. Other programs read its document, whose member names are fixed.
 #[derive(Clone, Debug, Serialize)]
@@ -142,15 +143,6 @@ struct ViolationObject<'a> {
     rule: &'a str,
 }
 
-/// An amount as a JSON number with all its digits, or null.
-#[allow(clippy::ref_option, reason = "serde passes a field by reference")]
-pub(crate) fn exact<S: Serializer>(amount: &Option<Amount>, serializer: S) -> Result<S::Ok, S::Error> {
-    match amount {
-        Some(amount) => as_number(amount, serializer),
-        None => serializer.serialize_none(),
-    }
-}
-
 /// A success.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "outcome", rename = "processed")]
@@ -249,44 +241,4 @@ impl Processed {
 /// `to_json` returns JSON. If it ever did not, the `TransactionId` must still be reported.
 fn raw(json: String) -> Box<RawValue> {
     RawValue::from_string(json).unwrap_or_else(|_| RawValue::NULL.to_owned())
-}
-
-/// The journal's part of the result of a call with a key.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct IntentNote {
-    /// `None` if it contains a secret.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) key: Option<IntentKey>,
-    /// The outcome is from an earlier call: nothing was sent now.
-    #[serde(rename = "recorded", skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) is_recorded: bool,
-    /// Why the outcome could not be recorded in the journal.
-    #[serde(rename = "journal", skip_serializing_if = "Option::is_none", serialize_with = "not_recorded")]
-    pub(crate) not_recorded: Option<String>,
-    /// Another key that was processed as the same transaction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) same_transaction_as: Option<IntentKey>,
-    /// The warning that several attempts with the key may have been charged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) second_charge: Option<String>,
-}
-
-#[allow(clippy::ref_option, reason = "serde passes a field by reference")]
-fn not_recorded<S: Serializer>(why: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
-    let why = why.as_deref().unwrap_or_default();
-    serializer.collect_str(&format_args!("the outcome could not be recorded: {why}"))
-}
-
-impl IntentNote {
-    /// The rows for people.
-    pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
-        let Self { key, is_recorded, not_recorded, same_transaction_as, second_charge: _ } = self;
-        let mut rows: Vec<_> = key.iter().map(|key| ("key", key.as_str().to_owned())).collect();
-        if *is_recorded {
-            rows.push(("recorded", "by an earlier call; nothing was sent now".to_owned()));
-        }
-        rows.extend(not_recorded.iter().map(|why| ("NOT RECORDED", why.clone())));
-        rows.extend(same_transaction_as.iter().map(|other| ("SAME AS", other.to_string())));
-        rows
-    }
 }

@@ -9,8 +9,9 @@ use payments_model::mask;
 use zeroize::Zeroizing;
 
 use crate::csv_file::{LONGEST_ROW, LineCounter};
-use crate::failure::{Failure, Purpose};
+use crate::failure::Failure;
 use crate::files;
+use crate::problems::Role;
 
 /// The open file.
 #[derive(Debug)]
@@ -20,22 +21,6 @@ pub(crate) struct RowFile {
     state: State,
     /// The file's name, if it may be shown.
     pub(crate) name: Option<String>,
-}
-
-/// The purpose of a file, which decides its name in messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// The file of `batch run`.
-    #[default]
-    BillingRun,
-    /// The file of `journal export --run`.
-    Run,
-    /// The file of `journal resolve --from`.
-    Resolutions,
-    /// The report of `journal reconcile`.
-    Report,
-    /// A file of `journal accept-history --sent`.
-    Sent,
 }
 
 /// Whether a token, a key or a reference looks like a card number. So do one in twenty random numbers of 16 digits, which is
@@ -134,41 +119,6 @@ impl RowFile {
     /// Whether the file was written to since it was opened.
     fn has_changed(&self) -> io::Result<bool> {
         Ok(State::of(&self.file.metadata()?) != self.state)
-    }
-}
-
-impl Role {
-    /// The error kind of a file with errors.
-    pub(crate) const fn kind(self) -> &'static str {
-        match self {
-            Self::BillingRun => "batch_file",
-            Self::Run => "run_file",
-            Self::Resolutions => "resolve_file",
-            Self::Report => "report",
-            Self::Sent => "sent_file",
-        }
-    }
-
-    pub(crate) const fn nothing_done(self) -> &'static str {
-        match self {
-            Self::BillingRun => Purpose::MoveMoney.nothing_done(),
-            Self::Run | Self::Resolutions | Self::Report | Self::Sent => Purpose::KeepJournal.nothing_done(),
-        }
-    }
-
-    /// Refuses the file; `why` continues a sentence that starts with the file.
-    pub(crate) fn refused(self, why: &str) -> Failure {
-        let file = match self {
-            Self::BillingRun => "the file of the billing run",
-            Self::Run => "the file of --run",
-            Self::Resolutions => "the file of --from",
-            Self::Report => "the report",
-            Self::Sent => "the file of --sent",
-        };
-        Failure::invalid(
-            self.kind(),
-            format!("{file}{why}; {}: {}", self.nothing_done(), files::FIX_THE_FILE),
-        )
     }
 }
 

@@ -5,6 +5,7 @@ mod known_keys;
 mod proxy;
 mod source;
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ pub(crate) use self::proxy::warning_of_proxy;
 use self::source::{API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, MERCHANT, TIMEOUT, text_variable, variable};
 pub(crate) use self::source::{KeySource, Source, seen_in_arguments};
 use crate::args::{self, ClientOptions};
+use crate::connection_hints::Route;
 use crate::failure::Failure;
 use crate::files::{self, FIX_THE_FILE};
 
@@ -179,6 +181,15 @@ impl Settings {
         let variables = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
         let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         if self.proxy.is_some() { None } else { variables.into_iter().find(is_set) }
+    }
+
+    /// The way to the service, for hints about a failed connection.
+    pub(crate) fn route(&self) -> Route<'_> {
+        Route {
+            deadline: (self.timeout, &self.timeout_source),
+            proxy: self.proxy().map(|(at, source)| (at, source as &dyn Display)),
+            ignored_proxy: self.ignored_proxy_variable(),
+        }
     }
 
     /// Host and port of the egress proxy, and its source.

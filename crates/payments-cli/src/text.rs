@@ -2,13 +2,15 @@
 
 use std::fmt::Write as _;
 use std::iter;
-use std::time::SystemTime;
 
 use payments_model::unversioned::RequestMembers;
 
 use crate::dry_run::RedactedRequest;
-use crate::failure::{self, FailedOutcome, Failure, Purpose};
-use crate::report::{Effect, IntentNote, Processed};
+use crate::failure::{FailedOutcome, Failure, Purpose};
+use crate::format::timestamp;
+use crate::intent_note::IntentNote;
+use crate::next_step;
+use crate::report::{Effect, Processed};
 use crate::style::{Style, Tone, for_terminal};
 
 /// The text of a success.
@@ -168,7 +170,7 @@ fn heading(failure: &Failure) -> (Tone, String) {
         (Unknown, _, _) => {
             let next_step = match (&failure.advice.to_look_up, failure.advice.search_by) {
                 (Some(_), _) => "look it up".to_owned(),
-                (None, Some(search_by)) => failure::after_unknown(None, search_by),
+                (None, Some(search_by)) => next_step::after_unknown(None, search_by),
                 (None, None) => "reconcile it with the service".to_owned(),
             };
             let heading = match failure.advice.note {
@@ -194,15 +196,27 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
         let pause = response.retry_after_seconds.filter(|_| failure.outcome != FailedOutcome::Unknown);
         facts.extend(pause.map(|seconds| ("retry after", format!("{seconds} s"))));
     }
-    facts.extend(failure.advice.note.iter().flat_map(IntentNote::rows));
+    facts.extend(failure.advice.note.iter().flat_map(note_rows));
     if let Some(sent) = &failure.sent {
         facts.extend(sent.amount.map(|amount| ("amount", amount.to_string())));
         facts.extend(sent.reference.iter().map(|reference| ("reference", reference.clone())));
         facts.push(("sent at", timestamp(sent.at)));
     }
-    facts.extend(failure.advice.to_look_up.iter().map(|id| ("look it up", failure::look_up(id))));
+    facts.extend(failure.advice.to_look_up.iter().map(|id| ("look it up", next_step::look_up(id))));
     facts.extend(failure.advice.hints.iter().map(|hint| ("hint", hint.clone())));
     facts
+}
+
+/// The journal's part of the facts.
+fn note_rows(note: &IntentNote) -> Vec<(&'static str, String)> {
+    let IntentNote { key, is_recorded, not_recorded, same_transaction_as, second_charge: _ } = note;
+    let mut rows: Vec<_> = key.iter().map(|key| ("key", key.as_str().to_owned())).collect();
+    if *is_recorded {
+        rows.push(("recorded", "by an earlier call; nothing was sent now".to_owned()));
+    }
+    rows.extend(not_recorded.iter().map(|why| ("NOT RECORDED", why.clone())));
+    rows.extend(same_transaction_as.iter().map(|other| ("SAME AS", other.to_string())));
+    rows
 }
 
 pub(crate) fn write_rows<'a>(text: &mut String, rows: impl IntoIterator<Item = (&'a str, String)>) {
@@ -218,14 +232,4 @@ pub(crate) fn write_rows<'a>(text: &mut String, rows: impl IntoIterator<Item = (
 /// A string without its quotes; anything else, such as an amount, exactly as sent.
 fn readable(value: &str) -> String {
     serde_json::from_str(value).unwrap_or_else(|_| value.to_owned())
-}
-
-/// `1 row`, `2 rows`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-/// The time in UTC as RFC 3339, with milliseconds.
-pub(crate) fn timestamp(time: SystemTime) -> String {
-    humantime::format_rfc3339_millis(time).to_string()
 }

@@ -8,8 +8,8 @@ use serde::{Serialize, Serializer};
 
 use super::Stop;
 use crate::exit_code::ExitCode;
+use crate::format::counted;
 use crate::style::{Style, Tone, for_terminal};
-use crate::text::counted;
 
 /// The result of a run. Every row of the file is counted in exactly one place, with its amount.
 #[derive(Clone, Debug, Default)]

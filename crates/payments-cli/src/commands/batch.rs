@@ -1,11 +1,14 @@
 //! `payments batch run`: a charge for every row of a file, each at most once.
 
+mod after_charge;
 mod billing_file;
+mod counting;
 mod inspection;
 mod progress;
 mod results;
 mod rows;
 mod run;
+mod service;
 mod throttle;
 
 use std::cell::Cell;
@@ -21,17 +24,19 @@ use self::inspection::{Inspected, inspect};
 use self::progress::Progress;
 use self::results::Results;
 use self::rows::{Row, refuse_ignored_fields};
-use self::run::{LiveService, Run};
+use self::run::Run;
+use self::service::LiveService;
 use self::throttle::Throttle;
 use crate::args::GlobalOptions;
 use crate::args::batch::BatchArguments;
-use crate::batch_report::{Problems, Stop, Summary};
+use crate::batch_report::{Stop, Summary};
 use crate::call::{self, Prepared};
 use crate::exit_code::ExitCode;
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, LONGEST_CLOSING};
 use crate::output::{self, Output};
+use crate::problems::Problems;
 use crate::report::Report;
 use crate::trace::Trace;
 
@@ -126,7 +131,7 @@ async fn end(
     };
     let summary = Summary { created_journal: place.created().map(str::to_owned), ..summary };
     if let Some(signal) = interrupt.has_arrived().await {
-        return Err(call::before_sending(signal));
+        return Err(Failure::interrupted_before_sending(signal));
     }
     let concurrency = usize::from(arguments.concurrency);
     let service = LiveService { client: JournaledClient::new(client, journal), settings: Arc::new(settings) };
@@ -189,7 +194,7 @@ async fn inspected(
         inspected = inspecting => {
             inspected.map_err(|_| call::nothing_sent())?
         }
-        signal = interrupt.arrived() => Err(call::before_sending(signal)),
+        signal = interrupt.arrived() => Err(Failure::interrupted_before_sending(signal)),
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod findings;
 
-use std::fmt::Display;
 use std::io;
 use std::time::Duration;
 
@@ -10,20 +9,18 @@ use http::Uri;
 use http::uri::Scheme;
 use payments_core::{Client, Deadlines, Delivery, LookupError, Success, TransportErrorKind};
 use payments_model::{TransactionId, TransactionRecord};
-use serde::{Serialize, Serializer};
-use serde_json::Value;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
 use self::findings::Findings;
 use crate::args::GlobalOptions;
 use crate::call::{self, Prepared};
+use crate::check_report::{CheckReport, SettingsFound, State, Step, StepName};
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
 use crate::output::{self, Output};
 use crate::report::Report;
 use crate::settings::Settings;
-use crate::style::{Style, Tone, for_terminal};
 
 /// Checks each step and reports all of them.
 pub(super) fn run(options: GlobalOptions) -> ExitCode {
@@ -53,7 +50,7 @@ async fn check(options: GlobalOptions, output: Output) -> CheckReport {
             Some(unfinished(Failure::not_processed("internal", "internal error; a lookup moves no money")))
         }),
         signal = interrupt.arrived() => {
-            Some(unfinished(call::interrupted(signal, "; a check moves no money: it is safe to run it again")))
+            Some(unfinished(Failure::interrupted(signal, "; a check moves no money: it is safe to run it again")))
         }
     };
     CheckReport::new(Some(&findings), failed)
@@ -93,49 +90,6 @@ struct FailedStep {
     failure: Failure,
 }
 
-/// The result of a check.
-#[derive(Clone, Debug)]
-pub(crate) struct CheckReport {
-    /// The settings, if they are valid.
-    settings: Option<SettingsFound>,
-    steps: Vec<Step>,
-    /// Why the check failed.
-    pub(crate) failure: Option<Failure>,
-}
-
-/// A step and its result.
-#[derive(Clone, Debug, Serialize)]
-struct Step {
-    #[serde(rename = "step")]
-    name: StepName,
-    state: State,
-    /// What was found, and after a failure what to do.
-    message: String,
-}
-
-/// The steps, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum StepName {
-    /// Address, key and the files that hold them.
-    Settings,
-    /// The name resolves, and a TCP connection can be opened.
-    Connection,
-    /// The certificate is valid.
-    Tls,
-    /// The service accepts the key.
-    Key,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum State {
-    Passed,
-    Failed,
-    /// Not tried, or not needed.
-    Skipped,
-}
-
 impl CheckReport {
     /// `findings` is `None` if the settings are invalid, or a signal arrived before they were read.
     fn new(findings: Option<&Findings<'_>>, failed: Option<FailedStep>) -> Self {
@@ -162,30 +116,6 @@ impl CheckReport {
     fn without_settings(failure: Failure) -> Self {
         Self::new(None, Some(FailedStep { at: StepName::Settings, earlier_steps_passed: true, failure }))
     }
-
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        self.failure.as_ref().map_or(ExitCode::Processed, Failure::exit_code)
-    }
-
-    /// A line for each step.
-    pub(crate) fn lines(&self, style: Style) -> String {
-        let line = |Step { name, state, message }: &Step| {
-            let (tone, word) = match state {
-                State::Passed => (Tone::Success, "ok"),
-                State::Failed => (Tone::Error, "FAILED"),
-                State::Skipped => (Tone::Dim, "skipped"),
-            };
-            let name = match name {
-                StepName::Settings => "settings",
-                StepName::Connection => "connection",
-                StepName::Tls => "tls",
-                StepName::Key => "key",
-            };
-            let word = style.paint(tone, &format!("{word:7}"));
-            format!("{word}  {name:10}  {}\n", for_terminal(message))
-        };
-        self.steps.iter().map(line).collect()
-    }
 }
 
 /// The message of a failed step. If it is about the settings, it includes cause and hints, which the messages of other steps
@@ -198,67 +128,6 @@ fn failed_message(FailedStep { at, failure, .. }: &FailedStep) -> String {
         }
     }
     message
-}
-
-/// Like the documents of other commands, but with `data` even after a failure.
-impl Serialize for CheckReport {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Data<'a> {
-            settings: Option<&'a SettingsFound>,
-            steps: &'a [Step],
-        }
-
-        #[derive(Serialize)]
-        struct Document<'a> {
-            #[serde(skip_serializing_if = "Option::is_none")]
-            outcome: Option<&'static str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            http_status: Option<u16>,
-            #[serde(flatten)]
-            failed: Option<&'a Failure>,
-            data: Data<'a>,
-        }
-
-        let data = Data { settings: self.settings.as_ref(), steps: &self.steps };
-        let failed = self.failure.as_ref();
-        // The only response that shows that the key is valid.
-        let (outcome, http_status) = failed.is_none().then_some(("processed", 404)).unzip();
-        Document { outcome, http_status, failed, data }.serialize(serializer)
-    }
-}
-
-/// Each setting and where it came from.
-#[derive(Clone, Debug, Serialize)]
-struct SettingsFound {
-    base_url: Setting,
-    api_key: Setting,
-    merchant: Option<Setting>,
-    timeout: Setting,
-    ca_cert: Option<Setting>,
-    proxy: Option<Setting>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct Setting {
-    /// Unless it is secret.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<Value>,
-    from: String,
-}
-
-impl SettingsFound {
-    fn of(settings: &Settings) -> Self {
-        let setting = |value: Option<Value>, from: &dyn Display| Setting { value, from: from.to_string() };
-        Self {
-            base_url: setting(Some(settings.shown_base_url.clone().into()), &settings.base_url_source),
-            api_key: setting(None, &settings.key_source),
-            merchant: settings.merchant().map(|(label, from)| setting(Some(label.into()), from)),
-            timeout: setting(Some(settings.timeout.as_secs_f64().into()), &settings.timeout_source),
-            ca_cert: settings.ca_cert().map(|(name, from)| setting(name.map(Into::into), from)),
-            proxy: settings.proxy().map(|(address, from)| setting(Some(address.into()), from)),
-        }
-    }
 }
 
 /// The result of a connection without TLS, to find out which part of a connection timed out. Nothing is sent.

@@ -19,12 +19,12 @@ use serde::Serialize;
 
 use crate::args::GlobalOptions;
 use crate::args::journal::{JournalArguments, JournalCommand};
-use crate::batch_report::Problems;
 use crate::call::block_on;
 use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
+use crate::problems::Problems;
 use crate::report::Report;
 use crate::settings::KnownKeys;
 use crate::trace::Trace;
@@ -71,7 +71,7 @@ pub(super) fn run(
         Err(CommandError::StaysUnknown) => ExitCode::Unknown,
         Err(CommandError::SecondCharge) => ExitCode::SecondCharge,
         Err(CommandError::Failed(failure)) => {
-            output.write(&Report::from(for_the_journal(*failure).without(&KnownKeys::in_environment())))
+            output.write(&Report::from(KnownKeys::in_environment().hidden_in(for_the_journal(*failure))))
         }
         Err(CommandError::InvalidFile(problems)) => output.write(&Report::InvalidFile(problems)),
         Err(CommandError::Partial(failure)) => output.write_partial(&for_the_journal(*failure)),
@@ -103,7 +103,7 @@ impl CommandError {
     /// Without these API keys in the message.
     fn without(self, keys: &KnownKeys) -> Self {
         match self {
-            Self::Failed(failure) => Self::Failed(Box::new(failure.without(keys))),
+            Self::Failed(failure) => Self::Failed(Box::new(keys.hidden_in(*failure))),
             other => other,
         }
     }

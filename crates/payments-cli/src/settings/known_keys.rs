@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 use super::source::{API_KEY, API_KEY_FILE, text_variable, variable};
 use super::{Key, LARGEST_KEY_FILE};
 use crate::args::ClientOptions;
+use crate::failure::Failure;
 use crate::files;
 
 /// The keys of the options and the environment: also those that are overridden, refused or invalid.
@@ -40,6 +41,13 @@ impl KnownKeys {
         // An invalid key may have white space around it that a person leaves out.
         let keys = keys.map(|key| Zeroizing::new(key.trim().to_owned()));
         Self(keys.filter(|key| !key.is_empty()).collect())
+    }
+
+    /// Masks the message if it contains an API key, which a person may have given in place of another text.
+    pub(crate) fn hidden_in(&self, failure: Failure) -> Failure {
+        let message =
+            if self.is_in(&failure.message) { self.mask(&failure.message) } else { failure.message };
+        Failure { message, ..failure }
     }
 
     /// The text with the keys and card numbers masked.

@@ -5,9 +5,9 @@ use std::path::Path;
 use zeroize::Zeroizing;
 
 use super::rows::{IsSecret, Row, Rows};
-use crate::batch_report::Problem;
 use crate::failure::Failure;
-use crate::row_file::{Format, Role, RowFile};
+use crate::problems::{Problem, Role};
+use crate::row_file::{Format, RowFile};
 
 /// The whole file.
 #[derive(Debug)]

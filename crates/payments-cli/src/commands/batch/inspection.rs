@@ -8,9 +8,10 @@ use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
 
 use super::billing_file::BillingFile;
 use super::rows::{IsSecret, LikeCards, Row, RowRead, like_a_card};
-use crate::batch_report::{Problem, Problems, RecordedIntent, Tallies, UnresolvedRow};
-use crate::failure::{Failure, shell_word};
-use crate::row_file::Role;
+use crate::batch_report::{Tallies, UnresolvedRow};
+use crate::failure::Failure;
+use crate::next_step::shell_word;
+use crate::problems::{Problem, Problems, RecordedIntent, Role};
 
 /// A valid file: every row can be charged or has been charged.
 #[derive(Debug, Default)]

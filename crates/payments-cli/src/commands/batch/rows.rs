@@ -4,9 +4,9 @@ use payments_journal::IntentKey;
 use payments_model::unversioned::check_ends;
 use payments_model::{Amount, TokenTransaction, ValidationError, Violation, printable_field_name};
 
-use crate::batch_report::Problem;
 use crate::csv_file::Table;
 use crate::failure::Failure;
+use crate::problems::Problem;
 use crate::row_file::{NO_API_KEY, NOT_CARDS, is_like_a_card};
 
 /// Whether a text contains the API key.

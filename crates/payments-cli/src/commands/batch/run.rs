@@ -1,50 +1,26 @@
 //! Sends the rows of a billing run, a few at a time, until none is left or the run must stop.
 
 use std::collections::{HashMap, VecDeque};
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use payments_core::{Outcome, TransportError};
-use payments_journal::{Error, Intent, IntentKey, IntentState, Journaled, JournaledClient, StoreError};
-use payments_model::{Amount, TransactionReceipt};
+use payments_journal::{IntentKey, IntentState};
+use payments_model::Amount;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
-use super::super::calls::of_receipt;
+use super::after_charge::{AfterCharge, after};
+use super::counting::{Place, journal_failure, unrecorded, unresolved_kind};
 use super::progress::{Progress, WaitState};
 use super::results::Results;
 use super::rows::Row;
+use super::service::{ChargeResult, ChargeService};
 use super::throttle::{PatienceExceeded, Start, Throttle, Ticket};
 use crate::batch_report::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
 use crate::call::catch_panic;
-use crate::failure::{Failure, is_invalid};
 use crate::intent_object::second_charge;
-use crate::journaled_call::{self, LAST_WRITES};
-use crate::report::{Processed, Report};
-use crate::settings::Settings;
-
-/// The result of a charge.
-pub(super) type ChargeResult = Result<Journaled<TransactionReceipt>, Error>;
-
-/// What a run needs from the service and the journal.
-pub(super) trait ChargeService: Clone + Send + Sync + 'static {
-    /// Charges the row, if the journal allows it.
-    fn charge(&self, row: &Row) -> impl Future<Output = ChargeResult> + Send;
-
-    /// Lets the journal record what it could not record before.
-    fn settle(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
-
-    /// The journal's intent with this key.
-    fn find(&self, key: &IntentKey) -> impl Future<Output = Result<Option<Intent>, StoreError>> + Send;
-
-    /// The result for the file of `--results`.
-    fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report;
-
-    /// The row's own reference, without the API key.
-    fn reference(&self, row: &Row) -> Option<String>;
-}
+use crate::journaled_call::LAST_WRITES;
 
 /// A run, ready to start.
 pub(super) struct Run<'a, W> {
@@ -134,6 +110,21 @@ struct FinishedCharge {
     ticket: Ticket,
     charged: ChargeResult,
     at: SystemTime,
+}
+
+/// Where a row goes after its result.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    Count,
+    TryAgain,
+    /// Ask the journal again, because another process is sending it.
+    AskAgain,
+}
+
+impl Then {
+    const fn again_if(may_try_again: bool) -> Self {
+        if may_try_again { Self::TryAgain } else { Self::Count }
+    }
 }
 
 impl<W: ChargeService> State<'_, W> {
@@ -264,172 +255,96 @@ impl<W: ChargeService> State<'_, W> {
             // Its row stays in `in_flight_rows`.
             return self.stop(Stop::Internal);
         };
-        self.quiet_since = Instant::now();
-        // Only once the row is somewhere else: if this panics, it is still counted as unknown.
-        let number = ended.row.number;
-        if ended.charged.as_ref().is_err_and(Error::is_in_progress) {
-            self.elsewhere.push(ended);
-            self.in_flight_rows.remove(&number);
-            return;
-        }
-        self.waiting_for_others_since = None;
-        let has_panicked = |error: &Error| !error.is_recorded() && matches!(error.kind(), "panic" | "lost");
-        if ended.charged.as_ref().is_err_and(has_panicked) {
-            self.stop(Stop::Internal);
-        }
-        let may_try_again = self.update_throttle(&ended.charged, ended.ticket);
-        if may_try_again {
-            self.waiting.push_back(ended);
-            self.in_flight_rows.remove(&number);
-        } else {
-            self.count(&ended);
-        }
-    }
-
-    /// Updates the throttle. Returns whether the row may be tried again in this run: only if the request provably did not
-    /// leave this machine, because of the network, and the journal has recorded that.
-    fn update_throttle(&mut self, charged: &ChargeResult, ticket: Ticket) -> bool {
-        let now = Instant::now();
+        let (now, ticket, number) = (Instant::now(), ended.ticket, ended.row.number);
+        self.quiet_since = now;
         let throttle = &mut self.run.throttle;
-        let error = match charged {
-            Ok(journaled) => {
-                if !journaled.is_from_the_journal() {
-                    throttle.responded(ticket);
-                }
-                return false;
+        let (then, stop) = match after(&ended.charged) {
+            AfterCharge::IsElsewhere => (Then::AskAgain, None),
+            AfterCharge::SaysNothing => (Then::Count, None),
+            AfterCharge::Internal => (Then::Count, Some(Stop::Internal)),
+            AfterCharge::Responded => {
+                throttle.responded(ticket);
+                (Then::Count, None)
             }
-            Err(error) => error,
-        };
-        let Some(call) = error.call_error() else { return false };
-        let status = call.http_status().map(|status| status.as_u16());
-        let word = payments_journal::Failure::kind_of(call.failed_call());
-        let is_permanent = call.failed_call().transport_error().is_some_and(TransportError::is_permanent);
-        match (call.outcome(), status) {
-            (outcome, Some(401)) => self.stop(Stop::Unauthorized(outcome)),
-            (outcome, Some(403)) => self.stop(Stop::Forbidden(outcome, call.kind())),
-            (outcome, Some(429)) => {
+            AfterCharge::Unauthorized(outcome) => (Then::Count, Some(Stop::Unauthorized(outcome))),
+            AfterCharge::Forbidden(outcome, kind) => (Then::Count, Some(Stop::Forbidden(outcome, kind))),
+            AfterCharge::TooManyRequests { outcome, asked } => {
                 self.last_problem = "HTTP 429";
-                let asked = call.failed_call().retry_after_delay();
-                if let Err(PatienceExceeded { left }) = throttle.throttled(ticket, now, asked) {
-                    self.stop(Stop::Throttled { outcome, asked, left });
-                }
+                let stop = throttle.throttled(ticket, now, asked).err();
+                (Then::Count, stop.map(|PatienceExceeded { left }| Stop::Throttled { outcome, asked, left }))
             }
-            (Outcome::Unknown, _) if is_permanent => self.stop(Stop::Unreachable(explained(call))),
-            (Outcome::Rejected, _) => throttle.responded(ticket),
-            (Outcome::Unknown, _) => {
-                self.last_problem = word;
-                if throttle.unknown(ticket, now).is_err() {
-                    self.stop(Stop::Outage(format!("the most recent outcomes are unknown ({word})")));
-                }
+            AfterCharge::Unknown { problem } => {
+                self.last_problem = problem;
+                let why = format!("the most recent outcomes are unknown ({problem})");
+                (Then::Count, throttle.unknown(ticket, now).err().map(|_| Stop::Outage(why)))
             }
-            (Outcome::NotProcessed, _) if is_invalid(call.kind()) => {}
-            (Outcome::NotProcessed, _) => {
-                self.last_problem = word;
-                if is_permanent {
-                    self.stop(Stop::Unreachable(explained(call)));
-                } else if throttle.not_reached(ticket, now).is_err() {
-                    self.stop(Stop::Outage(explained(call)));
-                }
-                return error.not_recorded().is_none();
+            AfterCharge::NotReached { problem, explained, may_try_again } => {
+                self.last_problem = problem;
+                let stop = throttle.not_reached(ticket, now).err();
+                (Then::again_if(may_try_again), stop.map(|_| Stop::Outage(explained)))
             }
+            AfterCharge::Unreachable { problem, explained, may_try_again } => {
+                self.last_problem = problem;
+                (Then::again_if(may_try_again), Some(Stop::Unreachable(explained)))
+            }
+        };
+        if let Some(stop) = stop {
+            self.stop(stop);
         }
-        false
+        if then != Then::AskAgain {
+            self.waiting_for_others_since = None;
+        }
+        match then {
+            Then::AskAgain => self.elsewhere.push(ended),
+            Then::TryAgain => self.waiting.push_back(ended),
+            Then::Count => return self.count(&ended),
+        }
+        // Only once the row is somewhere else: if this panics before, it is still counted as unknown.
+        self.in_flight_rows.remove(&number);
     }
 
     /// Counts the row, and writes its result.
     fn count(&mut self, FinishedCharge { row, charged, at, .. }: &FinishedCharge) {
-        let Summary { tallies, not_recorded, same_transaction, second_charges, .. } = &mut self.run.summary;
-        let amount = row.payment.amount();
-        let mut unresolved_kind = None;
-        let mut is_of_this_run = true;
-        match charged {
-            Ok(journaled) if journaled.is_from_the_journal() => {
-                tallies.earlier.processed.add(amount);
-                is_of_this_run = false;
-            }
-            Ok(journaled) => {
-                second_charges.extend(journaled.second_charge.as_deref().and_then(second_charge));
-                if let Some(other) = journaled.same_transaction_as.as_ref()
-                    && same_transaction.len() < UnresolvedRow::MOST_LISTED
-                {
-                    same_transaction.push(DuplicateTransaction {
-                        line: row.line,
-                        key: row.key.to_string(),
-                        transaction_id: journaled.transaction_id.to_string(),
-                        same_transaction_as: other.to_string(),
-                    });
-                }
-                tallies.processed.add(amount);
-            }
-            Err(error) if error.is_in_progress() => {
-                tallies.in_progress.add(amount);
-                is_of_this_run = false;
-            }
-            Err(error) if error.is_recorded() => {
-                is_of_this_run = false;
-                match error.intent().map(|intent| &intent.state) {
-                    Some(IntentState::Rejected(failure)) => {
-                        tallies.rejected_by_status.add(failure.http_status, amount);
-                        tallies.earlier.rejected.add(amount);
-                    }
-                    Some(IntentState::NotProcessed(_)) => tallies.not_processed.add(amount),
-                    _ => {
-                        unresolved_kind = Some(error.kind().to_owned());
-                        tallies.earlier.unknown.add(amount);
-                    }
-                }
-            }
-            // The row counts as not started, because an earlier run may have sent it.
-            Err(error) if error.is_journal() => is_of_this_run = false,
-            Err(error) => match error.outcome() {
-                Outcome::NotProcessed => tallies.not_processed.add(amount),
-                Outcome::Rejected => {
-                    let status = error.call_error().and_then(payments_core::Error::http_status);
-                    tallies.rejected_by_status.add(status.map(|status| status.as_u16()), amount);
-                    tallies.rejected.add(amount);
-                }
-                Outcome::Unknown => {
-                    unresolved_kind = Some(error.kind().to_owned());
-                    tallies.unknown.add(amount);
-                }
-            },
-        }
+        let (amount, place) = (row.payment.amount(), Place::of(charged));
+        let summary = &mut self.run.summary;
+        place.count(amount, &mut summary.tallies);
         // From here on the row is counted, even if this panics.
         self.in_flight_rows.remove(&row.number);
-        let not_recorded_because = match charged {
-            Ok(journaled) => journaled.not_recorded.as_ref(),
-            Err(error) => error.not_recorded(),
-        };
-        let not_started = || charged.as_ref().err().filter(|error| error.is_journal());
-        let stop = match not_recorded_because.or_else(|| not_started()?.store_error()) {
-            Some(error) => Some(format!("{error:#}")),
-            None => not_started().map(|error| format!("{error:#}")),
-        };
-        let unrecorded = not_recorded_because.filter(|_| unresolved_kind.is_none()).map(|_| match charged {
-            Ok(_) => KnownOutcome::Processed,
-            Err(error) if error.outcome() == Outcome::Rejected => KnownOutcome::Rejected,
-            Err(_) => KnownOutcome::NotProcessed,
-        });
-        if let Some(outcome) = unrecorded {
-            not_recorded.add(amount);
-            self.unrecorded.push(UnrecordedRow { number: row.number, key: row.key.clone(), amount, outcome });
-            unresolved_kind = Some("not_recorded".to_owned());
+        if let Ok(journaled) = charged
+            && place == Place::Processed
+        {
+            summary.second_charges.extend(journaled.second_charge.as_deref().and_then(second_charge));
+            if let Some(other) = journaled.same_transaction_as.as_ref()
+                && summary.same_transaction.len() < UnresolvedRow::MOST_LISTED
+            {
+                summary.same_transaction.push(DuplicateTransaction {
+                    line: row.line,
+                    key: row.key.to_string(),
+                    transaction_id: journaled.transaction_id.to_string(),
+                    same_transaction_as: other.to_string(),
+                });
+            }
         }
-        if let Some(kind) = unresolved_kind {
+        let unrecorded = unrecorded(charged);
+        if let Some(outcome) = unrecorded {
+            summary.not_recorded.add(amount);
+            self.unrecorded.push(UnrecordedRow { number: row.number, key: row.key.clone(), amount, outcome });
+        }
+        if let Some(kind) = unresolved_kind(charged) {
             let transaction_id = match charged {
                 Ok(journaled) => Some(&journaled.transaction_id),
                 Err(error) => error.transaction_id(),
             };
-            self.list_unresolved(row, transaction_id.map(ToString::to_string), unrecorded, kind);
+            self.list_unresolved(row, transaction_id.map(ToString::to_string), unrecorded, kind.to_owned());
         }
-        if let Some(why) = stop {
+        if let Some(why) = journal_failure(charged) {
             self.stop(Stop::Journal(why));
         }
         let rejected = self.run.summary.tallies.rejected.count;
         if let Some(limit) = self.run.max_rejected.filter(|limit| rejected > *limit) {
             self.stop(Stop::TooManyRejected(limit));
         }
-        if is_of_this_run {
+        if place.is_of_this_run() {
             self.write(row, charged, *at);
         }
     }
@@ -556,54 +471,14 @@ impl<W: ChargeService> State<'_, W> {
     }
 }
 
-/// What happened, why, and what to check.
-fn explained(call: &payments_core::Error) -> String {
-    let Failure { cause, advice, .. } = Failure::of(call);
-    let cause = cause.map(|cause| format!(": {cause}")).unwrap_or_default();
-    let hints = advice.hints.into_iter().map(|hint| format!("; {hint}"));
-    format!("{}{cause}{}", call.failed_call(), hints.collect::<String>())
-}
-
-/// Charges through a client with a journal.
-#[derive(Clone, Debug)]
-pub(super) struct LiveService {
-    pub(super) client: JournaledClient,
-    pub(super) settings: Arc<Settings>,
-}
-
-impl ChargeService for LiveService {
-    async fn charge(&self, row: &Row) -> ChargeResult {
-        self.client.process_token(&row.key, &row.payment).await
-    }
-
-    async fn settle(&self) -> Result<(), StoreError> {
-        self.client.journal().settle().await
-    }
-
-    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        self.client.journal().find(key).await
-    }
-
-    fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report {
-        let Self { settings, .. } = self;
-        match charged {
-            Ok(journaled) => Report::Processed(Processed::journaled(journaled.clone(), &row.key, of_receipt)),
-            Err(error) => journaled_call::failed(error, &row.payment, settings, at).into(),
-        }
-    }
-
-    fn reference(&self, row: &Row) -> Option<String> {
-        row.payment.reference_no().map(|text| self.settings.reference_without_key(text))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use http::StatusCode;
     use payments_core::{
-        Client, OperationName, Transport, TransportErrorKind, TransportRequest, TransportResponse,
+        Client, OperationName, Outcome, Transport, TransportError, TransportErrorKind, TransportRequest,
+        TransportResponse,
     };
     use payments_fake::{FakeGateway, FakeTransport, Fault, ScriptedTransport};
     use payments_hyper::TokioTimer;
@@ -618,6 +493,8 @@ mod tests {
     use super::*;
     use crate::batch_report::Tallies;
     use crate::exit_code::ExitCode;
+    use crate::failure::Failure;
+    use crate::report::Report;
     use crate::style::Style;
 
     const TOKENS: OperationName = OperationName::TokenTransaction;

@@ -9,9 +9,12 @@ use payments_core::{Delivery, ErrorKind, LookupError, Success, TransportError, T
 use payments_model::TransactionRecord;
 use rustls::CertificateError;
 
-use super::{FailedStep, Probe, State, StepName};
-use crate::call::ignored_proxy;
-use crate::failure::{CLIENT_CERTIFICATE, Failure, no_common_tls, requires_client_certificate, tls_error};
+use super::{FailedStep, Probe};
+use crate::check_report::{State, StepName};
+use crate::connection_hints::{
+    CLIENT_CERTIFICATE, ignored_proxy, no_common_tls, requires_client_certificate, tls_error,
+};
+use crate::failure::Failure;
 use crate::settings::Settings;
 
 /// The context of the messages.

@@ -8,13 +8,13 @@ use serde_json::json;
 
 use super::CommandError;
 use crate::args::journal::{AcceptHistoryArguments, LostOptions};
-use crate::batch_report::{Problem, Problems};
 use crate::csv_file::Table;
+use crate::format::counted;
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
-use crate::row_file::{NOT_CARDS, Role, RowFile, is_like_a_card};
+use crate::problems::{Problem, Problems, Role};
+use crate::row_file::{NOT_CARDS, RowFile, is_like_a_card};
 use crate::settings::KnownKeys;
-use crate::text::counted;
 
 pub(super) async fn run(
     place: &JournalPlace,

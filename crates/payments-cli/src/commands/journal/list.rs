@@ -11,14 +11,13 @@ use serde::Serialize;
 
 use super::{CommandError, READ};
 use crate::args::journal::ListArguments;
+use crate::format::{counted, exact};
 use crate::intent_history;
 use crate::intent_object::IntentObject;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
-use crate::report::exact;
 use crate::stdout;
 use crate::style::{Style, Tone, for_terminal};
-use crate::text::counted;
 
 /// How many rows are in memory at once.
 pub(super) const PAGE: usize = 1000;

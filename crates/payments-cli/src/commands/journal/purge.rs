@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::CommandError;
 use crate::args::journal::Age;
+use crate::format::{counted, timestamp};
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
-use crate::text::{counted, timestamp};
 
 pub(super) async fn run(place: &JournalPlace, output: Output, age: &Age) -> Result<(), CommandError> {
     let journal = place.open_existing().await?;

@@ -21,12 +21,12 @@ use crate::args::reconcile::ReconcileArguments;
 use crate::csv_file;
 use crate::failure::Failure;
 use crate::files::{self, FileIdentity};
+use crate::format::{counted, exact, timestamp};
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
-use crate::report::exact;
-use crate::row_file::{Role, is_like_a_card};
+use crate::problems::Role;
+use crate::row_file::is_like_a_card;
 use crate::style::{Style, Tone, for_terminal};
-use crate::text::{counted, timestamp};
 use report::ProcessorReport;
 
 pub(super) async fn run(

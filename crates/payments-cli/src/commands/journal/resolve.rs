@@ -69,7 +69,7 @@ pub(super) async fn run(
         let said = said.without(&keys)?;
         let (journal, read) = read(place, &key).await.map_err(|error| error.without(&keys))?;
         let resolved = journal.resolve(&read, said.about(&read)?).await;
-        ResolvedIntent { intent: resolved.map_err(|error| failure(&error).without(&keys))?, record: None }
+        ResolvedIntent { intent: resolved.map_err(|error| keys.hidden_in(failure(&error)))?, record: None }
     };
     let intent = &resolved.intent;
     if let IntentState::Resolved { resolution, .. } = &intent.state
@@ -277,13 +277,13 @@ async fn look_up_and_resolve(
         let client = JournaledClient::new(client.build(), journal);
         let resolved = client.look_up_and_resolve(&read, resolution).await;
         let (intent, record) =
-            resolved.map_err(|error| failure_with_hints(&error, &settings).without(settings.keys()))?;
+            resolved.map_err(|error| settings.keys().hidden_in(failure_with_hints(&error, &settings)))?;
         Ok(ResolvedIntent { intent, record: Some(record) })
     };
     tokio::select! {
         biased;
         resolved = resolving => resolved,
-        signal = interrupt.arrived() => Err(call::interrupted(signal, "; it is safe to run it again").into()),
+        signal = interrupt.arrived() => Err(Failure::interrupted(signal, "; it is safe to run it again").into()),
     }
 }
 

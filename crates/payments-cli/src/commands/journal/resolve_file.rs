@@ -17,18 +17,19 @@ use super::reconcile::HEADINGS as PROPOSALS;
 use super::resolve::{self, RESOLVED, ResolvedIntent, TOO_EARLY, TypedVerdict};
 use super::{CommandError, READ};
 use crate::args::ClientOptions;
-use crate::batch_report::{Problem, Problems};
 use crate::call::{self, Prepared};
 use crate::csv_file::{self, Table};
 use crate::failure::{FailedOutcome, Failure, Purpose};
+use crate::format::counted;
 use crate::intent_history;
 use crate::intent_object::{MEMBERS, exported_transaction};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
-use crate::row_file::{self, NO_API_KEY, NOT_CARDS, Role, RowFile};
+use crate::problems::{Problem, Problems, Role};
+use crate::row_file::{self, NO_API_KEY, NOT_CARDS, RowFile};
 use crate::settings::Settings;
-use crate::text::{self, counted};
+use crate::text;
 
 /// A row of the file: what a person found out.
 struct Row {
@@ -140,7 +141,7 @@ pub(super) async fn run(
         biased;
         checked = checking => checked?,
         signal = interrupt.arrived() => {
-            return Err(call::interrupted(signal, "; nothing was changed: it is safe to run it again").into());
+            return Err(Failure::interrupted(signal, "; nothing was changed: it is safe to run it again").into());
         }
     };
     if !problems.is_empty() {
@@ -652,7 +653,7 @@ async fn write(
     let mut stop = None;
     for CheckedRow { row, verdict, intent, record } in rows {
         if let Some(signal) = interrupt.has_arrived().await {
-            stop = Some(call::interrupted(signal, ""));
+            stop = Some(Failure::interrupted(signal, ""));
             break;
         }
         let Row { line, key, note, attempt, .. } = row;

@@ -6,11 +6,11 @@ use serde::Serialize;
 use super::{CommandError, READ, summary};
 use crate::args::journal::ServiceConfirmation;
 use crate::failure::Failure;
+use crate::format::counted;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::settings::KnownKeys;
 use crate::style::for_terminal;
-use crate::text::counted;
 
 /// Without the count, shows what the change concerns. With it, makes the change.
 pub(super) async fn run(

@@ -9,10 +9,9 @@ use serde::Serialize;
 
 use super::list::sum_for_people;
 use super::{CommandError, READ};
+use crate::format::{counted, exact, timestamp};
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
-use crate::report::exact;
-use crate::text::{counted, timestamp};
 
 pub(super) async fn run(place: &JournalPlace, output: Output) -> Result<(), CommandError> {
     let found = place.open_to_read().await?.summary().await?;

@@ -12,7 +12,8 @@ use super::cells::{self, Written};
 use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
 use crate::csv_file::{self, Table};
 use crate::failure::Failure;
-use crate::row_file::{self, CHANGED, NOT_CARDS, Role, RowFile};
+use crate::problems::Role;
+use crate::row_file::{self, CHANGED, NOT_CARDS, RowFile};
 use crate::style::for_terminal;
 
 /// A report, with what is shown of its rows.

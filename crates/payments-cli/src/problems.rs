@@ -8,10 +8,61 @@ use payments_model::Amount;
 use serde::{Serialize, Serializer};
 
 use crate::exit_code::ExitCode;
-use crate::report::exact;
-use crate::row_file::Role;
+use crate::failure::{Failure, Purpose};
+use crate::files;
+use crate::format::{counted, exact};
 use crate::style::{Style, Tone, for_terminal};
-use crate::text::counted;
+
+/// The purpose of a file, which decides its name in messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The file of `batch run`.
+    #[default]
+    BillingRun,
+    /// The file of `journal export --run`.
+    Run,
+    /// The file of `journal resolve --from`.
+    Resolutions,
+    /// The report of `journal reconcile`.
+    Report,
+    /// A file of `journal accept-history --sent`.
+    Sent,
+}
+
+impl Role {
+    /// The error kind of a file with errors.
+    pub(crate) const fn kind(self) -> &'static str {
+        match self {
+            Self::BillingRun => "batch_file",
+            Self::Run => "run_file",
+            Self::Resolutions => "resolve_file",
+            Self::Report => "report",
+            Self::Sent => "sent_file",
+        }
+    }
+
+    pub(crate) const fn nothing_done(self) -> &'static str {
+        match self {
+            Self::BillingRun => Purpose::MoveMoney.nothing_done(),
+            Self::Run | Self::Resolutions | Self::Report | Self::Sent => Purpose::KeepJournal.nothing_done(),
+        }
+    }
+
+    /// Refuses the file; `why` continues a sentence that starts with the file.
+    pub(crate) fn refused(self, why: &str) -> Failure {
+        let file = match self {
+            Self::BillingRun => "the file of the billing run",
+            Self::Run => "the file of --run",
+            Self::Resolutions => "the file of --from",
+            Self::Report => "the report",
+            Self::Sent => "the file of --sent",
+        };
+        Failure::invalid(
+            self.kind(),
+            format!("{file}{why}; {}: {}", self.nothing_done(), files::FIX_THE_FILE),
+        )
+    }
+}
 
 /// A problem with one row. It never holds the row's text, because any cell may contain a token or a card number. A key that
 /// is in the journal contains neither.
