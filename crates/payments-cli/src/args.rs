@@ -37,7 +37,8 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// Reads the command line. An option that the help of the command hides is one that it does not take.
     pub(crate) fn read(arguments: &[OsString]) -> Result<Self, Error> {
-        let mut command = Self::command();
+        let columns = terminal_size::terminal_size().map_or(usize::MAX, |(width, _)| width.0.into());
+        let mut command = help::fitted(Self::command(), columns);
         let all = command.try_get_matches_from_mut(arguments)?;
         let (mut matches, mut reached) = (&all, &command);
         while let Some((name, next)) = matches.subcommand() {

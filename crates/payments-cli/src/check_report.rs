@@ -1,47 +1,45 @@
-//! How a check ended, as both output shapes and the exit code need it.
+//! The report of `payments check`.
 
-use std::fmt::Display;
-
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::exit_code::ExitCode;
-use crate::failure::Failure;
-use crate::settings::Settings;
+use crate::failure::{Failure, Purpose};
 use crate::style::{Style, Tone, for_terminal};
 
-/// The result of a check.
-#[derive(Clone, Debug)]
+/// The steps, in order: address, key and their files; a TCP connection; a valid certificate; the service accepts the key.
+pub(crate) const STEPS: [&str; 4] = ["settings", "connection", "tls", "key"];
+pub(crate) const CONNECTION: usize = 1;
+pub(crate) const TLS: usize = 2;
+pub(crate) const KEY: usize = 3;
+
+/// The result of a check. Like the documents of other commands, but with `data` even after a failure.
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct CheckReport {
-    /// The settings, if they are valid.
-    pub(crate) settings: Option<SettingsFound>,
-    pub(crate) steps: Vec<Step>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    http_status: Option<u16>,
     /// Why the check failed.
+    #[serde(flatten)]
     pub(crate) failure: Option<Failure>,
+    data: Data,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Data {
+    /// Each setting and where it came from, if they are valid.
+    settings: Value,
+    steps: Vec<Step>,
 }
 
 /// A step and its result.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Step {
-    #[serde(rename = "step")]
-    pub(crate) name: StepName,
-    pub(crate) state: State,
+struct Step {
+    step: &'static str,
+    state: State,
     /// What was found, and after a failure what to do.
-    pub(crate) message: String,
-}
-
-/// The steps, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum StepName {
-    /// Address, key and the files that hold them.
-    Settings,
-    /// The name resolves, and a TCP connection can be opened.
-    Connection,
-    /// The certificate is valid.
-    Tls,
-    /// The service accepts the key.
-    Key,
+    message: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -54,88 +52,55 @@ pub(crate) enum State {
 }
 
 impl CheckReport {
+    /// `found` describes the steps that passed. Those after one that has `failed` are not tried.
+    pub(crate) fn new(
+        settings: Value,
+        found: impl IntoIterator<Item = (State, String)>,
+        failed: Option<(usize, Failure)>,
+    ) -> Self {
+        let mut found = found.into_iter();
+        let step = |(index, step)| {
+            let (state, message) = match (&failed, found.next()) {
+                (_, Some(found)) => found,
+                (Some((at, failure)), None) if index == *at => (State::Failed, in_one_line(failure)),
+                (_, None) => (State::Skipped, "not tried".to_owned()),
+            };
+            Step { step, state, message }
+        };
+        let steps = STEPS.into_iter().enumerate().map(step).collect();
+        // The only response that shows that the key is valid.
+        let (outcome, http_status) = failed.is_none().then_some(("processed", 404)).unzip();
+        let failure = failed.map(|(_, failure)| failure.for_purpose(Purpose::FindTransaction));
+        Self { outcome, http_status, failure, data: Data { settings, steps } }
+    }
+
+    /// The settings are invalid, or a signal arrived before they were read.
+    pub(crate) fn without_settings(failure: Failure) -> Self {
+        Self::new(Value::Null, [], Some((0, failure)))
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         self.failure.as_ref().map_or(ExitCode::Processed, Failure::exit_code)
     }
 
     /// A line for each step.
     pub(crate) fn lines(&self, style: Style) -> String {
-        let line = |Step { name, state, message }: &Step| {
+        let line = |Step { step, state, message }: &Step| {
             let (tone, word) = match state {
                 State::Passed => (Tone::Success, "ok"),
                 State::Failed => (Tone::Error, "FAILED"),
                 State::Skipped => (Tone::Dim, "skipped"),
             };
-            let name = match name {
-                StepName::Settings => "settings",
-                StepName::Connection => "connection",
-                StepName::Tls => "tls",
-                StepName::Key => "key",
-            };
             let word = style.paint(tone, &format!("{word:7}"));
-            format!("{word}  {name:10}  {}\n", for_terminal(message))
+            format!("{word}  {step:10}  {}\n", for_terminal(message))
         };
-        self.steps.iter().map(line).collect()
+        self.data.steps.iter().map(line).collect()
     }
 }
 
-/// Like the documents of other commands, but with `data` even after a failure.
-impl Serialize for CheckReport {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Data<'a> {
-            settings: Option<&'a SettingsFound>,
-            steps: &'a [Step],
-        }
-
-        #[derive(Serialize)]
-        struct Document<'a> {
-            #[serde(skip_serializing_if = "Option::is_none")]
-            outcome: Option<&'static str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            http_status: Option<u16>,
-            #[serde(flatten)]
-            failed: Option<&'a Failure>,
-            data: Data<'a>,
-        }
-
-        let data = Data { settings: self.settings.as_ref(), steps: &self.steps };
-        let failed = self.failure.as_ref();
-        // The only response that shows that the key is valid.
-        let (outcome, http_status) = failed.is_none().then_some(("processed", 404)).unzip();
-        Document { outcome, http_status, failed, data }.serialize(serializer)
-    }
-}
-
-/// Each setting and where it came from.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct SettingsFound {
-    base_url: Setting,
-    api_key: Setting,
-    merchant: Option<Setting>,
-    timeout: Setting,
-    ca_cert: Option<Setting>,
-    proxy: Option<Setting>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct Setting {
-    /// Unless it is secret.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<Value>,
-    from: String,
-}
-
-impl SettingsFound {
-    pub(crate) fn of(settings: &Settings) -> Self {
-        let setting = |value: Option<Value>, from: &dyn Display| Setting { value, from: from.to_string() };
-        Self {
-            base_url: setting(Some(settings.shown_base_url.clone().into()), &settings.base_url_source),
-            api_key: setting(None, &settings.key_source),
-            merchant: settings.merchant().map(|(label, from)| setting(Some(label.into()), from)),
-            timeout: setting(Some(settings.timeout.as_secs_f64().into()), &settings.timeout_source),
-            ca_cert: settings.ca_cert().map(|(name, from)| setting(name.map(Into::into), from)),
-            proxy: settings.proxy().map(|(address, from)| setting(Some(address.into()), from)),
-        }
-    }
+/// The message with the cause in brackets, then what to do.
+fn in_one_line(failure: &Failure) -> String {
+    let cause = failure.cause.iter().map(|cause| format!(" ({cause})"));
+    let hints = failure.advice.hints.iter().map(|hint| format!("; {hint}"));
+    cause.chain(hints).fold(failure.message.clone(), |message, more| message + &more)
 }

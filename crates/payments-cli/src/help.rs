@@ -1,5 +1,8 @@
 //! The long help texts, in files of at most 80 columns.
 
+use std::iter;
+
+use clap::Command;
 use payments_fake::test_values::{self, TEST_VALUES};
 
 /// A text from the folder `help`.
@@ -23,6 +26,76 @@ pub(crate) fn end(codes: &str, example: &str) -> String {
     format!("{codes}\n\nExample:\n  {example}")
 }
 
+/// The columns of the files, and of every wider terminal.
+const COLUMNS: usize = 80;
+
+/// The command with texts that fit a terminal of this width. clap would break each line of a file in two, and forget its
+/// indentation.
+pub(crate) fn fitted(mut command: Command, columns: usize) -> Command {
+    if columns >= COLUMNS {
+        return command;
+    }
+    if let Some(text) = command.get_long_about().map(ToString::to_string) {
+        command = command.long_about(refilled(&text, columns));
+    }
+    if let Some(text) = command.get_after_help().map(ToString::to_string) {
+        command = command.after_help(refilled(&text, columns));
+    }
+    if let Some(text) = command.get_after_long_help().map(ToString::to_string) {
+        command = command.after_long_help(refilled(&text, columns));
+    }
+    command.mut_subcommands(|command| fitted(command, columns))
+}
+
+/// Joins the lines that a file breaks, and breaks them for this width.
+fn refilled(text: &str, columns: usize) -> String {
+    let mut whole: Vec<String> = Vec::new();
+    let mut before = 0;
+    for line in text.lines() {
+        let word = line.split_whitespace().next().map_or(0, |word| word.chars().count());
+        // Its first word did not fit on the line before.
+        let is_broken = (1..20).contains(&word) && before + 1 + word > COLUMNS;
+        match whole.last_mut() {
+            Some(start) if is_broken && indent(line) == column_of_text(start) => {
+                *start += " ";
+                *start += line.trim_start();
+            }
+            _ => whole.push(line.to_owned()),
+        }
+        before = line.chars().count();
+    }
+    whole.iter().flat_map(|line| broken(line, columns)).collect::<Vec<_>>().join("\n")
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Where the text of a table's row begins, or that of any other line.
+fn column_of_text(line: &str) -> usize {
+    let indent = indent(line);
+    match line[indent..].split_once("  ") {
+        Some((name, text)) if indent > 0 => indent + name.len() + "  ".len() + self::indent(text),
+        _ => indent,
+    }
+}
+
+fn broken(line: &str, columns: usize) -> Vec<String> {
+    let column = column_of_text(line);
+    let (name, text) = line.split_at(column);
+    let hanging = " ".repeat(column);
+    let mut lines = vec![name.to_owned()];
+    for word in text.split_inclusive(' ') {
+        let last = lines.last_mut().expect("it has the name");
+        if last.chars().count() + word.trim_end().chars().count() > columns && last.len() > column {
+            lines.push(iter::once(&*hanging).chain([word]).collect());
+        } else {
+            *last += word;
+        }
+    }
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
 /// The help of `payments sandbox`, with test values from the sandbox's own table.
 pub(crate) fn sandbox() -> String {
     let is_main = |value| MAIN_TEST_VALUES.contains(&value);
@@ -44,3 +117,42 @@ const MAIN_TEST_VALUES: [&str; 8] = [
     test_values::INVALID_POSTAL_CODE,
     test_values::CUSTOMER,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrow_help_keeps_paragraphs_tables_and_examples() {
+        let text = "\
+The lookup is the only request that is sent. With --output json, the member
+`data` has the settings and the steps, even after a failure.
+
+Key,TokenId,Amount
+invoice-1843,tok_approved,45.00,false,invoice-1843
+  payments check
+
+Exit codes:
+  0  done
+  5  OUTCOME UNKNOWN: it may have been processed; do not run it again: look it
+     up if its id is known, else reconcile by what the message names
+  6  rejected";
+        let narrow = "\
+The lookup is the only request that is sent. With
+--output json, the member `data` has the settings
+and the steps, even after a failure.
+
+Key,TokenId,Amount
+invoice-1843,tok_approved,45.00,false,invoice-1843
+  payments check
+
+Exit codes:
+  0  done
+  5  OUTCOME UNKNOWN: it may have been processed;
+     do not run it again: look it up if its id is
+     known, else reconcile by what the message
+     names
+  6  rejected";
+        assert_eq!(refilled(text, 50), narrow);
+    }
+}

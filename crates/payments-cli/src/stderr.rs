@@ -3,10 +3,12 @@
 //! A parent may stop reading a pipe, and a user may pause a terminal. Lines written then are dropped and counted, and no
 //! charge, signal or exit code waits for them. The descriptor's flags stay unchanged, because other processes share it.
 
-use std::collections::VecDeque;
 use std::io::{self, IsTerminal as _, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -33,27 +35,29 @@ pub(crate) fn style() -> Style {
 
 /// Writes `text`, which includes its line breaks. Never waits: if the queue is full, the text is dropped and counted.
 pub(crate) fn write(text: impl Into<String>) {
-    STDERR.push(Item::Text(text.into()), MOST_WAITING);
+    push(Item::Text(text.into()), MOST_WAITING);
 }
 
 /// The same for a final message, which is never dropped.
 pub(crate) fn write_last(text: impl Into<String>) {
-    STDERR.push(Item::Text(text.into()), usize::MAX);
+    push(Item::Text(text.into()), usize::MAX);
 }
 
 /// Draws the progress bar below everything else, on a terminal.
 pub(crate) fn draw(bar: BarState) {
-    STDERR.push(Item::Bar(bar), MOST_WAITING);
+    push(Item::Bar(bar), MOST_WAITING);
 }
 
 /// Removes the bar.
 pub(crate) fn end_bar() {
-    STDERR.push(Item::NoBar, usize::MAX);
+    push(Item::NoBar, usize::MAX);
 }
 
 /// Waits until everything is written, but at most a second.
 pub(crate) fn finish() {
-    STDERR.finish();
+    if let Some(Some(queue)) = STDERR.get() {
+        queue.finish();
+    }
 }
 
 /// The same before a write to stdout, so that a terminal shows both in order.
@@ -63,7 +67,18 @@ pub(crate) fn finish_on_a_terminal() {
     }
 }
 
-static STDERR: Queue = Queue::new();
+/// `None` if the thread could not be started: nothing can be shown, but the command goes on.
+static STDERR: OnceLock<Option<Queue>> = OnceLock::new();
+
+fn push(item: Item, most: usize) {
+    let start = || {
+        let width = || terminal_size::terminal_size_of(io::stderr()).map(|(width, _)| width.0.into());
+        Queue::start(Screen { out: io::stderr(), target: ProgressDrawTarget::stderr, width, bar: None }).ok()
+    };
+    if let Some(queue) = STDERR.get_or_init(start) {
+        queue.push(item, most);
+    }
+}
 
 /// Chosen by this command: more than is ever queued at once, and little memory.
 const MOST_WAITING: usize = 1024;
@@ -71,110 +86,87 @@ const MOST_WAITING: usize = 1024;
 /// Chosen by this command: how long the process waits at its end for a reader.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The items that the thread has yet to write.
+/// The way to the thread. `tracing-appender` cannot wait for the last line while it goes on, draws no bar, and at its end
+/// prints to stdout if nobody reads.
 struct Queue {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-struct State {
-    waiting: VecDeque<Item>,
-    /// How many items were dropped since the last one in the queue.
-    lost: u64,
-    is_started: bool,
-    is_writing: bool,
-    /// A wait for the queue to empty has timed out.
-    is_unread: bool,
+    items: Sender<Item>,
+    sent: AtomicUsize,
+    written: Arc<AtomicUsize>,
+    /// How many items were dropped since the last one that was sent.
+    lost: AtomicUsize,
+    /// How many items were written when a wait for the last one timed out.
+    unread_after: AtomicUsize,
 }
 
 enum Item {
     Text(String),
     Bar(BarState),
     NoBar,
+    /// Everything before it is written.
+    Mark(Sender<()>),
 }
 
 impl Queue {
-    const fn new() -> Self {
-        let state = State {
-            waiting: VecDeque::new(),
-            lost: 0,
-            is_started: false,
-            is_writing: false,
-            is_unread: false,
-        };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
-    }
-
-    /// Queues `item`, unless `most` items wait already.
-    fn push(&'static self, item: Item, most: usize) {
-        if !self.state().is_started {
-            self.start(Screen { out: io::stderr(), target: ProgressDrawTarget::stderr, bar: None });
-        }
-        let mut state = self.state();
-        if state.waiting.len() >= most {
-            state.lost += 1;
-        } else if state.is_started {
-            state.report_lost_lines();
-            state.waiting.push_back(item);
-            self.changed.notify_all();
-        }
-    }
-
-    fn start(&'static self, screen: Screen<impl Write + Send + 'static>) {
-        let mut state = self.state();
-        if !state.is_started {
-            let thread = thread::Builder::new().name("stderr".to_owned());
-            // Without the thread nothing can be shown, but the command goes on.
-            state.is_started = thread.spawn(move || self.write_with(screen)).is_ok();
-        }
-    }
-
-    fn finish(&self) {
-        let mut state = self.state();
-        state.report_lost_lines();
-        self.changed.notify_all();
-        let is_busy = |state: &mut State| !state.is_unread && (state.is_writing || !state.waiting.is_empty());
-        // If it takes longer, nobody is reading.
-        let waited = self.changed.wait_timeout_while(state, FINISH_TIMEOUT, is_busy);
-        let (mut state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
-        // The process waits in vain only once.
-        state.is_unread |= waited.timed_out();
-    }
-
-    /// Writes the items for as long as the process lives.
-    fn write_with(&self, mut screen: Screen<impl Write>) {
-        let mut state = self.state();
-        loop {
-            if let Some(item) = state.waiting.pop_front() {
-                state.is_writing = true;
-                drop(state);
+    fn start(mut screen: Screen<impl Write + Send + 'static>) -> io::Result<Self> {
+        let (items, received) = channel();
+        let written = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&written);
+        let write = move || {
+            for item in received {
                 if catch_unwind(AssertUnwindSafe(|| screen.show(item))).is_err() {
                     // A bar that has panicked panics again, also when it is dropped. What follows is shown without one.
                     std::mem::forget(screen.bar.take());
                 }
-                state = self.state();
-                // It was read after all.
-                state.is_unread = false;
-            } else {
-                state.is_writing = false;
-                self.changed.notify_all();
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                count.fetch_add(1, SeqCst);
             }
+        };
+        thread::Builder::new().name("stderr".to_owned()).spawn(write)?;
+        let (sent, lost) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Ok(Self { items, sent, written, lost, unread_after: AtomicUsize::new(usize::MAX) })
+    }
+
+    /// Sends `item`, unless `most` items wait already.
+    fn push(&self, item: Item, most: usize) {
+        if self.waiting() >= most {
+            self.lost.fetch_add(1, SeqCst);
+        } else {
+            self.report_lost_lines();
+            self.send(item);
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn finish(&self) {
+        self.report_lost_lines();
+        // The process waits in vain only once.
+        if self.unread_after.load(SeqCst) == self.written.load(SeqCst) {
+            return;
+        }
+        let (mark, reached) = channel();
+        self.send(Item::Mark(mark));
+        // If it takes longer, nobody is reading.
+        if reached.recv_timeout(FINISH_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
+            self.unread_after.store(self.written.load(SeqCst), SeqCst);
+        }
     }
-}
 
-impl State {
-    fn report_lost_lines(&mut self) {
-        let lost = std::mem::take(&mut self.lost);
+    fn report_lost_lines(&self) {
+        let lost = self.lost.swap(0, SeqCst);
         if lost > 0 {
             let text = format!("payments: {lost} lines were dropped here: stderr was not read fast enough\n");
-            self.waiting.push_back(Item::Text(text));
+            self.send(Item::Text(text));
         }
+    }
+
+    fn send(&self, item: Item) {
+        self.sent.fetch_add(1, SeqCst);
+        // The thread receives for as long as the process lives.
+        let _ = self.items.send(item);
+    }
+
+    fn waiting(&self) -> usize {
+        // In this order, so that the difference is never negative.
+        let written = self.written.load(SeqCst);
+        self.sent.load(SeqCst) - written
     }
 }
 
@@ -182,12 +174,13 @@ impl State {
 struct Screen<W> {
     out: W,
     target: fn() -> ProgressDrawTarget,
+    width: fn() -> Option<usize>,
     bar: Option<ProgressBar>,
 }
 
 impl<W: Write> Screen<W> {
     fn show(&mut self, item: Item) {
-        let Self { out, target, bar } = self;
+        let Self { out, target, width, bar } = self;
         // The command goes on if it cannot write.
         let mut write = |text: &str| drop(out.write_all(text.as_bytes()));
         match item {
@@ -196,7 +189,9 @@ impl<W: Write> Screen<W> {
                 None => write(&text),
             },
             Item::Bar(BarState { ended, total, message }) => {
-                let bar = bar.get_or_insert_with(|| new_bar(total, target()));
+                let bar = bar.get_or_insert_with(|| ProgressBar::with_draw_target(Some(total), target()));
+                let (style, message) = layout(&format!("{ended}/{total}"), &message, width());
+                bar.set_style(style);
                 // One drawing after both changes, so that the numbers on a line belong together.
                 bar.clone().with_position(ended).with_message(message).force_draw();
             }
@@ -205,6 +200,7 @@ impl<W: Write> Screen<W> {
                     bar.finish_and_clear();
                 }
             }
+            Item::Mark(reached) => drop(reached.send(())),
         }
         if bar.is_some() {
             // indicatif leaves the cursor after the last column. The terminal's ^C would start a new line there, and the bar
@@ -214,10 +210,24 @@ impl<W: Write> Screen<W> {
     }
 }
 
-fn new_bar(total: u64, target: ProgressDrawTarget) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {msg}");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::with_draw_target(Some(total), target).with_style(style)
+/// The bar, if there is room for it beside the text, and the message, broken only after a comma.
+fn layout(numbers: &str, message: &str, width: Option<usize>) -> (ProgressStyle, String) {
+    // The last column stays free: a cursor after it may be in the next line.
+    let width = width.unwrap_or(80).saturating_sub(1);
+    let left = width.saturating_sub(numbers.len() + "   ".len() + message.len());
+    let bar = if left < 8 { String::new() } else { format!("{{bar:{}}} ", left.min(24)) };
+    let mut line = numbers.len() + "  ".len();
+    let mut lines = String::new();
+    for part in message.split_inclusive(", ") {
+        if line + part.trim_end().len() > width && line > 0 {
+            lines = lines.trim_end().to_owned() + "\n";
+            line = 0;
+        }
+        lines += part;
+        line += part.len();
+    }
+    let style = ProgressStyle::with_template(&format!("{bar}{{pos}}/{{len}}  {{msg}}"));
+    (style.unwrap_or_else(|_| ProgressStyle::default_bar()), lines)
 }
 
 #[cfg(test)]
@@ -226,7 +236,6 @@ mod tests {
     use std::fs;
     use std::io::Read as _;
     use std::path::{Path, PathBuf};
-    use std::sync::mpsc::{Sender, channel};
     use std::time::Instant;
 
     use indicatif::{InMemoryTerm, TermLike as _};
@@ -235,9 +244,8 @@ mod tests {
 
     #[test]
     fn unread_lines_are_dropped_and_counted_without_waiting() {
-        let queue: &Queue = Box::leak(Box::new(Queue::new()));
         let (mut reader, out) = io::pipe().expect("a pipe");
-        queue.start(Screen { out, target: ProgressDrawTarget::hidden, bar: None });
+        let queue = start(out, ProgressDrawTarget::hidden);
         // Each line is longer than a pipe's buffer.
         let long = "x".repeat(1 << 17) + "\n";
         for _ in 0..2 * MOST_WAITING {
@@ -248,10 +256,9 @@ mod tests {
         let begun = Instant::now();
         queue.finish();
         assert!(begun.elapsed() < FINISH_TIMEOUT, "finish waits only once");
-        let state = queue.state();
-        assert!(state.is_writing, "the first line is still being written");
-        assert!(state.waiting.len() <= MOST_WAITING + 2, "{}", state.waiting.len());
-        drop(state);
+        assert_eq!(queue.written.load(SeqCst), 0, "the first line is still being written");
+        // With the last line, the number of lost ones and a mark.
+        assert!(queue.waiting() <= MOST_WAITING + 3, "{}", queue.waiting());
 
         // A reader learns where lines are missing, and how many.
         let (mut text, mut piece) = (Vec::new(), vec![0; 1 << 20]);
@@ -269,7 +276,7 @@ mod tests {
         // With a reader, `finish` waits for the last line again.
         queue.push(Item::Text("after all\n".to_owned()), usize::MAX);
         queue.finish();
-        assert!(queue.state().waiting.is_empty() && !queue.state().is_writing);
+        assert!(queue.waiting() <= 1, "{}", queue.waiting());
     }
 
     #[test]
@@ -295,9 +302,8 @@ mod tests {
 
     #[test]
     fn finish_waits_until_everything_is_read() {
-        let queue: &Queue = Box::leak(Box::new(Queue::new()));
         let (sender, written) = channel();
-        queue.start(Screen { out: ChannelWriter(sender), target: ProgressDrawTarget::hidden, bar: None });
+        let queue = start(ChannelWriter(sender), ProgressDrawTarget::hidden);
         for number in 0..100 {
             queue.push(Item::Text(format!("{number}\n")), MOST_WAITING);
         }
@@ -309,14 +315,16 @@ mod tests {
 
     #[test]
     fn panic_while_drawing_loses_no_later_line() {
-        let queue: &Queue = Box::leak(Box::new(Queue::new()));
         let (sender, written) = channel();
-        let target = || unreachable!("a bug");
-        queue.start(Screen { out: ChannelWriter(sender), target, bar: None });
+        let queue = start(ChannelWriter(sender), || unreachable!("a bug"));
         queue.push(bar(1), MOST_WAITING);
         queue.push(Item::Text("the report\n".to_owned()), MOST_WAITING);
         queue.finish();
         assert_eq!(written.try_iter().flatten().collect::<Vec<_>>(), b"the report\n");
+    }
+
+    fn start(out: impl Write + Send + 'static, target: fn() -> ProgressDrawTarget) -> Queue {
+        Queue::start(Screen { out, target, width: || None, bar: None }).expect("a thread")
     }
 
     struct ChannelWriter(Sender<Vec<u8>>);
@@ -360,7 +368,8 @@ mod tests {
             TERMINAL
                 .with_borrow(|terminal| ProgressDrawTarget::term_like_with_hz(Box::new(terminal.clone()), 5))
         };
-        (Screen { out: TestTerminal, target, bar: None }, terminal)
+        let width = || TERMINAL.with_borrow(|terminal| Some(terminal.width().into()));
+        (Screen { out: TestTerminal, target, width, bar: None }, terminal)
     }
 
     fn bar(ended: u64) -> Item {
@@ -382,6 +391,45 @@ mod tests {
                 line.ends_with(&format!(" {ended}/200  {ended} processed, 0 rejected, 0 unknown")),
                 "{line}"
             );
+        }
+    }
+
+    #[test]
+    fn bar_shrinks_and_its_text_breaks_only_after_a_comma() {
+        const BUSY: &str = "166 processed, 12 rejected, 3 unknown, 7.0/s, 3s left";
+        const PAUSED: &str =
+            "166 processed, 12 rejected, 3 unknown, 7.0/s, 3s left, pausing for 3 s (connect)";
+        for (columns, message, expected) in [
+            (120, BUSY, &["BAR 181/200  166 processed, 12 rejected, 3 unknown, 7.0/s, 3s left"][..]),
+            (80, BUSY, &["BAR 181/200  166 processed, 12 rejected, 3 unknown, 7.0/s, 3s left"]),
+            (60, BUSY, &["181/200  166 processed, 12 rejected, 3 unknown, 7.0/s,", "3s left"]),
+            (
+                80,
+                PAUSED,
+                &[
+                    "181/200  166 processed, 12 rejected, 3 unknown, 7.0/s, 3s left,",
+                    "pausing for 3 s (connect)",
+                ],
+            ),
+            (
+                60,
+                PAUSED,
+                &[
+                    "181/200  166 processed, 12 rejected, 3 unknown, 7.0/s,",
+                    "3s left, pausing for 3 s (connect)",
+                ],
+            ),
+        ] {
+            let (mut screen, terminal) = screen(columns);
+            screen.show(Item::Bar(BarState { ended: 181, total: 200, message: message.to_owned() }));
+            let shown = terminal.contents();
+            assert!(
+                shown.lines().all(|line| line.chars().count() < usize::from(columns)),
+                "{columns}: {shown}"
+            );
+            let words = shown.trim_start_matches(|letter: char| !letter.is_ascii());
+            let bar = if words.len() < shown.len() { "BAR" } else { "" };
+            assert_eq!(format!("{bar}{words}"), expected.join("\n"), "{columns}: {shown}");
         }
     }
 

@@ -13,12 +13,20 @@ use crate::output::Output;
 use crate::report::Report;
 use crate::stdout;
 
-/// Prints help or version. Reports everything else as invalid use, in the format that `arguments` request.
+/// Prints help or version. Reports everything else as invalid use, in the format that `arguments` request. If only the
+/// command is missing, people get the help, and the exit code of invalid use.
 pub(crate) fn report(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return stdout::print_document(&error.render().to_string());
     }
-    Output::choose(requested_format(arguments)).write(&Report::from(failure(error, arguments)))
+    let output = Output::choose(requested_format(arguments));
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && output.is_text() {
+        return match stdout::print_document(&error.render().to_string()) {
+            ExitCode::Processed => ExitCode::Invalid,
+            code => code,
+        };
+    }
+    output.write(&Report::from(failure(error, arguments)))
 }
 
 /// The format that the arguments request, even if the rest of them is wrong.

@@ -10,8 +10,7 @@ use super::workspace::{Workspace, lines_with};
 const LARGEST_CIRCLE: usize = 3;
 
 /// The larger circles of each crate that exist today, largest first. A number may only become smaller.
-const KNOWN_CIRCLES: &[(&str, &[usize])] =
-    &[("payments-journal", &[5])];
+const KNOWN_CIRCLES: &[(&str, &[usize])] = &[("payments-journal", &[5])];
 
 /// Files that may have global state, each with its reason.
 const MAY_HAVE_GLOBAL_STATE: &[(&str, &str)] = &[

@@ -85,7 +85,11 @@ pub(crate) enum JournalCommand {
     Export(ExportArguments),
 
     /// Record what happened to one or many intents whose outcome is unknown
-    #[command(long_about = help!("resolve"), after_long_help = end(help!("resolve_codes"), "payments journal resolve invoice-17 --processed txn_1"), arg = dry_run("With --from: check and look up every row, and change nothing"))]
+    #[command(override_usage = "\
+        payments journal resolve [OPTIONS] <KEY> --processed <TRANSACTION_ID>\n       \
+        payments journal resolve [OPTIONS] <KEY> --rejected[=<TRANSACTION_ID>]\n       \
+        payments journal resolve [OPTIONS] <KEY> --not-processed\n       \
+        payments journal resolve [OPTIONS] --from <FILE>", long_about = help!("resolve"), after_long_help = end(help!("resolve_codes"), "payments journal resolve invoice-17 --processed txn_1"), arg = dry_run("With --from: check and look up every row, and change nothing"))]
     Resolve(ResolveArguments),
 
     /// Find unknown payments in a processor's report
@@ -97,7 +101,9 @@ pub(crate) enum JournalCommand {
     Retry(RetryArguments),
 
     /// Allow a journal that has lost its newest entries to charge again
-    #[command(long_about = help!("accept_history"), after_long_help = end(help!("write_codes"), "payments journal accept-history --sent orders.csv --by ada"), args = hidden_settings())]
+    #[command(override_usage = "\
+        payments journal accept-history [OPTIONS] --by <NAME> --sent <FILE>...\n       \
+        payments journal accept-history [OPTIONS] --by <NAME> --nothing-was-sent", long_about = help!("accept_history"), after_long_help = end(help!("write_codes"), "payments journal accept-history --sent orders.csv --by ada"), args = hidden_settings())]
     AcceptHistory(AcceptHistoryArguments),
 
     /// Give all intents of a service that was renamed its new name

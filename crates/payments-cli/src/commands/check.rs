@@ -1,23 +1,23 @@
 //! `payments check`: whether a payment would reach the service, without making one.
 
-mod findings;
-
+use std::fmt::Display;
 use std::io;
-use std::time::Duration;
 
-use http::Uri;
 use http::uri::Scheme;
-use payments_core::{Client, Deadlines, Delivery, LookupError, Success, TransportErrorKind};
-use payments_model::{TransactionId, TransactionRecord};
-use tokio::net::{TcpStream, lookup_host};
+use http::{StatusCode, Uri};
+use payments_core::transport::causes;
+use payments_core::{Deadlines, Delivery, ErrorKind, LookupError, TransportErrorKind as Kind};
+use payments_model::TransactionId;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use self::findings::Findings;
 use crate::args::GlobalOptions;
 use crate::call::{self, Prepared};
-use crate::check_report::{CheckReport, SettingsFound, State, Step, StepName};
+use crate::check_report::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
+use crate::connection_hints::requires_client_certificate;
 use crate::exit_code::ExitCode;
-use crate::failure::{Failure, Purpose};
+use crate::failure::Failure;
 use crate::output::{self, Output};
 use crate::report::Report;
 use crate::settings::Settings;
@@ -32,49 +32,51 @@ pub(super) fn run(options: GlobalOptions) -> ExitCode {
     output::finish(output, Report::Check(Box::new(checked)))
 }
 
+/// One lookup through the real client, which takes the same way as a payment.
 async fn check(options: GlobalOptions, output: Output) -> CheckReport {
-    let prepared = Prepared::new(options.client, output, unknown_id).await;
-    let Prepared { settings, client, call: id, mut interrupt } = match prepared {
+    let prepared = match Prepared::new(options.client, output, unknown_id).await {
         Ok(prepared) => prepared,
         Err(failure) => return CheckReport::without_settings(failure),
     };
+    let Prepared { settings, client, call: id, mut interrupt } = prepared;
+    let uri: Uri = settings.base_url().parse().expect("it is the address of an endpoint");
     // At most half of the time, so that enough is left to find out what was slow.
     let connect_timeout = Deadlines::DEFAULT_CONNECT.min(settings.timeout / 2);
     let client = client.connect_timeout(connect_timeout).lookup_retries(0).build();
-    let uri: Uri = settings.base_url().parse().expect("it is the address of an endpoint");
-    let findings = Findings { uri: &uri, settings: &settings };
-    let unfinished = |failure| FailedStep { at: StepName::Key, earlier_steps_passed: false, failure };
-    let failed = tokio::select! {
-        biased;
-        failed = call::catch_panic(examine(&client, &id, &findings)) => failed.unwrap_or_else(|| {
-            Some(unfinished(Failure::not_processed("internal", "internal error; a lookup moves no money")))
-        }),
-        signal = interrupt.arrived() => {
-            Some(unfinished(Failure::interrupted(signal, "; a check moves no money: it is safe to run it again")))
+    let lookup = call::catch_panic(async {
+        match client.transaction(&id).await {
+            // No service has a transaction with this id, so something else responded.
+            Ok(found) => {
+                let message = "the response has a record for an unknown id, so the key could not be checked";
+                let failure = Failure::not_processed("unclear_answer", message).with_response(&found);
+                (KEY, Some((KEY, failure.hint(settings.path_hint()))))
+            }
+            Err(error) if is_for_an_unknown_id(&error) => (STEPS.len(), None),
+            Err(error) => {
+                let (at, hint) = failed_step(&error, &settings, &uri).await;
+                (at, Some((at, hint.into_iter().fold(call::failure_of(&error, &settings), Failure::hint))))
+            }
         }
+    });
+    let unfinished = |kind, what: &str| (CONNECTION, Some((KEY, call::after_sending(&id, kind, what))));
+    let (passed, failed) = tokio::select! {
+        biased;
+        ended = lookup => ended.unwrap_or_else(|| unfinished("internal", "internal error")),
+        signal = interrupt.arrived() => unfinished("interrupted", &format!("interrupted by {signal}")),
     };
-    CheckReport::new(Some(&findings), failed)
-}
-
-/// One lookup through the real client, which takes the same way as a payment.
-async fn examine(client: &Client, id: &TransactionId, findings: &Findings<'_>) -> Option<FailedStep> {
-    let Findings { uri, settings } = findings;
-    let result = client.transaction(id).await;
-    // A direct connection to the service says nothing about the way through a proxy.
-    let probe = if settings.proxy().is_none() && ended_while_connecting(&result) {
-        Some(Probe::of(uri, settings.timeout / 2).await)
-    } else {
-        None
+    let warning = settings.warning.iter().map(|warning| format!("; WARNING: {warning}"));
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    let tls = match uri.host().filter(|_| is_secure(&uri)) {
+        Some(host) => (State::Passed, format!("the certificate is valid for {host}")),
+        None => (State::Skipped, "not used: plain http, only to this machine".to_owned()),
     };
-    findings.read(result, probe)
-}
-
-/// The transport has one deadline for name resolution, TCP and TLS, so a timeout does not show which of them was slow.
-fn ended_while_connecting(result: &Result<Success<TransactionRecord>, LookupError>) -> bool {
-    let Err(error) = result else { return false };
-    error.failed_call().transport_error().is_some_and(|error| {
-        error.kind() == TransportErrorKind::Timeout && error.delivery() == Delivery::NotProcessed
-    })
+    let found = [
+        (State::Passed, settings.described().join(", ") + &warning.collect::<String>()),
+        (State::Passed, format!("{authority} accepts connections")),
+        tls,
+        (State::Passed, "accepted: HTTP 404 for an unknown id, as expected".to_owned()),
+    ];
+    CheckReport::new(settings_found(&settings), found.into_iter().take(passed), failed)
 }
 
 /// An id that the service, which generates its ids, never generates.
@@ -82,80 +84,78 @@ fn unknown_id() -> Result<TransactionId, Failure> {
     Ok(TransactionId::new("payments-check-of-an-id-that-nobody-has")?)
 }
 
-/// The step that failed. Later steps are not tried.
-struct FailedStep {
-    at: StepName,
-    /// Whether the steps before it passed, which is not known after a signal.
-    earlier_steps_passed: bool,
-    failure: Failure,
+/// The interface's response for an unknown transaction. Its message decides nothing about money, but without it a check would
+/// pass at a wrong path.
+fn is_for_an_unknown_id(error: &LookupError) -> bool {
+    let reason = error.reason().unwrap_or_default().trim().trim_end_matches('.');
+    error.http_status() == Some(StatusCode::NOT_FOUND)
+        && error.kind() == ErrorKind::NotFound
+        && reason.eq_ignore_ascii_case("Transaction not found")
 }
 
-impl CheckReport {
-    /// `findings` is `None` if the settings are invalid, or a signal arrived before they were read.
-    fn new(findings: Option<&Findings<'_>>, failed: Option<FailedStep>) -> Self {
-        let step = |name| {
-            let (state, message) = match (&failed, findings) {
-                (Some(failed), _) if name == failed.at => (State::Failed, failed_message(failed)),
-                (Some(failed), _) if name > failed.at => (State::Skipped, "not tried".to_owned()),
-                (Some(failed), _) if !failed.earlier_steps_passed && name != StepName::Settings => {
-                    (State::Skipped, "not finished".to_owned())
-                }
-                (_, Some(findings)) => findings.passed(name),
-                (_, None) => unreachable!("without settings the first step fails"),
-            };
-            Step { name, state, message }
-        };
-        let steps = [StepName::Settings, StepName::Connection, StepName::Tls, StepName::Key].map(step);
-        Self {
-            settings: findings.map(|findings| SettingsFound::of(findings.settings)),
-            steps: steps.into(),
-            failure: failed.map(|failed| failed.failure.for_purpose(Purpose::FindTransaction)),
+/// The step at which the lookup failed, and what to do if the failure does not say it.
+async fn failed_step(error: &LookupError, settings: &Settings, uri: &Uri) -> (usize, Option<String>) {
+    let transport = error.failed_call().transport_error();
+    // With TLS 1.3, the server says this after the handshake.
+    if transport.is_some_and(requires_client_certificate) {
+        return (TLS, None);
+    }
+    let Some(unsent) = transport.filter(|error| error.delivery() == Delivery::NotProcessed) else {
+        return (KEY, hint(error, settings));
+    };
+    match unsent.kind() {
+        Kind::Closed => (KEY, None),
+        // Without an error of the connection the handshake was not started.
+        Kind::Tls if causes(unsent).any(|cause| cause.is::<io::Error>()) => (TLS, None),
+        // The transport has one deadline for name resolution, TCP and TLS. A direct connection to the service says nothing
+        // about the way through a proxy.
+        Kind::Timeout
+            if is_secure(uri) && settings.proxy().is_none() && accepts_connections(uri, settings).await =>
+        {
+            let hint = "the TLS handshake did not finish in time: does the server speak TLS on that port?";
+            (TLS, Some(hint.to_owned()))
         }
-    }
-
-    fn without_settings(failure: Failure) -> Self {
-        Self::new(None, Some(FailedStep { at: StepName::Settings, earlier_steps_passed: true, failure }))
+        _ => (CONNECTION, None),
     }
 }
 
-/// The message of a failed step. If it is about the settings, it includes cause and hints, which the messages of other steps
-/// already contain.
-fn failed_message(FailedStep { at, failure, .. }: &FailedStep) -> String {
-    let mut message = failure.message.clone();
-    if *at == StepName::Settings {
-        for more in failure.cause.iter().chain(&failure.advice.hints) {
-            message = format!("{message} ({more})");
+fn is_secure(uri: &Uri) -> bool {
+    uri.scheme() == Some(&Scheme::HTTPS)
+}
+
+/// Opens a connection without TLS. Nothing is sent.
+async fn accepts_connections(uri: &Uri, settings: &Settings) -> bool {
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    let connection = TcpStream::connect((host, uri.port_u16().unwrap_or(443)));
+    matches!(timeout(settings.timeout / 2, connection).await, Ok(Ok(_)))
+}
+
+/// What to do about a response that is not for an unknown id.
+fn hint(error: &LookupError, settings: &Settings) -> Option<String> {
+    let call = error.failed_call();
+    match call.http_status().map(|status| status.as_u16()) {
+        None => {
+            let from = &settings.base_url_source;
+            Some(format!("is the service up? check the scheme and the address of the base URL ({from})"))
         }
+        _ if call.content_coding().is_some() || call.is_truncated() => None,
+        Some(403) => Some(settings.key_source.hint()),
+        Some(401 | 429 | 500..) => None,
+        Some(_) => Some(settings.path_hint()),
     }
-    message
 }
 
-/// The result of a connection without TLS, to find out which part of a connection timed out. Nothing is sent.
-#[derive(Debug)]
-enum Probe {
-    /// The name did not resolve, or not in time.
-    Unresolved(Option<io::Error>),
-    /// No address accepted a connection, or not in time.
-    Unconnected(Option<io::Error>),
-    /// A connection was opened, and closed again.
-    Connected,
-}
-
-impl Probe {
-    /// Resolves and connects, each within half of the time.
-    async fn of(uri: &Uri, within: Duration) -> Self {
-        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-        let usual_port = if uri.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 };
-        let port = uri.port_u16().unwrap_or(usual_port);
-        let addresses: Vec<_> = match timeout(within / 2, lookup_host((host, port))).await {
-            Ok(Ok(addresses)) => addresses.collect(),
-            Ok(Err(error)) => return Self::Unresolved(Some(error)),
-            Err(_elapsed) => return Self::Unresolved(None),
-        };
-        match timeout(within / 2, TcpStream::connect(&*addresses)).await {
-            Ok(Ok(_connection)) => Self::Connected,
-            Ok(Err(error)) => Self::Unconnected(Some(error)),
-            Err(_elapsed) => Self::Unconnected(None),
-        }
-    }
+fn settings_found(settings: &Settings) -> Value {
+    let setting = |value: Value, from: &dyn Display| json!({"value": value, "from": from.to_string()});
+    json!({
+        "base_url": setting(settings.shown_base_url.clone().into(), &settings.base_url_source),
+        "api_key": {"from": settings.key_source.to_string()},
+        "merchant": settings.merchant().map(|(label, from)| setting(label.into(), from)),
+        "timeout": setting(settings.timeout.as_secs_f64().into(), &settings.timeout_source),
+        "ca_cert": settings.ca_cert().map(|(name, from)| match name {
+            Some(name) => setting(name.into(), from),
+            None => json!({"from": from.to_string()}),
+        }),
+        "proxy": settings.proxy().map(|(address, from)| setting(address.into(), from)),
+    })
 }

@@ -58,6 +58,17 @@ fn help_fits_a_screen() {
     let help = payments(["--help"]).env("TERM", "xterm").on_terminal_of_width(80);
     assert!(help.lines().count() <= 40, "{help}");
     compare("help", || payments(["--help"]));
+    compare("no_command", || payments([]));
+}
+
+#[test]
+fn missing_command_shows_the_help_to_people_and_one_document_to_programs() {
+    for arguments in [&[][..], &["transaction"], &["journal"]] {
+        let run = || payments(arguments.iter().copied());
+        let shown = run().env("TERM", "xterm").env("NO_COLOR", "1").on_terminal_of_width(100);
+        assert!(shown.contains("\nUsage: payments") && shown.contains("\nCommands:"), "{shown}");
+        assert_eq!(run().end().failed(2, "invalid")["kind"], "usage", "{arguments:?}");
+    }
 }
 
 #[test]
