@@ -477,7 +477,7 @@ mod tests {
 
     use http::StatusCode;
     use payments_core::{
-        Client, OperationName, Outcome, Transport, TransportError, TransportErrorKind, TransportRequest,
+        Client, OperationName, Transport, TransportError, TransportErrorKind, TransportRequest,
         TransportResponse,
     };
     use payments_fake::{FakeGateway, FakeTransport, Fault, ScriptedTransport};
