@@ -290,7 +290,7 @@ impl SqliteOptions {
 }
 
 /// The witnesses of the journal. Those that it has never had are created. The caller need not hold the lock: of two stores that
-/// create one, both write the same.
+/// create one, the second leaves it as it is.
 fn witnesses(place: &Place, connection: &Connection, settings: &Settings) -> Result<Witnesses, OpenError> {
     let (journal, changes, witnessed): (String, i64, i64) =
         connection.query_row(schema::JOURNAL, [], |row| row.try_into())?;

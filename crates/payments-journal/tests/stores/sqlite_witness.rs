@@ -9,6 +9,8 @@ use payments_journal::{
     Failure, IntentState, Journal, LostTime, Resolution, SqliteReader, SqliteStore, StateName, StoreError,
 };
 
+use rusqlite::Connection;
+
 use crate::contract::{self, at, key};
 use crate::sqlite::{InAFile, beside, close};
 
@@ -212,4 +214,48 @@ async fn journal_with_a_witness_elsewhere_begins_nothing_without_it_d49() {
     charge(options.open(place.path()).unwrap(), "kept").await;
     assert_lost(begin(&open(&place.path()), "new").await);
     assert!(SqliteReader::open(place.path()).unwrap().is_some(), "it can be read");
+}
+
+#[tokio::test]
+async fn folder_from_before_the_witness_elsewhere_was_named_is_noticed_d49() {
+    let (place, elsewhere) = (InAFile::new(), tempfile::tempdir().unwrap());
+    let options = SqliteStore::options().witness(elsewhere.path().join("witness"));
+    charge(open(&place.path()), "kept").await;
+    let copies = [place.path(), witness(&place)].map(|path| (fs::read(&path).unwrap(), path));
+    charge(options.open(place.path()).unwrap(), "lost").await;
+    for (copy, path) in copies {
+        fs::write(path, copy).unwrap();
+    }
+    for _ in 0..2 {
+        let store = options.open(place.path()).unwrap();
+        assert_lost(begin(&store, "lost").await);
+        close(store);
+    }
+}
+
+/// Of a process that died after it had created the witness, and before it recorded that.
+#[tokio::test]
+async fn copy_from_before_the_witness_was_recorded_is_noticed_d49() {
+    let place = InAFile::new();
+    close(open(&place.path()));
+    Connection::open(place.path()).unwrap().execute("UPDATE meta SET is_witnessed = 0", []).unwrap();
+    let copy = fs::read(place.path()).unwrap();
+    charge(open(&place.path()), "lost").await;
+    fs::write(place.path(), copy).unwrap();
+    for _ in 0..2 {
+        let store = open(&place.path());
+        assert_lost(begin(&store, "lost").await);
+        close(store);
+    }
+}
+
+/// Its creator died while it wrote it.
+#[tokio::test]
+async fn witness_that_was_never_whole_is_created_again_d49() {
+    let place = InAFile::new();
+    close(open(&place.path()));
+    Connection::open(place.path()).unwrap().execute("UPDATE meta SET is_witnessed = 0", []).unwrap();
+    fs::write(witness(&place), "0123").unwrap();
+    let store = open(&place.path());
+    assert!(begin(&store, "new").await.unwrap().written.is_some());
 }
