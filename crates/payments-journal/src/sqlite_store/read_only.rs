@@ -24,7 +24,8 @@ use crate::service_change::{ServiceChange, ServiceError};
 use crate::sqlite_store::connection::Tables;
 use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
-use crate::sqlite_store::{Settings, address, connection, indexes, owners, schema};
+use crate::sqlite_store::settings::Settings;
+use crate::sqlite_store::{address, connection, indexes, owners, schema};
 use crate::summary::Tally;
 use crate::{Applied, Change, Intent, IntentKey, IntentStore, OwnerId, Page, Purged, StateName, StoreError};
 
@@ -152,7 +153,9 @@ fn read_with<T>(
         Tables::Older(version) => return Err(problem::older(place.path(), version).into()),
         Tables::Current => {}
     }
-    if mode == Mode::Closed {
+    if mode != Mode::Closed {
+        connection::check_log(place, &transaction)?;
+    } else {
         if transaction.query_row(schema::IS_OPEN, [], |row| row.get(0))? {
             return Err(problem::log_missing(place.path()).into());
         }

@@ -13,6 +13,7 @@ use rusqlite::Connection;
 
 use crate::contract::{self, at, key};
 use crate::sqlite::{InAFile, beside, close};
+use crate::sqlite_process::Process;
 
 fn witness(place: &InAFile) -> PathBuf {
     beside(&place.path(), "-owners").join("witness")
@@ -257,5 +258,47 @@ async fn witness_that_was_never_whole_is_created_again_d49() {
     Connection::open(place.path()).unwrap().execute("UPDATE meta SET is_witnessed = 0", []).unwrap();
     fs::write(witness(&place), "0123").unwrap();
     let store = open(&place.path());
+    assert!(begin(&store, "new").await.unwrap().written.is_some());
+}
+
+/// After a crash somebody puts the database of an earlier day back and leaves the newer log, or the other way round.
+#[tokio::test]
+async fn log_of_another_time_than_the_database_is_refused_d49() {
+    let place = InAFile::new();
+    let [database, log] = ["", "-wal"].map(|suffix| beside(&place.path(), suffix));
+    charge(open(&place.path()), "kept").await;
+    let older = fs::read(&database).unwrap();
+    let mut process = Process::start(&place.path());
+    assert_eq!(process.ask("open"), "opened");
+    process.kill();
+    let older_log = fs::read(&log).unwrap();
+    charge(open(&place.path()), "lost").await;
+    let mut process = Process::start(&place.path());
+    assert_eq!(process.ask("open"), "opened");
+    process.kill();
+    let (newer, newer_log) = (fs::read(&database).unwrap(), fs::read(&log).unwrap());
+    for (database_bytes, log_bytes) in [(&older, &newer_log), (&newer, &older_log)] {
+        fs::write(&database, database_bytes).unwrap();
+        fs::write(&log, log_bytes).unwrap();
+        for _ in 0..2 {
+            let refused = SqliteStore::open(&database).unwrap_err();
+            assert!(
+                refused.is_damaged() && refused.to_string().contains("not of the same time"),
+                "{refused}"
+            );
+            let unread = SqliteReader::open(&database).unwrap_err();
+            assert!(unread.is_damaged() && unread.to_string().contains("not of the same time"), "{unread}");
+        }
+        assert!(fs::read(&database).unwrap() == *database_bytes && fs::read(&log).unwrap() == *log_bytes);
+    }
+    // The older copy alone is as any other.
+    fs::write(&database, older).unwrap();
+    fs::remove_file(&log).unwrap();
+    assert_lost(begin(&open(&database), "lost").await);
+    // Both newer files are the journal.
+    fs::write(&database, newer).unwrap();
+    fs::write(&log, newer_log).unwrap();
+    let store = open(&database);
+    assert!(begin(&store, "lost").await.unwrap().written.is_none());
     assert!(begin(&store, "new").await.unwrap().written.is_some());
 }
