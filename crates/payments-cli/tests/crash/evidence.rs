@@ -138,7 +138,9 @@ impl<'a> Evidence<'a> {
             counted.map(|row| row.cents).sum()
         };
         let processed = sum(&|_, intent| intent.is_processed());
-        let is_open = |key: &str, intent: &Intent| intent.state == "unknown" || self.known.lost.contains(key);
+        let is_open = |key: &str, intent: &Intent| {
+            intent.state == "unknown" || (intent.state == "rejected" && self.known.lost.contains(key))
+        };
         let unknown = sum(&|key, intent| is_open(key, intent) && self.charge(key).is_some());
         assert_eq!(processed + unknown, charged, "{processed} processed, {unknown} unknown and charged");
     }
