@@ -211,40 +211,53 @@ impl Change {
         self.decided(found).map(Intent::with_short_history)
     }
 
+    /// The row of a new attempt, if it may begin.
+    fn decide_begin(
+        &self,
+        found: Option<&Intent>,
+        begin: Begin,
+        service: &str,
+        request: &IntentRequest,
+        attempt: &AttemptId,
+        owner: &OwnerId,
+    ) -> Option<Intent> {
+        let may_begin = match (found, begin) {
+            (None, begin) => begin == Begin::First,
+            (Some(found), _) if !found.is_of(service) => false,
+            (Some(found), Begin::AfterRejection) => found.moved_nothing(),
+            (Some(found), Begin::First) => found.may_be_sent() && found.differences(request).is_empty(),
+        };
+        let number = found.map_or(0, |found| found.attempts).saturating_add(1);
+        let (at, id, sent) = (self.at, attempt.clone(), request.clone());
+        let begun = HistoryEvent::Begun { at, number, attempt: id, request: sent };
+        may_begin.then(|| Intent {
+            key: self.key.clone(),
+            service: service.to_owned(),
+            request: request.clone(),
+            state: IntentState::Sending,
+            attempt: attempt.clone(),
+            owner: owner.clone(),
+            follows: match found.map(|found| &found.state) {
+                Some(IntentState::Rejected(failure)) => Some(failure.clone()),
+                _ => None,
+            },
+            attempts: number,
+            created_at: found.map_or(self.at, |found| found.created_at),
+            begun_at: self.at,
+            changed_at: self.at,
+            revision: found.map_or(0, |found| found.revision) + 1,
+            events: match found {
+                Some(found) => found.followed_by(Some(begun)),
+                None => vec![begun],
+            },
+            dropped_events: found.map_or(0, |found| found.dropped_events),
+        })
+    }
+
     /// The row to write, with its whole history.
     fn decided(&self, found: Option<&Intent>) -> Option<Intent> {
         if let Kind::Begin { service, request, attempt, owner, begin } = &self.kind {
-            let may_begin = match (found, begin) {
-                (None, begin) => *begin == Begin::First,
-                (Some(found), _) if !found.is_of(service) => false,
-                (Some(found), Begin::AfterRejection) => found.moved_nothing(),
-                (Some(found), Begin::First) => found.may_be_sent() && found.differences(request).is_empty(),
-            };
-            let number = found.map_or(0, |found| found.attempts).saturating_add(1);
-            let (at, id, sent) = (self.at, attempt.clone(), request.clone());
-            let begun = HistoryEvent::Begun { at, number, attempt: id, request: sent };
-            return may_begin.then(|| Intent {
-                key: self.key.clone(),
-                service: service.clone(),
-                request: request.clone(),
-                state: IntentState::Sending,
-                attempt: attempt.clone(),
-                owner: owner.clone(),
-                follows: match found.map(|found| &found.state) {
-                    Some(IntentState::Rejected(failure)) => Some(failure.clone()),
-                    _ => None,
-                },
-                attempts: number,
-                created_at: found.map_or(self.at, |found| found.created_at),
-                begun_at: self.at,
-                changed_at: self.at,
-                revision: found.map_or(0, |found| found.revision) + 1,
-                events: match found {
-                    Some(found) => found.followed_by(Some(begun)),
-                    None => vec![begun],
-                },
-                dropped_events: found.map_or(0, |found| found.dropped_events),
-            });
+            return self.decide_begin(found, *begin, service, request, attempt, owner);
         }
         if let Kind::Lost { attempt, owner, since, by } = &self.kind {
             return self.decide_lost(found, attempt, owner, *since, by);

@@ -153,15 +153,15 @@ fn read_with<T>(
         Tables::Older(version) => return Err(problem::older(place.path(), version).into()),
         Tables::Current => {}
     }
-    if mode != Mode::Closed {
-        connection::check_log(place, &transaction)?;
-    } else {
+    if mode == Mode::Closed {
         if transaction.query_row(schema::IS_OPEN, [], |row| row.get(0))? {
             return Err(problem::log_missing(place.path()).into());
         }
         if connection::is_truncated(place, &transaction)? {
             return Err(problem::damaged(place.path(), connection::ITS_END_IS_MISSING).into());
         }
+    } else {
+        connection::check_log(place, &transaction)?;
     }
     Ok(Some(query(&transaction)?))
 }
