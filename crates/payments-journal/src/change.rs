@@ -229,7 +229,7 @@ impl Change {
         };
         let number = found.map_or(0, |found| found.attempts).saturating_add(1);
         let (at, id, sent) = (self.at, attempt.clone(), request.clone());
-        let begun = HistoryEvent::Begun { at, number, attempt: id, request: sent };
+        let event = HistoryEvent::Begun { at, number, attempt: id, request: sent };
         may_begin.then(|| Intent {
             key: self.key.clone(),
             service: service.to_owned(),
@@ -247,8 +247,8 @@ impl Change {
             changed_at: self.at,
             revision: found.map_or(0, |found| found.revision) + 1,
             events: match found {
-                Some(found) => found.followed_by(Some(begun)),
-                None => vec![begun],
+                Some(found) => found.followed_by(Some(event)),
+                None => vec![event],
             },
             dropped_events: found.map_or(0, |found| found.dropped_events),
         })
