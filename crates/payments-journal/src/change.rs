@@ -246,10 +246,11 @@ impl Change {
         self.decided(found).map(Intent::with_short_history)
     }
 
+    /// The row of a new attempt, if it may begin.
     /// The row to write, with its whole history.
     fn decided(&self, found: Option<&Intent>) -> Option<Intent> {
         if let Kind::Begin { service, request, attempt, owner, begin } = &self.kind {
-            return self.decide_begin(found, service, request, attempt, owner, *begin);
+            return self.decide_begin(found, *begin, service, request, attempt, owner);
         }
         if let Kind::Lost { attempt, owner, since, by } = &self.kind {
             return self.decide_lost(found, attempt, owner, *since, by);
@@ -365,11 +366,11 @@ impl Change {
     fn decide_begin(
         &self,
         found: Option<&Intent>,
+        begin: Begin,
         service: &str,
         request: &IntentRequest,
         attempt: &AttemptId,
         owner: &OwnerId,
-        begin: Begin,
     ) -> Option<Intent> {
         let may_begin = match (found, begin) {
             (None, begin) => begin == Begin::First,

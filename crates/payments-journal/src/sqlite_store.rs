@@ -31,6 +31,7 @@ mod read_only;
 mod reader;
 mod rights;
 mod schema;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod witness;
@@ -38,12 +39,14 @@ mod writer;
 
 pub use read_only::SqliteReader;
 
+use connection::Existing;
 use owners::{Owner, OwnersLock};
 use place::Place;
 use problem::OpenError;
 use reader::Reader;
+use settings::{Clock, Settings};
 use witness::Witnesses;
-use writer::{Commit, Writer};
+use writer::Writer;
 
 /// A journal in a SQLite file, for any number of processes of one machine.
 ///
@@ -215,7 +218,7 @@ impl SqliteStore {
         // Registered before any row can name it.
         let owner = Arc::new(Owner::register(&place)?);
         let newest_before = connection.query_row(schema::NEWEST_STORED_AT, [], |row| row.get(0))?;
-        open_flag::set(&place, &connection, max_wait)?;
+        let moved = open_flag::set(&place, &connection, max_wait)?;
         let reading = connection::to_read(&place, max_wait)?;
         // Without the lock: with a million rows it takes seconds, and other stores must be able to open meanwhile.
         drop(lock);
@@ -224,10 +227,11 @@ impl SqliteStore {
             open_flag::close(&place, connection, &owner, max_wait);
             return Err(damaged);
         }
-        let witnesses = witnesses(&place, &connection, &settings)?;
+        let witnesses = witnesses(&place, &connection, moved, &settings)?;
         let (clock, retry_time) = (settings.clock.clone(), settings.retry_time);
         let (reader, reading) = Reader::start(reading, place.clone())?;
-        let writer = Writer::start(connection, place.clone(), settings, witnesses, owner.clone(), reading)?;
+        let writer =
+            Writer::start(connection, moved, place.clone(), settings, witnesses, owner.clone(), reading)?;
         Ok(Some(Self { reader, writer, owner, place, clock, retry_time, newest_before, was_created }))
     }
 
@@ -290,8 +294,13 @@ impl SqliteOptions {
 }
 
 /// The witnesses of the journal. Those that it has never had are created. The caller need not hold the lock: of two stores that
-/// create one, both write the same.
-fn witnesses(place: &Place, connection: &Connection, settings: &Settings) -> Result<Witnesses, OpenError> {
+/// create one, the second leaves it as it is.
+fn witnesses(
+    place: &Place,
+    connection: &Connection,
+    moved: i64,
+    settings: &Settings,
+) -> Result<Witnesses, OpenError> {
     let (journal, changes, witnessed): (String, i64, i64) =
         connection.query_row(schema::JOURNAL, [], |row| row.try_into())?;
     // Nothing else reads them, and a lost page must not stay unnoticed.
@@ -303,7 +312,7 @@ fn witnesses(place: &Place, connection: &Connection, settings: &Settings) -> Res
         created.map_err(|error| {
             problem::refused(place.path(), format_args!("cannot create its witness: {error}"))
         })?;
-        connection.execute(schema::SET_WITNESSED, [opened.len()])?;
+        connection.execute(schema::SET_WITNESSED, [opened.len(), moved])?;
     }
     Ok(opened)
 }
@@ -312,44 +321,6 @@ fn witnesses(place: &Place, connection: &Connection, settings: &Settings) -> Res
 fn check(path: &Path) -> Result<(), StoreError> {
     address::check(path)?;
     owners::check_process(path)
-}
-
-/// What to do if there are no tables.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Existing {
-    OrCreated,
-    Required,
-}
-
-/// Settings that only tests change.
-struct Settings {
-    /// How long to wait for another process.
-    max_wait: Duration,
-    /// How long the write of an outcome is retried.
-    retry_time: Duration,
-    /// A second witness.
-    witness: Option<PathBuf>,
-    commit: Commit,
-    clock: Clock,
-}
-
-/// The machine's clock.
-type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
-
-impl Settings {
-    const MAX_WAIT: Duration = Duration::from_secs(10);
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            max_wait: Self::MAX_WAIT,
-            retry_time: Duration::from_secs(30),
-            witness: None,
-            commit: Box::new(|connection| connection.execute_batch("COMMIT")),
-            clock: Arc::new(SystemTime::now),
-        }
-    }
 }
 
 impl IntentStore for SqliteStore {

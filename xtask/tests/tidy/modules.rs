@@ -9,9 +9,6 @@ use super::workspace::{Workspace, lines_with};
 /// The most files of one crate that may use each other in a circle.
 const LARGEST_CIRCLE: usize = 3;
 
-/// The larger circles of each crate that exist today, largest first. A number may only become smaller.
-const KNOWN_CIRCLES: &[(&str, &[usize])] = &[("payments-journal", &[5])];
-
 /// Files that may have global state, each with its reason.
 const MAY_HAVE_GLOBAL_STATE: &[(&str, &str)] = &[
     (
@@ -36,20 +33,13 @@ pub(super) fn circles_of_modules_are_small(workspace: &Workspace) -> Vec<String>
             let name = path.split_once("/src/").unwrap().1;
             (name, workspace.read(path))
         });
-        let known =
-            KNOWN_CIRCLES.iter().find(|(name, _)| *name == member.name).map_or(&[][..], |(_, known)| known);
-        let mut circles: Vec<_> = circles(sources).into_iter().collect();
-        circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
-        for (index, circle) in circles.iter().enumerate() {
-            let (count, most) = (circle.len(), known.get(index).copied().unwrap_or(LARGEST_CIRCLE));
-            if count > most {
-                let files = circle.iter().cloned().collect::<Vec<_>>().join(", ");
-                findings.push(format!(
-                    "{}: {count} files use each other in a circle, and at most {most} may: move what they share below \
-                     them: {files}",
-                    member.folder
-                ));
-            }
+        for circle in circles(sources).into_iter().filter(|circle| circle.len() > LARGEST_CIRCLE) {
+            let (count, files) = (circle.len(), circle.into_iter().collect::<Vec<_>>().join(", "));
+            findings.push(format!(
+                "{}: {count} files use each other in a circle, and at most {LARGEST_CIRCLE} may: move what they share below \
+                 them: {files}",
+                member.folder
+            ));
         }
     }
     findings

@@ -20,6 +20,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::output::{self, Output};
 use crate::report::Report;
+use crate::settings::Settings;
 
 /// Checks each step and reports all of them.
 pub(super) fn run(options: GlobalOptions) -> ExitCode {

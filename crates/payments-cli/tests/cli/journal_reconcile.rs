@@ -223,6 +223,11 @@ fn missing_columns_and_words_are_asked_for() {
             "--charged-status which of its words mean that the money moved: Paid (1)",
         ),
         (
+            "Id,Amount,Reference,Date,Status\nt,1,r,2026-11-01,Paid\n",
+            &["--charged-status", "Paid,ok", "--declined-status", "Failed, OK"],
+            "\"OK\" is a word of --charged-status and of --declined-status; nothing was changed",
+        ),
+        (
             "Id,Amount,Reference,Date\n4111111111111111,1,r,2026-11-01\n",
             &[],
             "must not be a card number; if it only looks like one, give --ids-are-not-cards",

@@ -51,14 +51,51 @@ impl Workspace {
     /// Copies the journal with its log. No process may have it open.
     pub(crate) fn copy_journal(&self) -> (TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
-        for suffix in ["", "-wal"] {
-            let name = format!("journal.db{suffix}");
-            if self.folder.path().join(&name).exists() {
-                fs::copy(self.folder.path().join(&name), folder.path().join(&name)).unwrap();
-            }
-        }
+        self.copy(&["journal.db", "journal.db-wal"], folder.path());
         let copy = folder.path().join("journal.db");
         (folder, copy)
+    }
+
+    /// As [`Self::copy_journal`], with its witness.
+    pub(crate) fn back_up(&self) -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("journal.db-owners")).unwrap();
+        self.copy(&["journal.db", "journal.db-wal", WITNESS], folder.path());
+        folder
+    }
+
+    fn copy(&self, names: &[&str], to: &Path) {
+        for name in names {
+            if self.folder.path().join(name).exists() {
+                fs::copy(self.folder.path().join(name), to.join(name)).unwrap();
+            }
+        }
+    }
+
+    /// Puts back a copy by [`Self::back_up`]. No process may have the journal open.
+    pub(crate) fn restore(&self, copy: &TempDir, with_witness: bool) {
+        for name in ["journal.db", "journal.db-wal", "journal.db-shm"] {
+            let _ = fs::remove_file(self.folder.path().join(name));
+        }
+        let names = ["journal.db", "journal.db-wal", WITNESS];
+        for name in &names[..if with_witness { 3 } else { 2 }] {
+            if copy.path().join(name).exists() {
+                fs::copy(copy.path().join(name), self.folder.path().join(name)).unwrap();
+            }
+        }
+    }
+
+    /// Whether a run has got so far that the journal is more than an empty file.
+    pub(crate) fn has_witness(&self) -> bool {
+        self.folder.path().join(WITNESS).exists()
+    }
+
+    /// A CSV file with a column `Key`.
+    pub(crate) fn orders<'a>(&self, keys: impl IntoIterator<Item = &'a String>) -> PathBuf {
+        let file = self.folder.path().join("orders.csv");
+        let lines = std::iter::once("Key").chain(keys.into_iter().map(String::as_str));
+        fs::write(&file, lines.flat_map(|line| [line, "\n"]).collect::<String>()).unwrap();
+        file
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -131,6 +168,9 @@ impl Workspace {
             .unwrap()
     }
 }
+
+/// Beside the journal.
+const WITNESS: &str = "journal.db-owners/witness";
 
 /// In seconds. Chosen for this test: short, so that calls without a response end soon, and longer than every other call.
 const TIMEOUT: &str = "1";

@@ -6,6 +6,7 @@ use crate::billing::Row;
 use crate::fault_plan::{FaultPlan, ResponseKind};
 use crate::figures::Figures;
 use crate::journal::Intent;
+use crate::round::{CHARGED_TWICE, SENT_AGAIN};
 use crate::service::{Entry, Service};
 
 /// Everything known about a round once a run has ended without being killed.
@@ -15,10 +16,18 @@ pub(crate) struct Evidence<'a> {
     pub(crate) journal: BTreeMap<String, Intent>,
     pub(crate) ledger: BTreeMap<String, Vec<Entry>>,
     pub(crate) transmissions: HashMap<String, Vec<Option<usize>>>,
-    /// The keys in flight when a run was killed.
-    pub(crate) killed: &'a BTreeSet<String>,
+    pub(crate) known: &'a Known,
+}
+
+/// What the test knows of some keys.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// In flight when a run was killed.
+    pub(crate) killed: BTreeSet<String>,
     /// For each key that a person reopened, how often the service had received it by then.
-    pub(crate) reopened: &'a HashMap<String, usize>,
+    pub(crate) reopened: HashMap<String, usize>,
+    /// What the journal has of it may be older than its last attempt, because an older copy was put back.
+    pub(crate) lost: BTreeSet<String>,
 }
 
 impl<'a> Evidence<'a> {
@@ -27,18 +36,17 @@ impl<'a> Evidence<'a> {
         rows: &'a [Row],
         plan: &'a FaultPlan,
         journal: BTreeMap<String, Intent>,
-        killed: &'a BTreeSet<String>,
-        reopened: &'a HashMap<String, usize>,
+        known: &'a Known,
     ) -> Self {
         let (ledger, transmissions) = (service.ledger(), service.transmissions());
-        Self { rows, plan, journal, ledger, transmissions, killed, reopened }
+        Self { rows, plan, journal, ledger, transmissions, known }
     }
 
     /// The only entry of this key that moved money. Panics if there is more than one.
     pub(crate) fn charge(&self, key: &str) -> Option<&Entry> {
         let entries = self.ledger.get(key).into_iter().flatten();
         let charges: Vec<_> = entries.filter(|entry| !entry.is_declined).collect();
-        assert!(charges.len() <= 1, "{key} was charged twice: {}", self.describe(key));
+        assert!(charges.len() <= 1, "{key} {CHARGED_TWICE}: {}", self.describe(key));
         charges.first().copied()
     }
 
@@ -59,15 +67,18 @@ impl<'a> Evidence<'a> {
         let key = row.key.as_str();
         let (intent, charge) = (&self.journal[key], self.charge(key));
         let what = || self.describe(key);
-        assert_eq!(intent.cents, row.cents, "{}", what());
+        let is_lost = intent.is_lost() || self.known.lost.contains(key);
+        assert!(intent.cents.is_none_or(|cents| cents == row.cents), "{}", what());
         if let Some(charge) = charge {
             assert_eq!(charge.cents, row.cents, "{}", what());
         }
-        let earlier = self.reopened.get(key).copied().unwrap_or(0);
+        let earlier = self.known.reopened.get(key).copied().unwrap_or(0);
         let sent = self.transmissions.get(key).map_or(&[][..], |sent| &sent[earlier..]);
-        assert!(sent.len() <= 1, "sent again, though it may have arrived: {}", what());
+        assert!(sent.len() <= 1, "{SENT_AGAIN}: {}", what());
         let response = sent.last().map(|fault| self.plan.response_kind(*fault));
         match intent.state.as_str() {
+            // The attempt that the ledger knows may be one that the journal lacks.
+            "unknown" | "rejected" if is_lost => {}
             "processed" => {
                 assert_eq!(response, Some(ResponseKind::Truthful), "processed without proof: {}", what());
                 let charge = charge.unwrap_or_else(|| panic!("processed, and not charged: {}", what()));
@@ -84,7 +95,7 @@ impl<'a> Evidence<'a> {
                 assert!(is_refused, "rejected without proof: {}", what());
             }
             "unknown" if intent.is_crash() => {
-                assert!(self.killed.contains(key), "its sender was not killed: {}", what());
+                assert!(self.known.killed.contains(key), "its sender was not killed: {}", what());
                 if sent.is_empty() {
                     figures.killed_before_arrival += 1;
                     assert!(charge.is_none(), "{}", what());
@@ -123,11 +134,14 @@ impl<'a> Evidence<'a> {
         let charged: u64 =
             self.ledger.values().flatten().filter(|entry| !entry.is_declined).map(|entry| entry.cents).sum();
         let sum = |is_counted: &dyn Fn(&str, &Intent) -> bool| -> u64 {
-            let counted = self.journal.iter().filter(|(key, intent)| is_counted(key, intent));
-            counted.map(|(_, intent)| intent.cents).sum()
+            let counted = self.rows.iter().filter(|row| is_counted(&row.key, &self.journal[&row.key]));
+            counted.map(|row| row.cents).sum()
         };
         let processed = sum(&|_, intent| intent.is_processed());
-        let unknown = sum(&|key, intent| intent.state == "unknown" && self.charge(key).is_some());
+        let is_open = |key: &str, intent: &Intent| {
+            intent.state == "unknown" || (intent.state == "rejected" && self.known.lost.contains(key))
+        };
+        let unknown = sum(&|key, intent| is_open(key, intent) && self.charge(key).is_some());
         assert_eq!(processed + unknown, charged, "{processed} processed, {unknown} unknown and charged");
     }
 
@@ -139,8 +153,8 @@ impl<'a> Evidence<'a> {
             "{key}: journal {:?}; {requests:?}; ledger {:?}; killed in flight: {}; reopened: {:?}",
             self.journal.get(key),
             self.ledger.get(key),
-            self.killed.contains(key),
-            self.reopened.get(key)
+            self.known.killed.contains(key),
+            self.known.reopened.get(key)
         )
     }
 }

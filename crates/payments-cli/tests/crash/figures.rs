@@ -26,6 +26,11 @@ pub(crate) struct Figures {
     pub(crate) unknown_and_not_charged: u64,
     pub(crate) reopened: u64,
     pub(crate) torn_results: u64,
+    /// Older copies of the journal.
+    pub(crate) put_back: u64,
+    /// Runs that were refused because of that, after which a person named what was sent.
+    pub(crate) accepted: u64,
+    pub(crate) became_unknown: u64,
     pub(crate) charged: u64,
     pub(crate) charged_cents: u64,
 }
@@ -42,6 +47,11 @@ impl Figures {
             "not both occurred: {self}"
         );
         assert!(self.reopened > 0 && self.late > 0, "{self}");
+    }
+
+    pub(crate) fn assert_copies_were_put_back(&self) {
+        assert!(self.put_back > 0, "no copy was put back: {self}");
+        assert!(self.accepted > 0 && self.became_unknown > 0, "none was noticed: {self}");
     }
 }
 
@@ -65,6 +75,9 @@ impl fmt::Display for Figures {
             unknown_and_not_charged,
             reopened,
             torn_results,
+            put_back,
+            accepted,
+            became_unknown,
             charged,
             charged_cents,
         } = self;
@@ -87,6 +100,9 @@ impl fmt::Display for Figures {
             ("unknown, and not charged", unknown_and_not_charged),
             ("reopened by a person", reopened),
             ("torn lines of results", torn_results),
+            ("older copies put back", put_back),
+            ("  noticed, and accepted", accepted),
+            ("  keys that became unknown", became_unknown),
             ("charged", charged),
         ] {
             writeln!(f, "{name:<34} {count:>10}")?;

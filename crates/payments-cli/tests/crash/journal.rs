@@ -12,11 +12,12 @@ use crate::command::Workspace;
 use crate::service::cents;
 
 /// A row as `payments journal export` shows it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Intent {
     pub(crate) state: String,
     pub(crate) kind: String,
-    pub(crate) cents: u64,
+    /// `None` if the journal has lost everything about the key.
+    pub(crate) cents: Option<u64>,
     pub(crate) transaction_id: Option<String>,
     pub(crate) attempts: u64,
     pub(crate) http_status: Option<u64>,
@@ -26,6 +27,11 @@ pub(crate) struct Intent {
 impl Intent {
     pub(crate) fn is_crash(&self) -> bool {
         self.state == "unknown" && self.kind == "crash"
+    }
+
+    /// Whether a person has said that it may have been sent in the time whose entries the journal has lost.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.state == "unknown" && self.kind == "lost_history"
     }
 
     /// Whether the next run sends this row.
@@ -50,12 +56,13 @@ pub(crate) fn export(workspace: &Workspace) -> BTreeMap<String, Intent> {
         let intent = Intent {
             state: text("state").unwrap(),
             kind: text("kind").unwrap_or_default(),
-            cents: cents(&row["amount"]),
+            cents: row.get("amount").filter(|amount| !amount.is_null()).map(cents),
             transaction_id: text("transaction_id"),
             attempts: row["attempts"].as_u64().unwrap(),
             http_status: row["http_status"].as_u64(),
             resolved_as: text("resolved_as"),
         };
+        assert_eq!(intent.cents.is_none(), row["subject"] == "lost", "{line}");
         let key = text("key").unwrap();
         assert!(rows.insert(key, intent).is_none(), "duplicate key: {line}");
     }

@@ -1,5 +1,6 @@
 //! One round: a billing file, a service with faults, runs that are killed, and a person who reconciles.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -8,37 +9,52 @@ use serde_json::Value;
 
 use crate::billing::{self, Row};
 use crate::command::{Workspace, results};
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, Known};
 use crate::fault_plan::FaultPlan;
 use crate::figures::Figures;
 use crate::journal::{self, Intent};
 use crate::kill_point::KillPoint;
+use crate::restored::{Copy, Restores};
 use crate::service::Service;
 
 /// Runs a round, and prints its seed if it fails.
 #[allow(clippy::print_stderr, reason = "the seed repeats the failure")]
-pub(crate) fn run(seed: u64, figures: &mut Figures) {
-    let round = AssertUnwindSafe(|| Round::new(seed).run(figures));
-    if let Err(panic) = catch_unwind(round) {
+pub(crate) fn run(seed: u64, restores: Restores, figures: &mut Figures) {
+    if let Err(panic) = try_to_run(seed, restores, figures) {
         eprintln!("CRASH_TEST_SEED={seed} starts with the round that failed");
         resume_unwind(panic);
     }
 }
 
-struct Round {
-    chance: Rng,
-    service: Service,
-    workspace: Workspace,
-    rows: Vec<Row>,
+/// Runs a round, and returns whether it has found a key that was sent twice. Any other failure is one of the test.
+pub(crate) fn finds_a_duplicate(seed: u64, restores: Restores, figures: &mut Figures) -> bool {
+    let Err(panic) = try_to_run(seed, restores, figures) else { return false };
+    let message = panic.downcast_ref::<String>();
+    if message.is_some_and(|message| message.contains(CHARGED_TWICE) || message.contains(SENT_AGAIN)) {
+        return true;
+    }
+    resume_unwind(panic);
+}
+
+fn try_to_run(seed: u64, restores: Restores, figures: &mut Figures) -> Result<(), Box<dyn Any + Send>> {
+    catch_unwind(AssertUnwindSafe(|| Round::new(seed, restores).run(figures)))
+}
+
+pub(crate) struct Round {
+    pub(crate) chance: Rng,
+    pub(crate) service: Service,
+    pub(crate) workspace: Workspace,
+    pub(crate) rows: Vec<Row>,
     plan: FaultPlan,
-    /// The keys in flight when a run was killed.
-    killed: BTreeSet<String>,
-    /// For each key that a person reopened, how often the service had received it by then.
-    reopened: HashMap<String, usize>,
+    pub(crate) known: Known,
+    pub(crate) restores: Restores,
+    pub(crate) copies: Vec<Copy>,
+    /// If a copy was put back and nobody has accepted that, how often the service had received each key when it was made.
+    pub(crate) lacks_since: Option<HashMap<String, usize>>,
 }
 
 impl Round {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, restores: Restores) -> Self {
         let mut chance = Rng::with_seed(seed);
         let mut service = Service::start();
         let rows = billing::rows(&mut chance);
@@ -46,7 +62,18 @@ impl Round {
         service.arm(&plan);
         let workspace = Workspace::new(&service.base_url, &service.api_key, "billing.csv");
         billing::write(&rows, &workspace.file, &mut chance);
-        Self { chance, service, workspace, rows, plan, killed: BTreeSet::new(), reopened: HashMap::new() }
+        let known = Known::default();
+        Self {
+            chance,
+            service,
+            workspace,
+            rows,
+            plan,
+            known,
+            restores,
+            copies: Vec::new(),
+            lacks_since: None,
+        }
     }
 
     fn run(mut self, figures: &mut Figures) {
@@ -58,7 +85,9 @@ impl Round {
         self.check_results(figures);
         // Kills interrupt the person's work too, but only twice.
         for pass in 0.. {
-            if !self.reconcile(figures) {
+            let has_worked = self.reconcile(figures);
+            let is_put_back = pass < 2 && self.put_back_a_copy(figures);
+            if !has_worked && !is_put_back {
                 break;
             }
             if pass < 2 {
@@ -92,7 +121,7 @@ impl Round {
             let killed = batches.into_iter().map(|batch| u64::from(batch.kill())).sum::<u64>();
             self.workspace.is_service_reachable = true;
             // The second of a pair may have marked rows as crashed before it was killed itself.
-            self.killed.extend(journal::in_flight(&self.workspace, is_pair));
+            self.known.killed.extend(journal::in_flight(&self.workspace, is_pair));
             figures.runs += count;
             figures.kills += killed;
             figures.kills_in_pairs += if is_pair { killed } else { 0 };
@@ -100,16 +129,22 @@ impl Round {
             if self.chance.bool() {
                 figures.late += self.service.deliver_late();
             }
+            self.put_back_a_copy(figures);
         }
     }
 
     /// Runs until every row has ended, and compares the journal with the ledger.
     fn run_to_completion(&mut self, figures: &mut Figures) {
         // A run stops at a 401 or 403, and the next one continues.
-        for _ in 0..8 {
+        for _ in 0..9 {
             let concurrency = *self.chance.choice(&[1, 8, 64]).unwrap();
+            let received = self.service.received();
             let ended = self.workspace.batch(concurrency).end();
             figures.runs += 1;
+            if self.accept_history_if_refused(&ended, figures) {
+                assert_eq!(self.service.received(), received, "a refused run has sent something: {ended:?}");
+                continue;
+            }
             let journal = journal::export(&self.workspace);
             if journal.len() == self.rows.len() && !has_rows_to_send(&journal) {
                 let expected = match () {
@@ -120,14 +155,8 @@ impl Round {
                 // The last row may have got the 401 that stops a run. An unknown row takes precedence over that.
                 let is_unauthorized = ended.code == 6 && expected != 5;
                 assert!(ended.code == expected || is_unauthorized, "{ended:?}: {journal:?}");
-                let evidence = Evidence::collect(
-                    &mut self.service,
-                    &self.rows,
-                    &self.plan,
-                    journal,
-                    &self.killed,
-                    &self.reopened,
-                );
+                let evidence =
+                    Evidence::collect(&mut self.service, &self.rows, &self.plan, journal, &self.known);
                 evidence.check(figures);
                 return;
             }
@@ -148,14 +177,7 @@ impl Round {
             let ended = self.workspace.charge_row(row);
             assert_eq!((ended.code, self.service.received()), (5, received), "{row:?}: {ended:?}");
         }
-        let evidence = Evidence::collect(
-            &mut self.service,
-            &self.rows,
-            &self.plan,
-            journal,
-            &self.killed,
-            &self.reopened,
-        );
+        let evidence = Evidence::collect(&mut self.service, &self.rows, &self.plan, journal, &self.known);
         let (mut resolved, mut may_be_sent) = (Vec::new(), Vec::new());
         for (key, intent) in evidence.journal.iter().filter(|(_, intent)| intent.state == "unknown") {
             let resolve =
@@ -180,15 +202,18 @@ impl Round {
         if !refused.is_empty() {
             let ended =
                 self.workspace.payments(&["journal", "retry", "--status", "401,403,429", "--by", "ada"]);
-            assert_eq!(ended.code, 0, "{ended:?}");
+            // A key that may have been charged in the lost time becomes unknown instead.
+            let became_unknown = self.restores != Restores::Never && ended.code == 5;
+            assert!(ended.code == 0 || became_unknown, "{ended:?}");
         }
         figures.reopened += (refused.len() + may_be_sent.len()) as u64;
         let received = |key: &str| evidence.transmissions.get(key).map_or(0, Vec::len);
         let again = refused.into_iter().chain(may_be_sent);
         let again: Vec<_> = again.map(|key| (key.clone(), received(&key))).collect();
-        self.reopened.extend(again);
+        self.known.reopened.extend(again);
         for key in resolved {
-            self.killed.remove(&key);
+            self.known.killed.remove(&key);
+            self.known.lost.remove(&key);
         }
         has_work
     }
@@ -201,11 +226,15 @@ impl Round {
         let mut outcomes: HashMap<&str, BTreeSet<&str>> = HashMap::new();
         for line in &lines {
             let outcome = line["outcome"].as_str().unwrap_or_else(|| panic!("{line}"));
+            let key = line["key"].as_str().unwrap();
+            if self.known.lost.contains(key) || journal[key].is_lost() {
+                continue;
+            }
             if outcome != "not_processed" {
-                outcomes.entry(line["key"].as_str().unwrap()).or_default().insert(outcome);
+                outcomes.entry(key).or_default().insert(outcome);
             }
             if let Some(id) = line["data"]["TransactionId"].as_str() {
-                let intent = &journal[line["key"].as_str().unwrap()];
+                let intent = &journal[key];
                 assert_eq!(Some(id), intent.transaction_id.as_deref(), "{line}: {intent:?}");
             }
         }
@@ -222,14 +251,7 @@ impl Round {
     /// Every good row is charged once, the others are not charged, and nothing is unresolved.
     fn check_final_state(&mut self, figures: &mut Figures) {
         let journal = journal::export(&self.workspace);
-        let evidence = Evidence::collect(
-            &mut self.service,
-            &self.rows,
-            &self.plan,
-            journal,
-            &self.killed,
-            &self.reopened,
-        );
+        let evidence = Evidence::collect(&mut self.service, &self.rows, &self.plan, journal, &self.known);
         for row in &self.rows {
             let intent = &evidence.journal[&row.key];
             let charge = evidence.charge(&row.key);
@@ -246,6 +268,10 @@ impl Round {
         figures.faults += faults.iter().flatten().count() as u64;
     }
 }
+
+/// What a failed check says of it.
+pub(crate) const CHARGED_TWICE: &str = "was charged twice";
+pub(crate) const SENT_AGAIN: &str = "sent again, though it may have arrived";
 
 /// Whether another run has rows to send.
 fn has_rows_to_send(journal: &BTreeMap<String, Intent>) -> bool {

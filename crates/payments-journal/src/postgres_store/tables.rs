@@ -119,7 +119,7 @@ const VERSION: i32 = 1;
 /// The statements that make the next version of each version, from 1 on. A program of the older version may be connected: they
 /// must also make its statements fail, for example by another name of a column.
 ///
-/// A new version also needs a dump in `tests/fixtures`: see `tests/stores/fixtures.rs`.
+/// A new version also needs a dump in `tests/fixtures`: see `tests/journal/fixtures.rs`.
 const MIGRATIONS: &[&str] = &[];
 
 const FOUND_VERSION: &str = "SELECT version FROM payments_journal.meta";

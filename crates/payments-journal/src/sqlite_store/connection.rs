@@ -8,7 +8,14 @@ use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior};
 
 use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
-use crate::sqlite_store::{Existing, schema};
+use crate::sqlite_store::schema;
+
+/// What to do if there are no tables.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Existing {
+    OrCreated,
+    Required,
+}
 
 /// A connection that may change rows, to a journal of this version, and whether it was created because there was none. `None` if
 /// there is none and it must exist. Closing it does not touch the log: `open_flag` decides whether it is removed.
@@ -45,6 +52,9 @@ fn prepare(
     if found == Tables::None && existing == Existing::Required {
         return Ok(None);
     }
+    if found == Tables::Current {
+        check_log(place, connection)?;
+    }
     configure(place, connection, max_wait)?;
     if found != Tables::Current {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -64,11 +74,17 @@ fn prepare(
     Ok(Some(found == Tables::None))
 }
 
-/// The open flag in the database file alone, read without the log and without creating one. `None` if it cannot be read or has a
-/// newer version; other checks report that.
+/// What the database file says without its log.
+pub(super) struct InFile {
+    pub(super) is_open: bool,
+    changes: i64,
+}
+
+/// The database file alone, read without the log and without creating one. `None` if it cannot be read or has a newer version;
+/// other checks report that.
 ///
 /// SQLite opens the file, because it knows the locks that this process has on it.
-pub(super) fn open_flag_in_file(place: &Place) -> Option<bool> {
+pub(super) fn in_file(place: &Place) -> Option<InFile> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
@@ -80,7 +96,24 @@ pub(super) fn open_flag_in_file(place: &Place) -> Option<bool> {
     if application != schema::APPLICATION_ID || !(1..=schema::VERSION).contains(&version) {
         return None;
     }
-    connection.query_row(schema::IS_OPEN, [], |row| row.get(0)).ok()
+    let in_file = |row: &Row<'_>| Ok(InFile { is_open: row.get(0)?, changes: row.get(1)? });
+    connection.query_row(schema::IS_OPEN, [], in_file).ok()
+}
+
+/// Refuses a database file and a log of different times, of which SQLite would mix the pages.
+pub(super) fn check_log(place: &Place, connection: &Connection) -> Result<(), OpenError> {
+    // A checkpoint may write the page that is read at this moment.
+    const UNTIL_READ_WHOLE: Duration = Duration::from_millis(100);
+    let belongs = until(UNTIL_READ_WHOLE, || {
+        // In this order, because others may move the log meanwhile. A file that cannot be read alone is no older copy.
+        let before = in_file(place);
+        let (moved, changes): (i64, i64) =
+            connection.query_row(schema::MOVED_AND_CHANGES, [], |row| row.try_into())?;
+        let belongs = before.is_none_or(|file| file.changes <= changes)
+            && in_file(place).is_none_or(|file| moved <= file.changes);
+        Ok::<_, OpenError>(belongs.then_some(()))
+    })?;
+    belongs.ok_or_else(|| problem::log_of_another_time(place.path()).into())
 }
 
 /// A connection that sees what is committed and changes nothing.

@@ -22,6 +22,10 @@
 //! Stores open and close one at a time (see [`OwnersLock`]). So the last of several that close at once finds itself alone, and no
 //! store checks the log and the flag while both are changed.
 //!
+//! A log can also be left next to an older copy of the database file, or the other way round. SQLite would mix the pages of both, and
+//! what was in neither would be new. So each change records in `meta.moved` up to which change the file had everything when the log
+//! was last moved into it. A file with fewer changes than that, or with more than the log, is refused before it is written.
+//!
 //! This protocol does not cover other programs. One that closes the journal last, after a crash, moves the log into the database,
 //! removes it, and leaves the flag. A copy by `.backup` has the flag and no log. Both are refused until a person confirms that
 //! nothing is missing, because the file cannot show whether rows were lost.
@@ -38,24 +42,26 @@ use crate::sqlite_store::{connection, schema};
 
 /// Refuses a database that needs its log and has none.
 pub(super) fn check(place: &Place) -> Result<(), OpenError> {
-    if !place.has_log() && connection::open_flag_in_file(place) == Some(true) {
+    if !place.has_log() && connection::in_file(place).is_some_and(|file| file.is_open) {
         return Err(problem::log_missing(place.path()).into());
     }
     Ok(())
 }
 
-/// From now on a row may be only in the log.
-pub(super) fn set(place: &Place, connection: &Connection, max_wait: Duration) -> Result<(), OpenError> {
-    if !connection.query_row(schema::IS_OPEN, [], |row| row.get::<_, bool>(0))? {
+/// From now on a row may be only in the log. Returns the number of a change up to which the file has everything.
+pub(super) fn set(place: &Place, connection: &Connection, max_wait: Duration) -> Result<i64, OpenError> {
+    let (is_open, changes): (bool, i64) = connection.query_row(schema::IS_OPEN, [], |row| row.try_into())?;
+    let moved = if connection::checkpoint(connection, "PASSIVE")? == 0 { changes } else { 0 };
+    if !is_open {
         place::sync_directory_of(place.path()).map_err(|error| problem::unavailable(place.path(), error))?;
-        connection.execute(schema::SET_OPEN, [true])?;
+        connection.execute(schema::SET_OPEN, [moved])?;
     }
     let set = connection::until(max_wait, || {
         // If other processes have it open, one of them has done this.
         connection::checkpoint(connection, "PASSIVE")?;
-        Ok::<_, OpenError>(connection::open_flag_in_file(place).filter(|is_set| *is_set))
+        Ok::<_, OpenError>(connection::in_file(place).filter(|file| file.is_open))
     })?;
-    set.map(drop).ok_or_else(|| problem::busy(place.path()).into())
+    set.map(|_| moved).ok_or_else(|| problem::busy(place.path()).into())
 }
 
 /// Clears the flag and removes the log, if no other store has the journal open.
@@ -67,7 +73,7 @@ pub(super) fn close(place: &Place, connection: Connection, owner: &Owner, max_wa
     if !owners::is_any_open(place)
         // Rows first: SQLite moves pages in file order, not in commit order.
         && connection::checkpoint(&connection, "PASSIVE").is_ok()
-        && connection.execute(schema::SET_OPEN, [false]).is_ok()
+        && connection.execute(schema::CLEAR_OPEN, []).is_ok()
     {
         // If this fails, a log remains that is not needed.
         let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);

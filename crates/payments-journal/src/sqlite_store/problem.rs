@@ -114,6 +114,17 @@ pub(super) fn log_missing(path: &Path) -> StoreError {
     nothing_was_sent(StoreError::damaged, what)
 }
 
+/// One of the two is an older copy.
+pub(super) fn log_of_another_time(path: &Path) -> StoreError {
+    let path = path.display();
+    let what = format_args!(
+        "the journal {path} and its log, {path}-wal, are not of the same time: one of them is from another copy, and together they \
+         are no journal; put back both files as they were together, or, for an older copy that was closed, move {path}-wal away, \
+         see \"A restored copy\" in docs/journal.md"
+    );
+    nothing_was_sent(StoreError::damaged, what)
+}
+
 /// A witness has seen more than the database has. Ends and reads go on.
 pub(super) fn history_lost(path: &Path, loss: &str) -> StoreError {
     let what = format_args!(

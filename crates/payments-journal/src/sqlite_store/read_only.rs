@@ -24,7 +24,8 @@ use crate::service_change::{ServiceChange, ServiceError};
 use crate::sqlite_store::connection::Tables;
 use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
-use crate::sqlite_store::{Settings, address, connection, indexes, owners, schema};
+use crate::sqlite_store::settings::Settings;
+use crate::sqlite_store::{address, connection, indexes, owners, schema};
 use crate::summary::Tally;
 use crate::{Applied, Change, Intent, IntentKey, IntentStore, OwnerId, Page, Purged, StateName, StoreError};
 
@@ -159,6 +160,8 @@ fn read_with<T>(
         if connection::is_truncated(place, &transaction)? {
             return Err(problem::damaged(place.path(), connection::ITS_END_IS_MISSING).into());
         }
+    } else {
+        connection::check_log(place, &transaction)?;
     }
     Ok(Some(query(&transaction)?))
 }

@@ -1,7 +1,7 @@
 //! The tables, and every statement that uses them.
 //!
 //! A change here, or of the document of an intent, that an older or newer version could not read is a new [`VERSION`]: add a
-//! migration to [`MIGRATIONS`], and a file of the new version to `tests/fixtures` (see `tests/stores/fixtures.rs`).
+//! migration to [`MIGRATIONS`], and a file of the new version to `tests/fixtures` (see `tests/journal/fixtures.rs`).
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,8 @@ pub(super) const MIGRATIONS: &[&str] = &[];
 /// - `accepted` has each time a person accepted a loss: who, how many keys they named, or NULL if nothing was sent, and since when
 ///   entries are lost. Every row that was stored until `at` is from before that. With `what`, a person has renamed or forgotten a
 ///   service instead, of that number of intents.
-/// - `is_open` means that the log may contain rows that the database does not: see `open_flag.rs`.
+/// - `is_open` means that the log may contain rows that the database does not: see `open_flag.rs`. `moved` is a number of a change
+///   up to which the database file had everything without its log: an older file does not belong to that log.
 const DEFINITIONS: &[(&str, &str)] = &[
     (
         "table meta",
@@ -51,6 +52,7 @@ const DEFINITIONS: &[(&str, &str)] = &[
             row INTEGER PRIMARY KEY CHECK (row = 1),
             next_position INTEGER NOT NULL DEFAULT 1,
             is_open INTEGER NOT NULL DEFAULT 0 CHECK (is_open IN (0, 1)),
+            moved INTEGER NOT NULL DEFAULT 0,
             newest_stored_at INTEGER NOT NULL DEFAULT 0,
             journal TEXT NOT NULL,
             changes INTEGER NOT NULL DEFAULT 0,
@@ -254,14 +256,17 @@ pub(super) fn purge() -> String {
 /// The newest time in the journal.
 pub(super) const NEWEST_STORED_AT: &str = "SELECT newest_stored_at FROM meta";
 
-/// The time for rows stored now, if the clock is at `?1`, the first of `?2` new positions, and the number of this change.
+/// The time for rows stored now, if the clock is at `?1`, the first of `?2` new positions, and the number of this change. The file
+/// has everything up to change `?3`.
 pub(super) const STAMP: &str = "UPDATE meta SET newest_stored_at = max(newest_stored_at, ?1), \
-     next_position = next_position + ?2, changes = changes + 1 \
+     next_position = next_position + ?2, changes = changes + 1, moved = max(moved, ?3) \
      RETURNING newest_stored_at, next_position - ?2, changes, is_witnessed, is_lost";
 
 pub(super) const JOURNAL: &str = "SELECT journal, changes, is_witnessed FROM meta";
 
-pub(super) const SET_WITNESSED: &str = "UPDATE meta SET is_witnessed = max(is_witnessed, ?1)";
+/// The file has everything up to change `?2`.
+pub(super) const SET_WITNESSED: &str =
+    "UPDATE meta SET is_witnessed = max(is_witnessed, ?1), moved = max(moved, ?2)";
 
 pub(super) const SET_LOST: &str = "UPDATE meta SET is_lost = 1";
 
@@ -324,10 +329,15 @@ pub(super) const SAME_TRANSACTIONS: &str = "WITH held (id, key, is_void, service
      SELECT DISTINCT key FROM held WHERE service = ?1 \
      AND (id, is_void) IN (SELECT id, is_void FROM held WHERE service = ?2) ORDER BY key LIMIT ?3";
 
-/// Whether the log may contain rows that the database does not.
-pub(super) const IS_OPEN: &str = "SELECT is_open FROM meta";
+/// Whether the log may contain rows that the database does not, and the number of changes.
+pub(super) const IS_OPEN: &str = "SELECT is_open, changes FROM meta";
 
-pub(super) const SET_OPEN: &str = "UPDATE meta SET is_open = ?1";
+/// The file has everything up to change `?1`.
+pub(super) const SET_OPEN: &str = "UPDATE meta SET is_open = 1, moved = max(moved, ?1)";
+
+pub(super) const CLEAR_OPEN: &str = "UPDATE meta SET is_open = 0";
+
+pub(super) const MOVED_AND_CHANGES: &str = "SELECT moved, changes FROM meta";
 
 #[cfg(test)]
 mod tests {

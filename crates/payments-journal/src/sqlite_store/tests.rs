@@ -1,4 +1,4 @@
-//! Failures that no disk produces on demand, injected into the commit. `tests/stores` tests real disks, locks and processes.
+//! Failures that no disk produces on demand, injected into the commit. `tests/journal` tests real disks, locks and processes.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -13,6 +13,7 @@ use rusqlite::{Connection, ffi};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
+use super::settings::Commit;
 use super::*;
 use crate::{AttemptId, Begin, Ending, IntentState, Journal, JournaledClient};
 

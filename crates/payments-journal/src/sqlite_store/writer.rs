@@ -16,8 +16,9 @@ use crate::row::document;
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::sqlite_store::owners::Owner;
 use crate::sqlite_store::place::Place;
+use crate::sqlite_store::settings::Settings;
 use crate::sqlite_store::witness::Witnesses;
-use crate::sqlite_store::{Settings, connection, open_flag, problem, schema};
+use crate::sqlite_store::{connection, open_flag, problem, schema};
 use crate::{Applied, Change, Intent, IntentKey, StoreError};
 
 /// A thread that makes the changes, all waiting ones in one commit.
@@ -32,9 +33,6 @@ pub(super) struct Writer {
 
 /// Why the store has stopped, after a failure.
 pub(super) type Poison = Arc<OnceLock<StoreError>>;
-
-/// Ends a transaction durably. Tests inject failures here that no disk produces on demand.
-pub(super) type Commit = Box<dyn FnMut(&Connection) -> rusqlite::Result<()> + Send>;
 
 /// One change or one batch of a purge, and who waits for it.
 struct Job {
@@ -57,6 +55,7 @@ impl Writer {
     /// that.
     pub(super) fn start(
         connection: Connection,
+        moved: i64,
         place: Arc<Place>,
         settings: Settings,
         witnesses: Witnesses,
@@ -69,7 +68,7 @@ impl Writer {
         let this = Self { jobs, running: running.shared(), place: place.clone(), poison: poison.clone() };
         let work = move || {
             let (max_wait, mut jobs) = (settings.max_wait, Vec::new());
-            let result = Session::new(&connection, &place, settings, witnesses)
+            let result = Session::new(&connection, moved, &place, settings, witnesses)
                 .map_err(|error| Failure::poisoned(place.path(), error))
                 .and_then(|mut session| session.serve(&received, &mut jobs));
             match result {
@@ -170,6 +169,8 @@ impl Failure {
 /// The connection, and every statement of a change, prepared once.
 pub(super) struct Session<'a> {
     connection: &'a Connection,
+    /// The number of a change up to which the database file has everything.
+    moved: i64,
     place: &'a Place,
     settings: Settings,
     witnesses: Witnesses,
@@ -196,12 +197,14 @@ struct Stamp {
 impl<'a> Session<'a> {
     fn new(
         connection: &'a Connection,
+        moved: i64,
         place: &'a Place,
         settings: Settings,
         witnesses: Witnesses,
     ) -> rusqlite::Result<Self> {
         Ok(Self {
             connection,
+            moved,
             place,
             settings,
             witnesses,
@@ -315,9 +318,10 @@ impl<'a> Session<'a> {
 
     /// Moves the log into the database when it has grown. Pages that others still read stay until the next time, and all pages
     /// if the disk is full.
-    fn checkpoint(&self) -> rusqlite::Result<()> {
+    fn checkpoint(&mut self) -> rusqlite::Result<()> {
         if connection::checkpoint(self.connection, "NOOP")? >= MAX_LOG_PAGES {
             match connection::checkpoint(self.connection, "PASSIVE") {
+                Ok(0) => self.moved = self.stamped.as_ref().map_or(self.moved, |stamp| stamp.change),
                 Err(error) if !problem::is_full(&error) => return Err(error),
                 _ => {}
             }
@@ -397,7 +401,7 @@ impl<'a> Session<'a> {
         } else {
             let now = milliseconds::of((self.settings.clock)());
             let (stored_at, position, change, witnesses, is_lost): (_, _, i64, i64, bool) =
-                self.stamp.query_row((now, self.jobs.cast_signed()), |row| row.try_into())?;
+                self.stamp.query_row((now, self.jobs.cast_signed(), self.moved), |row| row.try_into())?;
             let loss = if is_lost {
                 Some("this was noticed earlier".to_owned())
             } else if witnesses > self.witnesses.len() {

@@ -27,7 +27,7 @@ use crate::output::Output;
 use crate::problems::Role;
 use crate::row_file::is_like_a_card;
 use crate::style::{Style, Tone, for_terminal};
-use report::ProcessorReport;
+use report::{ProcessorReport, is_one_of};
 
 pub(super) async fn run(
     place: &JournalPlace,
@@ -46,6 +46,13 @@ pub(super) async fn run(
             return Err(Failure::invalid("usage", message).into());
         }
     };
+    let mut declined = asked.declined_statuses.iter().map(|word| word.trim());
+    if let Some(word) = declined.find(|word| is_one_of(word, &asked.charged_statuses)) {
+        let word = for_terminal(&mask(word, &[]));
+        let message =
+            format!("\"{word}\" is a word of --charged-status and of --declined-status; nothing was changed");
+        return Err(Failure::invalid("usage", message).into());
+    }
     let report = ProcessorReport::read(&asked.report, asked)?;
     let mut options = ReconcileOptions::default();
     options.service.clone_from(&asked.service);

@@ -203,7 +203,7 @@ fn parsed<T>(cell: &Cell<String>, parse: impl FnOnce(&str) -> Cell<T>) -> Cell<T
     }
 }
 
-fn is_one_of(word: &str, words: &[String]) -> bool {
+pub(super) fn is_one_of(word: &str, words: &[String]) -> bool {
     !word.is_empty() && words.iter().any(|other| other.trim().to_lowercase() == word.to_lowercase())
 }
 

@@ -1,13 +1,16 @@
-//! One contract, tested on every store.
+//! The rules of a row, and the stores: one contract, tested on each, and what only one of them can do wrong.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 mod contract;
 #[cfg(all(unix, feature = "sqlite", feature = "postgres"))]
 mod fixtures;
+mod history;
+mod lost_history;
 mod memory;
 #[cfg(all(unix, feature = "postgres"))]
 mod postgres;
+mod rules;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(all(unix, feature = "sqlite"))]

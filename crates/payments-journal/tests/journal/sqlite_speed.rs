@@ -1,6 +1,6 @@
 //! Measures the cost of a durable change:
 //!
-//! `cargo test --release -p payments-journal --test stores sqlite_speed -- --ignored --nocapture --test-threads 1`
+//! `cargo test --release -p payments-journal --test journal sqlite_speed -- --ignored --nocapture --test-threads 1`
 
 use std::fs;
 use std::sync::Arc;

@@ -9,8 +9,11 @@ use payments_journal::{
     Failure, IntentState, Journal, LostTime, Resolution, SqliteReader, SqliteStore, StateName, StoreError,
 };
 
+use rusqlite::Connection;
+
 use crate::contract::{self, at, key};
 use crate::sqlite::{InAFile, beside, close};
+use crate::sqlite_process::Process;
 
 fn witness(place: &InAFile) -> PathBuf {
     beside(&place.path(), "-owners").join("witness")
@@ -212,4 +215,90 @@ async fn journal_with_a_witness_elsewhere_begins_nothing_without_it_d49() {
     charge(options.open(place.path()).unwrap(), "kept").await;
     assert_lost(begin(&open(&place.path()), "new").await);
     assert!(SqliteReader::open(place.path()).unwrap().is_some(), "it can be read");
+}
+
+#[tokio::test]
+async fn folder_from_before_the_witness_elsewhere_was_named_is_noticed_d49() {
+    let (place, elsewhere) = (InAFile::new(), tempfile::tempdir().unwrap());
+    let options = SqliteStore::options().witness(elsewhere.path().join("witness"));
+    charge(open(&place.path()), "kept").await;
+    let copies = [place.path(), witness(&place)].map(|path| (fs::read(&path).unwrap(), path));
+    charge(options.open(place.path()).unwrap(), "lost").await;
+    for (copy, path) in copies {
+        fs::write(path, copy).unwrap();
+    }
+    for _ in 0..2 {
+        let store = options.open(place.path()).unwrap();
+        assert_lost(begin(&store, "lost").await);
+        close(store);
+    }
+}
+
+/// Of a process that died after it had created the witness, and before it recorded that.
+#[tokio::test]
+async fn copy_from_before_the_witness_was_recorded_is_noticed_d49() {
+    let place = InAFile::new();
+    close(open(&place.path()));
+    Connection::open(place.path()).unwrap().execute("UPDATE meta SET is_witnessed = 0", []).unwrap();
+    let copy = fs::read(place.path()).unwrap();
+    charge(open(&place.path()), "lost").await;
+    fs::write(place.path(), copy).unwrap();
+    for _ in 0..2 {
+        let store = open(&place.path());
+        assert_lost(begin(&store, "lost").await);
+        close(store);
+    }
+}
+
+/// Its creator died while it wrote it.
+#[tokio::test]
+async fn witness_that_was_never_whole_is_created_again_d49() {
+    let place = InAFile::new();
+    close(open(&place.path()));
+    Connection::open(place.path()).unwrap().execute("UPDATE meta SET is_witnessed = 0", []).unwrap();
+    fs::write(witness(&place), "0123").unwrap();
+    let store = open(&place.path());
+    assert!(begin(&store, "new").await.unwrap().written.is_some());
+}
+
+/// After a crash somebody puts the database of an earlier day back and leaves the newer log, or the other way round.
+#[tokio::test]
+async fn log_of_another_time_than_the_database_is_refused_d49() {
+    let place = InAFile::new();
+    let [database, log] = ["", "-wal"].map(|suffix| beside(&place.path(), suffix));
+    charge(open(&place.path()), "kept").await;
+    let older = fs::read(&database).unwrap();
+    let mut process = Process::start(&place.path());
+    assert_eq!(process.ask("open"), "opened");
+    process.kill();
+    let older_log = fs::read(&log).unwrap();
+    charge(open(&place.path()), "lost").await;
+    let mut process = Process::start(&place.path());
+    assert_eq!(process.ask("open"), "opened");
+    process.kill();
+    let (newer, newer_log) = (fs::read(&database).unwrap(), fs::read(&log).unwrap());
+    for (database_bytes, log_bytes) in [(&older, &newer_log), (&newer, &older_log)] {
+        fs::write(&database, database_bytes).unwrap();
+        fs::write(&log, log_bytes).unwrap();
+        for _ in 0..2 {
+            let refused = SqliteStore::open(&database).unwrap_err();
+            assert!(
+                refused.is_damaged() && refused.to_string().contains("not of the same time"),
+                "{refused}"
+            );
+            let unread = SqliteReader::open(&database).unwrap_err();
+            assert!(unread.is_damaged() && unread.to_string().contains("not of the same time"), "{unread}");
+        }
+        assert!(fs::read(&database).unwrap() == *database_bytes && fs::read(&log).unwrap() == *log_bytes);
+    }
+    // The older copy alone is as any other.
+    fs::write(&database, older).unwrap();
+    fs::remove_file(&log).unwrap();
+    assert_lost(begin(&open(&database), "lost").await);
+    // Both newer files are the journal.
+    fs::write(&database, newer).unwrap();
+    fs::write(&log, newer_log).unwrap();
+    let store = open(&database);
+    assert!(begin(&store, "lost").await.unwrap().written.is_none());
+    assert!(begin(&store, "new").await.unwrap().written.is_some());
 }

@@ -1,6 +1,6 @@
 //! Measures the cost of a durable change:
 //!
-//! `cargo test --release -p payments-journal --test stores postgres::speed -- --ignored --nocapture`
+//! `cargo test --release -p payments-journal --test journal postgres::speed -- --ignored --nocapture`
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,7 +1,5 @@
 //! `Change::decide` in a journal that has lost its newest entries: the ends of attempts that it lacks, and rejected keys.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
-
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

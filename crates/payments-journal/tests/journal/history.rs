@@ -1,7 +1,5 @@
 //! The history of an intent: what `Change::decide` adds to it, and what it keeps.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
-
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,7 +1,5 @@
 //! `Change::decide`: every state against every change.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
-
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use payments_core::model::{
