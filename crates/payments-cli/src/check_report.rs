@@ -36,7 +36,8 @@ struct Data {
 /// A step and its result.
 #[derive(Clone, Debug, Serialize)]
 struct Step {
-    step: &'static str,
+    #[serde(rename = "step")]
+    name: &'static str,
     state: State,
     /// What was found, and after a failure what to do.
     message: String,
@@ -59,13 +60,13 @@ impl CheckReport {
         failed: Option<(usize, Failure)>,
     ) -> Self {
         let mut found = found.into_iter();
-        let step = |(index, step)| {
+        let step = |(index, name)| {
             let (state, message) = match (&failed, found.next()) {
                 (_, Some(found)) => found,
                 (Some((at, failure)), None) if index == *at => (State::Failed, in_one_line(failure)),
                 (_, None) => (State::Skipped, "not tried".to_owned()),
             };
-            Step { step, state, message }
+            Step { name, state, message }
         };
         let steps = STEPS.into_iter().enumerate().map(step).collect();
         // The only response that shows that the key is valid.
@@ -85,14 +86,14 @@ impl CheckReport {
 
     /// A line for each step.
     pub(crate) fn lines(&self, style: Style) -> String {
-        let line = |Step { step, state, message }: &Step| {
+        let line = |Step { name, state, message }: &Step| {
             let (tone, word) = match state {
                 State::Passed => (Tone::Success, "ok"),
                 State::Failed => (Tone::Error, "FAILED"),
                 State::Skipped => (Tone::Dim, "skipped"),
             };
             let word = style.paint(tone, &format!("{word:7}"));
-            format!("{word}  {step:10}  {}\n", for_terminal(message))
+            format!("{word}  {name:10}  {}\n", for_terminal(message))
         };
         self.data.steps.iter().map(line).collect()
     }

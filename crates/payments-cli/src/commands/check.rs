@@ -1,5 +1,6 @@
 //! `payments check`: whether a payment would reach the service, without making one.
 
+use std::error::Error as StdError;
 use std::fmt::Display;
 use std::io;
 
@@ -106,7 +107,7 @@ async fn failed_step(error: &LookupError, settings: &Settings, uri: &Uri) -> (us
     match unsent.kind() {
         Kind::Closed => (KEY, None),
         // Without an error of the connection the handshake was not started.
-        Kind::Tls if causes(unsent).any(|cause| cause.is::<io::Error>()) => (TLS, None),
+        Kind::Tls if causes(unsent).any(<dyn StdError>::is::<io::Error>) => (TLS, None),
         // The transport has one deadline for name resolution, TCP and TLS. A direct connection to the service says nothing
         // about the way through a proxy.
         Kind::Timeout
