@@ -52,7 +52,7 @@ fn restored_copies_charge_nobody_twice_d49() {
 #[test]
 fn rounds_that_put_the_witness_back_too_find_duplicates_d49() {
     let (mut figures, seed) = (Figures::default(), seed());
-    let mut finds_a_duplicate =
+    let finds_a_duplicate =
         |number| round::finds_a_duplicate(seed.wrapping_add(number), Restores::Unnoticed, &mut figures);
     assert!((0..ROUNDS_OF_EVERY_CHANGE).any(finds_a_duplicate), "from seed {seed}");
 }
