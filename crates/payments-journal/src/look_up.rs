@@ -37,10 +37,7 @@ pub(crate) async fn look_up_and_resolve(
     }
     let attempt = resolution.attempt.unwrap_or(read.attempts);
     let Some(request) = read.request_of(attempt) else {
-        return failed(Reason::Contradicted(vec![format!(
-            "the journal no longer has the request of attempt {attempt}, because it keeps the newest events only: compare it yourself, \
-             and resolve it unverified"
-        )]));
+        return failed(Reason::RequestDropped(read.key.clone(), attempt));
     };
     let found = client.transaction(transaction_id).await;
     let record = found.map_err(|error| ResolveError(Reason::LookUp(error)))?;

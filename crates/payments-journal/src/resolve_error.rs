@@ -23,6 +23,8 @@ pub(crate) enum Reason {
     /// What is known does not give way to the resolution.
     Known(Box<Intent>),
     SeveralAttempts(Box<Intent>),
+    /// The history no longer has the request of this attempt.
+    RequestDropped(IntentKey, u32),
     Refused(Box<Intent>, Refusal),
     NothingToLookUp,
     OtherService {
@@ -124,6 +126,11 @@ impl fmt::Display for ResolveError {
                 f,
                 "{} has {} attempts, so the attempt must be named, as it was read",
                 intent.key, intent.attempts
+            ),
+            Reason::RequestDropped(key, attempt) => write!(
+                f,
+                "the journal no longer has the request of attempt {attempt} of {key}, because it keeps the newest events only, so a \
+                 lookup proves nothing about it: compare the transaction yourself, and resolve it without a lookup"
             ),
             Reason::Refused(intent, refusal) => write_refusal(intent, refusal, f),
             Reason::NothingToLookUp => {

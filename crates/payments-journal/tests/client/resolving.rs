@@ -1,3 +1,4 @@
+use http::StatusCode;
 use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType, Void,
 };
@@ -272,6 +273,31 @@ async fn resolving_by_key_is_only_for_one_attempt_that_nobody_has_resolved_d48()
     let late = Resolution::processed(id.clone(), "ada").of_attempt(1);
     let (found, _) = world.client.look_up_and_resolve(&read, late).await.unwrap();
     assert!(found.second_charges().eq([&id]));
+}
+
+#[tokio::test]
+async fn attempt_whose_request_was_dropped_is_not_resolved_by_a_lookup_d48() {
+    let world = World::new().await;
+    let fault =
+        Fault::on(OperationName::TokenTransaction).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
+    world.gateway.arm(fault.times(40));
+    world.pay().await.unwrap_err();
+    for _ in 1..40 {
+        world.client.after_rejection(&key()).process_token(&payment_of(TEN_FIFTY)).await.unwrap_err();
+    }
+    let read = world.intent().await;
+    assert!(read.dropped_events > 0 && read.request_of(1).is_none());
+    let other = payment_of(TEN_FIFTY);
+    let id = world.gateway.client().process_token(&other).await.unwrap().transaction_id.clone();
+    let early = Resolution::processed(id, "ada").of_attempt(1);
+    let error = world.client.look_up_and_resolve(&read, early.clone()).await.unwrap_err();
+    assert!(!error.is_contradicted(), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "the journal no longer has the request of attempt 1 of invoice-17, because it keeps the newest events only, so a lookup \
+         proves nothing about it: compare the transaction yourself, and resolve it without a lookup; nothing was changed"
+    );
+    assert!(world.resolve(early).await.unwrap().processed_as().is_some());
 }
 
 #[tokio::test]
