@@ -1051,10 +1051,10 @@ pub(crate) async fn end_of_an_attempt_that_the_journal_lacks_is_written_whole_d4
 pub(crate) async fn transaction_of_a_key_that_was_lost_is_taken_at_every_service_d49<P: Place>(place: P) {
     let (store, other) = (place.open().await, place.open().await);
     let processed = |id: &str| Resolution::processed(transaction(id), "ada");
-    for text in ["lost", "lost too"] {
+    for text in ["lost", "lost-too"] {
         apply(&store, Change::lost(key(text), at(0), store.owner().clone(), "ada", at(2))).await;
     }
-    for (text, id, also) in [("k", "txn_1", "lost"), ("k too", "txn_2", "lost too")] {
+    for (text, id, also) in [("k", "txn_1", "lost"), ("k-too", "txn_2", "lost-too")] {
         unknown(text, token_request(1), &store).await;
         let (first, second) = if id == "txn_1" { (text, also) } else { (also, text) };
         assert!(resolve(&store, first, processed(id)).await.written.is_some());

@@ -1,6 +1,7 @@
 //! A database that was replaced by an older copy: what it has lost must not be charged again.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use payments_core::model::TransactionId;
@@ -294,10 +295,13 @@ async fn log_of_another_time_than_the_database_is_refused_d49() {
     // The older copy alone is as any other.
     fs::write(&database, older).unwrap();
     fs::remove_file(&log).unwrap();
-    assert_lost(begin(&open(&database), "lost").await);
+    let copy = open(&database);
+    assert_lost(begin(&copy, "lost").await);
+    close(copy);
     // Both newer files are the journal.
     fs::write(&database, newer).unwrap();
     fs::write(&log, newer_log).unwrap();
+    fs::set_permissions(&log, Permissions::from_mode(0o600)).unwrap();
     let store = open(&database);
     assert!(begin(&store, "lost").await.unwrap().written.is_none());
     assert!(begin(&store, "new").await.unwrap().written.is_some());
