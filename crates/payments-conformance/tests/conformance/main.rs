@@ -6,6 +6,5 @@ mod blocking;
 mod broken;
 mod correct;
 mod deviations;
-mod hyper_util;
 mod report;
 mod support;
