@@ -116,6 +116,7 @@ flaws! {
     clock_overflows: ClockOverflows breaks [
         the_longest_deadline_is_no_overflow,
     ],
+    #[ignore = "cargo xtask conformance"]
     reuses_broken_connections: ReusesBrokenConnections breaks [
         silence_ends_with_the_total_deadline,
         a_broken_chunk_is_answered_and_ends_the_connection,
@@ -308,6 +309,7 @@ flaws! {
         a_dropped_call_closes_its_connection,
         a_call_dropped_while_it_sends_stops_sending,
     ],
+    #[ignore = "cargo xtask conformance"]
     retries_many_times: RetriesManyTimes breaks [
         fin_after_the_request_is_unknown,
         reset_after_the_request_is_unknown,
@@ -373,6 +375,7 @@ flaws! {
     writes_after_deadline: WritesAfterDeadline breaks [
         a_request_cut_by_the_deadline_is_never_completed,
     ],
+    #[ignore = "cargo xtask conformance"]
     connects_after_drop: ConnectsAfterDrop breaks [
         a_call_dropped_while_connecting_sends_nothing,
     ],
@@ -383,6 +386,7 @@ flaws! {
     retries_gateway_errors: RetriesGatewayErrors breaks [
         a_gateway_error_page_is_a_response,
     ],
+    #[ignore = "cargo xtask conformance"]
     reports_alert_as_not_processed: ReportsAlertAsNotProcessed breaks [
         an_alert_after_the_request_is_unknown,
         a_tls_failure_within_the_body_is_no_response,
