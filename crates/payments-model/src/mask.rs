@@ -654,7 +654,7 @@ mod tests {
         for unit in
             ["4242-", "1", "1 ", "4242424242424242 ", "\u{1}", "917 ", "\\", "\\u{", "&a", "%20", "4242\\n"]
         {
-            assert!(!mask(&unit.repeat(150_000), &secrets).is_empty());
+            assert!(!mask(&unit.repeat(20_000), &secrets).is_empty());
             assert!(
                 !mask(&unit.repeat(150_000), &["917", "1111111111111111112", "424242424242424243"])
                     .is_empty()
