@@ -413,10 +413,7 @@ impl IntentStore for PostgresStore {
     }
 
     async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {
-        let newest = async |Session { connection, .. }: &Session| {
-            execute(connection.client.query_opt(tables::NEWEST_STORED_AT, &[])).await
-        };
-        Ok(self.0.with(newest).await?.map(|row| row.get(0)))
+        Ok(Some(self.0.with(async |session| session.lost_since(&self.0.history).await).await?))
     }
 
     async fn accept_history(&self, by: &str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError> {

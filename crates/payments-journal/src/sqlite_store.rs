@@ -388,9 +388,7 @@ impl IntentStore for SqliteStore {
 
     async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {
         self.check()?;
-        let newest =
-            |connection: &Connection| connection.query_row(schema::NEWEST_STORED_AT, [], |row| row.get(0));
-        Ok(milliseconds::time(self.reader.run(newest).await?))
+        Ok(Some(self.writer.run(None, false, |session| session.lost_since()).await?))
     }
 
     async fn accept_history(&self, by: &str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError> {

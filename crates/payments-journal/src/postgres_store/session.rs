@@ -160,6 +160,20 @@ impl Session {
         }
     }
 
+    /// Since when entries are lost, or were lost if a person has accepted that already.
+    pub(super) async fn lost_since(&self, history: &History) -> Result<SystemTime, StoreError> {
+        let client = &self.connection.client;
+        let observed = execute(async { client.query_one(self.observing().await?, &[]).await }).await?;
+        if history.loss(&observed).is_none()
+            && let Some(row) = execute(client.query_opt(tables::ACCEPTED_SINCE, &[])).await?
+        {
+            return Ok(row.get(0));
+        }
+        let newest = execute(client.query_opt(tables::NEWEST, &[])).await?;
+        let newest = newest.as_ref().map(read).transpose()?;
+        Ok(newest.map_or(SystemTime::UNIX_EPOCH, |intent| intent.created_at))
+    }
+
     /// A person accepts the server's history as it is.
     pub(super) async fn accept(
         &self,

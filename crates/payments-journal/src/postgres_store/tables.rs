@@ -243,9 +243,13 @@ pub(super) const SAME_TRANSACTIONS: &str = "
     SELECT DISTINCT key FROM held WHERE service = $1
     AND (id, is_void) IN (SELECT id, is_void FROM held WHERE service = $2) ORDER BY key LIMIT $3";
 
-/// When the newest of the last rows was stored.
-pub(super) const NEWEST_STORED_AT: &str =
-    "SELECT stored_at FROM payments_journal.intents ORDER BY position DESC LIMIT 1";
+/// The newest intent. A copy of the journal ends when it was first written, or later.
+pub(super) const NEWEST: &str =
+    "SELECT key, state, document FROM payments_journal.intents ORDER BY position DESC LIMIT 1";
+
+/// Since when entries were lost that a person accepted last.
+pub(super) const ACCEPTED_SINCE: &str =
+    "SELECT since FROM payments_journal.accepted WHERE since IS NOT NULL ORDER BY at DESC LIMIT 1";
 
 pub(super) const FIND: &str = "SELECT key, state, document FROM payments_journal.intents WHERE key = $1";
 

@@ -275,6 +275,14 @@ pub(super) const SET_LOST: &str = "UPDATE meta SET is_lost = 1";
 pub(super) const FORGET_LOSS: &str =
     "UPDATE meta SET is_lost = 0, changes = ?1, is_witnessed = ?2, newest_stored_at = newest_stored_at + 1";
 
+/// When the newest intent was first written. A copy of the journal ends at this time or later.
+pub(super) const NEWEST_CREATED_AT: &str =
+    "SELECT json_extract(document, '$.created_at') FROM intent ORDER BY position DESC LIMIT 1";
+
+/// Since when entries were lost that a person accepted last.
+pub(super) const ACCEPTED_SINCE: &str =
+    "SELECT since FROM accepted WHERE since IS NOT NULL ORDER BY rowid DESC LIMIT 1";
+
 pub(super) const COUNT_ACCEPTED: &str = "SELECT count(*) FROM accepted";
 
 pub(super) const ACCEPT: &str =

@@ -83,6 +83,23 @@ async fn restored_older_copy_begins_nothing_until_a_person_accepts_it_d49() {
     assert_lost(begin(&open(&place.path()), "newest").await);
 }
 
+/// It does not begin when the loss is noticed, or when a person accepts it: what was charged before that would be looked for too late.
+#[tokio::test]
+async fn lost_time_begins_with_the_newest_entry_of_the_copy_d49() {
+    let place = restored().await;
+    let store = open(&place.path());
+    assert_lost(begin(&store, "new").await);
+    close(store);
+    let journal = Journal::open(open(&place.path())).await.unwrap();
+    let kept = journal.find(&key("kept")).await.unwrap().unwrap();
+    for (name, begun_after) in [("lost", "new"), ("forgotten", "newest")] {
+        assert_eq!(journal.accept_history(LostTime::Sent(&[key(name)]), "ada").await.unwrap(), 1);
+        let lost = journal.find(&key(name)).await.unwrap().unwrap();
+        assert_eq!(lost.begun_at, kept.created_at, "{name}");
+        assert!(begin(&open(&place.path()), begun_after).await.unwrap().written.is_some());
+    }
+}
+
 #[tokio::test]
 async fn nothing_was_sent_changes_no_key_d49() {
     let place = restored().await;
