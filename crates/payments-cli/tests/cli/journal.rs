@@ -1150,3 +1150,45 @@ fn restored_copy_charges_nothing_until_a_person_says_what_was_sent_d49() {
     workspace.charge("lost").failed(5, "unknown");
     assert_eq!(workspace.sandbox.gateway().ledger().entries().len(), 3);
 }
+
+/// The natural list of what was sent is a file that this command wrote, and some of its keys look like formulas.
+#[test]
+fn accepted_keys_are_read_as_this_command_writes_them_d49() {
+    let workspace = Workspace::open();
+    workspace.charge("kept").processed();
+    let copy = std::fs::read(workspace.journal()).expect("it can be read");
+    let odd = ["+1", "a;=b"];
+    for key in odd {
+        workspace.charge(key).processed();
+    }
+    let exported = workspace.journal_command(&["export", "--format", "csv"]).stdout;
+    std::fs::write(workspace.journal(), copy).expect("it can be written");
+    let file = workspace.journal().with_file_name("sent.csv");
+    std::fs::write(&file, &exported).expect("it can be written");
+    let sent = file.to_str().expect("it is UTF-8");
+    let ended = workspace.journal_command(&["accept-history", "--sent", sent, "--by", "ada"]);
+    assert_eq!(ended.json(), serde_json::json!({ "named": 3, "unknown": 2 }), "{ended:?}");
+    for key in odd {
+        workspace.charge(key).failed(5, "unknown");
+    }
+    assert_eq!(workspace.sandbox.gateway().ledger().entries().len(), 3);
+}
+
+#[test]
+fn list_of_what_was_sent_may_have_semicolons_but_no_api_key_d49() {
+    let workspace = Workspace::open();
+    workspace.charge("kept").processed();
+    let file = workspace.journal().with_file_name("sent.csv");
+    let sent = file.to_str().expect("it is UTF-8");
+    let accept = |rows: &str| {
+        std::fs::write(&file, rows).expect("it can be written");
+        workspace.journal_command(&["accept-history", "--sent", sent, "--by", "ada"])
+    };
+    let refused = accept(&format!("Key\n{KEY}\n"));
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(format!("{refused:?}").contains("must not hold the API key"), "{refused:?}");
+    assert!(!format!("{refused:?}").contains(KEY), "{refused:?}");
+    let accepted = accept("Order;Key;Amount\n17;lost;1,50\n");
+    assert_eq!(accepted.json(), serde_json::json!({ "named": 1, "unknown": 1 }), "{accepted:?}");
+    assert!(!workspace.journal_command(&["export"]).stdout.contains(KEY));
+}

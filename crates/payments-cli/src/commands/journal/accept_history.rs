@@ -1,19 +1,20 @@
 //! `payments journal accept-history`: a person says what was sent in the time whose entries the journal has lost.
 
-use std::io;
+use std::io::{self, BufRead as _};
 use std::path::Path;
 
 use payments_journal::{IntentKey, LostTime};
 use serde_json::json;
 
 use super::CommandError;
+use super::reconcile::HEADINGS as PROPOSALS;
 use crate::args::journal::{AcceptHistoryArguments, LostOptions};
-use crate::csv_file::Table;
+use crate::csv_file::{self, Table};
 use crate::format::counted;
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
 use crate::problems::{Problem, Problems, Role};
-use crate::row_file::{NOT_CARDS, RowFile, is_like_a_card};
+use crate::row_file::{NO_API_KEY, NOT_CARDS, RowFile, is_like_a_card};
 use crate::settings::KnownKeys;
 
 pub(super) async fn run(
@@ -23,10 +24,11 @@ pub(super) async fn run(
 ) -> Result<(), CommandError> {
     let AcceptHistoryArguments { lost, ids_are_not_cards, by } = asked;
     let LostOptions { sent, nothing_was_sent } = lost;
-    let by = &KnownKeys::in_environment().mask(by);
+    let api_keys = &KnownKeys::in_environment();
+    let by = &api_keys.mask(by);
     let mut keys = Vec::new();
     for path in sent {
-        keys.extend(read(place, path, *ids_are_not_cards)?);
+        keys.extend(read(place, path, *ids_are_not_cards, api_keys)?);
     }
     keys.sort_unstable();
     keys.dedup();
@@ -45,14 +47,20 @@ pub(super) async fn run(
 }
 
 /// The keys of a CSV file. Every row must have a valid one: a key that is left out may be charged again.
-fn read(place: &JournalPlace, path: &Path, ids_are_not_cards: bool) -> Result<Vec<IntentKey>, CommandError> {
+fn read(
+    place: &JournalPlace,
+    path: &Path,
+    ids_are_not_cards: bool,
+    api_keys: &KnownKeys,
+) -> Result<Vec<IntentKey>, CommandError> {
     if place.has(path) {
         return Err(Role::Sent.refused(" is the journal or belongs to it").into());
     }
     let mut file = RowFile::open(path, Role::Sent)?;
     let mut problems = Problems::of(file.name.clone(), Role::Sent);
-    problems.hide_keys(move |key| !ids_are_not_cards && is_like_a_card(key));
-    let keys = read_rows(&mut file, ids_are_not_cards, &mut problems)
+    let known = api_keys.clone();
+    problems.hide_keys(move |key| known.is_in(key) || !ids_are_not_cards && is_like_a_card(key));
+    let keys = read_rows(&mut file, ids_are_not_cards, api_keys, &mut problems)
         .map_err(|error| Role::Sent.refused(" cannot be read").with_cause(&error))?;
     file.refuse_if_changed(Role::Sent)?;
     if problems.is_empty() { Ok(keys) } else { Err(CommandError::InvalidFile(Box::new(problems))) }
@@ -61,10 +69,13 @@ fn read(place: &JournalPlace, path: &Path, ids_are_not_cards: bool) -> Result<Ve
 fn read_rows(
     file: &mut RowFile,
     ids_are_not_cards: bool,
+    api_keys: &KnownKeys,
     problems: &mut Problems,
 ) -> io::Result<Vec<IntentKey>> {
     let mut keys = Vec::new();
-    let mut table = match Table::begin(file.rewound()?)? {
+    let mut source = file.rewound()?;
+    let separator = csv_file::separator(source.fill_buf()?);
+    let mut table = match Table::separated_by(source, separator)? {
         Ok(table) => table,
         Err(problem) => {
             problems.push(problem);
@@ -73,18 +84,23 @@ fn read_rows(
     };
     let is_key = |heading: &String| heading.trim().eq_ignore_ascii_case("key");
     let columns: Vec<_> = (0..).zip(table.headings()).filter(|(_, heading)| is_key(heading)).collect();
-    let &[(column, _)] = &*columns else {
+    let &[(column, heading)] = &*columns else {
         problems.push(Problem::new(1, "header", "must have one column Key"));
         return Ok(keys);
     };
+    // Only a file that this command wrote has escaped formulas.
+    let is_escaped = heading == "key" || table.headings() == PROPOSALS;
     while let Some(read) = table.next()? {
         let line = table.line();
         if let Err(problem) = read {
             problems.push(problem);
             continue;
         }
-        let cell = table.cell(column).map_err(str::to_owned);
+        let unescaped =
+            |cell: &str| if is_escaped { csv_file::unescape_formulas(cell) } else { cell.to_owned() };
+        let cell = table.cell(column).map(unescaped).map_err(str::to_owned);
         match cell.and_then(|key| IntentKey::new(key).map_err(|error| error.rule().to_owned())) {
+            Ok(key) if api_keys.is_in(key.as_str()) => problems.push(Problem::new(line, "Key", NO_API_KEY)),
             Ok(key) if !ids_are_not_cards && is_like_a_card(key.as_str()) => {
                 let rule = format!("must not be a card number; {NOT_CARDS}");
                 problems.push(Problem::new(line, "Key", rule));
