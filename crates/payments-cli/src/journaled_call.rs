@@ -191,17 +191,37 @@ async fn end<C: Charge>(
         Err(error) => error.not_recorded().is_some(),
     };
     if is_unrecorded {
-        let settling = timeout(LAST_WRITES, call::catch_panic(client.journal().settle()));
+        let outcome = ended.as_ref().err().map(Error::outcome);
+        let settling = timeout(LAST_WRITES, call::catch_panic(settle(client.journal(), key, outcome)));
         let settled = tokio::select! {
             biased;
             _ = interrupt.arrived() => None,
             settled = settling => settled.ok().flatten(),
         };
-        if let Some(Ok(())) = settled {
+        if settled == Some(true) {
             ended = ended.map(Processed::settled).map_err(Error::settled);
         }
     }
     ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at))
+}
+
+/// Lets the journal record what it could not record at first. Returns whether it then has this outcome of the key, or a success:
+/// another process or a person may have decided otherwise meanwhile.
+async fn settle(journal: &Journal, key: &IntentKey, outcome: Option<Outcome>) -> bool {
+    // One that cannot be recorded does not keep the journal from recording others.
+    let _ = journal.settle().await;
+    journal.find(key).await.is_ok_and(|found| found.is_some_and(|intent| is_recorded(outcome, &intent.state)))
+}
+
+/// Whether this state is what a call with this outcome, or with a success, leaves behind.
+pub(crate) const fn is_recorded(outcome: Option<Outcome>, state: &IntentState) -> bool {
+    matches!(
+        (outcome, state),
+        (None, IntentState::Processed { .. })
+            | (Some(Outcome::Rejected), IntentState::Rejected(_))
+            | (Some(Outcome::NotProcessed), IntentState::NotProcessed(_))
+            | (Some(Outcome::Unknown), IntentState::Unknown(_))
+    )
 }
 
 /// Chosen by this command: how long it waits at its end for a journal that could not record an outcome. Outcomes that are still
@@ -327,5 +347,36 @@ fn without_response(error: &Error) -> Failure {
     match error.transaction_id() {
         Some(id) if outcome == FailedOutcome::Unknown && id.path_segment().is_ok() => failure.with_lookup(id),
         _ => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_journal::{Failure, Resolution};
+    use payments_model::TransactionId;
+
+    use super::*;
+
+    /// A person may have resolved the key before its outcome arrived: then the journal says something else.
+    #[test]
+    fn only_the_same_outcome_is_recorded() {
+        let id = TransactionId::new("txn_1").unwrap();
+        let (before, failure) = (Failure::of_kind("crash"), Failure::of_kind("timeout"));
+        let resolution = Resolution::processed(id.clone(), "ada");
+        let states = [
+            (IntentState::Processed { transaction_id: id }, Some(None)),
+            (IntentState::Rejected(failure.clone()), Some(Some(Outcome::Rejected))),
+            (IntentState::NotProcessed(failure.clone()), Some(Some(Outcome::NotProcessed))),
+            (IntentState::Unknown(failure), Some(Some(Outcome::Unknown))),
+            (IntentState::Resolved { resolution, before }, None),
+            (IntentState::Sending, None),
+        ];
+        for (state, expected) in states {
+            for outcome in
+                [None, Some(Outcome::Rejected), Some(Outcome::NotProcessed), Some(Outcome::Unknown)]
+            {
+                assert_eq!(is_recorded(outcome, &state), expected == Some(outcome), "{outcome:?} {state:?}");
+            }
+        }
     }
 }

@@ -145,6 +145,11 @@ impl Settings {
         Client::builder(self.endpoint.clone(), transport, TokioTimer::new()).total_timeout(self.timeout)
     }
 
+    /// The service that a key belongs to which is sent with these settings.
+    pub(crate) fn service(&self) -> &str {
+        self.endpoint.service()
+    }
+
     pub(crate) fn base_url(&self) -> &str {
         self.endpoint.base_url()
     }

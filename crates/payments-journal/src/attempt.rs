@@ -66,7 +66,7 @@ impl Call<'_> {
         match found? {
             Begun::Written(row) => end.row = Some(row),
             Begun::Refused(found) => {
-                if !found.is_of(client.service()) {
+                if !found.answers(client.service()) {
                     let called = client.service().to_owned();
                     return Err(failed(Cause::OtherService { recorded: found.service, called }));
                 }

@@ -152,6 +152,7 @@ as_asynchronous! {
     find(key: &IntentKey) -> Result<Option<Intent>, StoreError>;
     list(states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError>;
     resolve(read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError>;
+    resolve_of_service(read: &Intent, resolution: Resolution, service: &str) -> Result<Intent, ResolveError>;
     reopen(key: &IntentKey, http_statuses: &[u16], by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
     reopen_by_name(key: &IntentKey, by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
     accept_history(lost: LostTime<'_>, by: &str) -> Result<u64, StoreError>;

@@ -129,7 +129,7 @@ impl Change {
     }
 
     /// A resolution whose transaction was looked up at this service. A key whose entry was lost then belongs to it.
-    pub(crate) fn looked_up_at(mut self, at: &str) -> Self {
+    pub(crate) fn of_service(mut self, at: &str) -> Self {
         if let Kind::Resolve { service, .. } = &mut self.kind {
             *service = Some(at.to_owned());
         }
@@ -374,7 +374,7 @@ impl Change {
     ) -> Option<Intent> {
         let may_begin = match (found, begin) {
             (None, begin) => begin == Begin::First,
-            (Some(found), _) if !found.is_of(service) => false,
+            (Some(found), _) if !found.answers(service) => false,
             (Some(found), Begin::AfterRejection) => found.moved_nothing(),
             (Some(found), Begin::First) => found.may_be_sent() && found.differences(request).is_empty(),
         };

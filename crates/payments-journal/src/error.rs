@@ -252,6 +252,11 @@ impl fmt::Display for Error {
                 write!(f, "{key} is already used for another request, with a different {differences}; ")?;
                 write_key_holder(intent, f)
             }
+            Cause::OtherService { recorded, called } if recorded.is_empty() => write!(
+                f,
+                "the entry of {key} was lost, and a person has resolved it without its service, so it is not known whether that is true of \
+                 {called}; nothing was sent now: resolve it again with the base URL and merchant of its service"
+            ),
             Cause::OtherService { recorded, called } => write!(
                 f,
                 "{key} belongs to another service: it was first used for {recorded}, and this call is for {called}; \

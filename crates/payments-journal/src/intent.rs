@@ -130,6 +130,12 @@ impl Intent {
         self.service == service || self.service.is_empty()
     }
 
+    /// Whether it says what became of a call for this service. As long as the service of a [lost](Subject::Lost) key is not known,
+    /// it does so only until a person has said that it was processed or rejected: that may be true of another service.
+    pub fn answers(&self, service: &str) -> bool {
+        self.service == service || self.service.is_empty() && (self.is_unresolved() || self.may_be_sent())
+    }
+
     /// Whether it is a void and not a payment. A void and the payment that it undoes may be
     /// [processed as](Self::processed_as) the same transaction; two payments may not, nor two voids.
     pub fn is_void(&self) -> bool {

@@ -108,19 +108,20 @@ impl Journal {
         self.resolved(read, Change::resolve(read, resolution.clone(), SystemTime::now()), &resolution).await
     }
 
-    /// As [`resolve`](Self::resolve), for a transaction that was looked up at this [service](payments_core::Client::service). A key
-    /// whose entry was [lost](crate::Subject::Lost), so that its service is not known, then belongs to it.
+    /// As [`resolve`](Self::resolve), by a person who asked this [service](payments_core::Client::service). A key whose entry was
+    /// [lost](crate::Subject::Lost), so that its service is not known, then belongs to it. Otherwise no service gets an answer from
+    /// it once it is resolved as processed or rejected.
     ///
     /// # Errors
     ///
     /// As [`resolve`](Self::resolve).
-    pub async fn resolve_looked_up(
+    pub async fn resolve_of_service(
         &self,
         read: &Intent,
         resolution: Resolution,
         service: &str,
     ) -> Result<Intent, ResolveError> {
-        let change = Change::resolve(read, resolution.clone(), SystemTime::now()).looked_up_at(service);
+        let change = Change::resolve(read, resolution.clone(), SystemTime::now()).of_service(service);
         self.resolved(read, change, &resolution).await
     }
 

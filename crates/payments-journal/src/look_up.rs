@@ -48,5 +48,5 @@ pub(crate) async fn look_up_and_resolve(
     if !contradictions.is_empty() {
         return failed(Reason::Contradicted(contradictions));
     }
-    Ok((journal.resolve_looked_up(read, resolution, client.service()).await?, record.into_data()))
+    Ok((journal.resolve_of_service(read, resolution, client.service()).await?, record.into_data()))
 }

@@ -388,7 +388,7 @@ impl IntentStore for SqliteStore {
 
     async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {
         self.check()?;
-        Ok(Some(self.writer.run(None, false, |session| session.lost_since()).await?))
+        Ok(Some(self.writer.run(None, false, |session| session.lost_since().map(Ok)).await?))
     }
 
     async fn accept_history(&self, by: &str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError> {

@@ -823,3 +823,60 @@ fn id_that_the_journal_holds_is_resolved_in_any_form_d41() {
         }
     }
 }
+
+/// The way back from a loss: what the service knows is found there, and belongs to it from then on.
+#[test]
+fn lost_keys_are_resolved_from_a_file_at_their_service_d49() {
+    let workspace = Workspace::open();
+    workspace.charge("kept").processed();
+    let copy = fs::read(workspace.path("billing.db")).expect("it can be read");
+    let ids = ["one", "two"].map(|key| {
+        workspace.charge(key).processed();
+        workspace.last_id()
+    });
+    fs::write(workspace.path("billing.db"), copy).expect("it can be written");
+    let sent = workspace.write("sent.csv", "Key\none\ntwo\nthree\n");
+    let accepted = workspace.journal_command(&["accept-history", "--sent", &sent, "--by", "ada"]);
+    assert_eq!(accepted.json()["unknown"], 3, "{accepted:?}");
+    let [one, two] = ids;
+    let kept = workspace.show("kept")["transaction_id"].as_str().unwrap().to_owned();
+    let taken = workspace.resolving(format!("Key,TransactionId,Note\none,{kept},\n")).end();
+    assert_eq!(wrong_rows(&taken), ["2 one: TransactionId already belongs to kept"]);
+    let rejected = "Key,TransactionId,Verdict,Note\nthree,,rejected,declined there\n";
+    assert_eq!(
+        wrong_rows(&workspace.resolving(rejected).end()),
+        [
+            "2 three: Key cannot be resolved from a file: the entry of this key was lost, so the journal does not know its service: \
+          name it, as for a call"
+        ]
+    );
+    let found = format!(
+        "Key,TransactionId,Verdict,Note\none,{one},processed,\ntwo,{two},processed,\nthree,,rejected,declined there\n"
+    );
+    let resolved = workspace.resolving(found).end();
+    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    for key in ["one", "two", "three"] {
+        assert!(workspace.show(key)["service"].is_string(), "{key}");
+    }
+    assert_eq!(workspace.charge("one").code, Some(0), "it is recorded");
+    workspace.charge("three").failed(4, "rejected");
+    assert_eq!(workspace.sandbox.gateway().ledger().entries().len(), 3);
+}
+
+#[test]
+fn unverified_verdict_of_a_lost_key_needs_its_service_d47_d49() {
+    for verdict in [&["--processed", "txn_9", "--unverified"][..], &["--rejected", "--note", "declined"]] {
+        let workspace = Workspace::open();
+        workspace.charge("kept").processed();
+        let sent = workspace.write("sent.csv", "Key\nlost\n");
+        workspace.journal_command(&["accept-history", "--sent", &sent, "--by", "ada"]);
+        let arguments = [&["journal", "resolve", "lost", "--by", "ada"][..], verdict].concat();
+        let nowhere = workspace.run(arguments.iter().copied()).env("PAYMENTS_BASE_URL", "").end();
+        nowhere.failed(2, "invalid");
+        assert!(format!("{nowhere:?}").contains("does not know its service"), "{nowhere:?}");
+        let resolved = workspace.run(arguments.iter().copied()).arguments(["--merchant", "toys"]).end();
+        assert_eq!(resolved.code, Some(0), "{resolved:?}");
+        assert!(workspace.show("lost")["service"].as_str().unwrap().ends_with("#toys"));
+        workspace.charge("lost").failed(5, "unknown");
+    }
+}

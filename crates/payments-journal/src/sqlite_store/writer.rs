@@ -420,13 +420,13 @@ impl<'a> Session<'a> {
     }
 
     /// Since when entries are lost, or were lost if a person has accepted that already.
-    pub(super) fn lost_since(&mut self) -> rusqlite::Result<Result<SystemTime, StoreError>> {
+    pub(super) fn lost_since(&mut self) -> rusqlite::Result<SystemTime> {
         let (_, _, loss) = self.stamp()?;
         let is_accepted = loss.is_none();
         let time = |sql| self.connection.query_row(sql, [], |row| row.get(0)).optional();
         let accepted = if is_accepted { time(schema::ACCEPTED_SINCE)? } else { None };
         let since: Option<i64> = if accepted.is_some() { accepted } else { time(schema::NEWEST_CREATED_AT)? };
-        Ok(Ok(since.and_then(milliseconds::time).unwrap_or(SystemTime::UNIX_EPOCH)))
+        Ok(since.and_then(milliseconds::time).unwrap_or(SystemTime::UNIX_EPOCH))
     }
 
     /// A person accepts that the database lacks entries: its witnesses are set to what it has.

@@ -1,6 +1,6 @@
 //! One journal and two services: a key belongs to the service that it was first used for.
 
-use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, ManualClock};
 use payments_journal::{Error, LostTime, MemoryStore, Resolution};
@@ -207,4 +207,39 @@ async fn a_merchants_key_is_not_sent_for_another_merchant_and_outlives_a_new_api
     let again = rotated.process_token(&key(), &payment).await.unwrap();
     assert!(again.is_from_the_journal() && again.transaction_id == paid.transaction_id);
     gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+/// Until a person names the service of a key whose entry was lost, what they found out may be true of any.
+#[tokio::test]
+async fn lost_key_answers_nobody_once_it_is_resolved_without_its_service_d47_d49() {
+    let id = || TransactionId::new("txn_1").unwrap();
+    for (found, outcome) in [
+        (Resolution::processed(id(), "ada").unverified(), None),
+        (Resolution::rejected(Some(id()), "ada").note("declined"), Some(Outcome::Rejected)),
+    ] {
+        let world = World::new().await;
+        let (other, gateway) = at_the_other(&world);
+        let journal = world.client.journal();
+        journal.accept_history(LostTime::Sent(&[key()]), "ada").await.unwrap();
+        let lost = journal.find(&key()).await.unwrap().unwrap();
+        let resolved = journal.resolve(&lost, found.clone()).await.unwrap();
+        for client in [&other, &world.client] {
+            for error in [
+                client.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap_err(),
+                client.after_rejection(&key()).process_token(&payment_of(TEN_FIFTY)).await.unwrap_err(),
+            ] {
+                assert!(error.is_other_service(), "{error}");
+                assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Unknown, None));
+                assert!(!format!("{error} {error:?}").contains("txn_1"), "{error:?}");
+            }
+        }
+        let service = FakeGateway::BASE_URL;
+        let found = found.note("the same, at its service");
+        journal.resolve_of_service(&resolved, found, service).await.unwrap();
+        let answer = world.client.process_token(&key(), &payment_of(TEN_FIFTY)).await;
+        assert_eq!(answer.as_ref().err().map(Error::outcome), outcome, "{answer:?}");
+        let error = other.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap_err();
+        assert_eq!(error.other_service(), Some(service));
+        assert!(gateway.ledger().entries().is_empty() && world.gateway.ledger().entries().is_empty());
+    }
 }

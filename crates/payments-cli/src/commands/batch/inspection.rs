@@ -152,13 +152,18 @@ impl Inspection<'_> {
 
     /// Whether the row is not to be sent, because of the journal's intent with its key.
     fn is_settled(&mut self, row: &Row, intent: &Intent) -> bool {
-        if !intent.is_of(self.service) {
+        if !intent.answers(self.service) {
             // Whatever happened there says nothing about this service, so it is not shown.
-            let rule = format!(
-                "belongs to another service: it was first used for {}, and this run is for {}: check base URL, merchant and \
+            let rule = if intent.service.is_empty() {
+                "was lost and resolved without its service: resolve it again with its base URL and merchant"
+                    .to_owned()
+            } else {
+                format!(
+                    "belongs to another service: it was first used for {}, and this run is for {}: check base URL, merchant and \
                  journal, and do not pay it under another key before you have looked",
-                intent.service, self.service
-            );
+                    intent.service, self.service
+                )
+            };
             self.problems.push(Problem::new(row.line, "Key", rule).of(&row.key));
             return false;
         }

@@ -64,11 +64,20 @@ pub(super) async fn run(
     let resolved = if is_looked_up {
         look_up_and_resolve(options, place, output, &key, said).await?
     } else {
-        // The other settings are not needed, and any of them may be missing.
         let keys = Settings::known_keys(&options);
         let said = said.without(&keys)?;
         let (journal, read) = read(place, &key).await.map_err(|error| error.without(&keys))?;
-        let resolved = journal.resolve(&read, said.about(&read)?).await;
+        let resolution = said.about(&read)?;
+        let resolved = if needs_service(&read, &resolution.verdict) {
+            let settings = Settings::resolve(&options).map_err(|error| {
+                let message = format!("{SERVICE_IS_LOST}: {}", error.message);
+                keys.hidden_in(Failure { message, ..error })
+            })?;
+            journal.resolve_of_service(&read, resolution, settings.service()).await
+        } else {
+            // The other settings are not needed, and any of them may be missing.
+            journal.resolve(&read, resolution).await
+        };
         ResolvedIntent { intent: resolved.map_err(|error| keys.hidden_in(failure(&error)))?, record: None }
     };
     let intent = &resolved.intent;
@@ -244,6 +253,14 @@ async fn read(place: &JournalPlace, key: &IntentKey) -> Result<(Journal, Intent)
     let read = journal.find(key).await?.ok_or_else(|| show::no_such_key(key))?;
     Ok((journal, read))
 }
+
+/// Whether nobody would get an answer from the resolved intent, because the journal has lost which service it belongs to.
+pub(super) fn needs_service(intent: &Intent, verdict: &Verdict) -> bool {
+    intent.service.is_empty() && *verdict != Verdict::NotProcessed
+}
+
+pub(super) const SERVICE_IS_LOST: &str =
+    "the entry of this key was lost, so the journal does not know its service: name it, as for a call";
 
 /// What was done, for the message that the result could not be written to stdout.
 pub(super) const RESOLVED: &str = "resolved";

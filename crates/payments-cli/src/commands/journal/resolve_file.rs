@@ -131,7 +131,7 @@ pub(super) async fn run(
         };
         let mut rows =
             check(&journal, rows, is_new, is_secret, is_like_a_card, service, &mut problems).await?;
-        check_transactions(&journal, &rows, &mut problems).await?;
+        check_transactions(&journal, &rows, service, &mut problems).await?;
         if let (Some(client), Some(settings)) = (&client, &settings) {
             look_up(client, settings, &mut rows, &mut problems).await?;
         }
@@ -414,11 +414,15 @@ async fn check(
         };
         let called = service.filter(|_| row.is_looked_up());
         let rule = match found {
-            Some(Intent { service, .. }) if called.is_some_and(|called| called != service) => format!(
-                "belongs to another service: it was first used for {service}, and a lookup at {} proves nothing about it: \
+            Some(intent) if called.is_some_and(|called| !intent.is_of(called)) => format!(
+                "belongs to another service: it was first used for {}, and a lookup at {} proves nothing about it: \
                  check the base URL",
+                intent.service,
                 called.unwrap_or_default()
             ),
+            Some(intent) if service.is_none() && resolve::needs_service(&intent, &verdict) => {
+                format!("cannot be resolved from a file: {}", resolve::SERVICE_IS_LOST)
+            }
             Some(intent) if row.is_late_finding(&intent) => {
                 checked.push(CheckedRow { row, verdict, intent, record: None });
                 continue;
@@ -505,29 +509,29 @@ fn changes(row: &Row, intent: &Intent) -> Vec<(&'static str, String)> {
 async fn check_transactions(
     journal: &Journal,
     rows: &[CheckedRow],
+    service: Option<&str>,
     problems: &mut Problems,
 ) -> Result<(), CommandError> {
-    let mut named: HashMap<(&str, bool, &TransactionId), &Row> = HashMap::new();
+    let mut named: HashMap<(bool, &TransactionId), Vec<(&str, &Row)>> = HashMap::new();
+    // A key whose entry was lost may be of any service, and becomes one of the service that is asked.
+    let may_be_one = |one: &str, other: &str| one == other || one.is_empty() || other.is_empty();
     for CheckedRow { row, verdict, intent, .. } in rows {
         let (Verdict::Processed(id) | Verdict::Rejected(Some(id))) = verdict else { continue };
-        match named.entry((&intent.service, intent.is_void(), id)) {
-            Entry::Vacant(entry) => {
-                entry.insert(row);
-            }
-            Entry::Occupied(first) => {
-                let rule = format!("is the same as in line {}", first.get().line);
-                problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
-            }
+        let service = if intent.service.is_empty() { service.unwrap_or_default() } else { &intent.service };
+        let named = named.entry((intent.is_void(), id)).or_default();
+        if let Some((_, first)) = named.iter().find(|(first, _)| may_be_one(first, service)) {
+            let rule = format!("is the same as in line {}", first.line);
+            problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
         }
+        named.push((service, row));
     }
     if named.is_empty() {
         return Ok(());
     }
     let found = for_each_page(journal, StateName::ALL, |page| {
         for other in &page.intents {
-            let row =
-                other.held_transactions().find_map(|id| named.get(&(&other.service, other.is_void(), id)));
-            if let Some(row) = row {
+            let rows = other.held_transactions().filter_map(|id| named.get(&(other.is_void(), id)));
+            if let Some((_, row)) = rows.flatten().find(|(service, _)| may_be_one(service, &other.service)) {
                 let rule = format!("already belongs to {}", other.key);
                 problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
             }
@@ -662,8 +666,8 @@ async fn write(
             Some(number) => resolution.of_attempt(number),
             None => resolution,
         };
-        let written = match service.filter(|_| record.is_some()) {
-            Some(service) => journal.resolve_looked_up(&intent, resolution, service).await,
+        let written = match service.filter(|_| record.is_some() || intent.service.is_empty()) {
+            Some(service) => journal.resolve_of_service(&intent, resolution, service).await,
             None => journal.resolve(&intent, resolution).await,
         };
         match written {
