@@ -1,5 +1,6 @@
 //! One call: it writes the intent, sends the request, and writes the outcome.
 
+use std::borrow::Cow;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -7,6 +8,7 @@ use std::task::Poll;
 use std::time::SystemTime;
 
 use payments_core::{Client, Operation, Outcome, Success};
+use payments_model::unversioned::redact;
 use payments_model::{AchTransaction, CardTransaction, TokenId, TokenTransaction, TransactionId, Void};
 
 use crate::error::Cause;
@@ -31,14 +33,13 @@ impl Call<'_> {
     pub(crate) fn describe<P: MovesMoney>(&self, payment: &P) -> Result<IntentRequest, Error> {
         let is_api_key_in = |text: &str| self.client.is_api_key_in(text);
         let key = self.key.as_str();
-        let is_in_key = |secret: &&str| secret.len() >= MIN_SECRET_LENGTH && key.contains(*secret);
+        // Whatever stands between the digits of its card or account. A security code occurs in many harmless keys by chance.
+        let secrets = payment.secrets_of_payer();
+        let is_in_key = matches!(redact(key, &secrets), Cow::Owned(_));
         let facts = payment.facts();
         let stored_id =
             facts.token_id.map(TokenId::as_str).or_else(|| facts.transaction_id.map(TransactionId::as_str));
-        if is_api_key_in(key)
-            || stored_id.is_some_and(is_api_key_in)
-            || payment.secrets_of_payer().iter().any(is_in_key)
-        {
+        if is_api_key_in(key) || stored_id.is_some_and(is_api_key_in) || is_in_key {
             return Err(Error::new(self.key.clone(), Cause::SecretInKey));
         }
         let mut request = IntentRequest::from(payment);
@@ -160,9 +161,6 @@ fn second_charge(intent: Intent) -> Option<Box<Intent>> {
     let is_possible = intent.second_charges().next().is_some();
     is_possible.then(|| intent.into())
 }
-
-/// Shorter secrets, such as a security code, occur in many harmless keys by chance.
-const MIN_SECRET_LENGTH: usize = 8;
 
 /// The end of an attempt, still to be written. If the task is dropped with its runtime, the journal writes it later.
 struct PendingEnd<'a> {

@@ -256,7 +256,9 @@ impl Change {
             return self.decide_lost(found, attempt, owner, *since, by);
         }
         let brought_back = match &self.kind {
-            Kind::End { begun: Some(begun), .. } => begun.brought_back(found),
+            Kind::End { begun: Some(begun), ending, .. } => {
+                begun.brought_back(found, matches!(ending, Ending::Unknown(_)))
+            }
             _ => None,
         };
         let found = brought_back.as_ref().or(found)?;
@@ -268,6 +270,13 @@ impl Change {
                 let mut late = self.changed(found, state.clone(), None);
                 late.resolve(&Resolution::reported(id.clone()).of_attempt(number), self.at);
                 Some(late)
+            }
+            // It may have moved money, and stays to be resolved when the newest attempt has ended.
+            (Kind::End { attempt, ending: ending @ Ending::Unknown(_), .. }, state)
+                if *attempt != found.attempt && brought_back.is_some() =>
+            {
+                let (at, number, ending) = (self.at, found.number_of(attempt)?, ending.clone());
+                Some(self.changed(found, state.clone(), Some(HistoryEvent::Ended { at, number, ending })))
             }
             (Kind::End { attempt, .. } | Kind::Orphan { attempt }, _) if *attempt != found.attempt => None,
             // A row that was marked as a crash still gets the real outcome, if its sender is alive after all. So does one about

@@ -226,8 +226,9 @@ impl Intent {
     pub(crate) fn with_short_history(mut self) -> Self {
         let mut excess = self.events.len().saturating_sub(MAX_EVENTS);
         if excess > 0 {
-            let kept: BTreeSet<_> =
-                self.resolutions().map(|said| said.attempt).chain([self.attempts]).collect();
+            let said = self.resolutions().map(|said| said.attempt);
+            let unknown = self.earlier_unknown().map(|(number, _)| number);
+            let kept: BTreeSet<_> = said.chain(unknown).chain([self.attempts]).collect();
             self.events.retain(|event| {
                 let may_be_dropped = match event {
                     HistoryEvent::Begun { number, .. }

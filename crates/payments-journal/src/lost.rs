@@ -7,8 +7,9 @@ impl Intent {
     /// it has.
     ///
     /// The attempt is the newest one if `found` is older, or if nothing in it can have moved money. Otherwise another attempt
-    /// has begun since then without knowing of this one, and stays the newest. Everything that was said in either is kept.
-    pub(crate) fn brought_back(&self, found: Option<&Self>) -> Option<Self> {
+    /// has begun since then without knowing of this one, and stays the newest, unless it was processed and `is_unknown` says that
+    /// this one may have been too. Everything that was said in either is kept.
+    pub(crate) fn brought_back(&self, found: Option<&Self>, is_unknown: bool) -> Option<Self> {
         let Some(found) = found else { return Some(self.clone()) };
         if found.number_of(&self.attempt).is_some() {
             return None;
@@ -23,14 +24,18 @@ impl Intent {
             let events = named.chain(own_events.iter().cloned()).collect();
             return Some(Self { revision, events, ..self.clone() });
         }
-        let is_older = self.number_of(&found.attempt).is_some();
-        let is_newest = is_older || is_only_named || found.moved_nothing();
+        let is_dropped = self.has_dropped_newest_of(found);
+        let is_older = is_dropped || self.number_of(&found.attempt).is_some();
+        let is_newest = is_older
+            || is_only_named
+            || found.moved_nothing()
+            || is_unknown && found.processed_as().is_some();
         // The attempts up to here are in both. Those of this row come after all others, or before the newest of `found`.
         let shared = own_events.iter().filter_map(|event| match event {
             HistoryEvent::Begun { number, attempt, .. } => found.number_of(attempt).map(|_| *number),
             _ => None,
         });
-        let shared = shared.max().unwrap_or(0);
+        let shared = shared.max().unwrap_or(0).max(if is_older { found.attempts } else { 0 });
         let before = found.attempts - u32::from(!is_newest);
         let own = |number| if number > shared { number - shared + before } else { number };
         let attempts = own(self.attempts) + u32::from(!is_newest);
@@ -40,7 +45,11 @@ impl Intent {
             HistoryEvent::Begun { attempt, .. } => self.number_of(attempt).is_some(),
             event => own_events.contains(event),
         };
-        let since = their_events.iter().filter(|event| !is_own(event));
+        // How that attempt ended is known here, and was dropped with its begin.
+        let is_outdated = |event: &&HistoryEvent| {
+            is_dropped && matches!(event, HistoryEvent::Ended { number, .. } if *number == found.attempts)
+        };
+        let since = their_events.iter().filter(|event| !is_own(event) && !is_outdated(event));
         let events = own_events.iter().map(|event| event.clone().renumbered(own));
         let events = events.chain(since.map(|event| event.clone().renumbered(theirs))).collect();
         let created_at = self.created_at.min(found.created_at);
@@ -66,6 +75,20 @@ impl Intent {
             _ => {}
         }
         Some(row)
+    }
+
+    /// Whether `found` is an older copy of this row, which has dropped the begin of that copy's newest attempt since.
+    fn has_dropped_newest_of(&self, found: &Self) -> bool {
+        let begun_at = |row: &Self, attempt| {
+            row.history().iter().find_map(|event| match event {
+                HistoryEvent::Begun { at, number, .. } if *number == attempt => Some(*at),
+                _ => None,
+            })
+        };
+        self.dropped_events > 0
+            && found.attempts < self.attempts
+            && begun_at(self, found.attempts).is_none()
+            && begun_at(found, found.attempts).is_some_and(|at| at <= self.begun_at)
     }
 
     /// Whether a person has said that the key may have been sent in a time whose entries are lost.

@@ -1,12 +1,12 @@
 //! What persons may say about an intent, and what becomes of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::time::SystemTime;
 
 use payments_model::TransactionId;
 
-use crate::{Failure, HistoryEvent, Intent, IntentState, RecordedResolution, Resolution, Verdict};
+use crate::{Ending, Failure, HistoryEvent, Intent, IntentState, RecordedResolution, Resolution, Verdict};
 
 /// Why a resolution does not apply to an intent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +148,33 @@ impl Intent {
             let resolution = found.clone().of_attempt(number);
             self.state = IntentState::Resolved { resolution, before: before.clone() };
         }
+        if matches!(&self.state, IntentState::Rejected(_) | IntentState::NotProcessed(_)) {
+            let earlier = self.earlier_unknown().next_back().map(|(_, failure)| failure.clone());
+            self.state = earlier.map_or_else(|| self.state.clone(), IntentState::Unknown);
+        }
         self.show_request_of(self.processed_attempt().unwrap_or(self.attempts));
+    }
+
+    /// The earlier attempts that may have moved money, about which and after which no person has decided, by number. The journal had
+    /// lost their begin when the next one began.
+    pub(crate) fn earlier_unknown(&self) -> impl DoubleEndedIterator<Item = (u32, &Failure)> {
+        let mut unknown = BTreeMap::new();
+        let mut ended = BTreeSet::new();
+        for event in &self.events {
+            match event {
+                HistoryEvent::Ended { number, ending: Ending::Unknown(failure), .. } => {
+                    unknown.insert(*number, failure);
+                }
+                // Also before a copy's owner was marked as dead.
+                HistoryEvent::Ended { number, .. } => {
+                    ended.insert(*number);
+                }
+                _ => {}
+            }
+        }
+        let decided = self.resolutions().map(|said| said.attempt).max().unwrap_or(0);
+        let is_open = move |number| number < self.attempts && number > decided && !ended.contains(&number);
+        unknown.into_iter().filter(move |(number, _)| is_open(*number))
     }
 
     /// The attempt that a person has found processed, if the state is that.

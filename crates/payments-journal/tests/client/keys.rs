@@ -210,13 +210,21 @@ async fn key_with_the_card_or_account_of_the_request_is_refused_and_not_shown() 
     let world = World::new().await;
     let ach = AchTransaction::builder(TEN_FIFTY, TransactionType::Sale, ConvenienceFee::Inactive, PAYER);
     let ach = ach.account_field("AccountNumber", "000123456789").build().unwrap();
-    let key = IntentKey::new("debit-000123456789").unwrap();
-    let error = world.client.process_ach(&key, &ach).await.unwrap_err();
-    assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "secret_in_key"));
-    for text in [format!("{error}"), format!("{error:?}"), format!("{error:#}")] {
-        assert!(!text.contains("000123456789"), "{text}");
+    let card = Card { number: "4242424242424242", cvv: "917", expiry: "1137" };
+    let card = paid_with(card, TransactionType::Sale, ConvenienceFee::Inactive);
+    for text in ["debit-000123456789", "000-123-456.789", "4242-4242-4242-4242", "card/4242.4242.4242.4242"] {
+        let key = IntentKey::new(text).unwrap();
+        let error = if text.contains("4242") {
+            world.client.process_card(&key, &card).await.unwrap_err()
+        } else {
+            world.client.process_ach(&key, &ach).await.unwrap_err()
+        };
+        assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "secret_in_key"), "{text}");
+        for shown in [format!("{error}"), format!("{error:?}"), format!("{error:#}")] {
+            assert!(!shown.contains(text), "{shown}");
+        }
+        assert_eq!(world.client.journal().find(&key).await.unwrap(), None);
     }
-    assert_eq!(world.client.journal().find(&key).await.unwrap(), None);
     assert_eq!(world.sent(), 0);
 }
 

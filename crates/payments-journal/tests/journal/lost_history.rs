@@ -263,6 +263,57 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
     }
 }
 
+/// The attempt that the journal lacked and the one that began since do not know of each other.
+#[test]
+fn lost_attempt_that_may_have_moved_money_stays_to_be_resolved_d49() {
+    let lost = begin(None, "n");
+    let since = begin(None, "since");
+    let both = end(&lost, unknown()).decide(Some(&since)).unwrap();
+    assert_eq!((both.state.name(), both.attempts), (StateName::Sending, 2));
+    for ending in [rejected(), not_processed(), unknown()] {
+        let ended = Change::end_of(since.clone(), ending, at(9)).decide(Some(&both)).unwrap();
+        assert_eq!(ended.state.name(), StateName::Unknown, "{ended:?}");
+        assert_never_sent(&ended);
+        let resolved = resolve(&ended, Resolution::not_processed("ada").note("neither is in the report"));
+        assert!(begin_as(Begin::First, "again").decide(Some(&resolved)).is_some(), "a person has decided");
+        let again = begin(Some(&resolved), "again");
+        assert_eq!(self::ended(&again, not_processed()).state.name(), StateName::NotProcessed);
+    }
+    for processed_since in [
+        ended(&since, processed("txn_since")),
+        resolve(&ended(&since, unknown()), Resolution::processed(id("txn_since"), "ada")),
+    ] {
+        let ended = end(&lost, unknown()).decide(Some(&processed_since)).unwrap();
+        assert!(ended.is_unresolved(), "{ended:?}");
+        assert!(ended.second_charges().eq([&id("txn_since")]), "{ended:?}");
+        assert_never_sent(&ended);
+    }
+}
+
+/// A key that is tried again every hour has dropped the begin of the attempt at which the copy was taken.
+#[test]
+fn copy_from_before_the_kept_history_is_an_older_row_d49() {
+    let mut row = begin(None, "1");
+    let mut older = Vec::new();
+    for number in 2..=60 {
+        if number == 6 {
+            let attempt = AttemptId::from_kept("5");
+            older = vec![row.clone(), Change::orphan(key(), attempt, at(3)).decide(Some(&row)).unwrap()];
+        }
+        row = begin(Some(&ended(&row, not_processed())), &number.to_string());
+    }
+    older.push(ended(&older[0], not_processed()));
+    assert!(row.dropped_events > 0);
+    for older in older {
+        for (ending, state) in endings() {
+            let written = end(&row, ending).decide(Some(&older)).unwrap();
+            assert_eq!((written.attempts, &written.attempt), (60, &row.attempt), "over {older:?}");
+            assert_eq!(written.state.name(), state);
+            assert_eq!(written.second_charges().count(), 0);
+        }
+    }
+}
+
 /// What happens to a key, in the lost time or after the restore.
 fn step(row: Option<Intent>, what: u8, name: &str) -> Option<Intent> {
     let note = |resolution: Resolution| resolution.note(format!("note {name}"));
@@ -354,9 +405,13 @@ proptest! {
                 prop_assert!(written.is_some() && now.held_transactions().any(|held| held == id), "{now:?}");
                 prop_assert!(!may_begin(now, Begin::First) && !may_begin(now, Begin::AfterRejection));
             }
-            // Nothing that is known to have been begun since then.
-            Ending::Unknown(_) if since.iter().all(|what| *what > 3) => {
-                prop_assert!(!may_begin(now.unwrap(), Begin::AfterRejection), "{now:?}");
+            // Also if the attempt that has begun since then moved no money.
+            Ending::Unknown(_) => {
+                let now = now.unwrap();
+                let newest = Change::end(key(), now.attempt.clone(), not_processed(), at(9)).decide(Some(now));
+                for row in [Some(now), newest.as_ref()].into_iter().flatten() {
+                    prop_assert!(!may_begin(row, Begin::First) && !may_begin(row, Begin::AfterRejection), "{row:?}");
+                }
             }
             _ => {}
         }
