@@ -131,4 +131,5 @@ pub use transport::{FakeTransport, ScriptedTransport};
 pub mod unversioned {
     pub use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
     pub use crate::fault::fault_from_value;
+    pub use crate::fixtures::all_fixtures;
 }

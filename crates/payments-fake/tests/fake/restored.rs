@@ -43,7 +43,7 @@ fn a_loaded_id_is_never_given_out_again() {
     let state = Fixtures::from_json(&first.first_tenant().state_json()).unwrap();
 
     let second = with_seed(3);
-    second.tenant(KEYS[0]).unwrap().load(&state);
+    second.tenant(KEYS[0]).unwrap().load(state.clone());
     assert_eq!(second.tenant(KEYS[1]).unwrap().transaction_count(), 0);
     for (when, key) in [("to the same key", KEYS[0]), ("to another key", KEYS[1])] {
         let new = pay(&second, key);
