@@ -8,7 +8,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use payments_core::OperationName;
 use payments_model::unversioned::amount_in_json;
-use payments_model::{Amount, MaskedCard, TransactionId, TransactionTypeCode, mask, printable_field_name};
+use payments_model::{
+    Amount, CustomerId, GatewayCustomerId, MaskedCard, TokenId, TransactionId, TransactionTypeCode, mask,
+    printable_field_name,
+};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -194,15 +197,40 @@ impl<'de> Deserialize<'de> for Price {
 /// An id. It is stored and shown unmasked.
 pub(crate) struct Id<T>(pub(crate) T);
 
-impl<'de, T: FromStr> Deserialize<'de> for Id<T> {
+/// What a document may have as an id.
+pub(crate) trait DocumentId: FromStr {
+    const RULE: &'static str = "must be a string that is valid as an id";
+
+    fn can_be_used(&self) -> bool {
+        true
+    }
+}
+
+impl DocumentId for TokenId {}
+impl DocumentId for GatewayCustomerId {}
+
+macro_rules! ids_in_paths {
+    ($($id:ty),*) => {$(
+        impl DocumentId for $id {
+            const RULE: &'static str = "must be a string that is valid as an id in a URL path";
+
+            fn can_be_used(&self) -> bool {
+                self.path_segment().is_ok()
+            }
+        }
+    )*};
+}
+
+ids_in_paths! { TransactionId, CustomerId }
+
+impl<'de, T: DocumentId> Deserialize<'de> for Id<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         if matches!(mask(&text, &[]), Cow::Owned(_)) {
             return Err(D::Error::custom("must not look like a card number"));
         }
-        let is_in_path = TransactionId::from_answer(&*text).is_some_and(|id| id.path_segment().is_ok());
-        let id = text.parse().ok().filter(|_| is_in_path).map(Self);
-        id.ok_or_else(|| D::Error::custom("must be a string that is valid as an id in a URL path"))
+        let id = text.parse().ok().filter(T::can_be_used).map(Self);
+        id.ok_or_else(|| D::Error::custom(T::RULE))
     }
 }
 
