@@ -54,7 +54,8 @@ pub struct Choices {
     pub omitted_transaction_type: TransactionType,
     /// The type of a token payment. `GatewayDefault` here means a sale.
     pub token_transaction_type: TransactionType,
-    /// The fee that is added to the amount of a payment with an active convenience fee.
+    /// The fee that is added to the amount of a payment with an active convenience fee: at least zero, and written with at
+    /// most two decimal places.
     pub convenience_fee: Option<Amount>,
     /// The `Status` codes of records.
     pub status_codes: StatusCodes,

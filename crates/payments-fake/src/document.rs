@@ -183,15 +183,19 @@ pub(crate) struct Price(pub(crate) Amount);
 impl<'de> Deserialize<'de> for Price {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Number(amount) = Number::deserialize(deserializer)?;
-        let text = amount.to_string();
         if !amount.is_positive() {
             Err(D::Error::custom("must be above zero"))
-        } else if text.split_once('.').is_some_and(|(_, decimals)| decimals.len() > 2) {
+        } else if !has_at_most_two_decimals(amount) {
             Err(D::Error::custom("must be written with at most two decimal places"))
         } else {
             Ok(Self(amount))
         }
     }
+}
+
+/// Whether the amount is written so.
+pub(crate) fn has_at_most_two_decimals(amount: Amount) -> bool {
+    amount.to_string().split_once('.').is_none_or(|(_, decimals)| decimals.len() <= 2)
 }
 
 /// An id. It is stored and shown unmasked.

@@ -1,5 +1,7 @@
 //! Each of the fake's choices, where the interface does not say what the service does.
 
+use std::panic::catch_unwind;
+
 use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Field, TransactionType, TransactionTypeCode, Void,
 };
@@ -132,4 +134,23 @@ fn only_the_chosen_key_is_accepted_d25() {
 #[should_panic(expected = "an API key is visible ASCII without spaces")]
 fn an_invalid_key_is_refused_d25() {
     let _ = FakeGateway::builder().api_key("a key");
+}
+
+#[test]
+fn a_fee_that_no_payment_can_have_is_refused_d53() {
+    let gateway = |fee: &str| {
+        let fee = fee.parse().unwrap();
+        catch_unwind(|| _ = FakeGateway::builder().choices(|choices| choices.convenience_fee = Some(fee)))
+    };
+    for fee in ["0", "0.00", "1", "1.5", "1.95"] {
+        gateway(fee).unwrap();
+    }
+    for fee in ["1.950", "0.005", "1e-3", "-0.01", "-1"] {
+        let panic = gateway(fee).unwrap_err();
+        let message = panic.downcast_ref::<&str>().unwrap();
+        assert_eq!(
+            *message, "a convenience fee is at least zero and has at most two decimal places",
+            "{fee}"
+        );
+    }
 }

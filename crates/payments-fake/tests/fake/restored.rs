@@ -1,11 +1,13 @@
 //! Gateways that start with the state of an earlier one.
 
 use std::collections::HashSet;
+use std::panic::catch_unwind;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request};
-use payments_core::model::TransactionType;
+use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, TransactionType};
 use payments_fake::{FakeGateway, Fixtures, VoidAnswer};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -132,4 +134,43 @@ fn no_stored_document_holds_a_full_card_number_d62() {
     let digits: String = text.chars().filter(|character| !" -".contains(*character)).collect();
     assert!(!digits.contains(NUMBER) && !digits.contains("424242424242"), "{text}");
     assert!(text.contains("************4242"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn whatever_state_can_be_saved_can_be_loaded_d53(
+        (fee, status) in (prop::option::of("-?[0-9]{1,20}([.][0-9]{1,4})?"), ".{0,12}"),
+        amounts in prop::collection::vec(1..1_000_000_000_i64, 1..8),
+        void_answer in prop::sample::select(vec![VoidAnswer::SameTransactionId, VoidAnswer::NewTransactionId]),
+    ) {
+        let fee = fee.and_then(|fee| fee.parse().ok());
+        // It may refuse the fee.
+        let Ok(builder) = catch_unwind(|| {
+            FakeGateway::builder().choices(|choices| {
+                choices.convenience_fee = fee;
+                choices.status_codes.sale = status.into();
+                choices.void_answer = void_answer;
+            })
+        }) else { return Ok(()) };
+        let gateway = builder.build();
+        for (index, cents) in amounts.into_iter().enumerate() {
+            let number = if index % 2 == 0 { "4242424242424242" } else { "4000000000000002" };
+            let kind = if index % 3 == 0 { TransactionType::Auth } else { TransactionType::Sale };
+            let (amount, fee) = (Amount::from_cents(cents), ConvenienceFee::Active);
+            let card = Card { number, cvv: "123", expiry: "12/30" };
+            let payment = CardTransaction::builder(amount, kind, fee, card, PAYER);
+            let payment = payment.payment_tokenization(true).build().unwrap();
+            drop(json(&gateway, post("/transaction", encoded(&payment))));
+        }
+        for entry in gateway.ledger().entries() {
+            let void = json!({"TransactionId": entry.transaction_id().as_str()}).to_string();
+            drop(response(&gateway, post("/void", void)));
+        }
+        let state = gateway.first_tenant().state_json();
+        let loaded = FakeGateway::new();
+        loaded.load(&Fixtures::from_json(&state).unwrap());
+        prop_assert_eq!(loaded.ledger().charged_total(), gateway.ledger().charged_total());
+    }
 }
