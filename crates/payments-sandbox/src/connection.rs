@@ -15,6 +15,7 @@ use hyper_util::server::graceful::Watcher;
 use payments_core::Timer as _;
 use payments_fake::Reply;
 use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::activity::Activity;
@@ -94,8 +95,11 @@ impl ClientConnection {
         let _handling = activity.handle_request();
         let is_head = head.method == Method::HEAD;
         let request = Request::from_parts(head, body);
-        if let Some(response) = site.administer(&request) {
-            return Ok(response);
+        if site.administers(request.uri().path()) {
+            // Writing or saving a large state would delay other connections.
+            let site = Arc::clone(site);
+            let response = spawn_blocking(move || site.administer(&request)).await;
+            return response.ok().flatten().ok_or(NO_RESPONSE);
         }
         match site.reply_to(request, *client, shutdown, socket.departure()).await {
             Reply::Answer(response) => Ok(response.map(full)),

@@ -49,7 +49,12 @@ impl Site {
 
     /// The largest body that a request to this path may have.
     pub(crate) fn largest_body(&self, path: &str) -> usize {
-        if self.admin_for(path).is_some() { 1024 * 1024 } else { 64 * 1024 }
+        if self.administers(path) { 1024 * 1024 } else { 64 * 1024 }
+    }
+
+    /// Whether a request to this path is for the admin interface.
+    pub(crate) fn administers(&self, path: &str) -> bool {
+        self.admin_for(path).is_some()
     }
 
     /// The admin interface's response, if the request is for it.
