@@ -256,7 +256,7 @@ impl Service {
         }
         let reply = match fault {
             Some(fault) => Reply::of_fault(fault, response, randomness),
-            None => Reply::Answer(response),
+            None => Reply::Response(response),
         };
         self.requests.update(number, |request| {
             request.outcome = outcome;

@@ -70,7 +70,7 @@ impl ClientConnection {
         let _ = graceful.watch(connection).await;
         let (reply, has_body) = match self.socket.take_end() {
             None => return,
-            Some(End::Unreadable(status)) => (Reply::Answer(self.site.unreadable(status)), true),
+            Some(End::Unreadable(status)) => (Reply::Response(self.site.unreadable(status)), true),
             Some(End::Symptom(reply)) => (reply, true),
             Some(End::SymptomOfHead(reply)) => (reply, false),
         };
@@ -86,7 +86,7 @@ impl ClientConnection {
         let body = read(body, site.largest_body(head.uri.path())).await.map_err(|error| {
             if is_malformed(&error) {
                 let msg = "the body is not in chunks as Transfer-Encoding says";
-                socket.end_with(End::Symptom(Reply::Answer(site.bad_request(msg))));
+                socket.end_with(End::Symptom(Reply::Response(site.bad_request(msg))));
             }
             // Otherwise the client left in the middle of its request, which is therefore ignored.
             NO_RESPONSE
@@ -102,8 +102,8 @@ impl ClientConnection {
             return response.ok().flatten().ok_or(NO_RESPONSE);
         }
         match site.reply_to(request, *client, shutdown, socket.departure()).await {
-            Reply::Answer(response) => Ok(response.map(full)),
-            Reply::Delayed { by, answer: response } => {
+            Reply::Response(response) => Ok(response.map(full)),
+            Reply::Delayed { by, response } => {
                 shutdown.sleep(by).await;
                 Ok(response.map(full))
             }

@@ -86,7 +86,7 @@ impl Site {
         if let Some(number) = number {
             self.feed.send(Event::Request(number));
         }
-        let request_id = reply.answer_mut().map(|response| self.stamp(response.headers_mut()).clone());
+        let request_id = reply.response_mut().map(|response| self.stamp(response.headers_mut()).clone());
         if let Some((log, method, path, begun)) = logged {
             let took = begun.elapsed();
             log(&Exchange {
@@ -134,7 +134,7 @@ impl Site {
     ) -> (Reply, Option<u64>) {
         if !self.serves {
             let error = ErrorEnvelope::new(404, "Path not found: this port is for /_sandbox alone");
-            return (Reply::Answer(self.error(&error)), None);
+            return (Reply::Response(self.error(&error)), None);
         }
         if self.control_headers {
             match requested_fault(request.headers()) {
@@ -142,7 +142,7 @@ impl Site {
                 Ok(None) => {}
                 Err(problem) => {
                     let response = self.bad_request(&format!("Sandbox-Fault: {problem}"));
-                    return (Reply::Answer(response), None);
+                    return (Reply::Response(response), None);
                 }
             }
         }

@@ -6,7 +6,7 @@ use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Field, TransactionType, TransactionTypeCode, Void,
 };
 use payments_core::{Client, ErrorKind};
-use payments_fake::{EntryKind, FakeGateway, VoidAnswer, block_on};
+use payments_fake::{EntryKind, FakeGateway, VoidResponse, block_on};
 
 use crate::support::*;
 
@@ -44,7 +44,7 @@ fn an_omitted_transaction_type_is_the_chosen_one_d26() {
     for (chosen, kind) in [
         (None, EntryKind::Sale),
         (Some(TransactionType::Sale), EntryKind::Sale),
-        (Some(TransactionType::Auth), EntryKind::Authorisation),
+        (Some(TransactionType::Auth), EntryKind::Authorization),
         (Some(TransactionType::GatewayDefault), EntryKind::Sale),
     ] {
         let builder = FakeGateway::builder().choices(|choices| {
@@ -71,8 +71,9 @@ fn a_token_payment_that_is_an_authorization_can_be_voided() {
 
 #[test]
 fn a_void_can_return_a_new_id_that_can_be_looked_up_d66() {
-    let gateway =
-        FakeGateway::builder().choices(|choices| choices.void_answer = VoidAnswer::NewTransactionId).build();
+    let gateway = FakeGateway::builder()
+        .choices(|choices| choices.void_response = VoidResponse::NewTransactionId)
+        .build();
     let client = gateway.client();
     let authorized = block_on(client.process_card(&authorization())).unwrap().into_data().transaction_id;
     let voided =

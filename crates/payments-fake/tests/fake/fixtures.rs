@@ -55,7 +55,7 @@ fn omitted_fields_get_the_values_that_the_fake_would_write() {
             (entry.operation.as_str(), entry.kind, entry.state, entry.record.status.value().unwrap().as_str())
         })
         .collect();
-    let (sale, auth, void) = (EntryKind::Sale, EntryKind::Authorisation, EntryKind::Void);
+    let (sale, auth, void) = (EntryKind::Sale, EntryKind::Authorization, EntryKind::Void);
     let (approved, voided, declined) = (EntryState::Approved, EntryState::Voided, EntryState::Declined);
     assert_eq!(
         facts,

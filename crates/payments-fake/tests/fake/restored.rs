@@ -6,7 +6,7 @@ use std::panic::catch_unwind;
 use bytes::Bytes;
 use http::{HeaderValue, Request};
 use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, TransactionType};
-use payments_fake::{FakeGateway, Fixtures, VoidAnswer};
+use payments_fake::{FakeGateway, Fixtures, VoidResponse};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -61,10 +61,10 @@ fn a_loaded_id_is_never_given_out_again() {
 
 #[test]
 fn a_voided_token_authorization_does_not_count_as_another_charge() {
-    for void_answer in [VoidAnswer::SameTransactionId, VoidAnswer::NewTransactionId] {
+    for void_response in [VoidResponse::SameTransactionId, VoidResponse::NewTransactionId] {
         let gateway = FakeGateway::builder().choices(|choices| {
             choices.token_transaction_type = TransactionType::Auth;
-            choices.void_answer = void_answer;
+            choices.void_response = void_response;
         });
         let gateway = gateway.build();
         let charge = || {
@@ -74,7 +74,7 @@ fn a_voided_token_authorization_does_not_count_as_another_charge() {
         let void = json!({"TransactionId": charge()["data"]["TransactionId"]});
         assert_eq!(json(&gateway, post("/void", void.to_string())).0, 200);
         let statuses: [Value; 2] = [(); 2].map(|()| charge()["status"].clone());
-        assert_eq!(statuses, ["success", "failed"], "{void_answer:?}");
+        assert_eq!(statuses, ["success", "failed"], "{void_response:?}");
     }
 }
 
@@ -82,7 +82,7 @@ fn a_voided_token_authorization_does_not_count_as_another_charge() {
 fn no_stored_document_holds_a_full_card_number_d62() {
     const NUMBER: &str = "4242424242424242";
     let gateway = FakeGateway::builder().choices(|choices| {
-        choices.void_answer = VoidAnswer::NewTransactionId;
+        choices.void_response = VoidResponse::NewTransactionId;
     });
     let gateway = gateway.build();
     let fields = [
@@ -143,7 +143,7 @@ proptest! {
     fn whatever_state_can_be_saved_can_be_loaded_d53(
         (fee, status) in (prop::option::of("-?[0-9]{1,20}([.][0-9]{1,4})?"), ".{0,12}"),
         amounts in prop::collection::vec(1..1_000_000_000_i64, 1..8),
-        void_answer in prop::sample::select(vec![VoidAnswer::SameTransactionId, VoidAnswer::NewTransactionId]),
+        void_response in prop::sample::select(vec![VoidResponse::SameTransactionId, VoidResponse::NewTransactionId]),
     ) {
         let fee = fee.and_then(|fee| fee.parse().ok());
         // It may refuse the fee.
@@ -151,7 +151,7 @@ proptest! {
             FakeGateway::builder().choices(|choices| {
                 choices.convenience_fee = fee;
                 choices.status_codes.sale = status.into();
-                choices.void_answer = void_answer;
+                choices.void_response = void_response;
             })
         }) else { return Ok(()) };
         let gateway = builder.build();
