@@ -4,7 +4,7 @@ use payments_core::model::{
     Amount, CustomerId, Field, Payer, TransactionId, TransactionType, TransactionTypeCode, Void,
 };
 use payments_core::{Error, ErrorKind, OperationName, Outcome, RefusedBy, Success, VoidReceipt};
-use payments_fake::{DeclineShape, FakeGateway, Fault, VoidAnswer};
+use payments_fake::{DeclineShape, FakeGateway, Fault, VoidResponse};
 use serde::Serialize;
 
 use crate::requests::{APPROVED, ach, card, payer, sale, sale_to, token};
@@ -86,7 +86,7 @@ async fn authorisation_is_voided_d05_d66(network: Network) {
 
 async fn void_may_return_another_id_d66(network: Network) {
     let gateway =
-        FakeGateway::builder().choices(|choices| choices.void_answer = VoidAnswer::NewTransactionId);
+        FakeGateway::builder().choices(|choices| choices.void_response = VoidResponse::NewTransactionId);
     let setup = network.setup_with(gateway).await;
     let authorised = setup.client.process_card(&card(APPROVED, TransactionType::Auth, 25_00)).await.unwrap();
     let voided = setup.client.void(&Void::new(authorised.transaction_id.clone())).await.unwrap();

@@ -243,7 +243,7 @@ async fn invalid_input_is_not_processed_d01() {
 /// An id that a service returned.
 async fn id_from_service(id: &str) -> TransactionId {
     let data = format!(r#"{{"TransactionId":"{id}"}}"#);
-    let script = ScriptedTransport::new().answer(200, SuccessEnvelope::post("done", &data));
+    let script = ScriptedTransport::new().respond_json(200, SuccessEnvelope::post("done", &data));
     let client = Client::builder(FakeGateway::new().endpoint(), script, ManualClock::auto()).build();
     client.process_token(&token("tok_1", 1_00)).await.unwrap().transaction_id.clone()
 }

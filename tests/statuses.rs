@@ -44,7 +44,7 @@ fn every_status_with_every_body_has_result_of_table_d05_d06_d07_d08_d09_d10_d11_
                 let expected = status_row(status, body).result(call.operation());
                 for bytes in bodies(call, body, status) {
                     let text = String::from_utf8_lossy(&bytes).into_owned();
-                    let script = ScriptedTransport::new().answer(status, bytes);
+                    let script = ScriptedTransport::new().respond_json(status, bytes);
                     let client = Client::builder(endpoint.clone(), script, ManualClock::auto());
                     let client = client.lookup_retries(0).build();
                     let result = block_on(call.make(&client, &unknown_id()));

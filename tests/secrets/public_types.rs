@@ -23,7 +23,7 @@ use payments_core::{
 use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{
     Choices, FakeGateway, Fault, Fixtures, ManualClock, Phase, Reply, RequestedFault, ScriptedTransport,
-    UnknownFields, UnlistedCards, VoidAnswer, block_on, test_values,
+    UnknownFields, UnlistedCards, VoidResponse, block_on, test_values,
 };
 use payments_hyper::{HyperTransport, TlsProvider, TokioTimer, TrustedRoots};
 use payments_reqwest::ReqwestTransport;
@@ -398,7 +398,7 @@ fn fake(transcript: &Transcript, canaries: &Canaries) {
         transcribe!(transcript, request);
     }
     transcribe!(transcript, gateway.gate(OperationName::Void));
-    let script = ScriptedTransport::new().answer(200, repeated_account(canaries));
+    let script = ScriptedTransport::new().respond_json(200, repeated_account(canaries));
     transcribe!(transcript, script);
     let fault = || Fault::on_any().before_commit().delay(Duration::from_secs(1));
     transcribe!(transcript, fault());
@@ -411,7 +411,7 @@ fn fake(transcript: &Transcript, canaries: &Canaries) {
     let request = card_payment(canaries).request(&gateway.endpoint()).unwrap();
     let mut held = gateway.handle(SystemTime::UNIX_EPOCH, request);
     transcribe!(transcript, held);
-    assert!(held.answer_mut().is_none());
+    assert!(held.response_mut().is_none());
     let Reply::Held { request, .. } = held else { panic!("the request waits for the fault's delay") };
     transcribe!(transcript, request);
     let document = format!(r#"{{"tokens":[{{"TokenId":"tok_own","CardNumber":"{}"}}]}}"#, canaries.card());
@@ -425,7 +425,7 @@ fn fake(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, Choices::default());
     transcribe!(transcript, Choices::default().status_codes);
     transcribe!(transcript, UnlistedCards::Refused);
-    transcribe!(transcript, VoidAnswer::NewTransactionId);
+    transcribe!(transcript, VoidResponse::NewTransactionId);
     transcribe!(transcript, payments_fake::DeclineShape::OkFailed);
     transcribe!(transcript, canaries.card().parse::<payments_fake::DeclineShape>().unwrap_err());
     // Test values are public on purpose and contain no canary.
@@ -453,7 +453,7 @@ fn servers(canaries: &Canaries) -> Transcript {
     pay_sandbox(&sandbox, canaries);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     transcribe!(&transcript, runtime.block_on(builder(&transcript).start()).unwrap());
-    transcribe!(&transcript, Shown::Answer(200));
+    transcribe!(&transcript, Shown::Response(200));
     let with_file = || builder(&transcript).data_file(folder.join("state.json")).start_blocking();
     let sandbox = with_file().unwrap();
     transcribe!(&transcript, with_file().unwrap_err());

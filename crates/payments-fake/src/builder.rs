@@ -2,7 +2,9 @@ use std::fmt;
 use std::time::SystemTime;
 
 use payments_core::ApiKey;
+use payments_model::Amount;
 
+use crate::document::has_at_most_two_decimals;
 use crate::settings::Settings;
 use crate::{Choices, DeclineShape, FakeGateway, ManualClock};
 
@@ -80,8 +82,17 @@ impl FakeGatewayBuilder {
     ///     .build();
     /// # drop(gateway);
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the convenience fee is below zero, or is written with more than two decimal places. No payment of the service has
+    /// such an amount, and a state that contained one could not be loaded.
+    #[track_caller]
     pub fn choices(mut self, change: impl FnOnce(&mut Choices)) -> Self {
         change(&mut self.settings.choices);
+        let fee = self.settings.choices.convenience_fee;
+        let is_valid = fee.is_none_or(|fee| fee >= Amount::from_cents(0) && has_at_most_two_decimals(fee));
+        assert!(is_valid, "a convenience fee is at least zero and has at most two decimal places");
         self
     }
 

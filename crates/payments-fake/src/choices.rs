@@ -21,7 +21,7 @@ use thiserror::Error;
 /// | how large the convenience fee is | no fee | [`convenience_fee`](Self::convenience_fee) |
 /// | the `Status` codes | `1` sale, `2` authorized, `3` voided, `4` declined | [`status_codes`](Self::status_codes) |
 /// | the numbers of countries | a number up to 4294967295 is used unchanged; any other text always maps to the same number from 1 to 999 | – |
-/// | the `TransactionId` in the response to a void | that of the voided transaction | [`void_answer`](Self::void_answer) |
+/// | the `TransactionId` in the response to a void | that of the voided transaction | [`void_response`](Self::void_response) |
 /// | whether a token is returned after `PaymentTokenization` | no: the test reads [`FakeGateway::tokens`](crate::FakeGateway::tokens) | [`token_field`](Self::token_field) |
 /// | which payments create a token | approved card payments; ACH payments do not | – |
 /// | who owns a token created from a card | the seeded customer `gc_1` | – |
@@ -54,12 +54,13 @@ pub struct Choices {
     pub omitted_transaction_type: TransactionType,
     /// The type of a token payment. `GatewayDefault` here means a sale.
     pub token_transaction_type: TransactionType,
-    /// The fee that is added to the amount of a payment with an active convenience fee.
+    /// The fee that is added to the amount of a payment with an active convenience fee: at least zero, and written with at
+    /// most two decimal places.
     pub convenience_fee: Option<Amount>,
     /// The `Status` codes of records.
     pub status_codes: StatusCodes,
     /// Which `TransactionId` the response to a void has.
-    pub void_answer: VoidAnswer,
+    pub void_response: VoidResponse,
     /// What happens to fields that the interface does not have.
     pub unknown_fields: UnknownFields,
     /// The name of an additional field of the record with the new token's id after a payment with `PaymentTokenization`;
@@ -90,7 +91,7 @@ impl Default for Choices {
             token_transaction_type: TransactionType::Sale,
             convenience_fee: None,
             status_codes: StatusCodes::default(),
-            void_answer: VoidAnswer::SameTransactionId,
+            void_response: VoidResponse::SameTransactionId,
             unknown_fields: UnknownFields::Refused,
             token_field: None,
         }
@@ -112,7 +113,7 @@ pub enum UnlistedCards {
 /// Which `TransactionId` the response to a void has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum VoidAnswer {
+pub enum VoidResponse {
     /// That of the voided transaction.
     SameTransactionId,
     /// A new one, by which the void itself can be looked up.
@@ -126,7 +127,7 @@ pub struct StatusCodes {
     /// For an approved sale.
     pub sale: Cow<'static, str>,
     /// For an approved authorization.
-    pub authorised: Cow<'static, str>,
+    pub authorized: Cow<'static, str>,
     /// For a voided authorization.
     pub voided: Cow<'static, str>,
     /// For a declined payment.
@@ -137,7 +138,7 @@ impl Default for StatusCodes {
     fn default() -> Self {
         Self {
             sale: Cow::Borrowed("1"),
-            authorised: Cow::Borrowed("2"),
+            authorized: Cow::Borrowed("2"),
             voided: Cow::Borrowed("3"),
             declined: Cow::Borrowed("4"),
         }

@@ -27,7 +27,7 @@ use crate::store::{Effect, Store};
 use crate::test_values::{self, TestEffect, TestField, TestValue};
 use crate::{
     Choices, EntryKind, EntryState, LedgerEntry, PaymentSource, RequestEffect, StoredToken, UnlistedCards,
-    VoidAnswer, reply,
+    VoidResponse, reply,
 };
 
 /// What the service would respond, and what it would change.
@@ -258,8 +258,8 @@ impl TenantService<'_> {
         let codes = &self.choices.status_codes;
         let (state, effect, status) = match (approval, kind) {
             (Err(_), _) => (EntryState::Declined, RequestEffect::Declined, &codes.declined),
-            (Ok(()), EntryKind::Authorisation) => {
-                (EntryState::Approved, RequestEffect::Charged, &codes.authorised)
+            (Ok(()), EntryKind::Authorization) => {
+                (EntryState::Approved, RequestEffect::Charged, &codes.authorized)
             }
             (Ok(()), _) => (EntryState::Approved, RequestEffect::Charged, &codes.sale),
         };
@@ -304,7 +304,7 @@ impl TenantService<'_> {
         };
         entry.record.status = self.choices.status_codes.voided.clone().into_owned().into();
         entry.void_reason = void.reason().map(|text| self.redaction.text(text).into_owned());
-        let void = (self.choices.void_answer == VoidAnswer::NewTransactionId).then(|| {
+        let void = (self.choices.void_response == VoidResponse::NewTransactionId).then(|| {
             let mut void = entry.clone();
             void.record.transaction_id = self.new_id("txn_", &self.store.transactions);
             (void.operation, void.kind, void.at) = (OperationName::Void, EntryKind::Void, self.now);

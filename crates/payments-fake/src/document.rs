@@ -8,11 +8,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use payments_core::OperationName;
 use payments_model::unversioned::amount_in_json;
-use payments_model::{Amount, MaskedCard, TransactionId, TransactionTypeCode, mask, printable_field_name};
+use payments_model::{
+    Amount, CustomerId, GatewayCustomerId, MaskedCard, TokenId, TransactionId, TransactionTypeCode, mask,
+    printable_field_name,
+};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use serde_json::de::StrRead;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 use thiserror::Error;
@@ -28,10 +32,40 @@ pub struct DocumentError(pub(crate) String);
 
 /// Reads a value from a JSON object.
 pub(crate) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, DocumentError> {
+    // Keeping track of the place takes time, and is necessary only for the error.
+    if let Ok(Object(value)) = serde_json::from_str(json) {
+        return Ok(value);
+    }
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let value = read_from(&mut deserializer)?;
     deserializer.end().map_err(|error| DocumentError(words(&error)))?;
     Ok(value)
+}
+
+/// Reads a value from each of the JSON objects in a text.
+pub(crate) fn read_all<'de, T: Deserialize<'de>>(json: &'de str) -> Result<Vec<T>, DocumentError> {
+    each_in(json, |deserializer, _| Object::deserialize(deserializer).map(|Object(value)| value)).or_else(
+        |_: serde_json::Error| {
+            each_in(json, |deserializer, index| {
+                read_from(deserializer).map_err(|DocumentError(problem)| match index {
+                    0 => DocumentError(problem),
+                    _ => DocumentError(format!("document {}: {problem}", index + 1)),
+                })
+            })
+        },
+    )
+}
+
+fn each_in<'de, T, E>(
+    json: &'de str,
+    read: impl Fn(&mut serde_json::Deserializer<StrRead<'de>>, usize) -> Result<T, E>,
+) -> Result<Vec<T>, E> {
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    let mut values = Vec::new();
+    while deserializer.end().is_err() {
+        values.push(read(&mut deserializer, values.len())?);
+    }
+    Ok(values)
 }
 
 /// The same from JSON that is already parsed.
@@ -127,9 +161,9 @@ macro_rules! member_types {
 
 member_types! {
     /// A string, with card numbers masked.
-    Text(String) from String, "must be a string", |text: String| Some(masked(&text));
+    Text(String) from String, "must be a string", |text| Some(masked(text));
     /// A string or a whole number, as some services send a code.
-    Code(String) from Value, "must be a string", |code| text_or_number(code).map(|code| masked(&code));
+    Code(String) from Value, "must be a string", |code| text_or_number(code).map(masked);
     Card(MaskedCard) from Value, "must be a string", |card| text_or_number(card).map(|card| MaskedCard::new(&card));
     /// The limit excludes card numbers.
     SmallNumber(i64) from Value, "must be a whole number from 0 to 4294967295", whole;
@@ -139,8 +173,8 @@ member_types! {
         |name: String| OperationName::from_name(&name).filter(|operation| operation.moves_money());
     Time(SystemTime) from String, "must be a time in UTC such as 2030-01-31T12:00:00Z",
         |time: String| humantime::parse_rfc3339(&time).ok();
-    Number(Amount) from Box<RawValue>, "must be a number with at most 18 digits",
-        |amount: Box<RawValue>| amount_in_json(amount.get());
+    Number(Amount) from &RawValue, "must be a number with at most 18 digits",
+        |amount: &RawValue| amount_in_json(amount.get());
 }
 
 /// An amount above zero.
@@ -149,10 +183,9 @@ pub(crate) struct Price(pub(crate) Amount);
 impl<'de> Deserialize<'de> for Price {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Number(amount) = Number::deserialize(deserializer)?;
-        let text = amount.to_string();
         if !amount.is_positive() {
             Err(D::Error::custom("must be above zero"))
-        } else if text.split_once('.').is_some_and(|(_, decimals)| decimals.len() > 2) {
+        } else if !has_at_most_two_decimals(amount) {
             Err(D::Error::custom("must be written with at most two decimal places"))
         } else {
             Ok(Self(amount))
@@ -160,18 +193,48 @@ impl<'de> Deserialize<'de> for Price {
     }
 }
 
+/// Whether the amount is written so.
+pub(crate) fn has_at_most_two_decimals(amount: Amount) -> bool {
+    amount.to_string().split_once('.').is_none_or(|(_, decimals)| decimals.len() <= 2)
+}
+
 /// An id. It is stored and shown unmasked.
 pub(crate) struct Id<T>(pub(crate) T);
 
-impl<'de, T: FromStr> Deserialize<'de> for Id<T> {
+/// What a document may have as an id.
+pub(crate) trait DocumentId: FromStr {
+    const RULE: &'static str = "must be a string that is valid as an id";
+
+    fn can_be_used(&self) -> bool {
+        true
+    }
+}
+
+impl DocumentId for TokenId {}
+impl DocumentId for GatewayCustomerId {}
+
+macro_rules! ids_in_paths {
+    ($($id:ty),*) => {$(
+        impl DocumentId for $id {
+            const RULE: &'static str = "must be a string that is valid as an id in a URL path";
+
+            fn can_be_used(&self) -> bool {
+                self.path_segment().is_ok()
+            }
+        }
+    )*};
+}
+
+ids_in_paths! { TransactionId, CustomerId }
+
+impl<'de, T: DocumentId> Deserialize<'de> for Id<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        if mask(&text, &[]) != text {
+        if matches!(mask(&text, &[]), Cow::Owned(_)) {
             return Err(D::Error::custom("must not look like a card number"));
         }
-        let is_in_path = TransactionId::from_answer(&*text).is_some_and(|id| id.path_segment().is_ok());
-        let id = text.parse().ok().filter(|_| is_in_path).map(Self);
-        id.ok_or_else(|| D::Error::custom("must be a string that is valid as an id in a URL path"))
+        let id = text.parse().ok().filter(T::can_be_used).map(Self);
+        id.ok_or_else(|| D::Error::custom(T::RULE))
     }
 }
 
@@ -184,13 +247,19 @@ fn text_or_number(json: Value) -> Option<String> {
 }
 
 fn whole(json: Value) -> Option<i64> {
+    if let Value::Number(number) = json {
+        return u32::try_from(number.as_u64()?).ok().map(i64::from);
+    }
     let digits = text_or_number(json)?;
     let number: u32 = digits.parse().ok()?;
     (number.to_string() == digits).then_some(number.into())
 }
 
-fn masked(text: &str) -> String {
-    mask(text, &[]).into_owned()
+fn masked(text: String) -> String {
+    match mask(&text, &[]) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(masked) => masked,
+    }
 }
 
 /// A value of this crate as JSON.

@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::hash::Hash;
+use std::marker::PhantomData;
 
 use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, GatewayCustomerId, MaskedCard, TokenId, TransactionId};
-use serde::{Deserialize, Serialize};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::document::{self, Code, Id, Object, SmallNumber, Text};
 use crate::fault::FaultDocument;
@@ -54,46 +56,151 @@ impl Fixtures {
     ///
     /// The first problem found, and its place.
     pub fn from_json(json: &str) -> Result<Self, DocumentError> {
-        #[derive(Default, Deserialize)]
-        #[serde(deny_unknown_fields, default)]
-        struct Document {
-            customers: Vec<Object<CustomerDocument>>,
-            tokens: Vec<Object<TokenDocument>>,
-            transactions: Vec<Object<TransactionDocument>>,
-            faults: Vec<Object<FaultDocument>>,
-        }
+        document::read::<FixturesDocument>(json)?.try_into()
+    }
+}
 
-        let Document { customers, tokens, transactions, faults } = document::read(json)?;
+/// Reads the documents that follow each other in a text, as [`Fixtures::from_json`] reads one.
+///
+/// # Errors
+///
+/// The first problem found, and the number of its document if that is not the first.
+pub fn all_fixtures(json: &str) -> Result<Vec<Fixtures>, DocumentError> {
+    let documents = document::read_all::<FixturesDocument>(json)?;
+    documents.into_iter().map(Fixtures::try_from).collect()
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FixturesDocument {
+    customers: Records<CustomerDocument>,
+    tokens: Records<TokenDocument>,
+    transactions: Records<TransactionDocument>,
+    faults: Vec<Object<FaultDocument>>,
+}
+
+impl TryFrom<FixturesDocument> for Fixtures {
+    type Error = DocumentError;
+
+    fn try_from(document: FixturesDocument) -> Result<Self, DocumentError> {
+        let FixturesDocument { customers, tokens, transactions, faults } = document;
         Ok(Self {
-            customers: by_id("customers", customers, |customer| Ok(customer.into_record()))?,
-            tokens: by_id("tokens", tokens, |token| {
-                let token = StoredToken::from(token);
-                Ok((token.token_id.clone(), token))
-            })?,
-            transactions: by_id("transactions", transactions, |transaction| {
-                let entry = transaction.into_entry()?;
-                Ok((entry.transaction_id().clone(), entry))
-            })?,
+            customers: customers.valid("customers")?,
+            tokens: tokens.valid("tokens")?,
+            transactions: transactions.valid("transactions")?,
             faults: faults.into_iter().map(|Object(fault)| fault.into()).collect(),
         })
     }
 }
 
-/// The records of one list. The error for a repeated id shows two places and not the id, which may be a secret.
-fn by_id<D, Id: Hash + Eq, R>(
-    list: &str,
-    documents: Vec<Object<D>>,
-    record: impl Fn(D) -> Result<(Id, R), &'static str>,
-) -> Result<IndexMap<Id, R>, DocumentError> {
-    let mut records = IndexMap::new();
-    for (index, Object(document)) in documents.into_iter().enumerate() {
-        let error = |problem: &str| DocumentError(format!("{list}[{index}]: {problem}"));
-        let (id, record) = record(document).map_err(error)?;
-        if let (first, Some(_)) = records.insert_full(id, record) {
-            return Err(error(&format!("has the same id as {list}[{first}]")));
+/// A record in a document, which is converted at once.
+trait RecordDocument {
+    type Id: Hash + Eq;
+    type Record;
+
+    fn into_record(self) -> Result<(Self::Id, Self::Record), &'static str>;
+}
+
+/// The records of one list, up to the first problem.
+struct Records<D: RecordDocument> {
+    by_id: IndexMap<D::Id, D::Record>,
+    problem: Option<Problem>,
+}
+
+enum Problem {
+    /// Not the id, which may be a secret.
+    SameId {
+        first: usize,
+        again: usize,
+    },
+    Contradiction {
+        index: usize,
+        rule: &'static str,
+    },
+}
+
+impl<D: RecordDocument> Default for Records<D> {
+    fn default() -> Self {
+        Self { by_id: IndexMap::new(), problem: None }
+    }
+}
+
+impl<D: RecordDocument> Records<D> {
+    fn add(&mut self, document: D, index: usize) -> Result<(), Problem> {
+        let (id, record) = document.into_record().map_err(|rule| Problem::Contradiction { index, rule })?;
+        match self.by_id.insert_full(id, record) {
+            (first, Some(_)) => Err(Problem::SameId { first, again: index }),
+            (_, None) => Ok(()),
         }
     }
-    Ok(records)
+
+    fn valid(self, list: &str) -> Result<IndexMap<D::Id, D::Record>, DocumentError> {
+        let problem = match self.problem {
+            None => return Ok(self.by_id),
+            Some(Problem::SameId { first, again }) => {
+                format!("{list}[{again}]: has the same id as {list}[{first}]")
+            }
+            Some(Problem::Contradiction { index, rule }) => format!("{list}[{index}]: {rule}"),
+        };
+        Err(DocumentError(problem))
+    }
+}
+
+impl<'de, D: RecordDocument + Deserialize<'de>> Deserialize<'de> for Records<D> {
+    fn deserialize<T: Deserializer<'de>>(deserializer: T) -> Result<Self, T::Error> {
+        struct List<D>(PhantomData<D>);
+
+        impl<'de, D: RecordDocument + Deserialize<'de>> Visitor<'de> for List<D> {
+            type Value = Records<D>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a sequence")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Records<D>, A::Error> {
+                let mut records = Records::default();
+                let mut index = 0;
+                while let Some(Object(document)) = list.next_element()? {
+                    if records.problem.is_none() {
+                        records.problem = records.add(document, index).err();
+                    }
+                    index += 1;
+                }
+                Ok(records)
+            }
+        }
+
+        deserializer.deserialize_seq(List(PhantomData))
+    }
+}
+
+impl RecordDocument for CustomerDocument {
+    type Id = CustomerId;
+    type Record = CustomerRecord;
+
+    fn into_record(self) -> Result<(CustomerId, CustomerRecord), &'static str> {
+        Ok(self.into_record())
+    }
+}
+
+impl RecordDocument for TokenDocument {
+    type Id = TokenId;
+    type Record = StoredToken;
+
+    fn into_record(self) -> Result<(TokenId, StoredToken), &'static str> {
+        let token = StoredToken::from(self);
+        Ok((token.token_id.clone(), token))
+    }
+}
+
+impl RecordDocument for TransactionDocument {
+    type Id = TransactionId;
+    type Record = LedgerEntry;
+
+    fn into_record(self) -> Result<(TransactionId, LedgerEntry), &'static str> {
+        let entry = self.into_entry()?;
+        Ok((entry.transaction_id().clone(), entry))
+    }
 }
 
 /// Records hold personal data, so only their counts are shown.

@@ -55,8 +55,8 @@ named! {
         /// Money taken.
         Sale = "sale",
         /// Money held.
-        Authorisation = "authorisation",
-        /// The void of an authorization, if [voids have their own ids](crate::VoidAnswer::NewTransactionId).
+        Authorization = "authorization",
+        /// The void of an authorization, if [voids have their own ids](crate::VoidResponse::NewTransactionId).
         Void = "void",
     }
 }
@@ -79,7 +79,7 @@ impl EntryKind {
     pub(crate) fn of(operation: OperationName, transaction_type: TransactionTypeCode) -> Self {
         match (operation, transaction_type) {
             (OperationName::Void, _) => Self::Void,
-            (_, TransactionTypeCode::AUTH) => Self::Authorisation,
+            (_, TransactionTypeCode::AUTH) => Self::Authorization,
             _ => Self::Sale,
         }
     }
@@ -114,7 +114,7 @@ impl LedgerEntry {
     }
 
     pub(crate) fn is_voidable(&self) -> bool {
-        self.kind == EntryKind::Authorisation && self.state == EntryState::Approved
+        self.kind == EntryKind::Authorization && self.state == EntryState::Approved
     }
 
     /// Whether it is a payment with this token. The void of such a payment has the token too, but does not count.

@@ -111,7 +111,7 @@ mod transport;
 pub use armed_fault::{ArmedFault, FaultId};
 pub use builder::FakeGatewayBuilder;
 pub use choices::{
-    Choices, DeclineShape, StatusCodes, UnknownDeclineShape, UnknownFields, UnlistedCards, VoidAnswer,
+    Choices, DeclineShape, StatusCodes, UnknownDeclineShape, UnknownFields, UnlistedCards, VoidResponse,
 };
 pub use clock::{ManualClock, block_on};
 pub use document::DocumentError;
@@ -131,4 +131,5 @@ pub use transport::{FakeTransport, ScriptedTransport};
 pub mod unversioned {
     pub use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
     pub use crate::fault::fault_from_value;
+    pub use crate::fixtures::all_fixtures;
 }

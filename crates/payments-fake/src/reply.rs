@@ -23,13 +23,13 @@ use crate::{DeclineShape, HeldRequest};
 #[non_exhaustive]
 pub enum Reply {
     /// A complete response.
-    Answer(Response<Bytes>),
+    Response(Response<Bytes>),
     /// A complete response after a pause.
     Delayed {
         /// The pause.
         by: Duration,
         /// The response.
-        answer: Response<Bytes>,
+        response: Response<Bytes>,
     },
     /// The request waits before it is processed: pass it to [`FakeGateway::resume`](crate::FakeGateway::resume) after
     /// the pause, unless the client has gone.
@@ -42,7 +42,7 @@ pub enum Reply {
     /// The head at once, then the body in pieces.
     Drip {
         /// The response whose body is sent in pieces.
-        answer: Response<Bytes>,
+        response: Response<Bytes>,
         /// The size of a piece.
         bytes: usize,
         /// The pause before each piece.
@@ -53,7 +53,7 @@ pub enum Reply {
     /// The head, with the length of the whole body, and then only `bytes` of the body before the connection closes.
     Truncated {
         /// The complete response.
-        answer: Response<Bytes>,
+        response: Response<Bytes>,
         /// How much of its body is sent: always less than all.
         bytes: usize,
     },
@@ -70,8 +70,8 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// What the client sees instead of `answer`. This is the only place where a fault becomes a symptom.
-    pub(crate) fn of_fault(fault: &Fault, answer: Response<Bytes>, randomness: &mut Randomness) -> Self {
+    /// What the client sees instead of `response`. This is the only place where a fault becomes a symptom.
+    pub(crate) fn of_fault(fault: &Fault, response: Response<Bytes>, randomness: &mut Randomness) -> Self {
         let retry_after = fault.retry_after.as_ref();
         let committed = fault.phase() == Phase::AfterCommit;
         match fault.kind() {
@@ -79,11 +79,11 @@ impl Reply {
             FaultKind::Close => Self::Closed,
             FaultKind::Reset => Self::Reset,
             FaultKind::Drip { bytes, every } => {
-                Self::Drip { answer, bytes: bytes.get(), every, complete: committed }
+                Self::Drip { response, bytes: bytes.get(), every, complete: committed }
             }
             FaultKind::Truncate { bytes } => {
-                let bytes = bytes.min(answer.body().len().saturating_sub(1));
-                Self::Truncated { answer, bytes }
+                let bytes = bytes.min(response.body().len().saturating_sub(1));
+                Self::Truncated { response, bytes }
             }
             FaultKind::Garbage => {
                 // The head of a TLS record: what a client receives when it sends plain HTTP to the wrong port.
@@ -95,27 +95,27 @@ impl Reply {
                 let page = format!(
                     "<!DOCTYPE html>\n<html><head><title>{status}</title></head><body><h1>{status}</h1></body></html>\n"
                 );
-                let answer = with_body(status, "text/html; charset=utf-8", page.into_bytes());
-                Self::Answer(finished(answer, retry_after))
+                let response = with_body(status, "text/html; charset=utf-8", page.into_bytes());
+                Self::Response(finished(response, retry_after))
             }
             FaultKind::Status { status } => {
-                let answer = error(status, status.canonical_reason().unwrap_or("Error"));
-                Self::Answer(finished(answer, retry_after))
+                let response = error(status, status.canonical_reason().unwrap_or("Error"));
+                Self::Response(finished(response, retry_after))
             }
-            FaultKind::Delay { by } if committed => Self::Delayed { by, answer },
+            FaultKind::Delay { by } if committed => Self::Delayed { by, response },
             // A delay before the commit was already handled as a held request; a late delay never sends a response.
             FaultKind::Stall | FaultKind::Delay { .. } => Self::Stalled,
-            FaultKind::WrongShape => Self::Answer(ok(&BTreeMap::from([("result", "ok")]))),
+            FaultKind::WrongShape => Self::Response(ok(&BTreeMap::from([("result", "ok")]))),
         }
     }
 
     /// The HTTP status that the client sees, now or later.
     pub fn status(&self) -> Option<StatusCode> {
         match self {
-            Self::Answer(answer)
-            | Self::Delayed { answer, .. }
-            | Self::Drip { answer, .. }
-            | Self::Truncated { answer, .. } => Some(answer.status()),
+            Self::Response(response)
+            | Self::Delayed { response, .. }
+            | Self::Drip { response, .. }
+            | Self::Truncated { response, .. } => Some(response.status()),
             _ => None,
         }
     }
@@ -123,7 +123,7 @@ impl Reply {
     /// The [name](FaultKind::as_str) of the kind of fault that the client sees instead of a whole response.
     pub fn symptom(&self) -> Option<&'static str> {
         let kind = match self {
-            Self::Answer(_) | Self::Delayed { .. } | Self::Held { .. } => return None,
+            Self::Response(_) | Self::Delayed { .. } | Self::Held { .. } => return None,
             Self::Drip { bytes, every, .. } => {
                 FaultKind::Drip { bytes: NonZeroUsize::new(*bytes)?, every: *every }
             }
@@ -138,12 +138,12 @@ impl Reply {
     }
 
     /// The response that is sent completely or in part.
-    pub fn answer_mut(&mut self) -> Option<&mut Response<Bytes>> {
+    pub fn response_mut(&mut self) -> Option<&mut Response<Bytes>> {
         match self {
-            Self::Answer(answer)
-            | Self::Delayed { answer, .. }
-            | Self::Drip { answer, .. }
-            | Self::Truncated { answer, .. } => Some(answer),
+            Self::Response(response)
+            | Self::Delayed { response, .. }
+            | Self::Drip { response, .. }
+            | Self::Truncated { response, .. } => Some(response),
             _ => None,
         }
     }
@@ -152,17 +152,22 @@ impl Reply {
 /// Bodies may hold personal data, so only their lengths are shown.
 impl fmt::Debug for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let summary =
-            |answer: &Response<Bytes>| format!("HTTP {} with {} bytes", answer.status(), answer.body().len());
+        let summary = |response: &Response<Bytes>| {
+            format!("HTTP {} with {} bytes", response.status(), response.body().len())
+        };
         match self {
-            Self::Answer(answer) => write!(f, "Answer({})", summary(answer)),
-            Self::Delayed { by, answer } => write!(f, "Delayed({by:?}, {})", summary(answer)),
+            Self::Response(response) => write!(f, "Response({})", summary(response)),
+            Self::Delayed { by, response } => write!(f, "Delayed({by:?}, {})", summary(response)),
             Self::Held { by, request: _ } => write!(f, "Held({by:?})"),
-            Self::Drip { answer, bytes, every, complete } => {
-                write!(f, "Drip({bytes} bytes every {every:?} of {}, complete: {complete})", summary(answer))
+            Self::Drip { response, bytes, every, complete } => {
+                write!(
+                    f,
+                    "Drip({bytes} bytes every {every:?} of {}, complete: {complete})",
+                    summary(response)
+                )
             }
-            Self::Truncated { answer, bytes } => {
-                write!(f, "Truncated(after {bytes} bytes of {})", summary(answer))
+            Self::Truncated { response, bytes } => {
+                write!(f, "Truncated(after {bytes} bytes of {})", summary(response))
             }
             Self::Garbage(bytes) => write!(f, "Garbage({} bytes)", bytes.len()),
             Self::Refused => f.write_str("Refused"),

@@ -183,20 +183,20 @@ impl Service {
     /// Adds the records of the fixtures that each tenant does not have yet, and arms their faults.
     pub(crate) fn load(&mut self, fixtures: &Fixtures) {
         for tenant in 0..self.stores.len() {
-            self.load_records(tenant, fixtures);
+            self.load_records(tenant, fixtures.clone());
         }
-        self.arm_faults(fixtures);
+        self.arm_faults(&fixtures.faults);
     }
 
     /// Adds the records that one tenant does not have yet. No later record gets one of their ids, not even after a reset.
-    pub(crate) fn load_records(&mut self, tenant: usize, fixtures: &Fixtures) {
+    pub(crate) fn load_records(&mut self, tenant: usize, fixtures: Fixtures) {
         fixtures.transactions.keys().for_each(|id| self.randomness.reserve(id.as_str()));
         fixtures.tokens.keys().for_each(|id| self.randomness.reserve(id.as_str()));
         self.stores[tenant].add_missing(fixtures);
     }
 
-    pub(crate) fn arm_faults(&mut self, fixtures: &Fixtures) {
-        for fault in &fixtures.faults {
+    pub(crate) fn arm_faults(&mut self, faults: &[Fault]) {
+        for fault in faults {
             self.faults.arm(fault.clone());
         }
     }
@@ -256,7 +256,7 @@ impl Service {
         }
         let reply = match fault {
             Some(fault) => Reply::of_fault(fault, response, randomness),
-            None => Reply::Answer(response),
+            None => Reply::Response(response),
         };
         self.requests.update(number, |request| {
             request.outcome = outcome;

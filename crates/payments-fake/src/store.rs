@@ -1,3 +1,5 @@
+use std::hash::Hash;
+
 use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
 
@@ -73,16 +75,20 @@ impl Store {
     }
 
     /// Adds the records of the fixtures whose ids are new.
-    pub(crate) fn add_missing(&mut self, fixtures: &Fixtures) {
+    pub(crate) fn add_missing(&mut self, fixtures: Fixtures) {
         let Fixtures { customers, tokens, transactions, faults: _ } = fixtures;
-        for (id, customer) in customers {
-            self.customers.entry(id.clone()).or_insert_with(|| customer.clone());
-        }
-        for (id, token) in tokens {
-            self.tokens.entry(id.clone()).or_insert_with(|| token.clone());
-        }
-        for (id, entry) in transactions {
-            self.transactions.entry(id.clone()).or_insert_with(|| entry.clone());
-        }
+        add_missing(&mut self.customers, customers);
+        add_missing(&mut self.tokens, tokens);
+        add_missing(&mut self.transactions, transactions);
+    }
+}
+
+fn add_missing<Id: Hash + Eq, R>(records: &mut IndexMap<Id, R>, added: IndexMap<Id, R>) {
+    if records.is_empty() {
+        *records = added;
+        return;
+    }
+    for (id, record) in added {
+        records.entry(id).or_insert(record);
     }
 }

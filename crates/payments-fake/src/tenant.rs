@@ -99,10 +99,10 @@ impl Tenant {
 
     /// Adds the records of the fixtures to this key, except those whose ids it already has, and arms their faults, which all
     /// keys share.
-    pub fn load(&self, fixtures: &Fixtures) {
+    pub fn load(&self, fixtures: Fixtures) {
         let mut service = self.gateway.service();
+        service.arm_faults(&fixtures.faults);
         service.load_records(self.index, fixtures);
-        service.arm_faults(fixtures);
     }
 
     fn with<T>(&self, read: impl FnOnce(&Store) -> T) -> T {

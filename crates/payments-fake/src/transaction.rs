@@ -55,11 +55,11 @@ impl TransactionDocument {
         let transaction_type = self
             .transaction_type
             .map_or(TransactionTypeCode::SALE, |TypeCode(transaction_type)| transaction_type);
-        let StatusCodes { sale, authorised, voided, declined } = StatusCodes::default();
+        let StatusCodes { sale, authorized, voided, declined } = StatusCodes::default();
         let status = match state {
             EntryState::Voided => voided,
             EntryState::Declined => declined,
-            EntryState::Approved if transaction_type == TransactionTypeCode::AUTH => authorised,
+            EntryState::Approved if transaction_type == TransactionTypeCode::AUTH => authorized,
             EntryState::Approved => sale,
         };
         let operation = match (self.operation, &self.token_id) {

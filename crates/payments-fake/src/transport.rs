@@ -82,22 +82,22 @@ impl FakeTransport {
             Peer::Other(reply) => reply(request),
         };
         match reply {
-            Reply::Answer(answer) => Ok(answer),
-            Reply::Delayed { by, answer } => {
+            Reply::Response(response) => Ok(response),
+            Reply::Delayed { by, response } => {
                 self.timer.sleep(by).await;
-                Ok(answer)
+                Ok(response)
             }
-            Reply::Drip { answer, bytes, every, complete } => {
-                let sent = answer.body().len().saturating_sub(usize::from(!complete));
-                *partial = Some(cut(&answer, 0));
+            Reply::Drip { response, bytes, every, complete } => {
+                let sent = response.body().len().saturating_sub(usize::from(!complete));
+                *partial = Some(cut(&response, 0));
                 for start in (0..sent).step_by(bytes.max(1)) {
                     self.timer.sleep(every).await;
-                    *partial = Some(cut(&answer, sent.min(start.saturating_add(bytes))));
+                    *partial = Some(cut(&response, sent.min(start.saturating_add(bytes))));
                 }
-                if complete { Ok(answer) } else { pending().await }
+                if complete { Ok(response) } else { pending().await }
             }
-            Reply::Truncated { answer, bytes } => {
-                Err(TransportError::answered(Kind::BodyTruncated, cut(&answer, bytes)))
+            Reply::Truncated { response, bytes } => {
+                Err(TransportError::answered(Kind::BodyTruncated, cut(&response, bytes)))
             }
             Reply::Garbage(_) => Err(TransportError::unknown(Kind::Protocol)),
             Reply::Refused => Err(TransportError::not_processed(Kind::Connect)),
@@ -114,10 +114,10 @@ impl Transport for FakeTransport {
         let mut partial = None;
         let result = before(deadline, self.carry(request.into_http(), &mut partial)).await;
         match (result, partial) {
-            (Some(Ok(answer)), _) if answer.body().len() > cap => {
-                Err(TransportError::answered(TransportErrorKind::BodyTooLarge, cut(&answer, cap)))
+            (Some(Ok(response)), _) if response.body().len() > cap => {
+                Err(TransportError::answered(TransportErrorKind::BodyTooLarge, cut(&response, cap)))
             }
-            (Some(Ok(answer)), _) => Ok(answer.into()),
+            (Some(Ok(response)), _) => Ok(response.into()),
             (Some(Err(error)), _) => Err(error),
             (None, Some(partial)) => {
                 Err(TransportError::answered(TransportErrorKind::Timeout, cut(&partial, cap)))
@@ -156,7 +156,7 @@ fn cut(response: &Response<Bytes>, bytes: usize) -> Response<Bytes> {
 /// use payments_core::{Client, Outcome};
 /// use payments_fake::{FakeGateway, ManualClock, ScriptedTransport, block_on};
 ///
-/// let script = ScriptedTransport::new().answer(200, r#"{"status":"pending","status_code":101}"#);
+/// let script = ScriptedTransport::new().respond_json(200, r#"{"status":"pending","status_code":101}"#);
 /// let client = Client::builder(FakeGateway::new().endpoint(), script.clone(), ManualClock::auto()).build();
 ///
 /// let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
@@ -190,7 +190,7 @@ impl ScriptedTransport {
     ///
     /// If the number is not an HTTP status.
     #[track_caller]
-    pub fn answer(self, status: u16, body: impl Into<Bytes>) -> Self {
+    pub fn respond_json(self, status: u16, body: impl Into<Bytes>) -> Self {
         let mut response = Response::new(body.into());
         *response.status_mut() = StatusCode::from_u16(status).expect("an HTTP status has three digits");
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -41,6 +41,9 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let is_replaced = |secret: &&str| secret.len() >= SHORTEST_SECRET && !REDACTED.contains(*secret);
     let mut found: Vec<&str> = secrets.iter().copied().filter(is_replaced).collect();
     found.retain(|secret| may_occur(text, secret));
+    if found.is_empty() && digits_in(text) < *CARD_DIGITS.start() {
+        return masked;
+    }
     // Longest first: if one secret contains another, the rest of the longer one must not remain.
     found.sort_by_key(|secret| Reverse(secret.len()));
     for &read in readings(text) {

@@ -15,6 +15,7 @@ use hyper_util::server::graceful::Watcher;
 use payments_core::Timer as _;
 use payments_fake::Reply;
 use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::activity::Activity;
@@ -69,7 +70,7 @@ impl ClientConnection {
         let _ = graceful.watch(connection).await;
         let (reply, has_body) = match self.socket.take_end() {
             None => return,
-            Some(End::Unreadable(status)) => (Reply::Answer(self.site.unreadable(status)), true),
+            Some(End::Unreadable(status)) => (Reply::Response(self.site.unreadable(status)), true),
             Some(End::Symptom(reply)) => (reply, true),
             Some(End::SymptomOfHead(reply)) => (reply, false),
         };
@@ -85,7 +86,7 @@ impl ClientConnection {
         let body = read(body, site.largest_body(head.uri.path())).await.map_err(|error| {
             if is_malformed(&error) {
                 let msg = "the body is not in chunks as Transfer-Encoding says";
-                socket.end_with(End::Symptom(Reply::Answer(site.bad_request(msg))));
+                socket.end_with(End::Symptom(Reply::Response(site.bad_request(msg))));
             }
             // Otherwise the client left in the middle of its request, which is therefore ignored.
             NO_RESPONSE
@@ -94,12 +95,15 @@ impl ClientConnection {
         let _handling = activity.handle_request();
         let is_head = head.method == Method::HEAD;
         let request = Request::from_parts(head, body);
-        if let Some(response) = site.administer(&request) {
-            return Ok(response);
+        if site.administers(request.uri().path()) {
+            // Writing or saving a large state would delay other connections.
+            let site = Arc::clone(site);
+            let response = spawn_blocking(move || site.administer(&request)).await;
+            return response.ok().flatten().ok_or(NO_RESPONSE);
         }
         match site.reply_to(request, *client, shutdown, socket.departure()).await {
-            Reply::Answer(response) => Ok(response.map(full)),
-            Reply::Delayed { by, answer: response } => {
+            Reply::Response(response) => Ok(response.map(full)),
+            Reply::Delayed { by, response } => {
                 shutdown.sleep(by).await;
                 Ok(response.map(full))
             }

@@ -3,8 +3,8 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use payments_fake::{DocumentError, FakeGateway, Fixtures, Tenant};
-use serde_json::value::RawValue;
+use payments_fake::unversioned::all_fixtures;
+use payments_fake::{FakeGateway, Tenant};
 use tempfile::{NamedTempFile, PersistError};
 
 /// The file of a sandbox's state: the documents of `GET /_sandbox/state`, one for each API key in the order of the keys.
@@ -88,17 +88,12 @@ fn lock(file: &File) -> io::Result<()> {
 /// Loads all states or none.
 fn load(text: &[u8], tenants: &[Tenant]) -> Result<(), String> {
     let text = str::from_utf8(text).map_err(|_| "it is not UTF-8".to_owned())?;
-    let documents = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-    let states = documents.map(|document| {
-        let document = document.map_err(|error| format!("it is not JSON from line {} on", error.line()))?;
-        Fixtures::from_json(document.get()).map_err(|error: DocumentError| error.to_string())
-    });
-    let states = states.collect::<Result<Vec<_>, _>>()?;
+    let states = all_fixtures(text).map_err(|error| error.to_string())?;
     if states.len() != tenants.len() {
         let (found, expected) = (states.len(), tenants.len());
         return Err(format!("states in the file: {found}, API keys of this sandbox: {expected}"));
     }
-    tenants.iter().zip(&states).for_each(|(tenant, state)| tenant.load(state));
+    tenants.iter().zip(states).for_each(|(tenant, state)| tenant.load(state));
     Ok(())
 }
 

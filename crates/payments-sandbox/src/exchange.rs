@@ -44,7 +44,7 @@ impl Exchange {
 #[non_exhaustive]
 pub enum Shown {
     /// A complete response with this HTTP status.
-    Answer(u16),
+    Response(u16),
     /// A fault instead, by the name of its kind.
     Fault(&'static str),
 }
@@ -52,7 +52,7 @@ pub enum Shown {
 impl Shown {
     pub(crate) fn of(reply: &Reply) -> Self {
         match (reply.symptom(), reply.status()) {
-            (None, Some(status)) => Self::Answer(status.as_u16()),
+            (None, Some(status)) => Self::Response(status.as_u16()),
             (symptom, _) => Self::Fault(symptom.unwrap_or("close")),
         }
     }
@@ -64,7 +64,7 @@ impl fmt::Display for Exchange {
         let Self { client, method, path, shown, request_id, took, .. } = self;
         write!(f, "{client} {method} {path} ")?;
         match shown {
-            Shown::Answer(status) => write!(f, "{status}")?,
+            Shown::Response(status) => write!(f, "{status}")?,
             Shown::Fault(kind) => write!(f, "{kind}")?,
         }
         write!(f, " in {took:.1?}")?;

@@ -30,7 +30,8 @@ pub struct SandboxBuilder {
     admin_listen: Option<SocketAddr>,
     api_keys: Vec<String>,
     seed: Option<u64>,
-    fresh: FakeGatewayBuilder,
+    /// What a fresh gateway differs in.
+    fresh: Option<FakeGatewayBuilder>,
     gateway: Option<FakeGateway>,
     data_file: Option<PathBuf>,
     fixtures: Fixtures,
@@ -55,7 +56,7 @@ impl SandboxBuilder {
             admin_listen: None,
             api_keys: Vec::new(),
             seed: None,
-            fresh: FakeGateway::builder(),
+            fresh: None,
             gateway: None,
             data_file: None,
             fixtures: Fixtures::default(),
@@ -101,20 +102,26 @@ impl SandboxBuilder {
     }
 
     /// Changes what the service does where the interface does not say; see [`Choices`].
+    ///
+    /// # Panics
+    ///
+    /// As for [`FakeGatewayBuilder::choices`].
+    #[track_caller]
     pub fn choices(mut self, change: impl FnOnce(&mut Choices) + Send + 'static) -> Self {
-        self.fresh = self.fresh.choices(change);
+        self.fresh = Some(self.fresh.unwrap_or_else(FakeGateway::builder).choices(change));
         self
     }
 
     /// Does not panic at the end if an armed fault never fired. Use it if the faults are not armed by the test that drops the
     /// sandbox.
     pub fn ignore_unfired_faults(mut self) -> Self {
-        self.fresh = self.fresh.ignore_unfired_faults();
+        self.fresh = Some(self.fresh.unwrap_or_else(FakeGateway::builder).ignore_unfired_faults());
         self
     }
 
-    /// The gateway to serve, instead of a fresh one. It has its own keys, seed, choices and clock, so
-    /// [`api_key`](Self::api_key), [`seed`](Self::seed) and [`choices`](Self::choices) are ignored.
+    /// The gateway to serve, instead of a fresh one. It has its own keys, seed, choices and clock, so the sandbox does not
+    /// start with [`api_key`](Self::api_key), [`seed`](Self::seed), [`choices`](Self::choices) or
+    /// [`ignore_unfired_faults`](Self::ignore_unfired_faults) as well.
     pub fn gateway(mut self, gateway: FakeGateway) -> Self {
         self.gateway = Some(gateway);
         self
@@ -200,12 +207,19 @@ impl SandboxBuilder {
     /// # Errors
     ///
     /// If it cannot listen on an address, if the certificate and the key are not a pair in PEM, if a name cannot be in a
-    /// certificate, or if the [data file](Self::data_file) cannot be used. The error has the cause.
+    /// certificate, or if the [data file](Self::data_file) cannot be used. The error has the cause. It is
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if a [gateway](Self::gateway) has settings beside it.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime, or with an API key that no client could send.
     pub async fn start(self) -> io::Result<Sandbox> {
+        let has_settings = self.fresh.is_some() || self.seed.is_some() || !self.api_keys.is_empty();
+        if self.gateway.is_some() && has_settings {
+            let message = "api_key, seed, choices and ignore_unfired_faults are settings of a fresh gateway; \
+                           build the gateway that is served with them";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
         let (tls, ca_certificate) = match self.encryption {
             Encryption::None => (None, None),
             Encryption::Provided(certificate) => (Some(certificate.acceptor()?), None),
@@ -229,7 +243,11 @@ impl SandboxBuilder {
         } else {
             let (seed, clock) = (self.seed.unwrap_or(any_number), WallClock::default());
             let wall_clock = clock.clone();
-            let builder = self.fresh.seed(seed).wall_clock(move || wall_clock.now());
+            let builder = self
+                .fresh
+                .unwrap_or_else(FakeGateway::builder)
+                .seed(seed)
+                .wall_clock(move || wall_clock.now());
             let mut keys = self.api_keys.into_iter();
             let builder = builder.api_key(keys.next().unwrap_or_else(|| FakeGateway::API_KEY.to_owned()));
             let builder = keys.fold(builder, FakeGatewayBuilder::another_api_key);

@@ -49,7 +49,12 @@ impl Site {
 
     /// The largest body that a request to this path may have.
     pub(crate) fn largest_body(&self, path: &str) -> usize {
-        if self.admin_for(path).is_some() { 1024 * 1024 } else { 64 * 1024 }
+        if self.administers(path) { 1024 * 1024 } else { 64 * 1024 }
+    }
+
+    /// Whether a request to this path is for the admin interface.
+    pub(crate) fn administers(&self, path: &str) -> bool {
+        self.admin_for(path).is_some()
     }
 
     /// The admin interface's response, if the request is for it.
@@ -81,7 +86,7 @@ impl Site {
         if let Some(number) = number {
             self.feed.send(Event::Request(number));
         }
-        let request_id = reply.answer_mut().map(|response| self.stamp(response.headers_mut()).clone());
+        let request_id = reply.response_mut().map(|response| self.stamp(response.headers_mut()).clone());
         if let Some((log, method, path, begun)) = logged {
             let took = begun.elapsed();
             log(&Exchange {
@@ -129,7 +134,7 @@ impl Site {
     ) -> (Reply, Option<u64>) {
         if !self.serves {
             let error = ErrorEnvelope::new(404, "Path not found: this port is for /_sandbox alone");
-            return (Reply::Answer(self.error(&error)), None);
+            return (Reply::Response(self.error(&error)), None);
         }
         if self.control_headers {
             match requested_fault(request.headers()) {
@@ -137,7 +142,7 @@ impl Site {
                 Ok(None) => {}
                 Err(problem) => {
                     let response = self.bad_request(&format!("Sandbox-Fault: {problem}"));
-                    return (Reply::Answer(response), None);
+                    return (Reply::Response(response), None);
                 }
             }
         }

@@ -23,7 +23,7 @@ pub(crate) async fn show(
     shutdown: &Shutdown,
 ) -> io::Result<()> {
     match reply {
-        Reply::Answer(response) => {
+        Reply::Response(response) => {
             socket.write_all(&[&head(&response), &**response.body()].concat()).await?;
             socket.shutdown().await?;
             // Closing a connection with unread bytes resets it, and the client would lose the response.
@@ -37,13 +37,13 @@ pub(crate) async fn show(
         // An accepted connection can no longer be refused; a reset without an effect is the closest to it.
         Reply::Reset | Reply::Refused => return socket.reset(),
         Reply::Garbage(bytes) => socket.write_all(&bytes).await?,
-        Reply::Truncated { answer: response, .. } | Reply::Drip { answer: response, .. } if !has_body => {
+        Reply::Truncated { response, .. } | Reply::Drip { response, .. } if !has_body => {
             socket.write_all(&head(&response)).await?;
         }
-        Reply::Truncated { answer: response, bytes } => {
+        Reply::Truncated { response, bytes } => {
             socket.write_all(&[&head(&response), &response.body()[..bytes]].concat()).await?;
         }
-        Reply::Drip { answer: response, bytes, every, complete } => {
+        Reply::Drip { response, bytes, every, complete } => {
             socket.write_all(&head(&response)).await?;
             let withheld = usize::from(!complete);
             let body = &response.body()[..response.body().len().saturating_sub(withheld)];

@@ -212,15 +212,8 @@ impl Step {
             return if self.moves_money { "nothing charged" } else { "no change" }.to_owned();
         }
         let entries =
-            self.changed.iter().map(|entry| format!("{} {}", kind(entry.kind), entry.state.as_str()));
+            self.changed.iter().map(|entry| format!("{} {}", entry.kind.as_str(), entry.state.as_str()));
         entries.collect::<Vec<_>>().join(" + ")
-    }
-}
-
-fn kind(kind: EntryKind) -> &'static str {
-    match kind {
-        EntryKind::Authorisation => "authorization",
-        kind => kind.as_str(),
     }
 }
 
@@ -288,7 +281,7 @@ impl Demo<'_> {
                 self.text(&format!(
                     "\n{title}: without a response the client cannot know the outcome.\n\
                      The ledger has the {} of {} as {}:\nsending it again would have charged twice.\n",
-                    kind(entry.kind),
+                    entry.kind.as_str(),
                     entry.amount,
                     entry.transaction_id()
                 ))?;

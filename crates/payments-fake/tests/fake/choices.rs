@@ -1,10 +1,12 @@
 //! Each of the fake's choices, where the interface does not say what the service does.
 
+use std::panic::catch_unwind;
+
 use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Field, TransactionType, TransactionTypeCode, Void,
 };
 use payments_core::{Client, ErrorKind};
-use payments_fake::{EntryKind, FakeGateway, VoidAnswer, block_on};
+use payments_fake::{EntryKind, FakeGateway, VoidResponse, block_on};
 
 use crate::support::*;
 
@@ -42,7 +44,7 @@ fn an_omitted_transaction_type_is_the_chosen_one_d26() {
     for (chosen, kind) in [
         (None, EntryKind::Sale),
         (Some(TransactionType::Sale), EntryKind::Sale),
-        (Some(TransactionType::Auth), EntryKind::Authorisation),
+        (Some(TransactionType::Auth), EntryKind::Authorization),
         (Some(TransactionType::GatewayDefault), EntryKind::Sale),
     ] {
         let builder = FakeGateway::builder().choices(|choices| {
@@ -69,8 +71,9 @@ fn a_token_payment_that_is_an_authorization_can_be_voided() {
 
 #[test]
 fn a_void_can_return_a_new_id_that_can_be_looked_up_d66() {
-    let gateway =
-        FakeGateway::builder().choices(|choices| choices.void_answer = VoidAnswer::NewTransactionId).build();
+    let gateway = FakeGateway::builder()
+        .choices(|choices| choices.void_response = VoidResponse::NewTransactionId)
+        .build();
     let client = gateway.client();
     let authorized = block_on(client.process_card(&authorization())).unwrap().into_data().transaction_id;
     let voided =
@@ -132,4 +135,23 @@ fn only_the_chosen_key_is_accepted_d25() {
 #[should_panic(expected = "an API key is visible ASCII without spaces")]
 fn an_invalid_key_is_refused_d25() {
     let _ = FakeGateway::builder().api_key("a key");
+}
+
+#[test]
+fn a_fee_that_no_payment_can_have_is_refused_d53() {
+    let gateway = |fee: &str| {
+        let fee = fee.parse().unwrap();
+        catch_unwind(|| _ = FakeGateway::builder().choices(|choices| choices.convenience_fee = Some(fee)))
+    };
+    for fee in ["0", "0.00", "1", "1.5", "1.95"] {
+        gateway(fee).unwrap();
+    }
+    for fee in ["1.950", "0.005", "1e-3", "-0.01", "-1"] {
+        let panic = gateway(fee).unwrap_err();
+        let message = panic.downcast_ref::<&str>().unwrap();
+        assert_eq!(
+            *message, "a convenience fee is at least zero and has at most two decimal places",
+            "{fee}"
+        );
+    }
 }

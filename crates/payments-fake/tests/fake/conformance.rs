@@ -55,15 +55,15 @@ impl Stack for FakeStack {
 /// What the network would carry back from a server that acts this way.
 fn reply(act: &Act, request: &Request<Bytes>) -> Reply {
     match act {
-        Act::Echo => Reply::Answer(Response::new(request.headers()[ID_HEADER].as_bytes().to_vec().into())),
-        Act::Answer(answer) => Reply::Answer(answer.clone()),
+        Act::Echo => Reply::Response(Response::new(request.headers()[ID_HEADER].as_bytes().to_vec().into())),
+        Act::Answer(answer) => Reply::Response(answer.clone()),
         Act::Close => Reply::Closed,
         Act::Reset => Reply::Reset,
         Act::Silence => Reply::Stalled,
         Act::Drip { answer, bytes, every } => {
-            Reply::Drip { answer: answer.clone(), bytes: *bytes, every: *every, complete: false }
+            Reply::Drip { response: answer.clone(), bytes: *bytes, every: *every, complete: false }
         }
-        Act::Truncate { answer, bytes } => Reply::Truncated { answer: answer.clone(), bytes: *bytes },
+        Act::Truncate { answer, bytes } => Reply::Truncated { response: answer.clone(), bytes: *bytes },
         Act::Garbage(garbage) => Reply::Garbage(garbage.clone()),
         Act::Refuse => Reply::Refused,
         act => panic!("unexpected act: {act:?}"),

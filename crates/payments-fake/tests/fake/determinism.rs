@@ -40,8 +40,8 @@ fn run(seed: u64) -> String {
 fn show(reply: &Reply, log: &mut String) {
     write!(log, "{reply:?} ").unwrap();
     match reply {
-        Reply::Answer(answer) | Reply::Truncated { answer, .. } | Reply::Drip { answer, .. } => {
-            show_response(answer, log);
+        Reply::Response(response) | Reply::Truncated { response, .. } | Reply::Drip { response, .. } => {
+            show_response(response, log);
         }
         Reply::Garbage(bytes) => write!(log, "{bytes:?}").unwrap(),
         _ => {}

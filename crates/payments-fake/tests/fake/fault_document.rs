@@ -95,10 +95,10 @@ fn precedence_is_armed_fault_then_requested_fault_then_test_value() {
     gateway.arm(Fault::on(OperationName::Transaction).before_commit().reset());
     assert!(matches!(gateway.handle(noon(), asking_for(close(), declined())), Reply::Reset));
     assert!(matches!(gateway.handle(noon(), asking_for(close(), declined())), Reply::Closed));
-    let Reply::Answer(answer) = gateway.handle(noon(), declined()) else {
+    let Reply::Response(response) = gateway.handle(noon(), declined()) else {
         panic!("the third request asks for no fault")
     };
-    assert!(answer.body().starts_with(br#"{"status":"failed""#));
+    assert!(response.body().starts_with(br#"{"status":"failed""#));
     assert_eq!(gateway.ledger().entries().len(), 1);
 }
 
@@ -107,7 +107,7 @@ fn a_requested_fault_after_the_commit_does_not_fire_for_a_refused_request() {
     let gateway = FakeGateway::new();
     let close = || Fault::on_any().after_commit().close();
     let refused = gateway.handle(noon(), asking_for(close(), post("/transaction", "{}")));
-    assert!(matches!(refused, Reply::Answer(answer) if answer.status() == StatusCode::BAD_REQUEST));
+    assert!(matches!(refused, Reply::Response(response) if response.status() == StatusCode::BAD_REQUEST));
     assert_eq!(gateway.requests()[0].fault(), None);
     let lookup = gateway.handle(noon(), asking_for(close(), get("/customer/cus_unknown")));
     assert!(matches!(lookup, Reply::Closed), "a lookup commits nothing");
@@ -120,10 +120,10 @@ fn a_requested_fault_ignores_its_operation_and_skip() {
     let pay = || post("/transaction", encoded(&sale()));
     assert!(matches!(gateway.handle(noon(), asking_for(fault(), pay())), Reply::Closed));
     gateway.ledger().assert_charged_once(PRICE);
-    assert!(matches!(gateway.handle(noon(), pay()), Reply::Answer(_)));
+    assert!(matches!(gateway.handle(noon(), pay()), Reply::Response(_)));
     assert!(gateway.faults().is_empty(), "it is not armed");
     // A request for no operation gets no fault.
-    assert!(matches!(gateway.handle(noon(), asking_for(fault(), get("/refund"))), Reply::Answer(_)));
+    assert!(matches!(gateway.handle(noon(), asking_for(fault(), get("/refund"))), Reply::Response(_)));
 
     let late = Fault::on_any().late().close();
     assert!(matches!(gateway.handle(noon(), asking_for(late, pay())), Reply::Closed));

@@ -227,7 +227,7 @@ fn a_void_with_a_fault_is_unknown_and_the_ledger_matches_the_phase_d20() {
 #[test]
 fn a_late_void_after_another_void_changes_nothing() {
     let gateway = FakeGateway::builder()
-        .choices(|choices| choices.void_answer = payments_fake::VoidAnswer::NewTransactionId)
+        .choices(|choices| choices.void_response = payments_fake::VoidResponse::NewTransactionId)
         .build();
     let client = gateway.client();
     let authorized = block_on(client.process_card(&authorization())).unwrap().into_data().transaction_id;

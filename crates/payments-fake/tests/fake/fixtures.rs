@@ -55,7 +55,7 @@ fn omitted_fields_get_the_values_that_the_fake_would_write() {
             (entry.operation.as_str(), entry.kind, entry.state, entry.record.status.value().unwrap().as_str())
         })
         .collect();
-    let (sale, auth, void) = (EntryKind::Sale, EntryKind::Authorisation, EntryKind::Void);
+    let (sale, auth, void) = (EntryKind::Sale, EntryKind::Authorization, EntryKind::Void);
     let (approved, voided, declined) = (EntryState::Approved, EntryState::Voided, EntryState::Declined);
     assert_eq!(
         facts,
@@ -217,7 +217,8 @@ fn the_error_for_a_wrong_part_names_its_place() {
             "tokens",
             "expected one of `TokenId`, `GatewayCustomerId`",
             vec![
-                (json!({"TokenId": ""}), ".TokenId", id_rule),
+                (json!({"TokenId": ""}), ".TokenId", "must be a string that is valid as an id"),
+                (json!({"TokenId": "tok_1", "TransactionId": "a/.."}), ".TransactionId", id_rule),
                 (json!({"CardNumber": number()}), ".CardNumber", "expected a string"),
                 (json!({"Declines": NUMBER}), ".Declines", "expected a boolean"),
                 (json!({"expected 4242 4242": 1}), ".(unprintable field name)", UNKNOWN),
@@ -454,6 +455,17 @@ fn an_amount_with_more_than_two_written_decimals_is_refused_d53() {
         let error = Fixtures::from_json(&document).unwrap_err().to_string();
         assert!(error.contains("Amount: must be written with at most two decimal places"), "{error}");
     }
+}
+
+#[test]
+fn ids_that_are_in_no_path_need_not_fit_in_one_d41() {
+    let gateway = loaded(&json!({
+        "tokens": [{"TokenId": "..", "GatewayCustomerId": "a/../b"}],
+        "transactions": [{"TransactionId": "txn_1", "Amount": 1, "TokenId": ".."}],
+    }));
+    assert_eq!(gateway.tokens()[0].token_id.as_str(), "..");
+    assert_eq!(gateway.tokens()[0].gateway_customer_id.as_str(), "a/../b");
+    assert_eq!(gateway.ledger().entries()[0].source, PaymentSource::Token("..".parse().unwrap()));
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn a_request_held_across_a_reset_is_closed_without_an_effect() {
     let now = gateway.clock().wall();
     assert!(matches!(gateway.resume(now, before_reset), Reply::Closed));
     gateway.ledger().assert_nothing_charged();
-    assert!(matches!(gateway.resume(now, after_reset), Reply::Answer(_)));
+    assert!(matches!(gateway.resume(now, after_reset), Reply::Response(_)));
     assert_eq!(gateway.ledger().entries().len(), 1);
 }
 
@@ -148,7 +148,7 @@ fn a_client_can_give_up_only_before_its_request_is_processed() {
 
     let never_polled = std::future::poll_fn(|_| panic!("the client is already charged"));
     let reply = block_on(gateway.respond(token_payment_request(), &clock, never_polled)).0;
-    assert!(matches!(reply, Reply::Answer(_)), "{reply:?}");
+    assert!(matches!(reply, Reply::Response(_)), "{reply:?}");
     assert_eq!(gateway.ledger().entries().len(), 1);
 }
 

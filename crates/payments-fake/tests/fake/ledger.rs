@@ -34,7 +34,7 @@ fn entries_have_operation_kind_and_state() {
         [
             (card, EntryKind::Sale, EntryState::Approved),
             (card, EntryKind::Sale, EntryState::Declined),
-            (card, EntryKind::Authorisation, EntryState::Voided),
+            (card, EntryKind::Authorization, EntryState::Voided),
             (token, EntryKind::Sale, EntryState::Approved),
         ]
     );
@@ -52,7 +52,7 @@ fn it_displays_one_line_per_transaction() {
         "the ledger:\n  \
          {} transaction sale 10.50 approved, card ************4242\n  \
          {} transaction sale 10.50 declined, card ************9995\n  \
-         {} transaction authorisation 10.50 voided, card ************4242\n  \
+         {} transaction authorization 10.50 voided, card ************4242\n  \
          {} token-transaction sale 10.50 approved, token tok_approved, reference order-7",
         ids[0], ids[1], ids[2], ids[3]
     );

@@ -1,11 +1,13 @@
 //! Gateways that start with the state of an earlier one.
 
 use std::collections::HashSet;
+use std::panic::catch_unwind;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request};
-use payments_core::model::TransactionType;
-use payments_fake::{FakeGateway, Fixtures, VoidAnswer};
+use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, TransactionType};
+use payments_fake::{FakeGateway, Fixtures, VoidResponse};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -43,7 +45,7 @@ fn a_loaded_id_is_never_given_out_again() {
     let state = Fixtures::from_json(&first.first_tenant().state_json()).unwrap();
 
     let second = with_seed(3);
-    second.tenant(KEYS[0]).unwrap().load(&state);
+    second.tenant(KEYS[0]).unwrap().load(state.clone());
     assert_eq!(second.tenant(KEYS[1]).unwrap().transaction_count(), 0);
     for (when, key) in [("to the same key", KEYS[0]), ("to another key", KEYS[1])] {
         let new = pay(&second, key);
@@ -59,10 +61,10 @@ fn a_loaded_id_is_never_given_out_again() {
 
 #[test]
 fn a_voided_token_authorization_does_not_count_as_another_charge() {
-    for void_answer in [VoidAnswer::SameTransactionId, VoidAnswer::NewTransactionId] {
+    for void_response in [VoidResponse::SameTransactionId, VoidResponse::NewTransactionId] {
         let gateway = FakeGateway::builder().choices(|choices| {
             choices.token_transaction_type = TransactionType::Auth;
-            choices.void_answer = void_answer;
+            choices.void_response = void_response;
         });
         let gateway = gateway.build();
         let charge = || {
@@ -72,7 +74,7 @@ fn a_voided_token_authorization_does_not_count_as_another_charge() {
         let void = json!({"TransactionId": charge()["data"]["TransactionId"]});
         assert_eq!(json(&gateway, post("/void", void.to_string())).0, 200);
         let statuses: [Value; 2] = [(); 2].map(|()| charge()["status"].clone());
-        assert_eq!(statuses, ["success", "failed"], "{void_answer:?}");
+        assert_eq!(statuses, ["success", "failed"], "{void_response:?}");
     }
 }
 
@@ -80,7 +82,7 @@ fn a_voided_token_authorization_does_not_count_as_another_charge() {
 fn no_stored_document_holds_a_full_card_number_d62() {
     const NUMBER: &str = "4242424242424242";
     let gateway = FakeGateway::builder().choices(|choices| {
-        choices.void_answer = VoidAnswer::NewTransactionId;
+        choices.void_response = VoidResponse::NewTransactionId;
     });
     let gateway = gateway.build();
     let fields = [
@@ -132,4 +134,43 @@ fn no_stored_document_holds_a_full_card_number_d62() {
     let digits: String = text.chars().filter(|character| !" -".contains(*character)).collect();
     assert!(!digits.contains(NUMBER) && !digits.contains("424242424242"), "{text}");
     assert!(text.contains("************4242"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn whatever_state_can_be_saved_can_be_loaded_d53(
+        (fee, status) in (prop::option::of("-?[0-9]{1,20}([.][0-9]{1,4})?"), ".{0,12}"),
+        amounts in prop::collection::vec(1..1_000_000_000_i64, 1..8),
+        void_response in prop::sample::select(vec![VoidResponse::SameTransactionId, VoidResponse::NewTransactionId]),
+    ) {
+        let fee = fee.and_then(|fee| fee.parse().ok());
+        // It may refuse the fee.
+        let Ok(builder) = catch_unwind(|| {
+            FakeGateway::builder().choices(|choices| {
+                choices.convenience_fee = fee;
+                choices.status_codes.sale = status.into();
+                choices.void_response = void_response;
+            })
+        }) else { return Ok(()) };
+        let gateway = builder.build();
+        for (index, cents) in amounts.into_iter().enumerate() {
+            let number = if index % 2 == 0 { "4242424242424242" } else { "4000000000000002" };
+            let kind = if index % 3 == 0 { TransactionType::Auth } else { TransactionType::Sale };
+            let (amount, fee) = (Amount::from_cents(cents), ConvenienceFee::Active);
+            let card = Card { number, cvv: "123", expiry: "12/30" };
+            let payment = CardTransaction::builder(amount, kind, fee, card, PAYER);
+            let payment = payment.payment_tokenization(true).build().unwrap();
+            drop(json(&gateway, post("/transaction", encoded(&payment))));
+        }
+        for entry in gateway.ledger().entries() {
+            let void = json!({"TransactionId": entry.transaction_id().as_str()}).to_string();
+            drop(response(&gateway, post("/void", void)));
+        }
+        let state = gateway.first_tenant().state_json();
+        let loaded = FakeGateway::new();
+        loaded.load(&Fixtures::from_json(&state).unwrap());
+        prop_assert_eq!(loaded.ledger().charged_total(), gateway.ledger().charged_total());
+    }
 }

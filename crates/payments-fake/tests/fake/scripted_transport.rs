@@ -14,7 +14,7 @@ fn client(script: &ScriptedTransport) -> Client {
 #[test]
 fn it_runs_its_steps_in_order_and_records_the_requests() {
     let script = ScriptedTransport::new()
-        .answer(200, r#"{"status_code":100,"data":{"TransactionId":"txn_1"}}"#)
+        .respond_json(200, r#"{"status_code":100,"data":{"TransactionId":"txn_1"}}"#)
         .fail(TransportError::not_processed(TransportErrorKind::Resolve))
         .respond(http::Response::builder().status(503).body("busy".into()).unwrap());
     let client = client(&script);

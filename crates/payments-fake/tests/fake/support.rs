@@ -89,7 +89,7 @@ pub(crate) fn get(path: &str) -> Request<Bytes> {
 /// The complete response; panics on any other reply.
 pub(crate) fn response(gateway: &FakeGateway, request: Request<Bytes>) -> Response<Bytes> {
     match gateway.handle(noon(), request) {
-        Reply::Answer(response) => response,
+        Reply::Response(response) => response,
         reply => panic!("expected a response, not {reply:?}"),
     }
 }

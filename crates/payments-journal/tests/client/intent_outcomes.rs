@@ -137,7 +137,7 @@ async fn secret_in_the_id_of_a_payment_is_not_stored_and_ids_are_not_compared_d5
     let path = folder.path().join("billing.db");
     let gateway = FakeGateway::new();
     let body = SuccessEnvelope::post("done", &format!(r#"{{"TransactionId":"{}"}}"#, FakeGateway::API_KEY));
-    let script = ScriptedTransport::new().answer(200, body.clone()).answer(200, body);
+    let script = ScriptedTransport::new().respond_json(200, body.clone()).respond_json(200, body);
     let client = build(Client::builder(gateway.endpoint(), script, gateway.clock().clone()));
     let journal = Journal::open(SqliteStore::open(&path).unwrap()).await.unwrap();
     let client = JournaledClient::new(client, journal);

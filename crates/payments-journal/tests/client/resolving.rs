@@ -57,7 +57,7 @@ async fn record_of_another_transaction_is_refused() {
     let (world, id) = charged_and_unknown().await;
     let other =
         r#"{"status_code":200,"message":"found","data":{"TransactionId":"txn_other","Amount":10.50}}"#;
-    let script = ScriptedTransport::new().answer(200, other);
+    let script = ScriptedTransport::new().respond_json(200, other);
     let client = build(Client::builder(world.gateway.endpoint(), script, ManualClock::auto()));
     let client = JournaledClient::new(client, world.client.journal().clone());
     let error = client.resolve_processed(&key(), &id, "ada", None).await.unwrap_err();

@@ -159,9 +159,9 @@ fn anything_else_is_refused_and_left_as_it_is() {
     for (text, message) in [
         (&b""[..], "states in the file: 0, API keys of this sandbox: 1"),
         (b"{}\n{}\n", "states in the file: 2, API keys of this sandbox: 1"),
-        (b"SQLite format 3\0\x10\x00\x01\x01", "it is not JSON from line 1 on"),
+        (b"SQLite format 3\0\x10\x00\x01\x01", "expected value at line 1 column 1"),
         (b"\xff\xfe", "it is not UTF-8"),
-        (b"{\"transactions\":[", "it is not JSON from line 1 on"),
+        (b"{\"transactions\":[", "transactions: EOF while parsing a list at line 1 column 17"),
         (b"[1]", "expected a JSON object"),
         (b"{\"name\":\"another program\"}", "is not a state that this sandbox can load, and was not changed"),
         (b"{\"transactions\":[{\"TransactionId\":\"txn_1\"}]}", "transactions[0]: missing field `Amount`"),
@@ -169,7 +169,9 @@ fn anything_else_is_refused_and_left_as_it_is() {
         Place::with(text).assert_refused(&KEYS[..1], message);
     }
     // A second document that is wrong keeps the first one from being loaded.
-    Place::with("{}\n{\"tokens\":7}").assert_refused(&KEYS, "and was not changed");
+    let second = "{}\n{\"tokens\":7}";
+    let message = "and was not changed: document 2: tokens: expected a sequence at line 2 column 11";
+    Place::with(second).assert_refused(&KEYS, message);
     Place::with("{}").assert_refused(&KEYS, "states in the file: 1, API keys of this sandbox: 2");
 
     let folder = Place::new();

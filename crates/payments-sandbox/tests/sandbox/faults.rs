@@ -226,7 +226,7 @@ fn a_client_that_leaves_or_half_closes_while_its_request_is_held_is_never_charge
         if let Some(mut client) = half_closed {
             assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
         }
-        assert_eq!(shown.lock().unwrap().pop(), Some(Shown::Answer(200)));
+        assert_eq!(shown.lock().unwrap().pop(), Some(Shown::Response(200)));
         sandbox.gateway().ledger().assert_nothing_charged();
     }
 }

@@ -1,5 +1,6 @@
 //! Starting, stopping gracefully, and dropping.
 
+use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use payments_core::OperationName;
 use payments_core::model::Amount;
 use payments_fake::{FakeGateway, Fault, block_on};
-use payments_sandbox::{BlockingSandbox, Sandbox};
+use payments_sandbox::{BlockingSandbox, Sandbox, SandboxBuilder};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -77,6 +78,21 @@ fn a_graceful_stop_does_not_wait_for_a_stalled_client() {
 }
 
 #[test]
+fn settings_beside_a_gateway_are_refused() {
+    let gateway = FakeGateway::new();
+    let contradictory: [fn(SandboxBuilder) -> SandboxBuilder; 4] = [
+        |builder| builder.api_key("another_key"),
+        |builder| builder.seed(7),
+        |builder| builder.choices(|_| {}),
+        SandboxBuilder::ignore_unfired_faults,
+    ];
+    for contradict in contradictory {
+        let builder = contradict(Sandbox::builder().gateway(gateway.clone()));
+        assert_eq!(builder.start_blocking().unwrap_err().kind(), ErrorKind::InvalidInput);
+    }
+}
+
+#[test]
 fn the_gateway_of_a_stopped_sandbox_can_still_be_read() {
     let gateway = FakeGateway::builder().api_key("key_of_my_own").build();
     let sandbox = Sandbox::builder().gateway(gateway.clone()).start_blocking().unwrap();
@@ -94,7 +110,7 @@ fn a_port_in_use_is_an_error() {
     let port: u16 = taken.base_url().split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
     let builder = Sandbox::builder().listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     let error = builder.start_blocking().unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
+    assert_eq!(error.kind(), ErrorKind::AddrInUse);
 }
 
 #[tokio::test]

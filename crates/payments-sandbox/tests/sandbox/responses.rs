@@ -36,7 +36,7 @@ fn the_socket_carries_the_same_bytes_as_in_process() {
         .body(TOKEN_PAYMENT.into())
         .unwrap();
     let gateway = fresh();
-    let payments_fake::Reply::Answer(in_process) = gateway.handle(gateway.clock().wall(), request) else {
+    let payments_fake::Reply::Response(in_process) = gateway.handle(gateway.clock().wall(), request) else {
         panic!("expected a response");
     };
     assert_eq!(over_the_socket.body, in_process.body().as_ref());

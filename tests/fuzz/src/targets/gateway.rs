@@ -51,7 +51,7 @@ fn exchange(gateway: &FakeGateway, now: SystemTime, mut request: http::Request<B
     let arrived = gateway.requests().split_off(records).pop();
     let operation = arrived.and_then(|request| request.operation());
     let after = charged(gateway);
-    if let Reply::Answer(response) | Reply::Delayed { answer: response, .. } = &reply {
+    if let Reply::Response(response) | Reply::Delayed { response, .. } = &reply {
         let succeeds = reports_success(response, operation);
         match operation {
             Some(OperationName::Transaction | OperationName::TokenTransaction) if !has_fault => {

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use payments_core::model::{Amount, TransactionType};
 use payments_core::{ApiKey, Client, Endpoint, RandomSource};
-use payments_fake::{DeclineShape, FakeGateway, ManualClock, VoidAnswer};
+use payments_fake::{DeclineShape, FakeGateway, ManualClock, VoidResponse};
 
 use super::KEYS;
 use crate::Sabotage;
@@ -17,7 +17,7 @@ pub(super) fn draw_gateway(rng: &mut fastrand::Rng, clock: &ManualClock) -> Fake
     let shape = pick(rng, &DeclineShape::ALL);
     let fee = pick(rng, &[None, Some(Amount::from_cents(1_95))]);
     let token_type = pick(rng, &[TransactionType::Sale, TransactionType::Auth]);
-    let void_answer = pick(rng, &[VoidAnswer::SameTransactionId, VoidAnswer::NewTransactionId]);
+    let void_response = pick(rng, &[VoidResponse::SameTransactionId, VoidResponse::NewTransactionId]);
     FakeGateway::builder()
         .api_key(KEYS[0])
         .another_api_key(KEYS[1])
@@ -27,7 +27,7 @@ pub(super) fn draw_gateway(rng: &mut fastrand::Rng, clock: &ManualClock) -> Fake
         .choices(|choices| {
             choices.convenience_fee = fee;
             choices.token_transaction_type = token_type;
-            choices.void_answer = void_answer;
+            choices.void_response = void_response;
         })
         .ignore_unfired_faults()
         .build()

@@ -91,7 +91,7 @@ mod tests {
         };
         use TransportErrorKind::{Closed, Connect};
 
-        let answer = |status, body: &str| ScriptedTransport::new().answer(status, body.to_owned());
+        let answer = |status, body: &str| ScriptedTransport::new().respond_json(status, body.to_owned());
         let refuse =
             |status| answer(status, &format!(r#"{{"status":"failed","status_code":{status},"msg":"no"}}"#));
         let fail = |error| ScriptedTransport::new().fail(error);

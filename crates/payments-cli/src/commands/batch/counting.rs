@@ -130,7 +130,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_result_has_one_place() {
-        let answer = |status, body| ScriptedTransport::new().answer(status, body);
+        let answer = |status, body| ScriptedTransport::new().respond_json(status, body);
         let lost = || ScriptedTransport::new().fail(TransportError::unknown(TransportErrorKind::Closed));
         let unreached =
             || ScriptedTransport::new().fail(TransportError::not_processed(TransportErrorKind::Connect));

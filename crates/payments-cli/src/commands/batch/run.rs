@@ -737,7 +737,7 @@ mod tests {
         let paid = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1"}}"#;
         let script = ScriptedTransport::new()
             .respond(response.body(refused.into()).expect("a response"))
-            .answer(200, paid);
+            .respond_json(200, paid);
         let client = Client::builder(setup.gateway.endpoint(), script, TokioTimer::new()).build();
         let journal = Journal::open(MemoryStore::new()).await.expect("it opens");
         let mut run = setup.run(2);
@@ -1206,7 +1206,7 @@ mod tests {
     async fn transaction_returned_twice_is_reported_with_both_keys() {
         let setup = TestRun::reliable().await;
         let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_same"}}"#;
-        let script = ScriptedTransport::new().answer(200, processed).answer(200, processed);
+        let script = ScriptedTransport::new().respond_json(200, processed).respond_json(200, processed);
         let client = Client::builder(setup.gateway.endpoint(), script, TokioTimer::new()).build();
         let journal = Journal::open(MemoryStore::new()).await.expect("it opens");
         let mut run = setup.run(2);

@@ -82,7 +82,7 @@ fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
         _ => style.paint(Tone::Dim, &did),
     };
     let saw = match exchange.shown {
-        Shown::Answer(status) => format!("saw HTTP {status}"),
+        Shown::Response(status) => format!("saw HTTP {status}"),
         Shown::Fault("garbage") => "saw garbage".to_owned(),
         Shown::Fault("truncate") => "saw half a response".to_owned(),
         Shown::Fault("drip") => "saw a slow response".to_owned(),
@@ -123,7 +123,7 @@ fn subject(exchange: &Exchange) -> String {
 
 fn as_json(exchange: &Exchange) -> String {
     let (status, fault) = match exchange.shown {
-        Shown::Answer(status) => (Some(status), None),
+        Shown::Response(status) => (Some(status), None),
         Shown::Fault(kind) => (None, Some(kind)),
         _ => (None, None),
     };
