@@ -1,4 +1,5 @@
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -25,6 +26,7 @@ use crate::{
 pub struct MemoryStore {
     shared: Arc<Mutex<Shared>>,
     owner: OwnerId,
+    is_closed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -78,7 +80,7 @@ impl MemoryStore {
     }
 
     fn of(shared: Arc<Mutex<Shared>>) -> Self {
-        let this = Self { shared, owner: OwnerId::new() };
+        let this = Self { shared, owner: OwnerId::new(), is_closed: AtomicBool::new(false) };
         this.lock().live.insert(this.owner.clone());
         this
     }
@@ -106,6 +108,9 @@ impl IntentStore for MemoryStore {
     }
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Err(StoreError::unavailable("the journal was closed by this program; nothing was changed"));
+        }
         let mut shared = self.lock();
         let row = shared.rows.get(change.key());
         let position = row.map_or(shared.last + 1, |row| row.position);
@@ -201,6 +206,10 @@ impl IntentStore for MemoryStore {
             is_kept
         });
         Ok(purged)
+    }
+
+    async fn close(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
     }
 
     async fn accept_history(&self, _: &str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError> {
