@@ -1,3 +1,5 @@
+use std::fmt::Debug;
+
 use http::Uri;
 use payments_model::unversioned::Envelope;
 use payments_model::{SecretBytes, TransactionId};
@@ -15,7 +17,7 @@ use crate::error::{CallError, Cause};
 )]
 pub trait Describe {
     /// The data of a success.
-    type Data;
+    type Data: Debug;
 
     /// [`Error`](crate::Error) for a payment or a void, [`LookupError`](crate::LookupError) for a lookup.
     type Error: CallError;

@@ -87,18 +87,18 @@ pub trait Operation: Describe {
 
 impl<T: Describe> Operation for T {}
 
-/// One request of an operation and its end. It owns the only copy of the secrets that are masked in what is kept of the end.
+/// One request of an operation and its end.
 pub(crate) struct Exchange<'a, O: ?Sized> {
     operation: &'a O,
     pub(crate) endpoint: &'a Endpoint,
     pub(crate) facts: Facts<'a>,
-    pub(crate) secrets: Secrets,
+    pub(crate) secrets: Secrets<'a>,
     pub(crate) call_id: Option<CallId>,
 }
 
 impl<'a, O: Describe + ?Sized> Exchange<'a, O> {
     pub(crate) fn new(operation: &'a O, endpoint: &'a Endpoint, call_id: Option<CallId>) -> Self {
-        let secrets = Secrets::new(&operation.secrets(), endpoint.api_key().header_value());
+        let secrets = Secrets::new(operation.secrets(), endpoint.api_key().header_value());
         Self { operation, endpoint, facts: operation.describe(), secrets, call_id }
     }
 
@@ -130,7 +130,8 @@ impl<'a, O: Describe + ?Sized> Exchange<'a, O> {
         match (received.meaning(&self.facts, data.is_some()), data) {
             (Meaning::Processed, Some(mut data)) => {
                 O::redact_ids(&mut data, &|id| self.secrets.redacted_id(id, self.operation.card_number()));
-                Ok(Success::new(data, received.metadata(&self.secrets), self.call_id))
+                let kept = received.kept(&data, &self.facts, &self.secrets);
+                Ok(Success::new(data, kept, self.call_id))
             }
             (meaning, _) => Err(self.failed(Cause::Response(self.kept(received, meaning)))),
         }
