@@ -15,10 +15,11 @@ use payments_core::model::{
     TransactionReceipt, TransactionRecord, TransactionRequest, TransactionType, TransactionTypeCode, Void,
 };
 use payments_core::transport::{ClientCertificateAlert, ServerAddress};
+use payments_core::unversioned::MeterObserver;
 use payments_core::{
     ApiKey, CallerHeaders, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction,
-    MeterObserver, Operation, OperationName, RandomSource, RefusedBy, RetryAfter, SystemTimer,
-    TracingObserver, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+    Operation, OperationName, RandomSource, RefusedBy, RetryAfter, SystemTimer, TracingObserver,
+    TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
 use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{

@@ -50,7 +50,7 @@ secret_types! {
     Endpoint of payments_core;
     Client of payments_core;
     ClientBuilder<FakeTransport, ManualClock> of payments_core;
-    MeterObserver of payments_core;
+    MeterObserver of payments_core::unversioned;
     AttemptFinished<'static> of payments_core;
     BodySnippet<'static> of payments_core;
     TransportRequest of payments_core;

@@ -78,7 +78,8 @@
 //! - **[`Operation`]**, for everything else. Each operation is a plain value that builds an `http::Request<Bytes>` and reads an
 //!   `http::Response<Bytes>`. How you send the request is up to you.
 //!
-//! The public API uses types of `std`, `http`, `bytes`, `payments-model` (as [`model`]) and serde's traits only.
+//! The public API uses types of `std`, `http`, `bytes`, `payments-model` (as [`model`]) and serde's traits only, except in the module
+//! `unversioned`, which exists with the feature `opentelemetry`.
 //!
 //! # Testing your own code
 //!
@@ -98,7 +99,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `tracing` | a span for each call and each attempt, by OpenTelemetry's conventions for HTTP clients, and an [`Observer`] that reports every attempt as an event |
-//! | `opentelemetry` | an [`Observer`] that records to a meter, and the headers of the current trace on every request |
+//! | `opentelemetry` | an [`Observer`] that records to a meter (in `unversioned`), and the headers of the current trace on every request |
 //!
 //! Neither is on by default. With `tracing`, the installed subscriber records the spans. The span of a call is named after its
 //! operation and has `payment.call_id`, `payment.operation`, `payment.outcome`, `payment.amount` and `payment.reference`. Each attempt is
@@ -134,6 +135,8 @@ mod observer;
 mod operation;
 mod response;
 pub mod transport;
+#[cfg(feature = "opentelemetry")]
+pub mod unversioned;
 
 pub use payments_model as model;
 
@@ -142,8 +145,6 @@ pub use caller_headers::CallerHeaders;
 pub use client::{Client, ClientBuilder, RandomSource};
 pub use endpoint::{ApiKey, Endpoint};
 pub use error::{Error, ErrorKind, FailedCall, LookupError, Outcome, RefusedBy};
-#[cfg(feature = "opentelemetry")]
-pub use observer::MeterObserver;
 #[cfg(feature = "tracing")]
 pub use observer::TracingObserver;
 pub use observer::{

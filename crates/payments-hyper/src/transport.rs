@@ -79,14 +79,14 @@ impl fmt::Debug for HyperTransport {
 
 impl Transport for HyperTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        let exchange = Exchange {
+        let target = Target {
             server: request.server()?.clone(),
             deadlines: request.deadlines(),
             cap: request.response_cap(),
         };
-        let (call, request) = self.shared.prepare(&exchange.server, request)?;
+        let (call, request) = self.shared.prepare(&target.server, request)?;
         let connection = call.connection().clone();
-        let run = AssertUnwindSafe(self.shared.run(exchange, call, request));
+        let run = AssertUnwindSafe(self.shared.run(target, call, request));
         run.catch_unwind().await.unwrap_or_else(|_panic| {
             Err(if is_assigned(&connection) {
                 TransportError::unknown(TransportErrorKind::Other).with_source("the transport panicked")
@@ -101,7 +101,7 @@ impl Transport for HyperTransport {
 }
 
 /// Where a request goes, and what limits its response.
-struct Exchange {
+struct Target {
     server: ServerAddress,
     deadlines: Deadlines,
     cap: usize,
@@ -154,11 +154,12 @@ impl Shared {
 
     async fn run(
         &self,
-        exchange: Exchange,
+        target: Target,
         call: Call,
         request: Request<CallBody>,
     ) -> Result<TransportResponse, TransportError> {
-        let Exchange { server, deadlines, cap } = exchange;
+        let Target { server, deadlines, cap } = target;
+        // Before the timers, which panic without one. After the wait for a permit, the call may be polled by another.
         runtime()?;
         let started = Instant::now();
         let connect_by = started + deadlines.connect();

@@ -38,8 +38,7 @@ use crate::secret::REDACTED;
 /// ```
 pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut masked = Cow::Borrowed(text);
-    let is_replaced = |secret: &&str| secret.len() >= SHORTEST_SECRET && !REDACTED.contains(*secret);
-    let mut found: Vec<&str> = secrets.iter().copied().filter(is_replaced).collect();
+    let mut found: Vec<&str> = secrets.iter().copied().filter(|secret| is_replaced(secret)).collect();
     found.retain(|secret| may_occur(text, secret));
     if found.is_empty() && digits_in(text) < *CARD_DIGITS.start() {
         return masked;
@@ -56,6 +55,10 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     masked
 }
 
+fn is_replaced(secret: &str) -> bool {
+    secret.len() >= SHORTEST_SECRET && !REDACTED.contains(secret)
+}
+
 /// The text with each occurrence of these secrets replaced by `[redacted]`, and nothing else. Secrets of fewer than eight
 /// characters occur by chance and are ignored.
 ///
@@ -69,6 +72,15 @@ pub fn redact<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
         }
     }
     redacted
+}
+
+/// Whether [`mask`] would replace one of these secrets in the text.
+pub fn contains_secret(text: &str, secrets: &[&str]) -> bool {
+    secrets.iter().any(|secret| {
+        is_replaced(secret)
+            && may_occur(text, secret)
+            && readings(text).iter().any(|read| !occurrences(&read(text), secret).is_empty())
+    })
 }
 
 /// The start of a text, without the digits at its end that may begin a number, and without half an escape.
@@ -199,7 +211,12 @@ fn occurrences(text: &str, secret: &str) -> Vec<Range<usize>> {
 
 /// A quick check. Only a card or account number is found where separators stand between its characters.
 fn may_occur(text: &str, secret: &str) -> bool {
-    if is_number(secret) { digits_in(text) >= secret.len() } else { text.contains(secret) }
+    if !is_number(secret) {
+        return text.contains(secret);
+    }
+    // An escape between digits has letters.
+    let has_escapes = readings(text).len() > 1;
+    if has_escapes { digits_in(text) >= secret.len() } else { has_digits(text, secret.len()) }
 }
 
 /// Whether a secret is a card or account number, which people write with separators.
@@ -239,8 +256,8 @@ fn digits_in(text: &str) -> usize {
     text.bytes().filter(u8::is_ascii_digit).count()
 }
 
-/// Whether there are enough digits without a letter between them. A quick check: dates and random ids have not.
-fn has_digits_of_a_card(text: &str) -> bool {
+/// Whether there are this many digits without a letter between them. A quick check: dates and random ids have few.
+fn has_digits(text: &str, count: usize) -> bool {
     let mut digits = 0;
     text.bytes().any(|byte| {
         if byte.is_ascii_digit() {
@@ -248,14 +265,14 @@ fn has_digits_of_a_card(text: &str) -> bool {
         } else if byte.is_ascii_alphabetic() {
             digits = 0;
         }
-        digits >= *CARD_DIGITS.start()
+        digits >= count
     })
 }
 
 /// The card-like numbers in the text, from left to right.
 fn card_numbers(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    if !has_digits_of_a_card(text) {
+    if !has_digits(text, *CARD_DIGITS.start()) {
         return found;
     }
     let groups = groups_of_digits(text);

@@ -1,6 +1,8 @@
 use std::error::Error;
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use tokio::time::{Instant, timeout_at};
@@ -8,16 +10,50 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 tokio::task_local! {
-    /// The connect deadline of the current request.
+    /// The current request.
     ///
     /// reqwest passes only the address of a request to a connector. But it calls the connector within the future of the request that
     /// needs a connection.
-    static CONNECT_BY: Instant;
+    static CURRENT: Connecting;
 }
 
-/// Runs `send` with a deadline for a new connection: name resolution, TCP and TLS together.
-pub(crate) async fn with_connect_deadline<F: Future>(deadline: Instant, send: F) -> F::Output {
-    CONNECT_BY.scope(deadline, send).await
+/// A request's deadline for a new connection: name resolution, TCP and TLS together.
+#[derive(Clone)]
+pub(crate) struct Connecting {
+    deadline: Instant,
+    is_waiting: Arc<AtomicBool>,
+}
+
+impl Connecting {
+    pub(crate) fn until(deadline: Instant) -> Self {
+        Self { deadline, is_waiting: Arc::default() }
+    }
+
+    /// Runs `send` with this deadline.
+    pub(crate) async fn limit<F: Future>(&self, send: F) -> F::Output {
+        let mut send = pin!(send);
+        let polled = poll_fn(|context| {
+            self.is_waiting.store(false, Ordering::Relaxed);
+            send.as_mut().poll(context)
+        });
+        CURRENT.scope(self.clone(), polled).await
+    }
+
+    /// Whether the request was still waiting for its connection when `send` was polled last. Then nothing was sent.
+    ///
+    /// hyper-util polls the connector within the request's future only as long as the request has no connection. Once it has another
+    /// one from the pool, the connector goes on in the background.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.is_waiting.load(Ordering::Relaxed)
+    }
+
+    /// The connector of this request is pending.
+    fn pending(&self) {
+        let is_this = |current: &Self| Arc::ptr_eq(&current.is_waiting, &self.is_waiting);
+        if CURRENT.try_with(is_this).unwrap_or(false) {
+            self.is_waiting.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Ends connecting at that deadline.
@@ -54,9 +90,70 @@ where
     }
 
     fn call(&mut self, address: Address) -> Self::Future {
-        let deadline = CONNECT_BY.try_with(|deadline| *deadline);
+        let current = CURRENT.try_with(Connecting::clone);
         let connecting = self.0.call(address);
         // The future has its own copy of the deadline: reqwest may finish the connection in the background, for a later request.
-        Box::pin(async move { timeout_at(deadline?, connecting).await? })
+        Box::pin(async move {
+            let current = current?;
+            let mut connecting = pin!(timeout_at(current.deadline, connecting));
+            let polled = poll_fn(|context| {
+                let polled = connecting.as_mut().poll(context);
+                if polled.is_pending() {
+                    current.pending();
+                }
+                polled
+            });
+            polled.await?
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+    use std::task::Waker;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Opens a connection at once, or never.
+    struct Open(bool);
+
+    impl Service<()> for Open {
+        type Response = ();
+        type Error = BoxError;
+        type Future = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, (): ()) -> Self::Future {
+            if self.0 { Box::pin(ready(Ok(()))) } else { Box::pin(pending()) }
+        }
+    }
+
+    fn poll(future: Pin<&mut (impl Future + ?Sized)>) {
+        assert!(future.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+
+    #[tokio::test]
+    async fn a_request_waits_only_while_its_own_connector_is_polled_d23() {
+        let connecting = Connecting::until(Instant::now() + Duration::from_secs(60));
+        let limited = connecting.limit(async { ConnectDeadline.layer(Open(false)).call(()).await });
+        poll(pin!(limited));
+        assert!(connecting.is_waiting());
+
+        let sent = connecting.limit(async {
+            ConnectDeadline.layer(Open(true)).call(()).await.unwrap();
+            pending::<()>().await;
+        });
+        poll(pin!(sent));
+        assert!(!connecting.is_waiting(), "it has its connection");
+
+        let in_background = connecting.limit(async { ConnectDeadline.layer(Open(false)).call(()) });
+        let mut in_background = in_background.await;
+        poll(in_background.as_mut());
+        assert!(!connecting.is_waiting(), "it took a connection of the pool");
     }
 }

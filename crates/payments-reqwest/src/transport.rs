@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::builder::ReqwestTransportBuilder;
 use crate::call_body::Call;
 use crate::clients::Clients;
-use crate::connect_deadline::with_connect_deadline;
+use crate::connect_deadline::Connecting;
 use crate::evidence::{before_a_status, never_sent};
 
 /// A transport over reqwest: HTTP/1.1 over TCP and TLS, with rustls and tokio.
@@ -51,7 +51,7 @@ impl fmt::Debug for ReqwestTransport {
 impl Transport for ReqwestTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let is_https = request.server()?.is_https();
-        let connect_by = Instant::now() + request.deadlines().connect();
+        let connecting = Connecting::until(Instant::now() + request.deadlines().connect());
         // Not tokio's timer, which does not run while hyper reads a flood of interim responses.
         let mut total = SystemTimer::new().sleep(request.deadlines().total());
         let cap = request.response_cap();
@@ -63,11 +63,14 @@ impl Transport for ReqwestTransport {
         let call = Call::new();
         let request = unchanged_request(request, &call)?;
 
-        let sending = with_connect_deadline(connect_by, client.execute(request));
+        let sending = connecting.limit(client.execute(request));
         let sending = InRuntime { runtime, future: Some(Box::pin(sending)) };
         let mut incoming = match before(&mut total, sending).await {
             Some(Ok(incoming)) => incoming,
             Some(Err(error)) => return Err(before_a_status(error)),
+            None if connecting.is_waiting() => {
+                return Err(TransportError::not_processed(TransportErrorKind::Timeout));
+            }
             None => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
         };
 

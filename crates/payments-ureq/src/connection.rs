@@ -12,6 +12,7 @@ use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
 };
+use zeroize::Zeroize as _;
 
 use crate::attempt::{Attempt, Progress};
 use crate::socket::Socket;
@@ -62,13 +63,9 @@ impl Transport for Connection {
     }
 
     fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
-        Attempt::current()?.begin_write(&self.is_discarded)?;
-        let output = &self.buffers.output()[..amount];
-        match &mut self.tls {
-            Some(tls) => Stream::new(tls, &mut self.socket).write_all(output)?,
-            None => self.socket.write_all(output)?,
-        }
-        Ok(())
+        let written = self.write_output(amount);
+        wipe(&mut self.buffers, amount);
+        written
     }
 
     fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
@@ -99,6 +96,27 @@ impl Transport for Connection {
     }
 }
 
+impl Connection {
+    fn write_output(&mut self, amount: usize) -> Result<(), Error> {
+        Attempt::current()?.begin_write(&self.is_discarded)?;
+        let output = &self.buffers.output()[..amount];
+        match &mut self.tls {
+            Some(tls) => Stream::new(tls, &mut self.socket).write_all(output)?,
+            None => self.socket.write_all(output)?,
+        }
+        Ok(())
+    }
+}
+
+/// Sets this many bytes that were written to zero, because an idle connection keeps its buffers: card, security code and API key.
+/// ureq reads the body into the free part of the input buffer and copies it from there.
+fn wipe(buffers: &mut impl Buffers, amount: usize) {
+    let (read, output) = buffers.tmp_and_output();
+    let copied = read.len().min(amount);
+    read[..copied].zeroize();
+    output[..amount].zeroize();
+}
+
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection").field("tls", &self.is_tls()).finish_non_exhaustive()
@@ -112,5 +130,21 @@ pub(crate) struct NoLookup;
 impl Resolver for NoLookup {
     fn resolve(&self, _: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
         Ok(self.empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_bytes_are_wiped_from_both_buffers_s5() {
+        let mut buffers = LazyBuffers::new(32, 32);
+        let (read, output) = buffers.tmp_and_output();
+        read[..4].copy_from_slice(b"4242");
+        output[..8].copy_from_slice(b"key 4242");
+        wipe(&mut buffers, 8);
+        let (read, output) = buffers.tmp_and_output();
+        assert!(read.iter().chain(&*output).all(|byte| *byte == 0));
     }
 }

@@ -19,7 +19,8 @@ mod telemetry;
 use std::env;
 
 use anyhow::Context as _;
-use payments_core::{ApiKey, Client, Endpoint, MeterObserver, TracingObserver};
+use payments_core::unversioned::MeterObserver;
+use payments_core::{ApiKey, Client, Endpoint, TracingObserver};
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_journal::{Journal, JournaledClient, PostgresStore, SqliteStore, SummaryGauges};
 use tokio::net::TcpListener;

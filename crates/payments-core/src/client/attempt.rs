@@ -8,7 +8,7 @@ use crate::error::{CallError, Error};
 use crate::observer::{
     AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, BodySnippet, Observer,
 };
-use crate::operation::{Describe, Exchange};
+use crate::operation::{Exchange, Operation};
 use crate::response::Success;
 use crate::{CallId, CallerHeaders, Timer};
 
@@ -24,7 +24,7 @@ pub(crate) struct Call<'a, O> {
     span: tracing::Span,
 }
 
-impl<'a, O: Describe> Call<'a, O> {
+impl<'a, O: Operation> Call<'a, O> {
     pub(crate) fn start(
         operation: &'a O,
         endpoint: &'a Endpoint,
@@ -66,7 +66,7 @@ impl<'a, O: Describe> Call<'a, O> {
 
 /// One attempt of a call. It reports the attempt's start and end to the observer and to the attempt's span. If it is dropped before
 /// `finish`, it reports that the attempt was abandoned.
-pub(crate) struct Attempt<'a, O: Describe> {
+pub(crate) struct Attempt<'a, O: Operation> {
     call: &'a Call<'a, O>,
     number: u32,
     caller_headers: CallerHeaders,
@@ -77,7 +77,7 @@ pub(crate) struct Attempt<'a, O: Describe> {
     span: tracing::Span,
 }
 
-impl<'a, O: Describe> Attempt<'a, O> {
+impl<'a, O: Operation> Attempt<'a, O> {
     pub(crate) fn new(call: &'a Call<'a, O>, number: u32) -> Self {
         Self {
             call,
@@ -140,7 +140,7 @@ impl<'a, O: Describe> Attempt<'a, O> {
         let started = &started;
         let event = match result {
             Ok(success) => {
-                let id = O::transaction_id(success.data()).map(TransactionId::as_str);
+                let id = O::transaction_id_of(success.data()).map(TransactionId::as_str);
                 AttemptFinished {
                     started,
                     latency,
@@ -169,7 +169,7 @@ impl<'a, O: Describe> Attempt<'a, O> {
     }
 }
 
-impl<O: Describe> Drop for Attempt<'_, O> {
+impl<O: Operation> Drop for Attempt<'_, O> {
     fn drop(&mut self) {
         if !self.is_open {
             return;

@@ -11,7 +11,7 @@ use crate::response::Secrets;
 )]
 pub trait CallError: std::error::Error + Sized {
     /// The error of the operation with these facts.
-    fn of(call: FailedCall, facts: &Facts<'_>, secrets: &Secrets) -> Self;
+    fn of(call: FailedCall, facts: &Facts<'_>, secrets: &Secrets<'_>) -> Self;
 
     /// What went wrong.
     fn failed_call(&self) -> &FailedCall;

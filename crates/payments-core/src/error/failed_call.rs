@@ -9,7 +9,7 @@ use payments_model::{ValidationError, Violation};
 use super::configuration::ConfigurationError;
 use super::kind::ErrorKind;
 use crate::operation::{Facts, OperationName};
-use crate::response::{BodyForm, Found, Meaning, Metadata, Received, RetryAfter, Secrets};
+use crate::response::{BodyForm, Found, MaskedDebug, Meaning, Metadata, Received, RetryAfter, Secrets};
 use crate::{CallId, Delivery, TransportError, TransportErrorKind};
 
 /// What [`Error`](crate::Error) and [`LookupError`](crate::LookupError) share: which call failed, why, and what was read of the
@@ -65,6 +65,7 @@ pub(crate) struct FailedResponse {
     form: BodyForm,
     metadata: Metadata,
     found: Found,
+    debug: MaskedDebug,
 }
 
 impl FailedResponse {
@@ -72,21 +73,22 @@ impl FailedResponse {
         received: Received<'_>,
         meaning: Meaning,
         facts: &Facts<'_>,
-        secrets: &Secrets,
+        secrets: &Secrets<'_>,
     ) -> Self {
-        let (found, metadata) = (received.found(meaning, facts, secrets), received.metadata(secrets));
-        Self { meaning, form: received.form, metadata, found }
+        let found = received.found(meaning, facts, secrets);
+        let (metadata, debug) = received.kept(&found, facts, secrets);
+        Self { meaning, form: received.form, metadata, found, debug }
     }
 }
 
 impl fmt::Debug for FailedResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { meaning, form, metadata, found } = self;
+        let Self { meaning, form, metadata, found, debug } = self;
         f.debug_struct("FailedResponse")
             .field("meaning", meaning)
             .field("form", form)
             .field("metadata", metadata)
-            .field("found", &metadata.secrets().masked_debug(found))
+            .field("found", &debug.shown(found))
             .finish()
     }
 }
@@ -282,7 +284,7 @@ impl FailedCall {
 
     fn write_response(
         &self,
-        FailedResponse { meaning, form, metadata, found }: &FailedResponse,
+        FailedResponse { meaning, form, metadata, found, .. }: &FailedResponse,
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
         let status = metadata.http_status.as_u16();

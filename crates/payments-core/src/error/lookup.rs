@@ -52,7 +52,7 @@ impl LookupError {
 }
 
 impl CallError for LookupError {
-    fn of(call: FailedCall, _: &Facts<'_>, _: &Secrets) -> Self {
+    fn of(call: FailedCall, _: &Facts<'_>, _: &Secrets<'_>) -> Self {
         Self(Box::new(call))
     }
 

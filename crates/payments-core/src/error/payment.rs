@@ -98,7 +98,7 @@ impl Error {
 }
 
 impl CallError for Error {
-    fn of(failed_call: FailedCall, facts: &Facts<'_>, secrets: &Secrets) -> Self {
+    fn of(failed_call: FailedCall, facts: &Facts<'_>, secrets: &Secrets<'_>) -> Self {
         let outcome = match &failed_call.cause {
             _ if failed_call.refused_by().is_some() => Outcome::Rejected,
             Cause::Configuration(_) | Cause::Validation(_) => Outcome::NotProcessed,

@@ -17,7 +17,8 @@ use crate::{Endpoint, OperationName};
 /// them.
 ///
 /// ```
-/// use payments_core::{Client, MeterObserver};
+/// use payments_core::Client;
+/// use payments_core::unversioned::MeterObserver;
 ///
 /// # let gateway = payments_fake::FakeGateway::new();
 /// # let (endpoint, transport, timer) = (gateway.endpoint(), gateway.transport(), gateway.clock().clone());

@@ -1,10 +1,14 @@
+use std::fmt::Debug;
+
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderValue, Method};
+use http::{HeaderValue, Method, Uri};
+use payments_model::unversioned::Envelope;
+use payments_model::{SecretBytes, TransactionId};
 
-use super::describe::Describe;
 use super::facts::Facts;
-use crate::error::{CallError as _, Cause, FailedCall, FailedResponse};
+use super::name::OperationName;
+use crate::error::{CallError, Cause, FailedCall, FailedResponse};
 use crate::response::{Meaning, Received, Secrets};
 use crate::{CallId, Endpoint, Success, TransportError};
 
@@ -33,11 +37,20 @@ use crate::{CallId, Endpoint, Success, TransportError};
 /// assert_eq!(error.kind(), ErrorKind::NotFound);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Operation: Describe {
+#[allow(private_bounds, reason = "only this crate implements it")]
+pub trait Operation: Sealed {
+    /// The data of a success.
+    type Data: Debug;
+
+    /// [`Error`](crate::Error) for a payment or a void, [`LookupError`](crate::LookupError) for a lookup.
+    type Error: CallError;
+
+    /// The operation's name.
+    #[doc(hidden)]
+    const NAME: OperationName;
+
     /// What identifies the request in the service's records, and what to search them by.
-    fn facts(&self) -> Facts<'_> {
-        self.describe()
-    }
+    fn facts(&self) -> Facts<'_>;
 
     /// Builds the HTTP request, complete except for `Host` and `Content-Length`, which the HTTP stack adds.
     ///
@@ -83,23 +96,65 @@ pub trait Operation: Describe {
     fn error_from_transport(&self, endpoint: &Endpoint, error: TransportError) -> Self::Error {
         Exchange::new(self, endpoint, None).not_answered(error)
     }
+
+    /// The URL of the request.
+    #[doc(hidden)]
+    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Cause>;
+
+    /// The body of a `POST`, or `None` for a `GET`.
+    #[doc(hidden)]
+    fn body(&self) -> Option<SecretBytes> {
+        None
+    }
+
+    /// The request's secrets, to be masked in the texts that are kept of a response.
+    #[doc(hidden)]
+    fn secrets(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// The digits of the request's card, if it has one.
+    #[doc(hidden)]
+    fn card_digits(&self) -> Option<&str> {
+        None
+    }
+
+    /// The data of a success, if the response has it.
+    #[doc(hidden)]
+    fn data(&self, envelope: &Envelope<'_>) -> Option<Self::Data>;
+
+    /// Replaces each id of a success for which `redacted` returns another text.
+    #[doc(hidden)]
+    fn redact_ids(data: &mut Self::Data, redacted: &dyn Fn(&str) -> Option<String>);
+
+    /// The transaction that a success is about.
+    #[doc(hidden)]
+    fn transaction_id_of(data: &Self::Data) -> Option<&TransactionId>;
 }
 
-impl<T: Describe> Operation for T {}
+/// Other crates cannot name it.
+pub(crate) trait Sealed {}
 
-/// One request of an operation and its end. It owns the only copy of the secrets that are masked in what is kept of the end.
+/// Replaces the id if `redacted` returns another text.
+pub(crate) fn redact_transaction_id(id: &mut TransactionId, redacted: &dyn Fn(&str) -> Option<String>) {
+    if let Some(other) = redacted(id.as_str()).and_then(TransactionId::from_answer) {
+        *id = other;
+    }
+}
+
+/// One request of an operation and its end.
 pub(crate) struct Exchange<'a, O: ?Sized> {
     operation: &'a O,
     pub(crate) endpoint: &'a Endpoint,
     pub(crate) facts: Facts<'a>,
-    pub(crate) secrets: Secrets,
+    pub(crate) secrets: Secrets<'a>,
     pub(crate) call_id: Option<CallId>,
 }
 
-impl<'a, O: Describe + ?Sized> Exchange<'a, O> {
+impl<'a, O: Operation + ?Sized> Exchange<'a, O> {
     pub(crate) fn new(operation: &'a O, endpoint: &'a Endpoint, call_id: Option<CallId>) -> Self {
-        let secrets = Secrets::new(&operation.secrets(), endpoint.api_key().header_value());
-        Self { operation, endpoint, facts: operation.describe(), secrets, call_id }
+        let secrets = Secrets::new(operation.secrets(), endpoint.api_key().header_value());
+        Self { operation, endpoint, facts: operation.facts(), secrets, call_id }
     }
 
     /// Builds the request.
@@ -129,8 +184,9 @@ impl<'a, O: Describe + ?Sized> Exchange<'a, O> {
         let data = received.envelope.as_ref().and_then(|envelope| self.operation.data(envelope));
         match (received.meaning(&self.facts, data.is_some()), data) {
             (Meaning::Processed, Some(mut data)) => {
-                O::redact_ids(&mut data, &|id| self.secrets.redacted_id(id, self.operation.card_number()));
-                Ok(Success::new(data, received.metadata(&self.secrets), self.call_id))
+                O::redact_ids(&mut data, &|id| self.secrets.redacted_id(id, self.operation.card_digits()));
+                let kept = received.kept(&data, &self.facts, &self.secrets);
+                Ok(Success::new(data, kept, self.call_id))
             }
             (meaning, _) => Err(self.failed(Cause::Response(self.kept(received, meaning)))),
         }

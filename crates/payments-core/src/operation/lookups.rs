@@ -4,7 +4,7 @@ use http::Uri;
 use payments_model::unversioned::Envelope;
 use payments_model::{CustomerId, CustomerRecord, Field, TransactionId, TransactionRecord, ValidationError};
 
-use super::describe::{Describe, redact_transaction_id};
+use super::exchange::{Operation, Sealed, redact_transaction_id};
 use super::facts::Facts;
 use super::name::OperationName;
 use crate::Endpoint;
@@ -23,7 +23,9 @@ impl GetTransaction {
     }
 }
 
-impl Describe for GetTransaction {
+impl Sealed for GetTransaction {}
+
+impl Operation for GetTransaction {
     type Data = TransactionRecord;
     type Error = LookupError;
     const NAME: OperationName = OperationName::GetTransaction;
@@ -40,11 +42,11 @@ impl Describe for GetTransaction {
         redact_transaction_id(&mut data.transaction_id, redacted);
     }
 
-    fn transaction_id(data: &TransactionRecord) -> Option<&TransactionId> {
+    fn transaction_id_of(data: &TransactionRecord) -> Option<&TransactionId> {
         Some(&data.transaction_id)
     }
 
-    fn describe(&self) -> Facts<'_> {
+    fn facts(&self) -> Facts<'_> {
         Facts::of_transaction(Self::NAME, &self.id)
     }
 }
@@ -62,7 +64,9 @@ impl GetCustomer {
     }
 }
 
-impl Describe for GetCustomer {
+impl Sealed for GetCustomer {}
+
+impl Operation for GetCustomer {
     type Data = CustomerRecord;
     type Error = LookupError;
     const NAME: OperationName = OperationName::GetCustomer;
@@ -83,11 +87,11 @@ impl Describe for GetCustomer {
         }
     }
 
-    fn transaction_id(_: &CustomerRecord) -> Option<&TransactionId> {
+    fn transaction_id_of(_: &CustomerRecord) -> Option<&TransactionId> {
         None
     }
 
-    fn describe(&self) -> Facts<'_> {
+    fn facts(&self) -> Facts<'_> {
         Facts::new(Self::NAME)
     }
 }

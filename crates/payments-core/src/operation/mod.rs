@@ -1,13 +1,11 @@
 //! The five operations as plain values: each builds its request and reads its response, without I/O.
 
-mod describe;
 mod exchange;
 mod facts;
 mod lookups;
 mod name;
 mod payments;
 
-pub(crate) use describe::Describe;
 pub(crate) use exchange::Exchange;
 pub use exchange::Operation;
 pub use facts::Facts;

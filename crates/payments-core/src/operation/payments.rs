@@ -8,7 +8,7 @@ use payments_model::{
 };
 use serde::Serialize;
 
-use super::describe::{Describe, redact_transaction_id};
+use super::exchange::{Operation, Sealed, redact_transaction_id};
 use super::facts::Facts;
 use super::name::OperationName;
 use crate::Endpoint;
@@ -16,8 +16,10 @@ use crate::error::{Cause, Error};
 
 /// `POST /transaction`, for a card and for an account: the interface has one URL and one response for both.
 macro_rules! describe_payment {
-    ($payment:ty, $card_number:expr, $last_four:expr) => {
-        impl Describe for $payment {
+    ($payment:ty, $card_digits:expr, $last_four:expr) => {
+        impl Sealed for $payment {}
+
+        impl Operation for $payment {
             type Data = TransactionRecord;
             type Error = Error;
             const NAME: OperationName = OperationName::Transaction;
@@ -34,9 +36,9 @@ macro_rules! describe_payment {
                 Self::secrets(self)
             }
 
-            fn card_number(&self) -> Option<&str> {
-                let card_number: fn(&Self) -> Option<&str> = $card_number;
-                card_number(self)
+            fn card_digits(&self) -> Option<&str> {
+                let card_digits: fn(&Self) -> Option<&str> = $card_digits;
+                card_digits(self)
             }
 
             fn data(&self, envelope: &Envelope<'_>) -> Option<TransactionRecord> {
@@ -47,11 +49,11 @@ macro_rules! describe_payment {
                 redact_transaction_id(&mut data.transaction_id, redacted);
             }
 
-            fn transaction_id(data: &TransactionRecord) -> Option<&TransactionId> {
+            fn transaction_id_of(data: &TransactionRecord) -> Option<&TransactionId> {
                 Some(&data.transaction_id)
             }
 
-            fn describe(&self) -> Facts<'_> {
+            fn facts(&self) -> Facts<'_> {
                 let last_four: fn(&Self) -> Option<&str> = $last_four;
                 Facts {
                     amount: Some(self.amount()),
@@ -70,8 +72,10 @@ describe_payment!(CardTransaction, |payment| Some(payment.card_number().expose_s
 ));
 describe_payment!(AchTransaction, |_| None, |_| None);
 
+impl Sealed for TokenTransaction {}
+
 /// `POST /token-transaction`
-impl Describe for TokenTransaction {
+impl Operation for TokenTransaction {
     type Data = TransactionReceipt;
     type Error = Error;
     const NAME: OperationName = OperationName::TokenTransaction;
@@ -92,11 +96,11 @@ impl Describe for TokenTransaction {
         redact_transaction_id(&mut data.transaction_id, redacted);
     }
 
-    fn transaction_id(data: &TransactionReceipt) -> Option<&TransactionId> {
+    fn transaction_id_of(data: &TransactionReceipt) -> Option<&TransactionId> {
         Some(&data.transaction_id)
     }
 
-    fn describe(&self) -> Facts<'_> {
+    fn facts(&self) -> Facts<'_> {
         Facts {
             amount: Some(self.amount()),
             convenience_fee: Some(self.convenience_fee()),
@@ -127,8 +131,10 @@ impl Deref for VoidReceipt {
     }
 }
 
+impl Sealed for Void {}
+
 /// `POST /void`
-impl Describe for Void {
+impl Operation for Void {
     type Data = VoidReceipt;
     type Error = Error;
     const NAME: OperationName = OperationName::Void;
@@ -150,11 +156,11 @@ impl Describe for Void {
         redact_transaction_id(&mut data.receipt.transaction_id, redacted);
     }
 
-    fn transaction_id(data: &VoidReceipt) -> Option<&TransactionId> {
+    fn transaction_id_of(data: &VoidReceipt) -> Option<&TransactionId> {
         Some(&data.receipt.transaction_id)
     }
 
-    fn describe(&self) -> Facts<'_> {
+    fn facts(&self) -> Facts<'_> {
         Facts::of_transaction(Self::NAME, self.transaction_id())
     }
 }

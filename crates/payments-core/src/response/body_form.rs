@@ -26,7 +26,7 @@ impl BodyForm {
     /// The form of a whole response, as the transport reports it, and its body as far as it can be read.
     pub(crate) fn read<'a>(
         response: &'a http::Response<Bytes>,
-        secrets: &Secrets,
+        secrets: &Secrets<'_>,
     ) -> (Self, Option<Envelope<'a>>) {
         let encoded = |coding: &str| (Self::Encoded(secrets.mask(coding, MAX_CODING_BYTES)), None);
         if let Some(coding) = declared_coding(response.headers()) {

@@ -20,14 +20,14 @@ pub(crate) struct Metadata {
     status_code: Option<String>,
     message: Option<String>,
     snippet: Snippet,
-    secrets: Secrets,
 }
 
 impl Metadata {
     pub(crate) fn new(
         response: &http::Response<Bytes>,
         envelope: Option<&Envelope<'_>>,
-        secrets: Secrets,
+        repeats_secrets: bool,
+        secrets: &Secrets<'_>,
     ) -> Self {
         let status_code = envelope.and_then(Envelope::status_code_text);
         let message = envelope.and_then(Envelope::message);
@@ -36,31 +36,11 @@ impl Metadata {
             http_status: response.status(),
             retry_after,
             pause: retry_after.and_then(|retry_after| retry_after.pause(response_date(response.headers()))),
-            request_id: request_id(response.headers(), &secrets),
+            request_id: request_id(response.headers(), secrets),
             status_code: status_code.map(|code| secrets.mask_code(code.trim_matches('"'), MAX_TEXT_BYTES)),
             message: message.map(|message| secrets.mask_message(&message, MAX_TEXT_BYTES)),
-            snippet: Snippet::new(response.body(), &secrets),
-            secrets,
+            snippet: Snippet::new(response.body(), repeats_secrets, secrets),
         }
-    }
-
-    /// The metadata of a response that was stored elsewhere.
-    pub(crate) fn kept(http_status: StatusCode, texts: [Option<String>; 3]) -> Self {
-        let [status_code, message, request_id] = texts;
-        Self {
-            http_status,
-            retry_after: None,
-            pause: None,
-            request_id,
-            status_code,
-            message,
-            snippet: Snippet::default(),
-            secrets: Secrets::default(),
-        }
-    }
-
-    pub(crate) fn secrets(&self) -> &Secrets {
-        &self.secrets
     }
 
     pub(crate) fn status_code(&self) -> Option<&str> {
@@ -76,7 +56,7 @@ impl Metadata {
     }
 
     pub(crate) fn body_snippet(&self) -> String {
-        self.snippet.text(&self.secrets)
+        self.snippet.text()
     }
 
     /// Whether the body is HTML or XML.
@@ -87,8 +67,7 @@ impl Metadata {
 
 impl fmt::Debug for Metadata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { http_status, retry_after, pause, request_id, status_code, message, snippet, secrets: _ } =
-            self;
+        let Self { http_status, retry_after, pause, request_id, status_code, message, snippet } = self;
         f.debug_struct("Metadata")
             .field("http_status", http_status)
             .field("status_code", status_code)
@@ -111,7 +90,7 @@ const REQUEST_ID_HEADERS: [HeaderName; 3] = [
     HeaderName::from_static("x-correlation-id"),
 ];
 
-fn request_id(headers: &HeaderMap, secrets: &Secrets) -> Option<String> {
+fn request_id(headers: &HeaderMap, secrets: &Secrets<'_>) -> Option<String> {
     let id = REQUEST_ID_HEADERS.iter().find_map(|name| headers.get(name))?.to_str().ok()?;
     let is_an_id = id.len() <= 200 && id.bytes().all(|byte| byte.is_ascii_graphic()) && !secrets.are_in(id);
     is_an_id.then(|| id.to_owned())

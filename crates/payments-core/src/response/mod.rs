@@ -14,5 +14,5 @@ pub(crate) use meaning::Meaning;
 pub(crate) use metadata::Metadata;
 pub(crate) use received::{Found, Received};
 pub use retry_after::RetryAfter;
-pub(crate) use secrets::Secrets;
+pub(crate) use secrets::{MaskedDebug, Secrets};
 pub use success::Success;

@@ -1,3 +1,5 @@
+use std::fmt::Debug;
+
 use bytes::Bytes;
 use payments_model::unversioned::{Envelope, salvage_transaction_id, salvaged_transaction_ids};
 use payments_model::{TransactionId, TransactionRecord};
@@ -5,7 +7,7 @@ use payments_model::{TransactionId, TransactionRecord};
 use super::body_form::{BodyForm, has_service_status};
 use super::meaning::{IdSearch, Meaning, Summary, meaning_for_lookup, meaning_for_payment};
 use super::metadata::Metadata;
-use super::secrets::Secrets;
+use super::secrets::{MaskedDebug, Secrets};
 use crate::operation::Facts;
 
 /// A response, or the part of one that was read.
@@ -24,7 +26,7 @@ pub(crate) struct Found {
 }
 
 impl<'a> Received<'a> {
-    pub(crate) fn whole(response: &'a http::Response<Bytes>, secrets: &Secrets) -> Self {
+    pub(crate) fn whole(response: &'a http::Response<Bytes>, secrets: &Secrets<'_>) -> Self {
         let (form, envelope) = BodyForm::read(response, secrets);
         Self { response, form, envelope }
     }
@@ -33,8 +35,21 @@ impl<'a> Received<'a> {
         Self { response, form: BodyForm::Cut, envelope: None }
     }
 
-    pub(crate) fn metadata(&self, secrets: &Secrets) -> Metadata {
-        Metadata::new(self.response, self.envelope.as_ref(), secrets.clone())
+    /// What is kept of it, and the `Debug` of the `value` that was read from it for a request with these facts.
+    pub(crate) fn kept(
+        &self,
+        value: &dyn Debug,
+        facts: &Facts<'_>,
+        secrets: &Secrets<'_>,
+    ) -> (Metadata, MaskedDebug) {
+        let body = self.response.body();
+        let repeats = secrets.are_masked_in(&String::from_utf8_lossy(body));
+        let metadata = Metadata::new(self.response, self.envelope.as_ref(), repeats, secrets);
+        // An escape can stand for a character of a secret, and a receipt repeats the id of its request.
+        let may_show = repeats
+            || body.contains(&b'\\')
+            || facts.transaction_id.is_some_and(|id| secrets.are_masked_in(id.as_str()));
+        (metadata, if may_show { secrets.debug_of(value) } else { MaskedDebug::default() })
     }
 
     /// What it means for a request with these facts. `has_data`: it contains what a success of the operation needs.
@@ -56,7 +71,7 @@ impl<'a> Received<'a> {
 
     /// What it contains about the transaction of a request that moves money. An id or a code that holds a secret is left out,
     /// because these are shown unmasked.
-    pub(crate) fn found(&self, meaning: Meaning, facts: &Facts<'_>, secrets: &Secrets) -> Found {
+    pub(crate) fn found(&self, meaning: Meaning, facts: &Facts<'_>, secrets: &Secrets<'_>) -> Found {
         if !facts.operation.moves_money() {
             return Found::default();
         }

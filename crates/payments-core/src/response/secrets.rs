@@ -4,38 +4,34 @@ use std::sync::Arc;
 
 use http::HeaderValue;
 use payments_model::mask;
-use payments_model::unversioned::{Envelope, redact, without_half_a_number};
-use zeroize::Zeroizing;
+use payments_model::unversioned::{Envelope, contains_secret, redact, without_half_a_number};
 
-/// The secrets of a call, to be masked in the texts that are kept of it: those of the request and the API key. They are copied
-/// once for each call, shared by everything that is kept of it, and set to zero when the last part is dropped.
-#[derive(Clone, Default)]
-pub(crate) struct Secrets(Option<Arc<Shared>>);
-
-struct Shared {
-    of_request: Vec<Zeroizing<String>>,
-    api_key: HeaderValue,
+/// The secrets of a call, to be masked in the texts that are kept of it: those of the request and the API key. They are borrowed, so
+/// nothing that outlives the call has a copy.
+#[derive(Default)]
+pub(crate) struct Secrets<'a> {
+    of_request: Vec<&'a str>,
+    api_key: Option<&'a str>,
 }
 
-impl Secrets {
-    pub(crate) fn new(of_request: &[&str], api_key: &HeaderValue) -> Self {
-        let of_request = of_request.iter().map(|secret| Zeroizing::new((*secret).to_owned())).collect();
-        Self(Some(Arc::new(Shared { of_request, api_key: api_key.clone() })))
+impl<'a> Secrets<'a> {
+    pub(crate) fn new(of_request: Vec<&'a str>, api_key: &'a HeaderValue) -> Self {
+        Self { of_request, api_key: api_key.to_str().ok() }
     }
 
-    fn api_key(&self) -> Option<&str> {
-        self.0.as_ref()?.api_key.to_str().ok()
+    fn iter(&self) -> impl Iterator<Item = &'a str> {
+        self.of_request.iter().copied().chain(self.api_key)
     }
 
-    fn iter(&self) -> impl Iterator<Item = &str> {
-        let of_request = self.0.iter().flat_map(|shared| &shared.of_request);
-        of_request.map(|secret| secret.as_str()).chain(self.api_key())
+    /// Whether masking would replace one of them in this text.
+    pub(crate) fn are_masked_in(&self, text: &str) -> bool {
+        self.iter().any(|secret| contains_secret(text, &[secret]))
     }
 
     /// The id without the API key and this card number, if it contains one of them. Nothing else is replaced: by chance, a security
     /// code occurs in more than one of a hundred random ids.
     pub(crate) fn redacted_id(&self, id: &str, card_number: Option<&str>) -> Option<String> {
-        let secrets: Vec<&str> = card_number.into_iter().chain(self.api_key()).collect();
+        let secrets: Vec<&str> = card_number.into_iter().chain(self.api_key).collect();
         match redact(id, &secrets) {
             Cow::Owned(redacted) => Some(redacted),
             Cow::Borrowed(_) => None,
@@ -70,13 +66,18 @@ impl Secrets {
         self.mask(&text[..text.floor_char_boundary(length)], max_bytes)
     }
 
-    /// Wraps a value so that its `Debug` is masked.
-    pub(crate) fn masked_debug<'a>(&'a self, value: &'a dyn fmt::Debug) -> impl fmt::Debug + 'a {
-        MaskedDebug { value, secrets: self }
+    /// The `Debug` of a value, if it shows one of the secrets.
+    pub(crate) fn debug_of(&self, value: &dyn fmt::Debug) -> MaskedDebug {
+        let forms = [format!("{value:?}"), format!("{value:#?}")];
+        if !forms.iter().any(|form| self.are_masked_in(form)) {
+            return MaskedDebug::default();
+        }
+        let secrets: Vec<&str> = self.iter().collect();
+        MaskedDebug(Some(Arc::new(forms.map(|form| mask(&form, &secrets).into_owned()))))
     }
 
     /// Removes part of a secret from the end of a text that was cut, because masking would not recognize it.
-    pub(crate) fn without_half_a_secret<'a>(&self, start: &'a [u8]) -> &'a [u8] {
+    pub(crate) fn without_half_a_secret<'t>(&self, start: &'t [u8]) -> &'t [u8] {
         let halves = self.iter().filter_map(|secret| {
             let secret = secret.as_bytes();
             (1..secret.len()).rev().find(|&length| start.ends_with(&secret[..length]))
@@ -101,15 +102,29 @@ fn is_unprintable(character: char) -> bool {
     character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-struct MaskedDebug<'a> {
-    value: &'a dyn fmt::Debug,
-    secrets: &'a Secrets,
+/// The `Debug` of a value in both forms, masked when the value was read, if it shows a secret: no secret is kept for later.
+#[derive(Clone, Default)]
+pub(crate) struct MaskedDebug(Option<Arc<[String; 2]>>);
+
+impl MaskedDebug {
+    /// What to show for the value. Card-like numbers are masked too.
+    pub(crate) fn shown<'a>(&'a self, value: &'a dyn fmt::Debug) -> impl fmt::Debug + 'a {
+        Shown { value, forms: self.0.as_deref() }
+    }
 }
 
-impl fmt::Debug for MaskedDebug<'_> {
+struct Shown<'a> {
+    value: &'a dyn fmt::Debug,
+    forms: Option<&'a [String; 2]>,
+}
+
+impl fmt::Debug for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { value, secrets } = self;
-        let shown = if f.alternate() { format!("{value:#?}") } else { format!("{value:?}") };
-        f.write_str(&mask(&shown, &secrets.iter().collect::<Vec<_>>()))
+        let Self { value, forms } = self;
+        match forms {
+            Some(forms) => f.write_str(&forms[usize::from(f.alternate())]),
+            None if f.alternate() => f.write_str(&mask(&format!("{value:#?}"), &[])),
+            None => f.write_str(&mask(&format!("{value:?}"), &[])),
+        }
     }
 }

@@ -4,18 +4,21 @@ use bytes::Bytes;
 
 use super::secrets::Secrets;
 
-/// The beginning of a response body, kept for a person who investigates the outcome. It is masked on access.
-#[derive(Clone, Default)]
+/// The beginning of a response body, kept for a person who investigates the outcome.
+#[derive(Clone)]
 pub(crate) struct Snippet(Bytes);
 
 impl Snippet {
     const MAX_BYTES: usize = 2048;
 
-    pub(crate) fn new(body: &Bytes, secrets: &Secrets) -> Self {
-        Self(match body.get(..Self::MAX_BYTES) {
+    /// The secrets are masked here if the body repeats them. What needs no secret to be found is masked on access.
+    pub(crate) fn new(body: &Bytes, repeats_secrets: bool, secrets: &Secrets<'_>) -> Self {
+        let start = body.get(..Self::MAX_BYTES).map(|start| secrets.without_half_a_secret(start));
+        Self(match start {
+            _ if repeats_secrets => masked(start.unwrap_or(body), secrets).into(),
             None => body.clone(),
             // Copied, so that the rest of a long body can be freed.
-            Some(start) => Bytes::copy_from_slice(secrets.without_half_a_secret(start)),
+            Some(start) => Bytes::copy_from_slice(start),
         })
     }
 
@@ -26,9 +29,13 @@ impl Snippet {
     }
 
     /// At most 2 KiB, masked.
-    pub(crate) fn text(&self, secrets: &Secrets) -> String {
-        secrets.mask(&String::from_utf8_lossy(&self.0), Self::MAX_BYTES)
+    pub(crate) fn text(&self) -> String {
+        masked(&self.0, &Secrets::default())
     }
+}
+
+fn masked(body: &[u8], secrets: &Secrets<'_>) -> String {
+    secrets.mask(&String::from_utf8_lossy(body), Snippet::MAX_BYTES)
 }
 
 impl fmt::Debug for Snippet {
@@ -46,12 +53,20 @@ mod tests {
 
     const KEY: &str = "sk_live_51H";
 
-    fn secrets() -> Secrets {
-        Secrets::new(&[], &HeaderValue::from_static(KEY))
+    fn snippet(body: impl Into<Bytes>) -> Snippet {
+        let (key, body) = (HeaderValue::from_static(KEY), body.into());
+        let secrets = Secrets::new(Vec::new(), &key);
+        Snippet::new(&body, secrets.are_masked_in(&String::from_utf8_lossy(&body)), &secrets)
     }
 
     fn text(body: String) -> String {
-        Snippet::new(&Bytes::from(body), &secrets()).text(&secrets())
+        snippet(body).text()
+    }
+
+    #[test]
+    fn a_secret_is_masked_when_the_body_is_read_d64() {
+        let kept = snippet(format!("{{\"key\":\"{KEY}\"}}"));
+        assert_eq!(kept.0, r#"{"key":"[redacted]"}"#);
     }
 
     /// The snippet of a body that is cut `behind` bytes after the beginning of `tail`.
@@ -85,7 +100,7 @@ mod tests {
 
     #[test]
     fn debug_shows_only_the_length_d62() {
-        let snippet = Snippet::new(&Bytes::from_static(b"Ada"), &secrets());
+        let snippet = snippet("Ada");
         assert_eq!(format!("{snippet:?}"), "[3 bytes]");
     }
 

@@ -3,10 +3,11 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use http::StatusCode;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::metadata::Metadata;
 use super::retry_after::RetryAfter;
+use super::secrets::MaskedDebug;
 use crate::CallId;
 
 /// The data of a successful response, and the response's metadata.
@@ -40,12 +41,13 @@ pub struct Success<T>(Box<Parts<T>>);
 struct Parts<T> {
     data: T,
     metadata: Metadata,
+    debug: MaskedDebug,
     call_id: Option<CallId>,
 }
 
 impl<T> Success<T> {
-    pub(crate) fn new(data: T, metadata: Metadata, call_id: Option<CallId>) -> Self {
-        Self(Box::new(Parts { data, metadata, call_id }))
+    pub(crate) fn new(data: T, (metadata, debug): (Metadata, MaskedDebug), call_id: Option<CallId>) -> Self {
+        Self(Box::new(Parts { data, metadata, debug, call_id }))
     }
 
     /// The response's `data`.
@@ -111,23 +113,23 @@ impl<T> Deref for Success<T> {
 
 impl<T: fmt::Debug> fmt::Debug for Success<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { data, metadata, call_id } = &*self.0;
+        let Parts { data, metadata, debug, call_id } = &*self.0;
         f.debug_struct("Success")
             .field("call_id", call_id)
-            .field("data", &metadata.secrets().masked_debug(data))
+            .field("data", &debug.shown(data))
             .field("metadata", metadata)
             .finish()
     }
 }
 
 /// The serialized form of a success.
-#[derive(Serialize, Deserialize)]
-struct Document<T, S> {
+#[derive(Serialize)]
+struct Document<'a, T> {
     http_status: u16,
-    status_code: Option<S>,
-    message: Option<S>,
-    request_id: Option<S>,
-    data: T,
+    status_code: Option<&'a str>,
+    message: Option<&'a str>,
+    request_id: Option<&'a str>,
+    data: &'a T,
 }
 
 impl<T: Serialize> Serialize for Success<T> {
@@ -140,14 +142,5 @@ impl<T: Serialize> Serialize for Success<T> {
             data: self.data(),
         };
         document.serialize(serializer)
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Success<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let document = Document::<T, String>::deserialize(deserializer)?;
-        let Document { http_status, status_code, message, request_id, data } = document;
-        let http_status = StatusCode::from_u16(http_status).map_err(serde::de::Error::custom)?;
-        Ok(Self::new(data, Metadata::kept(http_status, [status_code, message, request_id]), None))
     }
 }

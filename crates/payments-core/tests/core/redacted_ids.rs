@@ -124,3 +124,31 @@ fn card_number_in_an_id_is_found_with_separators_d52_d55() {
         }
     }
 }
+
+#[test]
+fn debug_shows_no_secret_that_a_record_repeats_d62() {
+    let short_key = Endpoint::new("https://pay.example.com/api", ApiKey::new("k-17").unwrap()).unwrap();
+    let void = Void::new("txn k-17".parse().unwrap());
+    let voided = void.read(&short_key, body(100, r#""TransactionId":"t""#)).unwrap();
+    for shown in [format!("{voided:?}"), format!("{voided:#?}")] {
+        assert!(shown.contains("[redacted]") && !shown.contains("k-17"), "{shown}");
+    }
+    // The second form of each is read as the first.
+    for status in [KEY, "sk_c\\u0061nary_7Qz", CVV, "\\u00391\\u0037"] {
+        let data = format!(r#""TransactionId":"t","Status":"{status}""#);
+        let success = sale().read(&endpoint(), body(100, &data)).unwrap();
+        let error = sale().read(&endpoint(), body(101, &data)).unwrap_err();
+        assert!([KEY, CVV].contains(&success.status.value().unwrap().as_str()));
+        let clone = success.clone();
+        for shown in
+            [format!("{success:?}"), format!("{clone:#?}"), format!("{error:?}"), format!("{error:#?}")]
+        {
+            assert!(shown.contains("[redacted]"), "{shown}");
+            assert!(!shown.contains(KEY) && !shown.contains(&format!("\"{CVV}\"")), "{shown}");
+        }
+    }
+}
+
+fn body(code: u16, data: &str) -> http::Response<Bytes> {
+    http::Response::new(Bytes::from(format!(r#"{{"status_code":{code},"message":"m","data":{{{data}}}}}"#)))
+}

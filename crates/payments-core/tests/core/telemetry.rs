@@ -18,7 +18,8 @@ use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData
 use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionType,
 };
-use payments_core::{Client, MeterObserver, OperationName};
+use payments_core::unversioned::MeterObserver;
+use payments_core::{Client, OperationName};
 use payments_fake::{FakeGateway, Fault, block_on};
 use tracing_subscriber::layer::SubscriberExt as _;
 
