@@ -8,6 +8,7 @@ use payments_core::{Outcome, Success};
 use payments_journal::{Error, IntentKey, IntentState, Journal, JournaledClient, MovesMoney};
 use tokio::time::timeout;
 
+use crate::advice::shell_word;
 use crate::args::journal::IntentOptions;
 use crate::args::{ClientOptions, GlobalOptions};
 use crate::call::{self, Call, Prepared};
@@ -17,7 +18,6 @@ use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent, how_
 use crate::intent_note::IntentNote;
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, store_failure};
-use crate::next_step::shell_word;
 use crate::output::{self, Output};
 use crate::report::{Processed, Report};
 use crate::row_file::{NOT_CARDS, is_like_a_card};
@@ -87,7 +87,7 @@ pub(crate) fn run<C: Charge>(
     };
     call::report_panic(output, call, || {
         if has_begun.get() {
-            unresolved(call::may_have_been_sent(), &intent.key)
+            call::may_have_been_sent(Some(&intent.key))
         } else {
             journal_not_opened(Failure::not_processed("internal", "internal error"))
         }
@@ -161,7 +161,7 @@ async fn end<C: Charge>(
     has_begun.set(true);
     let mut sending = pin!(call::catch_panic(call.send_with(&attempt)));
     let abandoned = |kind, what: &str| {
-        let failure = unresolved(call::after_sending(&call, kind, what), key);
+        let failure = call::after_sending(&call, Some(key), kind, what);
         Err(call::with_sent(failure, &call, &settings, at))
     };
     let signal = tokio::select! {
@@ -228,14 +228,6 @@ async fn refuse_unless_recorded(
     Err(Failure::invalid("usage", message))
 }
 
-/// The failure of a call that was abandoned after it may have been sent.
-fn unresolved(failure: Failure, key: &IntentKey) -> Failure {
-    let message =
-        format!("{}; the key stays unknown in the journal until a person resolves it", failure.message);
-    let note = IntentNote { key: Some(key.clone()), ..IntentNote::default() };
-    Failure { message, ..failure }.with_note(note)
-}
-
 /// The failure of a call whose journal could not be opened: an earlier call may have paid.
 fn journal_not_opened(failure: Failure) -> Failure {
     let is_interrupted = *failure.kind == *INTERRUPTED;
@@ -291,7 +283,11 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
         second_charge: None,
     };
     let how_to_find_the_cause = error.call_error().map_or("", how_to_find_the_cause);
-    let failure = Failure { message: format!("{error}{how_to_find_the_cause}"), ..failure }.with_note(note);
+    let mut failure =
+        Failure { message: format!("{error}{how_to_find_the_cause}"), ..failure }.with_note(note);
+    if let Some(what_happened) = &mut failure.advice.what_happened {
+        *what_happened = format!("{}: {what_happened}", error.key());
+    }
     let status = failure.response.as_ref().map(|response| response.http_status);
     match (failure.outcome, status) {
         (FailedOutcome::Rejected, Some(status @ (401 | 403 | 429))) => failure.hint(format!(

@@ -19,6 +19,7 @@
 //! default address or key. The API key and card data are never arguments, because other users of the machine
 //! could read them. It asks no questions and stores nothing between calls except what you ask for, such as a journal.
 
+mod advice;
 mod args;
 mod batch_report;
 mod call;
@@ -38,7 +39,6 @@ mod intent_object;
 mod interrupt;
 mod journal_place;
 mod journaled_call;
-mod next_step;
 mod output;
 mod problems;
 mod report;

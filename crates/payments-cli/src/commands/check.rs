@@ -59,7 +59,7 @@ async fn check(options: GlobalOptions, output: Output) -> CheckReport {
             }
         }
     });
-    let unfinished = |kind, what: &str| (CONNECTION, Some((KEY, call::after_sending(&id, kind, what))));
+    let unfinished = |kind, what: &str| (CONNECTION, Some((KEY, call::after_sending(&id, None, kind, what))));
     let (passed, failed) = tokio::select! {
         biased;
         ended = lookup => ended.unwrap_or_else(|| unfinished("internal", "internal error")),

@@ -8,9 +8,9 @@ use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
 
 use super::billing_file::BillingFile;
 use super::rows::{IsSecret, LikeCards, Row, RowRead, like_a_card};
+use crate::advice::shell_word;
 use crate::batch_report::{Tallies, UnresolvedRow};
 use crate::failure::Failure;
-use crate::next_step::shell_word;
 use crate::problems::{Problem, Problems, RecordedIntent, Role};
 
 /// A valid file: every row can be charged or has been charged.

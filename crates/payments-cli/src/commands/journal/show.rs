@@ -6,11 +6,11 @@ use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 use payments_model::{TransactionId, mask};
 
 use super::{CommandError, READ, list};
+use crate::advice;
 use crate::failure::Failure;
 use crate::intent_history;
 use crate::intent_object::{self, IntentObject, MEMBERS};
 use crate::journal_place::JournalPlace;
-use crate::next_step;
 use crate::output::Output;
 use crate::style::Style;
 use crate::text;
@@ -99,10 +99,7 @@ fn next(intent: &Intent) -> Option<String> {
         }
         IntentState::Unknown(_) => {
             let id = intent.transaction_id().filter(|id| id.path_segment().is_ok());
-            Some(format!(
-                "{}, then resolve the key",
-                next_step::after_unknown(id, intent.request.search_by())
-            ))
+            Some(advice::after_unknown(true, id, intent.request.search_by()))
         }
         IntentState::NotProcessed(_) => Some("the key may be sent again".to_owned()),
         IntentState::Resolved { resolution, .. } if resolution.verdict == Verdict::NotProcessed => {
