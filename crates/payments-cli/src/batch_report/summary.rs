@@ -7,6 +7,7 @@ use payments_model::unversioned::as_number;
 use serde::{Serialize, Serializer};
 
 use super::Stop;
+use super::stop::NextRun;
 use crate::exit_code::ExitCode;
 use crate::format::counted;
 use crate::style::{Style, Tone, for_terminal};
@@ -121,8 +122,8 @@ impl Summary {
         self.has_begun && self.stop.as_ref().is_some_and(Stop::is_internal)
     }
 
-    fn needs_a_fix(&self) -> bool {
-        self.stop.as_ref().is_some_and(Stop::needs_a_fix)
+    fn next_run(&self) -> NextRun {
+        self.stop.as_ref().map_or(NextRun::ANY_TIME, Stop::next_run)
     }
 
     /// The first code that applies.
@@ -209,7 +210,7 @@ impl Summary {
     fn write_what_is_left(&self, text: &mut String) {
         let Tallies { in_progress, not_processed, .. } = self.tallies;
         if not_processed.plus(self.tallies.not_started()).count > 0 {
-            let when = if self.needs_a_fix() { "once the cause is fixed, " } else { "" };
+            let when = self.next_run().when;
             line(
                 text,
                 &format!(
@@ -232,12 +233,7 @@ impl Summary {
         match self.code_of_rows() {
             ExitCode::Unauthorized => (Tone::Error, "STOPPED, the API key was refused".to_owned()),
             ExitCode::Unknown => (Tone::Warning, self.unknown_heading()),
-            ExitCode::NotProcessed if self.needs_a_fix() => {
-                (Tone::Error, "UNFINISHED, fix the cause, then run the same command again".to_owned())
-            }
-            ExitCode::NotProcessed => {
-                (Tone::Error, "UNFINISHED, it is safe to run the same command again".to_owned())
-            }
+            ExitCode::NotProcessed => (Tone::Error, format!("UNFINISHED, {}", self.next_run().headline)),
             ExitCode::Rejected => (Tone::Error, "FINISHED, some were rejected".to_owned()),
             _ => (Tone::Success, "PROCESSED".to_owned()),
         }
