@@ -48,25 +48,31 @@ pub(crate) fn run<C: Call>(
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
     let output = Output::choose(options.output);
-    let has_begun = Cell::new(false);
-    let call = || {
-        let ended = block_on(end(options.client, output, read, &has_begun)).and_then(|ended| ended);
-        output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(C::PURPOSE).into()))
-    };
-    report_panic(output, call, || match C::PURPOSE {
-        Purpose::MoveMoney if has_begun.get() => may_have_been_sent(None),
-        purpose => nothing_sent().for_purpose(purpose),
+    let send = async |has_begun: &Cell<bool>| end(options.client, output, read, has_begun).await;
+    run_to_report(output, C::PURPOSE, runtime::Builder::new_current_thread(), send, |has_begun| {
+        match C::PURPOSE {
+            Purpose::MoveMoney if has_begun => may_have_been_sent(None),
+            _ => nothing_sent(),
+        }
     })
 }
 
-/// Runs a command. If it panics, which is a bug, it still ends with a report: `failure`.
-pub(crate) fn report_panic(
+/// Runs a command that may send something, and writes its report. If it panics, which is a bug, it still ends with the report of
+/// `on_panic`. The command sets its cell once something may have been sent, and `on_panic` receives it.
+pub(crate) fn run_to_report(
     output: Output,
-    command: impl FnOnce() -> ExitCode,
-    failure: impl FnOnce() -> Failure,
+    purpose: Purpose,
+    runtime: runtime::Builder,
+    command: impl AsyncFnOnce(&Cell<bool>) -> Result<Report, Failure>,
+    on_panic: impl FnOnce(bool) -> Failure,
 ) -> ExitCode {
-    catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| {
-        let failure = failure();
+    let has_begun = Cell::new(false);
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let ended = block_on_runtime(runtime, command(&has_begun)).and_then(|ended| ended);
+        output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(purpose).into()))
+    }));
+    ended.unwrap_or_else(|_| {
+        let failure = on_panic(has_begun.get()).for_purpose(purpose);
         let code = failure.exit_code();
         // The report itself may be what panics.
         catch_unwind(AssertUnwindSafe(|| output.write(&failure.into()))).unwrap_or(code)
@@ -97,10 +103,13 @@ fn unknown(kind: &'static str, what: &str, key: Option<&IntentKey>, next_step: &
 
 /// Runs a future on this thread.
 pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
-    let runtime =
-        runtime::Builder::new_current_thread().enable_all().build().map_err(|error| cannot_start(&error))?;
+    block_on_runtime(runtime::Builder::new_current_thread(), future)
+}
+
+fn block_on_runtime<F: Future>(mut runtime: runtime::Builder, future: F) -> Result<F::Output, Failure> {
+    let runtime = runtime.enable_all().build().map_err(|error| cannot_start(&error))?;
     let ended = runtime.block_on(future);
-    // A thread that is still reading stdin must not keep an interrupted command alive.
+    // Abandoned work, such as a thread that is still reading stdin, must not keep the command alive.
     runtime.shutdown_background();
     Ok(ended)
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use payments_core::{Outcome, Success};
 use payments_journal::{Error, IntentKey, IntentState, Journal, JournaledClient, MovesMoney};
+use tokio::runtime;
 use tokio::time::timeout;
 
 use crate::advice::shell_word;
@@ -18,7 +19,7 @@ use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent, how_
 use crate::intent_note::IntentNote;
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, store_failure};
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::report::{Processed, Report};
 use crate::row_file::{NOT_CARDS, is_like_a_card};
 use crate::settings::Settings;
@@ -67,26 +68,22 @@ pub(crate) fn run<C: Charge>(
         Err(failure) => return Output::choose(options.output).write(&Report::from(failure)),
     };
     let output = Output::choose(options.output);
-    let has_begun = Cell::new(false);
-    let call = || {
-        let ended = call::block_on(async {
-            let ended = end(options.client, output, &intent, read, &has_begun).await;
-            let is_interrupted = matches!(&ended, Err(failure) if *failure.kind == *INTERRUPTED);
-            let closing = async {
-                let closing = intent.place.start_closing();
-                if !is_interrupted {
-                    let _ = timeout(LONGEST_CLOSING, closing).await;
-                }
-            };
-            // If it panics, the result of the call is still reported.
-            let _ = call::catch_panic(closing).await;
-            ended
-        });
-        let ended = ended.and_then(|ended| ended);
-        output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(C::PURPOSE).into()))
+    let send = async |has_begun: &Cell<bool>| {
+        let ended = end(options.client, output, &intent, read, has_begun).await;
+        let is_interrupted = matches!(&ended, Err(failure) if *failure.kind == *INTERRUPTED);
+        let closing = async {
+            let closing = intent.place.start_closing();
+            if !is_interrupted {
+                let _ = timeout(LONGEST_CLOSING, closing).await;
+            }
+        };
+        // If it panics, the result of the call is still reported.
+        let _ = call::catch_panic(closing).await;
+        ended
     };
-    call::report_panic(output, call, || {
-        if has_begun.get() {
+    let runtime = runtime::Builder::new_current_thread();
+    call::run_to_report(output, C::PURPOSE, runtime, send, |has_begun| {
+        if has_begun {
             call::may_have_been_sent(Some(&intent.key))
         } else {
             journal_not_opened(Failure::not_processed("internal", "internal error"))

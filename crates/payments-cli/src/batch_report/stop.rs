@@ -218,7 +218,7 @@ mod tests {
 
         let text = || "why".to_owned();
         let throttled = |outcome| {
-            let asked = Some(Duration::from_secs(600));
+            let asked = Some(Duration::from_mins(10));
             Stop::Throttled { outcome, asked, left: Duration::from_millis(1500) }
         };
         let given_up = |after| Stop::GivenUp { signal: "SIGINT", after: Box::new(after) };

@@ -35,7 +35,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, LONGEST_CLOSING};
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::problems::Problems;
 use crate::report::Report;
 use crate::trace::Trace;
@@ -43,26 +43,17 @@ use crate::trace::Trace;
 /// Runs the command.
 pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode {
     let output = Output::choose(options.output);
-    let has_begun = Cell::new(false);
-    let command = || {
-        let runtime = runtime::Builder::new_multi_thread().enable_all().build();
-        let ended = runtime.map_err(|error| call::cannot_start(&error)).and_then(|runtime| {
-            let ended = runtime.block_on(async {
-                let place = JournalPlace::require(arguments.journal.as_deref(), Purpose::MoveMoney)?
-                    .with_witness(arguments.witness.clone());
-                let ended = Box::pin(end(options, output, arguments, &place, &has_begun)).await;
-                // If it panics, the result of the run is still reported.
-                let _ = call::catch_panic(place.close()).await;
-                ended
-            });
-            // Abandoned work must not keep the command alive.
-            runtime.shutdown_background();
-            ended
-        });
-        output::finish(output, ended.unwrap_or_else(Report::from))
+    let charge = async |has_begun: &Cell<bool>| {
+        let place = JournalPlace::require(arguments.journal.as_deref(), Purpose::MoveMoney)?
+            .with_witness(arguments.witness.clone());
+        let ended = Box::pin(end(options, output, arguments, &place, has_begun)).await;
+        // If it panics, the result of the run is still reported.
+        let _ = call::catch_panic(place.close()).await;
+        ended
     };
-    call::report_panic(output, command, || {
-        if has_begun.get() { lost() } else { with_earlier_runs(call::nothing_sent()) }
+    let runtime = runtime::Builder::new_multi_thread();
+    call::run_to_report(output, Purpose::MoveMoney, runtime, charge, |has_begun| {
+        if has_begun { lost() } else { with_earlier_runs(call::nothing_sent()) }
     })
 }
 
