@@ -63,11 +63,7 @@ pub(super) async fn run(
     let out =
         asked.out.as_deref().map(|path| write_proposals(path, &found, &report, place, asked)).transpose()?;
     let document = Document::of(&found, &report, out);
-    if output.is_text() {
-        super::print(READ, &document.lines(output.style()))?;
-    } else {
-        super::print_json(READ, &document)?;
-    }
+    super::write(READ, output, &document, |style| document.lines(style))?;
     let is_unexplained =
         !found.unexplained.is_empty() || (asked.journal_is_complete && !found.foreign.is_empty());
     if found.leaves_unknown() {

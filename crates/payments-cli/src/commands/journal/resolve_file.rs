@@ -719,17 +719,15 @@ impl FileResult {
         let what = if self.is_dry_run { READ } else { RESOLVED };
         let intents = || self.resolved.iter().map(|row| &row.resolved.intent);
         let second_charges: Vec<_> = intents().filter_map(resolve::second_charge).collect();
-        let written = if output.is_text() {
+        if output.is_text() {
             let is_early =
                 |row: &&ResolvedRow| resolve::may_be_sent_too_early(&row.resolved.intent, &row.verdict);
             let early = self.resolved.iter().filter(is_early);
             let early =
                 early.map(|row| format!("{} {TOO_EARLY} before it is sent again", row.resolved.intent.key));
             output.warn(&early.collect::<Vec<_>>());
-            super::print(what, &self.lines())
-        } else {
-            super::print_json(what, &self)
-        };
+        }
+        let written = super::write(what, output, &self, |_| self.lines());
         output.warn(&second_charges);
         // The rows that were not resolved matter more than a failed write to stdout.
         match self.failure {

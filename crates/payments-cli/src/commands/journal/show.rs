@@ -35,11 +35,7 @@ pub(super) fn no_such_key(key: &IntentKey) -> Failure {
 
 /// Shows one intent.
 pub(super) fn write(intent: &Intent, what: &'static str, output: Output) -> Result<(), CommandError> {
-    if output.is_text() {
-        super::print(what, &lines(intent, output.style()))
-    } else {
-        super::print_json(what, &IntentObject(intent))
-    }
+    super::write(what, output, &IntentObject(intent), |style| lines(intent, style))
 }
 
 /// The state, then the known values, then what has happened, then the next step.
