@@ -14,14 +14,14 @@ use payments_journal::IntentKey;
 use tokio::runtime;
 use tokio::task::spawn_blocking;
 
-use crate::advice;
 use crate::args::{ClientOptions, GlobalOptions};
-use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::{CallError, FailedOutcome, Failure, Purpose, Sent};
-use crate::intent_note::IntentNote;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
+use crate::report::advice;
+use crate::report::dry_run::DryRun;
+use crate::report::intent_note::IntentNote;
 use crate::report::{Processed, Report};
 use crate::settings::Settings;
 use crate::trace::Trace;

@@ -8,7 +8,7 @@ use payments_model::{Amount, TransactionId, ValidationError, Violation};
 
 use crate::connection_hints;
 use crate::exit_code::ExitCode;
-use crate::intent_note::IntentNote;
+use crate::report::intent_note::IntentNote;
 
 /// Why a command did not succeed. None of its texts contains a secret.
 #[derive(Clone, Debug)]

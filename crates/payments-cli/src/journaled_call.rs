@@ -9,17 +9,17 @@ use payments_journal::{Error, IntentKey, IntentState, Journal, JournaledClient, 
 use tokio::runtime;
 use tokio::time::timeout;
 
-use crate::advice::shell_word;
 use crate::args::journal::IntentOptions;
 use crate::args::{ClientOptions, GlobalOptions};
 use crate::call::{self, Call, Prepared};
-use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent, how_to_find_the_cause};
-use crate::intent_note::IntentNote;
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, store_failure};
 use crate::output::Output;
+use crate::report::advice::shell_word;
+use crate::report::dry_run::DryRun;
+use crate::report::intent_note::IntentNote;
 use crate::report::{Processed, Report};
 use crate::row_file::{NOT_CARDS, is_like_a_card};
 use crate::settings::Settings;

@@ -12,13 +12,14 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use crate::args::OutputShape;
-use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::report::dry_run::DryRun;
+use crate::report::text;
 use crate::report::{Effect, Processed, Report};
 use crate::style::{self, Style, Tone};
-use crate::{stderr, stdout, text};
+use crate::{stderr, stdout};
 
 /// The format of the result, and the styles of both streams.
 #[derive(Clone, Copy, Debug)]
@@ -234,7 +235,7 @@ mod tests {
     use payments_model::Amount;
 
     use super::*;
-    use crate::batch_report::Summary;
+    use crate::report::batch::Summary;
 
     /// The exit code if writing this report panics.
     fn code_after_panic(report: Report) -> ExitCode {

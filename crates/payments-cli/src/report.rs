@@ -1,20 +1,30 @@
 //! The result of a client command, and its JSON document.
 
+pub(crate) mod advice;
+pub(crate) mod batch;
+pub(crate) mod check;
+pub(crate) mod dry_run;
+pub(crate) mod intent_history;
+pub(crate) mod intent_note;
+pub(crate) mod intent_object;
+pub(crate) mod problems;
+pub(crate) mod text;
+
 use payments_core::Success;
 use payments_journal::{IntentKey, Journaled};
 use payments_model::{Amount, CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, Value};
 
-use crate::batch_report::Summary;
-use crate::check_report::CheckReport;
-use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::format::{exact, timestamp};
-use crate::intent_note::IntentNote;
-use crate::intent_object::second_charge;
-use crate::problems::Problems;
+use crate::report::batch::Summary;
+use crate::report::check::CheckReport;
+use crate::report::dry_run::DryRun;
+use crate::report::intent_note::IntentNote;
+use crate::report::intent_object::second_charge;
+use crate::report::problems::Problems;
 
 /// The result of a client command. Other programs read its document, whose member names are fixed.
 #[derive(Clone, Debug, Serialize)]

@@ -2,11 +2,10 @@
 
 mod after_charge;
 mod billing_file;
-mod counting;
 mod inspection;
+mod place_in_summary;
 mod progress;
 mod results;
-mod rows;
 mod run;
 mod service;
 mod throttle;
@@ -19,25 +18,24 @@ use tokio::runtime::{self, Handle};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{Instant, timeout};
 
-use self::billing_file::BillingFile;
+use self::billing_file::{BillingFile, Row, refuse_ignored_fields};
 use self::inspection::{Inspected, inspect};
 use self::progress::Progress;
 use self::results::Results;
-use self::rows::{Row, refuse_ignored_fields};
 use self::run::Run;
 use self::service::LiveService;
 use self::throttle::Throttle;
 use crate::args::GlobalOptions;
 use crate::args::batch::BatchArguments;
-use crate::batch_report::{Stop, Summary};
 use crate::call::{self, Prepared};
 use crate::exit_code::ExitCode;
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, LONGEST_CLOSING};
 use crate::output::Output;
-use crate::problems::Problems;
 use crate::report::Report;
+use crate::report::batch::{Stop, Summary};
+use crate::report::problems::Problems;
 use crate::trace::Trace;
 
 /// Runs the command.

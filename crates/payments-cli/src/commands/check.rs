@@ -15,12 +15,12 @@ use tokio::time::timeout;
 
 use crate::args::GlobalOptions;
 use crate::call::{self, Prepared};
-use crate::check_report::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
 use crate::connection_hints::requires_client_certificate;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::output::{self, Output};
 use crate::report::Report;
+use crate::report::check::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
 use crate::settings::Settings;
 
 /// Checks each step and reports all of them.

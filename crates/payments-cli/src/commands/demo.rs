@@ -14,12 +14,12 @@ use payments_model::{
 use payments_sandbox::Sandbox;
 use tokio::runtime;
 
-use crate::advice;
 use crate::args::{GlobalOptions, OutputShape};
 use crate::call::Call;
 use crate::exit_code::ExitCode;
 use crate::failure::{self, CallError, FailedOutcome, Failure, Purpose};
 use crate::output::Output;
+use crate::report::advice;
 use crate::report::{Effect, Processed, Report};
 use crate::style::{Style, Tone, for_terminal};
 use crate::{stderr, stdout};

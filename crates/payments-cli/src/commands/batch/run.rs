@@ -11,16 +11,16 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
 use super::after_charge::{AfterCharge, after};
-use super::counting::{Place, journal_failure, unrecorded, unresolved_kind};
+use super::billing_file::Row;
+use super::place_in_summary::{Place, journal_failure, unrecorded, unresolved_kind};
 use super::progress::{Progress, WaitState};
 use super::results::Results;
-use super::rows::Row;
 use super::service::{ChargeResult, ChargeService};
 use super::throttle::{PatienceExceeded, Start, Throttle, Ticket};
-use crate::batch_report::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
 use crate::call::catch_panic;
-use crate::intent_object::second_charge;
 use crate::journaled_call::LAST_WRITES;
+use crate::report::batch::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
+use crate::report::intent_object::second_charge;
 
 /// A run, ready to start.
 pub(super) struct Run<'a, W> {
@@ -491,10 +491,10 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
-    use crate::batch_report::Tallies;
     use crate::exit_code::ExitCode;
     use crate::failure::Failure;
     use crate::report::Report;
+    use crate::report::batch::Tallies;
     use crate::style::Style;
 
     const TOKENS: OperationName = OperationName::TokenTransaction;

@@ -8,7 +8,7 @@ use payments_journal::{Error, Intent, IntentKey, Journaled, JournaledClient, Sto
 use payments_model::TransactionReceipt;
 
 use super::super::calls::of_receipt;
-use super::rows::Row;
+use super::billing_file::Row;
 use crate::journaled_call;
 use crate::report::{Processed, Report};
 use crate::settings::Settings;

@@ -12,7 +12,7 @@ use crate::csv_file::Table;
 use crate::format::counted;
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
-use crate::problems::{Problem, Problems, Role};
+use crate::report::problems::{Problem, Problems, Role};
 use crate::row_file::{NOT_CARDS, RowFile, is_like_a_card};
 use crate::settings::KnownKeys;
 

@@ -24,7 +24,7 @@ use crate::files::{self, FileIdentity};
 use crate::format::{counted, exact, timestamp};
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
-use crate::problems::Role;
+use crate::report::problems::Role;
 use crate::row_file::is_like_a_card;
 use crate::style::{Style, Tone, for_terminal};
 use report::{ProcessorReport, is_one_of};

@@ -16,14 +16,14 @@ use crate::args::ClientOptions;
 use crate::args::journal::{ResolutionOptions, ResolveArguments};
 use crate::call::{self, Prepared};
 use crate::failure::{FailedOutcome, Failure, Purpose};
-use crate::intent_object::IntentObject;
-pub(super) use crate::intent_object::second_charge;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::Processed;
+use crate::report::intent_object::IntentObject;
+pub(super) use crate::report::intent_object::second_charge;
+use crate::report::text;
 use crate::settings::{KnownKeys, Settings};
 use crate::style::{Style, for_terminal};
-use crate::text;
 
 /// Records what a person found out. A transaction is looked up first.
 pub(super) async fn run(

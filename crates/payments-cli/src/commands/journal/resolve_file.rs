@@ -21,15 +21,15 @@ use crate::call::{self, Prepared};
 use crate::csv_file::{self, Table};
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::format::counted;
-use crate::intent_history;
-use crate::intent_object::{MEMBERS, exported_transaction};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
-use crate::problems::{Problem, Problems, Role};
+use crate::report::intent_history;
+use crate::report::intent_object::{MEMBERS, exported_transaction};
+use crate::report::problems::{Problem, Problems, Role};
+use crate::report::text;
 use crate::row_file::{self, NO_API_KEY, NOT_CARDS, RowFile};
 use crate::settings::Settings;
-use crate::text;
 
 /// A row of the file: what a person found out.
 struct Row {

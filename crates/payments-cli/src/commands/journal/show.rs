@@ -6,14 +6,14 @@ use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 use payments_model::{TransactionId, mask};
 
 use super::{CommandError, READ, list};
-use crate::advice;
 use crate::failure::Failure;
-use crate::intent_history;
-use crate::intent_object::{self, IntentObject, MEMBERS};
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
+use crate::report::advice;
+use crate::report::intent_history;
+use crate::report::intent_object::{self, IntentObject, MEMBERS};
+use crate::report::text;
 use crate::style::Style;
-use crate::text;
 
 pub(super) async fn run(place: &JournalPlace, output: Output, key: &IntentKey) -> Result<(), CommandError> {
     let journal = place.open_to_read().await?;

@@ -123,7 +123,7 @@ pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::intent_note::IntentNote;
+    use crate::report::intent_note::IntentNote;
 
     #[test]
     fn lookup_command_does_not_take_its_id_for_an_option() {

@@ -5,11 +5,11 @@ use std::iter;
 
 use payments_model::unversioned::RequestMembers;
 
-use crate::advice;
-use crate::dry_run::RedactedRequest;
 use crate::failure::{FailedOutcome, Failure};
 use crate::format::timestamp;
-use crate::intent_note::IntentNote;
+use crate::report::advice;
+use crate::report::dry_run::RedactedRequest;
+use crate::report::intent_note::IntentNote;
 use crate::report::{Effect, Processed};
 use crate::style::{Style, Tone, for_terminal};
 

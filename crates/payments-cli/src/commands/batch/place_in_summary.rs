@@ -5,7 +5,7 @@ use payments_journal::IntentState;
 use payments_model::Amount;
 
 use super::service::ChargeResult;
-use crate::batch_report::{KnownOutcome, Tallies};
+use crate::report::batch::{KnownOutcome, Tallies};
 
 /// The one place of a row in the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
