@@ -2,16 +2,15 @@
 
 mod after_charge;
 mod billing_file;
+mod charge_result;
 mod inspection;
 mod place_in_summary;
 mod progress;
 mod results;
 mod run;
-mod service;
 mod throttle;
 
 use std::cell::Cell;
-use std::sync::Arc;
 
 use payments_journal::{Intent, Journal, JournaledClient, StateName, StoreError};
 use tokio::runtime::{self, Handle};
@@ -19,12 +18,13 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{Instant, timeout};
 
 use self::billing_file::{BillingFile, Row, refuse_ignored_fields};
+use self::charge_result::ChargeResult;
 use self::inspection::{Inspected, inspect};
 use self::progress::Progress;
 use self::results::Results;
 use self::run::Run;
-use self::service::LiveService;
 use self::throttle::Throttle;
+use super::calls::of_receipt;
 use crate::args::GlobalOptions;
 use crate::args::batch::BatchArguments;
 use crate::call::{self, Prepared};
@@ -32,10 +32,11 @@ use crate::exit_code::ExitCode;
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, LONGEST_CLOSING};
+use crate::journaled_call;
 use crate::output::Output;
-use crate::report::Report;
 use crate::report::batch::{Stop, Summary};
 use crate::report::problems::Problems;
+use crate::report::{Processed, Report};
 use crate::trace::Trace;
 
 /// Runs the command.
@@ -123,9 +124,18 @@ async fn end(
         return Err(Failure::interrupted_before_sending(signal));
     }
     let concurrency = usize::from(arguments.concurrency);
-    let service = LiveService { client: JournaledClient::new(client, journal), settings: Arc::new(settings) };
+    let client = JournaledClient::new(client, journal);
+    let describe = |row: &Row, charged: &ChargeResult, at| {
+        let report = match charged {
+            Ok(journaled) => Report::Processed(Processed::journaled(journaled.clone(), &row.key, of_receipt)),
+            Err(error) => journaled_call::failed(error, &row.payment, &settings, at).into(),
+        };
+        let reference = row.payment.reference_no().map(|text| settings.reference_without_key(text));
+        (report, reference)
+    };
     let run = Run {
-        service: service.clone(),
+        client: client.clone(),
+        describe: Box::new(describe),
         rows: Box::new(file.unsettled(inspected.is_settled)),
         throttle: Throttle::new(concurrency, arguments.rate, arguments.patience),
         max_rejected: arguments.max_rejected,
@@ -138,7 +148,7 @@ async fn end(
     let is_given_up = summary.is_given_up();
     let closing = async {
         // The journal now has everything that it could record.
-        drop(service);
+        drop(client);
         let closing = place.start_closing();
         if !is_given_up {
             tokio::select! {

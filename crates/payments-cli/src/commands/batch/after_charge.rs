@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use payments_core::{ErrorKind, Outcome, TransportError};
 
-use super::service::ChargeResult;
+use super::charge_result::ChargeResult;
 use crate::failure::{Failure, is_invalid};
 
 /// What a result means for the rows that follow. `problem` is one or two words for people.
@@ -80,7 +80,7 @@ mod tests {
     use payments_core::TransportErrorKind;
     use payments_fake::ScriptedTransport;
 
-    use super::super::service::tests::{PAID, Panics, charge_over, charge_twice};
+    use super::super::charge_result::tests::{PAID, Panics, charge_over, charge_twice};
     use super::*;
 
     #[tokio::test]

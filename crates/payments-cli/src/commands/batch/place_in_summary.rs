@@ -4,7 +4,7 @@ use payments_core::Outcome;
 use payments_journal::IntentState;
 use payments_model::Amount;
 
-use super::service::ChargeResult;
+use super::charge_result::ChargeResult;
 use crate::report::batch::{KnownOutcome, Tallies};
 
 /// The one place of a row in the summary.
@@ -125,7 +125,7 @@ mod tests {
     use payments_core::{TransportError, TransportErrorKind};
     use payments_fake::ScriptedTransport;
 
-    use super::super::service::tests::{DECLINED, PAID, charge_over, charge_twice};
+    use super::super::charge_result::tests::{DECLINED, PAID, charge_over, charge_twice};
     use super::*;
 
     #[tokio::test]
