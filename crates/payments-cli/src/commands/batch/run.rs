@@ -48,35 +48,8 @@ const SHOW_EVERY: Duration = Duration::from_millis(200);
 
 impl Run<'_> {
     /// Runs to the end, even after a panic. `interrupted` waits for a signal and returns its name.
-    pub(super) async fn complete(self, mut interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
-        let mut state = State {
-            run: self,
-            in_flight: JoinSet::new(),
-            in_flight_rows: HashMap::new(),
-            waiting: VecDeque::new(),
-            elsewhere: Vec::new(),
-            waiting_for_others_since: None,
-            poll_others_at: None,
-            unrecorded: Vec::new(),
-            all_rows_read: false,
-            last_problem: "",
-            quiet_since: Instant::now(),
-        };
-        if catch_panic(state.send_all(&mut interrupted)).await.is_none() {
-            state.wait_after_panic(&mut interrupted).await;
-        }
-        state.unless_it_panics(State::count_waiting);
-        if !state.run.summary.is_given_up() {
-            let settled = tokio::select! {
-                biased;
-                _ = interrupted() => Some(()),
-                settled = timeout(LAST_WRITES, catch_panic(state.settle())) => settled.unwrap_or(Some(())),
-            };
-            if settled.is_none() {
-                state.run.summary.stop(Stop::Internal);
-            }
-        }
-        state.end()
+    pub(super) async fn complete(self, interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
+        State::new(self).complete(interrupted).await
     }
 }
 
@@ -132,7 +105,41 @@ impl Then {
     }
 }
 
-impl State<'_> {
+impl<'a> State<'a> {
+    fn new(run: Run<'a>) -> Self {
+        Self {
+            run,
+            in_flight: JoinSet::new(),
+            in_flight_rows: HashMap::new(),
+            waiting: VecDeque::new(),
+            elsewhere: Vec::new(),
+            waiting_for_others_since: None,
+            poll_others_at: None,
+            unrecorded: Vec::new(),
+            all_rows_read: false,
+            last_problem: "",
+            quiet_since: Instant::now(),
+        }
+    }
+
+    async fn complete(mut self, mut interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
+        if catch_panic(self.send_all(&mut interrupted)).await.is_none() {
+            self.wait_after_panic(&mut interrupted).await;
+        }
+        self.unless_it_panics(State::count_waiting);
+        if !self.run.summary.is_given_up() {
+            let settled = tokio::select! {
+                biased;
+                _ = interrupted() => Some(()),
+                settled = timeout(LAST_WRITES, catch_panic(self.settle())) => settled.unwrap_or(Some(())),
+            };
+            if settled.is_none() {
+                self.run.summary.stop(Stop::Internal);
+            }
+        }
+        self.end()
+    }
+
     /// Sends rows until none is left or the run has stopped, and waits for those in flight.
     async fn send_all(&mut self, interrupted: &mut impl AsyncFnMut() -> &'static str) {
         let mut show = interval(SHOW_EVERY);
@@ -1056,6 +1063,20 @@ mod tests {
             let lines: Vec<_> = summary.unresolved.iter().map(|row| row.line).collect();
             assert_eq!((lines.as_slice(), summary.tallies.not_started().count), (unknown, 0), "{bug:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn row_whose_task_panics_is_unknown_d54() {
+        let setup = TestRun::reliable().await;
+        let mut state = State::new(setup.run(6));
+        let row = state.run.rows.next().expect("the first row");
+        state.run.summary.has_begun = true;
+        state.in_flight_rows.insert(row.number, Arc::new(row));
+        state.in_flight.spawn(async { unreachable!("a bug") });
+        let summary = state.complete(never).await;
+        assert_complete(&setup, &summary, ExitCode::Unknown);
+        let rows: Vec<_> = summary.unresolved.iter().map(|row| (row.line, &*row.kind)).collect();
+        assert_eq!(rows, [(2, "in_flight")]);
     }
 
     #[tokio::test(start_paused = true)]
