@@ -13,7 +13,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use super::after_charge::{AfterCharge, after};
 use super::billing_file::Row;
 use super::charge_result::ChargeResult;
-use super::place_in_summary::{Place, journal_failure, unrecorded, unresolved_kind};
+use super::place_in_summary::{InSummary, Place};
 use super::progress::{Progress, WaitState};
 use super::results::Results;
 use super::throttle::{PatienceExceeded, Start, Throttle, Ticket};
@@ -317,7 +317,8 @@ impl<'a> State<'a> {
 
     /// Counts the row, and writes its result.
     fn count(&mut self, FinishedCharge { row, charged, at, .. }: &FinishedCharge) {
-        let (amount, place) = (row.payment.amount(), Place::of(charged));
+        let amount = row.payment.amount();
+        let InSummary { place, unrecorded, unresolved_kind, journal_failure } = InSummary::of(charged);
         let summary = &mut self.run.summary;
         place.count(amount, &mut summary.tallies);
         // From here on the row is counted, even if this panics.
@@ -337,19 +338,18 @@ impl<'a> State<'a> {
                 });
             }
         }
-        let unrecorded = unrecorded(charged);
         if let Some(outcome) = unrecorded {
             summary.not_recorded.add(amount);
             self.unrecorded.push(UnrecordedRow { number: row.number, key: row.key.clone(), amount, outcome });
         }
-        if let Some(kind) = unresolved_kind(charged) {
+        if let Some(kind) = unresolved_kind {
             let transaction_id = match charged {
                 Ok(journaled) => Some(&journaled.transaction_id),
                 Err(error) => error.transaction_id(),
             };
             self.list_unresolved(row, transaction_id.map(ToString::to_string), unrecorded, kind.to_owned());
         }
-        if let Some(why) = journal_failure(charged) {
+        if let Some(why) = journal_failure {
             self.stop(Stop::Journal(why));
         }
         let rejected = self.run.summary.tallies.rejected.count;
@@ -843,6 +843,29 @@ mod tests {
         let summary = setup.run(200).complete(signal).await;
         assert!(matches!(summary.stop, Some(Stop::Interrupted("SIGINT"))), "{:?}", summary.stop);
         assert!(begun.elapsed() < Duration::from_millis(1100), "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn max_rejected_stops_each_run_alone() {
+        for (limit, rejected) in [(0, 1), (2, 3), (20, 20)] {
+            let setup = TestRun::reliable().await;
+            let mut run = setup.run_of("tok_declined", 20);
+            run.throttle = Throttle::new(1, None, Duration::from_mins(5));
+            run.max_rejected = Some(limit);
+            // Those of earlier runs do not count, because a person who starts it again wants to continue.
+            for tally in [&mut run.summary.tallies.earlier.rejected, &mut run.summary.tallies.total] {
+                tally.add(Amount::from_cents(1));
+            }
+            let summary = run.complete(never).await;
+            assert_eq!(summary.tallies.rejected.count, rejected);
+            let (is_stopped, code) = match summary.stop {
+                Some(Stop::TooManyRejected(named)) => (named == limit, summary.exit_code()),
+                ref stop => (stop.is_some(), summary.exit_code()),
+            };
+            let expected =
+                if rejected < 20 { (true, ExitCode::NotProcessed) } else { (false, ExitCode::Rejected) };
+            assert_eq!((is_stopped, code), expected, "{limit}");
+        }
     }
 
     #[tokio::test(start_paused = true)]
