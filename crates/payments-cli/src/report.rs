@@ -252,3 +252,24 @@ impl Processed {
 fn raw(json: String) -> Box<RawValue> {
     RawValue::from_string(json).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::failure::FailedResponse;
+
+    #[test]
+    fn numbers_of_a_response_are_written_exactly_d07_d54() {
+        for (written, given) in [("101", json!(101)), ("1e2x", json!("1e2x")), ("1.5", json!("1.5"))] {
+            assert_eq!(status_code(written), given);
+        }
+        let mut failure = Failure::invalid("rejected", "text");
+        let retry_after_seconds = Some(u64::MAX);
+        failure.response =
+            Some(Box::new(FailedResponse { retry_after_seconds, ..FailedResponse::default() }));
+        let document = serde_json::to_value(&failure).expect("a document");
+        assert_eq!(document["error"]["retry_after_seconds"], json!(u64::MAX));
+    }
+}

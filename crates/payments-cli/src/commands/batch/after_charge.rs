@@ -105,6 +105,17 @@ mod tests {
         ] {
             assert_eq!(after(&charge_over(transport).await), expected);
         }
+        // A response that cannot be read does not show whether a charge was made.
+        let encoded = |status: u16| {
+            let response = http::Response::builder().status(status).header("content-encoding", "gzip");
+            ScriptedTransport::new().respond(response.body("xyz".into()).expect("a response"))
+        };
+        assert_eq!(after(&charge_over(encoded(401)).await), Unauthorized(Outcome::Unknown));
+        assert_eq!(after(&charge_over(encoded(403)).await), Forbidden(Outcome::Unknown, ErrorKind::Unclear));
+        let unclear = TooManyRequests { outcome: Outcome::Unknown, asked };
+        assert_eq!(after(&charge_over(encoded(429)).await), unclear);
+        let foreign = after(&charge_over(answer(403, "<html>blocked</html>")).await);
+        assert_eq!(foreign, Forbidden(Outcome::Unknown, ErrorKind::RefusedByIntermediary));
         let forbidden = after(&charge_over(refuse(403)).await);
         assert!(matches!(forbidden, Forbidden(Outcome::Rejected, _)), "{forbidden:?}");
         let not_reached = fail(TransportError::not_processed(Connect));
