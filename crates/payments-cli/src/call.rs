@@ -10,16 +10,18 @@ use std::time::SystemTime;
 
 use payments_core::{Client, ClientBuilder, Facts, OperationName};
 use payments_hyper::{HyperTransport, TokioTimer};
+use payments_journal::IntentKey;
 use tokio::runtime;
 use tokio::task::spawn_blocking;
 
 use crate::args::{ClientOptions, GlobalOptions};
-use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::{CallError, FailedOutcome, Failure, Purpose, Sent};
 use crate::interrupt::Interrupt;
-use crate::next_step;
 use crate::output::{self, Output};
+use crate::report::advice;
+use crate::report::dry_run::DryRun;
+use crate::report::intent_note::IntentNote;
 use crate::report::{Processed, Report};
 use crate::settings::Settings;
 use crate::trace::Trace;
@@ -46,25 +48,31 @@ pub(crate) fn run<C: Call>(
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
     let output = Output::choose(options.output);
-    let has_begun = Cell::new(false);
-    let call = || {
-        let ended = block_on(end(options.client, output, read, &has_begun)).and_then(|ended| ended);
-        output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(C::PURPOSE).into()))
-    };
-    report_panic(output, call, || match C::PURPOSE {
-        Purpose::MoveMoney if has_begun.get() => may_have_been_sent(),
-        purpose => nothing_sent().for_purpose(purpose),
+    let send = async |has_begun: &Cell<bool>| end(options.client, output, read, has_begun).await;
+    run_to_report(output, C::PURPOSE, runtime::Builder::new_current_thread(), send, |has_begun| {
+        match C::PURPOSE {
+            Purpose::MoveMoney if has_begun => may_have_been_sent(None),
+            _ => nothing_sent(),
+        }
     })
 }
 
-/// Runs a command. If it panics, which is a bug, it still ends with a report: `failure`.
-pub(crate) fn report_panic(
+/// Runs a command that may send something, and writes its report. If it panics, which is a bug, it still ends with the report of
+/// `on_panic`. The command sets its cell once something may have been sent, and `on_panic` receives it.
+pub(crate) fn run_to_report(
     output: Output,
-    command: impl FnOnce() -> ExitCode,
-    failure: impl FnOnce() -> Failure,
+    purpose: Purpose,
+    runtime: runtime::Builder,
+    command: impl AsyncFnOnce(&Cell<bool>) -> Result<Report, Failure>,
+    on_panic: impl FnOnce(bool) -> Failure,
 ) -> ExitCode {
-    catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| {
-        let failure = failure();
+    let has_begun = Cell::new(false);
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let ended = block_on_runtime(runtime, command(&has_begun)).and_then(|ended| ended);
+        output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(purpose).into()))
+    }));
+    ended.unwrap_or_else(|_| {
+        let failure = on_panic(has_begun.get()).for_purpose(purpose);
         let code = failure.exit_code();
         // The report itself may be what panics.
         catch_unwind(AssertUnwindSafe(|| output.write(&failure.into()))).unwrap_or(code)
@@ -76,19 +84,32 @@ pub(crate) fn nothing_sent() -> Failure {
     Failure::not_processed("internal", "internal error; nothing was sent")
 }
 
-/// The failure after a panic, if nothing more is known about the call.
-pub(crate) fn may_have_been_sent() -> Failure {
-    let message = "internal error after the request may have been sent; the outcome is unknown, it may have been \
-                   processed: do not run it again, look for it in the service's records";
-    Failure::new(FailedOutcome::Unknown, "internal", message)
+/// The failure after a panic, if nothing more is known about the call, which may have a key.
+pub(crate) fn may_have_been_sent(key: Option<&IntentKey>) -> Failure {
+    let what = "internal error after the request may have been sent";
+    unknown("internal", what, key, &advice::after_unknown(key.is_some(), None, "time"))
+}
+
+fn unknown(kind: &'static str, what: &str, key: Option<&IntentKey>, next_step: &str) -> Failure {
+    let what = format!("{what}; the outcome is unknown, it may have been processed");
+    let message = format!("{what}: {}, {next_step}", advice::do_not(key.is_some()));
+    let mut failure = Failure::new(FailedOutcome::Unknown, kind, message);
+    failure.advice.what_happened = Some(what);
+    match key {
+        Some(key) => failure.with_note(IntentNote { key: Some(key.clone()), ..IntentNote::default() }),
+        None => failure,
+    }
 }
 
 /// Runs a future on this thread.
 pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
-    let runtime =
-        runtime::Builder::new_current_thread().enable_all().build().map_err(|error| cannot_start(&error))?;
+    block_on_runtime(runtime::Builder::new_current_thread(), future)
+}
+
+fn block_on_runtime<F: Future>(mut runtime: runtime::Builder, future: F) -> Result<F::Output, Failure> {
+    let runtime = runtime.enable_all().build().map_err(|error| cannot_start(&error))?;
     let ended = runtime.block_on(future);
-    // A thread that is still reading stdin must not keep an interrupted command alive.
+    // Abandoned work, such as a thread that is still reading stdin, must not keep the command alive.
     runtime.shutdown_background();
     Ok(ended)
 }
@@ -153,9 +174,9 @@ async fn end<C: Call>(
         ended = catch_panic(call.send(&client)) => match ended {
             Some(Ok(processed)) => return Ok(Report::Processed(processed)),
             Some(Err(error)) => failure_of(&error, &settings),
-            None => after_sending(&call, "internal", "internal error"),
+            None => after_sending(&call, None, "internal", "internal error"),
         },
-        signal = interrupt.arrived() => after_sending(&call, "interrupted", &format!("interrupted by {signal}")),
+        signal = interrupt.arrived() => after_sending(&call, None, "interrupted", &format!("interrupted by {signal}")),
     };
     if failure.outcome != FailedOutcome::Unknown {
         return Err(failure);
@@ -217,21 +238,20 @@ pub(crate) fn cannot_start(error: &io::Error) -> Failure {
         .with_cause(error)
 }
 
-/// The failure of a call that was abandoned after the request may have been sent.
-pub(crate) fn after_sending<C: Call>(call: &C, kind: &'static str, what: &str) -> Failure {
+/// The failure of a call, maybe with a key, that was abandoned after the request may have been sent.
+pub(crate) fn after_sending<C: Call>(
+    call: &C,
+    key: Option<&IntentKey>,
+    kind: &'static str,
+    what: &str,
+) -> Failure {
     match C::PURPOSE {
         Purpose::MoveMoney => {
             let facts = call.facts();
             let search_by = facts.map_or("time", |facts| facts.search_by());
-            let next_step = next_step::after_unknown(facts.and_then(|facts| facts.transaction_id), search_by);
-            Failure::new(
-                FailedOutcome::Unknown,
-                kind,
-                format!(
-                    "{what} after the request may have been sent; the outcome is unknown, \
-                     it may have been processed: do not run it again, {next_step}"
-                ),
-            )
+            let known = facts.and_then(|facts| facts.transaction_id);
+            let next_step = advice::after_unknown(key.is_some(), known, search_by);
+            unknown(kind, &format!("{what} after the request may have been sent"), key, &next_step)
         }
         Purpose::FindTransaction | Purpose::FindCustomer | Purpose::KeepJournal => Failure::not_processed(
             kind,
@@ -351,7 +371,26 @@ mod tests {
     #[test]
     fn abandoned_call_is_unknown_only_if_it_moves_money() {
         assert_eq!(Failure::interrupted_before_sending("SIGINT").exit_code(), ExitCode::NotProcessed);
-        assert_eq!(after_sending(&Lookup, "interrupted", "x").exit_code(), ExitCode::NotProcessed);
-        assert_eq!(after_sending(&Payment, "interrupted", "x").exit_code(), ExitCode::Unknown);
+        assert_eq!(after_sending(&Lookup, None, "interrupted", "x").exit_code(), ExitCode::NotProcessed);
+        assert_eq!(after_sending(&Payment, None, "interrupted", "x").exit_code(), ExitCode::Unknown);
+    }
+
+    #[test]
+    fn message_and_headline_give_the_same_advice() {
+        let key = IntentKey::new("invoice-17").expect("a key");
+        for key in [None, Some(&key)] {
+            for failure in [after_sending(&Payment, key, "interrupted", "x"), may_have_been_sent(key)] {
+                let (_, headline) = advice::headline(&failure);
+                for (advice, is_for_a_key) in [
+                    ("do not run it again", false),
+                    ("do not pay it another way", true),
+                    (", then resolve the key", true),
+                ] {
+                    let is_given = is_for_a_key == key.is_some();
+                    let given = (failure.message.contains(advice), headline.contains(advice));
+                    assert_eq!(given, (is_given, is_given), "{advice}: {failure:?}");
+                }
+            }
+        }
     }
 }

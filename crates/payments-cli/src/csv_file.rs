@@ -6,7 +6,7 @@ use std::io::{self, BufRead};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use zeroize::Zeroizing;
 
-use crate::problems::Problem;
+use crate::report::problems::Problem;
 use crate::style::for_terminal;
 
 /// A record to append. Control characters and formulas are escaped.

@@ -3,8 +3,6 @@
 use std::process;
 
 /// The exit code of the process. The numbers are fixed: other programs depend on them.
-///
-/// A billing run ends with the first that applies of 2, 5, 8, 6, 3, 4, 1 and 0, so no other code hides an unknown outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum ExitCode {
@@ -29,6 +27,20 @@ pub(crate) enum ExitCode {
 }
 
 impl ExitCode {
+    /// The exit code of a billing run: the first that applies of 5, 8, 6, 3, 4, 1 and 0, so no other code hides an unknown
+    /// outcome. A run whose file is refused ends with 2 before it begins.
+    pub(crate) fn of_run(applies: impl Fn(Self) -> bool) -> Self {
+        let order = [
+            Self::Unknown,
+            Self::SecondCharge,
+            Self::Unauthorized,
+            Self::NotProcessed,
+            Self::Rejected,
+            Self::Other,
+        ];
+        order.into_iter().find(|code| applies(*code)).unwrap_or(Self::Processed)
+    }
+
     pub(crate) const fn number(self) -> u8 {
         self as u8
     }

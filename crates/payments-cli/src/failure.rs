@@ -8,7 +8,7 @@ use payments_model::{Amount, TransactionId, ValidationError, Violation};
 
 use crate::connection_hints;
 use crate::exit_code::ExitCode;
-use crate::intent_note::IntentNote;
+use crate::report::intent_note::IntentNote;
 
 /// Why a command did not succeed. None of its texts contains a secret.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub(crate) struct Failure {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Advice {
     pub(crate) purpose: Purpose,
+    /// The message without what to do, if the headline says that.
+    pub(crate) what_happened: Option<String>,
     /// The transaction to look up next; only an id that can be looked up.
     pub(crate) to_look_up: Option<TransactionId>,
     /// What the service's records can be searched by if the outcome is unknown.
@@ -205,6 +207,8 @@ impl Failure {
     /// The failure of a call.
     pub(crate) fn of(error: &impl CallError) -> Self {
         let (call, cause) = (error.failed_call(), chain(error.source()));
+        let how_to_find_the_cause = how_to_find_the_cause(error);
+        let is_in_headline = error.outcome() == FailedOutcome::Unknown && how_to_find_the_cause.is_empty();
         let hints =
             call.transport_error().and_then(|error| connection_hints::likely_cause(error, cause.as_deref()));
         Self {
@@ -215,13 +219,14 @@ impl Failure {
                 search_by: error.as_payment().and_then(Error::search_by),
                 hints: hints.into_iter().map(str::to_owned).collect(),
                 needs_a_fix: call.needs_a_fix(),
+                what_happened: is_in_headline.then(|| format!("{call}; it may have been processed")),
                 ..Advice::default()
             }),
             cause,
             ..Self::new(
                 error.outcome(),
                 payments_journal::Failure::kind_of(call),
-                format!("{error}{}", how_to_find_the_cause(error)),
+                format!("{error}{how_to_find_the_cause}"),
             )
         }
     }

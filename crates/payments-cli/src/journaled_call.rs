@@ -6,19 +6,20 @@ use std::time::{Duration, SystemTime};
 
 use payments_core::{Outcome, Success};
 use payments_journal::{Error, IntentKey, IntentState, Journal, JournaledClient, MovesMoney};
+use tokio::runtime;
 use tokio::time::timeout;
 
 use crate::args::journal::IntentOptions;
 use crate::args::{ClientOptions, GlobalOptions};
 use crate::call::{self, Call, Prepared};
-use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent, how_to_find_the_cause};
-use crate::intent_note::IntentNote;
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, store_failure};
-use crate::next_step::shell_word;
-use crate::output::{self, Output};
+use crate::output::Output;
+use crate::report::advice::shell_word;
+use crate::report::dry_run::DryRun;
+use crate::report::intent_note::IntentNote;
 use crate::report::{Processed, Report};
 use crate::row_file::{NOT_CARDS, is_like_a_card};
 use crate::settings::Settings;
@@ -67,27 +68,23 @@ pub(crate) fn run<C: Charge>(
         Err(failure) => return Output::choose(options.output).write(&Report::from(failure)),
     };
     let output = Output::choose(options.output);
-    let has_begun = Cell::new(false);
-    let call = || {
-        let ended = call::block_on(async {
-            let ended = end(options.client, output, &intent, read, &has_begun).await;
-            let is_interrupted = matches!(&ended, Err(failure) if *failure.kind == *INTERRUPTED);
-            let closing = async {
-                let closing = intent.place.start_closing();
-                if !is_interrupted {
-                    let _ = timeout(LONGEST_CLOSING, closing).await;
-                }
-            };
-            // If it panics, the result of the call is still reported.
-            let _ = call::catch_panic(closing).await;
-            ended
-        });
-        let ended = ended.and_then(|ended| ended);
-        output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(C::PURPOSE).into()))
+    let send = async |has_begun: &Cell<bool>| {
+        let ended = end(options.client, output, &intent, read, has_begun).await;
+        let is_interrupted = matches!(&ended, Err(failure) if *failure.kind == *INTERRUPTED);
+        let closing = async {
+            let closing = intent.place.start_closing();
+            if !is_interrupted {
+                let _ = timeout(LONGEST_CLOSING, closing).await;
+            }
+        };
+        // If it panics, the result of the call is still reported.
+        let _ = call::catch_panic(closing).await;
+        ended
     };
-    call::report_panic(output, call, || {
-        if has_begun.get() {
-            unresolved(call::may_have_been_sent(), &intent.key)
+    let runtime = runtime::Builder::new_current_thread();
+    call::run_to_report(output, C::PURPOSE, runtime, send, |has_begun| {
+        if has_begun {
+            call::may_have_been_sent(Some(&intent.key))
         } else {
             journal_not_opened(Failure::not_processed("internal", "internal error"))
         }
@@ -161,7 +158,7 @@ async fn end<C: Charge>(
     has_begun.set(true);
     let mut sending = pin!(call::catch_panic(call.send_with(&attempt)));
     let abandoned = |kind, what: &str| {
-        let failure = unresolved(call::after_sending(&call, kind, what), key);
+        let failure = call::after_sending(&call, Some(key), kind, what);
         Err(call::with_sent(failure, &call, &settings, at))
     };
     let signal = tokio::select! {
@@ -248,14 +245,6 @@ async fn refuse_unless_recorded(
     Err(Failure::invalid("usage", message))
 }
 
-/// The failure of a call that was abandoned after it may have been sent.
-fn unresolved(failure: Failure, key: &IntentKey) -> Failure {
-    let message =
-        format!("{}; the key stays unknown in the journal until a person resolves it", failure.message);
-    let note = IntentNote { key: Some(key.clone()), ..IntentNote::default() };
-    Failure { message, ..failure }.with_note(note)
-}
-
 /// The failure of a call whose journal could not be opened: an earlier call may have paid.
 fn journal_not_opened(failure: Failure) -> Failure {
     let is_interrupted = *failure.kind == *INTERRUPTED;
@@ -311,7 +300,11 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
         second_charge: None,
     };
     let how_to_find_the_cause = error.call_error().map_or("", how_to_find_the_cause);
-    let failure = Failure { message: format!("{error}{how_to_find_the_cause}"), ..failure }.with_note(note);
+    let mut failure =
+        Failure { message: format!("{error}{how_to_find_the_cause}"), ..failure }.with_note(note);
+    if let Some(what_happened) = &mut failure.advice.what_happened {
+        *what_happened = format!("{}: {what_happened}", error.key());
+    }
     let status = failure.response.as_ref().map(|response| response.http_status);
     match (failure.outcome, status) {
         (FailedOutcome::Rejected, Some(status @ (401 | 403 | 429))) => failure.hint(format!(

@@ -20,34 +20,25 @@
 //! could read them. It asks no questions and stores nothing between calls except what you ask for, such as a journal.
 
 mod args;
-mod batch_report;
 mod call;
-mod check_report;
 mod commands;
 mod connection_hints;
 mod csv_file;
-mod dry_run;
 mod exit_code;
 mod failure;
 mod files;
 mod format;
 mod help;
-mod intent_history;
-mod intent_note;
-mod intent_object;
 mod interrupt;
 mod journal_place;
 mod journaled_call;
-mod next_step;
 mod output;
-mod problems;
 mod report;
 mod row_file;
 mod settings;
 mod stderr;
 mod stdout;
 mod style;
-mod text;
 mod trace;
 mod usage;
 

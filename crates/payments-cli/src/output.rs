@@ -6,18 +6,20 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use serde::Serialize;
 use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use crate::args::OutputShape;
-use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::report::dry_run::DryRun;
+use crate::report::text;
 use crate::report::{Effect, Processed, Report};
 use crate::style::{self, Style, Tone};
-use crate::{stderr, stdout, text};
+use crate::{stderr, stdout};
 
 /// The format of the result, and the styles of both streams.
 #[derive(Clone, Copy, Debug)]
@@ -71,29 +73,39 @@ impl Output {
         stderr::finish_on_a_terminal();
     }
 
+    /// Writes a result to stdout: `document`, or `text` for people.
+    pub(crate) fn print(
+        self,
+        document: &impl Serialize,
+        text: impl FnOnce(Style) -> String,
+    ) -> io::Result<()> {
+        match self.shape {
+            OutputShape::Json => stdout::print_json(document),
+            OutputShape::Text => stdout::print(&text(self.stdout)),
+        }
+    }
+
     /// Writes the report and returns the exit code.
     ///
     /// A success that cannot be written is [`ExitCode::Other`]: the caller does not have the id, so stderr gets it. A failure
     /// that cannot be written keeps its exit code, which matters most.
     pub(crate) fn write(self, report: &Report) -> ExitCode {
         stderr::finish_on_a_terminal();
-        let written = match self.shape {
-            OutputShape::Json => stdout::print_json(report),
-            OutputShape::Text => match report {
-                Report::Processed(processed) => {
-                    if let Some(warning) = text::warning(processed, self.stderr) {
-                        // The record on stdout also shows the other id.
-                        stderr::write(warning);
-                        stderr::finish_on_a_terminal();
-                    }
-                    stdout::print(&text::processed(processed, self.stdout))
-                }
-                Report::DryRun(DryRun { request }) => stdout::print(&text::dry_run(request, self.stdout)),
-                Report::Check(checked) => stdout::print(&checked.lines(self.stdout)),
-                Report::Batch(summary) => stdout::print(&summary.lines(self.stdout)),
-                Report::Failed(_) | Report::InvalidFile(_) => Ok(()),
-            },
-        };
+        if let Report::Processed(processed) = report
+            && self.is_text()
+            && let Some(warning) = text::warning(processed, self.stderr)
+        {
+            // The record on stdout also shows the other id.
+            stderr::write(warning);
+            stderr::finish_on_a_terminal();
+        }
+        let written = self.print(report, |style| match report {
+            Report::Processed(processed) => text::processed(processed, style),
+            Report::DryRun(DryRun { request }) => text::dry_run(request, style),
+            Report::Check(checked) => checked.lines(style),
+            Report::Batch(summary) => summary.lines(style),
+            Report::Failed(_) | Report::InvalidFile(_) => String::new(),
+        });
         if let Some(warning) = report.note().and_then(|note| text::journal_warning(note, self.stderr)) {
             stderr::write_last(warning);
         }
@@ -148,7 +160,7 @@ fn not_written(report: &Report, error: &io::Error) -> Option<String> {
         }
         Report::Check(_) | Report::Batch(_) | Report::InvalidFile(_) | Report::Failed(_) => return None,
     };
-    Some(format!("{what}, but the result could not be written to stdout ({error})\n"))
+    Some(stdout::not_written(what, error))
 }
 
 /// How long the report may take after the user has abandoned the command.
@@ -223,7 +235,7 @@ mod tests {
     use payments_model::Amount;
 
     use super::*;
-    use crate::batch_report::Summary;
+    use crate::report::batch::Summary;
 
     /// The exit code if writing this report panics.
     fn code_after_panic(report: Report) -> ExitCode {

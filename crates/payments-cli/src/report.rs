@@ -1,20 +1,30 @@
 //! The result of a client command, and its JSON document.
 
+pub(crate) mod advice;
+pub(crate) mod batch;
+pub(crate) mod check;
+pub(crate) mod dry_run;
+pub(crate) mod intent_history;
+pub(crate) mod intent_note;
+pub(crate) mod intent_object;
+pub(crate) mod problems;
+pub(crate) mod text;
+
 use payments_core::Success;
 use payments_journal::{IntentKey, Journaled};
 use payments_model::{Amount, CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, Value};
 
-use crate::batch_report::Summary;
-use crate::check_report::CheckReport;
-use crate::dry_run::DryRun;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::format::{exact, timestamp};
-use crate::intent_note::IntentNote;
-use crate::intent_object::second_charge;
-use crate::problems::Problems;
+use crate::report::batch::Summary;
+use crate::report::check::CheckReport;
+use crate::report::dry_run::DryRun;
+use crate::report::intent_note::IntentNote;
+use crate::report::intent_object::second_charge;
+use crate::report::problems::Problems;
 
 /// The result of a client command. Other programs read its document, whose member names are fixed.
 #[derive(Clone, Debug, Serialize)]
@@ -241,4 +251,25 @@ impl Processed {
 /// `to_json` returns JSON. If it ever did not, the `TransactionId` must still be reported.
 fn raw(json: String) -> Box<RawValue> {
     RawValue::from_string(json).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::failure::FailedResponse;
+
+    #[test]
+    fn numbers_of_a_response_are_written_exactly_d07_d54() {
+        for (written, given) in [("101", json!(101)), ("1e2x", json!("1e2x")), ("1.5", json!("1.5"))] {
+            assert_eq!(status_code(written), given);
+        }
+        let mut failure = Failure::invalid("rejected", "text");
+        let retry_after_seconds = Some(u64::MAX);
+        failure.response =
+            Some(Box::new(FailedResponse { retry_after_seconds, ..FailedResponse::default() }));
+        let document = serde_json::to_value(&failure).expect("a document");
+        assert_eq!(document["error"]["retry_after_seconds"], json!(u64::MAX));
+    }
 }

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use crate::csv_file::{LONGEST_ROW, LineCounter};
 use crate::failure::Failure;
 use crate::files;
-use crate::problems::Role;
+use crate::report::problems::Role;
 
 /// The open file.
 #[derive(Debug)]

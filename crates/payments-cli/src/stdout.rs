@@ -34,6 +34,11 @@ pub(crate) fn print_document(text: &str) -> ExitCode {
     }
 }
 
+/// The message for a person. `what` says what was done nevertheless.
+pub(crate) fn not_written(what: &str, error: &io::Error) -> String {
+    format!("{what}, but the result could not be written to stdout ({error})\n")
+}
+
 /// Whether the reader has closed the pipe, as `head` does when it has seen enough.
 pub(crate) fn is_closed(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe

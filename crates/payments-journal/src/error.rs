@@ -1,7 +1,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use payments_core::Outcome;
+use payments_core::{ErrorKind, Outcome};
 use payments_model::TransactionId;
 
 use crate::{Failure, Intent, IntentKey, IntentState, StoreError};
@@ -245,6 +245,11 @@ impl fmt::Display for Error {
                 let advice = after_a_rejection(error.http_status().map(|status| status.as_u16()));
                 write!(f, "{key}: {}; it was rejected: fix the cause, then {advice}", error.failed_call())
             }
+            // It also advises not to send it again, which is harmless with a key.
+            Cause::Call(error) if error.outcome() == Outcome::Unknown && !is_foreign_forbidden(error) => {
+                write!(f, "{key}: {}; it may have been processed: do not pay it another way, ", error.failed_call())?;
+                write_next_step(error.transaction_id(), error.search_by().unwrap_or("time"), f)
+            }
             Cause::Call(error) => write!(f, "{key}: {error}"),
             Cause::Recorded(intent) => write_recorded(intent, f),
             Cause::KeyReused(intent, differences) => {
@@ -372,14 +377,28 @@ fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                     "an earlier attempt was processed as transaction {id}, so this one may be a second charge: "
                 )?;
             }
-            match &failure.transaction_id {
-                Some(id) => write!(f, "look up transaction {}", id.as_str().escape_debug())?,
-                None => write!(f, "reconcile it with the service by {}", intent.request.search_by())?,
-            }
-            f.write_str(", then resolve the key")
+            write_next_step(failure.transaction_id.as_ref(), intent.request.search_by(), f)
         }
         state => write!(f, "{key} is {}; nothing was sent now", state.name().as_str()),
     }
+}
+
+fn write_next_step(
+    transaction_id: Option<&TransactionId>,
+    search_by: &str,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    match transaction_id {
+        Some(id) => write!(f, "look up transaction {}", id.as_str().escape_debug())?,
+        None => write!(f, "reconcile it with the service by {search_by}")?,
+    }
+    f.write_str(", then resolve the key")
+}
+
+/// Of this one the client says to find the cause first.
+fn is_foreign_forbidden(error: &payments_core::Error) -> bool {
+    error.kind() == ErrorKind::RefusedByIntermediary
+        && error.http_status().is_some_and(|status| status.as_u16() == 403)
 }
 
 impl StdError for Error {

@@ -109,7 +109,9 @@ impl IntentStore for MemoryStore {
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
         if self.is_closed.load(Ordering::Relaxed) {
-            return Err(StoreError::unavailable("the journal was closed by this program; nothing was changed"));
+            return Err(StoreError::unavailable(
+                "the journal was closed by this program; nothing was changed",
+            ));
         }
         let mut shared = self.lock();
         let row = shared.rows.get(change.key());

@@ -2,67 +2,57 @@
 
 mod after_charge;
 mod billing_file;
-mod counting;
+mod charge_result;
 mod inspection;
+mod place_in_summary;
 mod progress;
 mod results;
-mod rows;
 mod run;
-mod service;
 mod throttle;
 
 use std::cell::Cell;
-use std::sync::Arc;
 
 use payments_journal::{Intent, Journal, JournaledClient, StateName, StoreError};
 use tokio::runtime::{self, Handle};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{Instant, timeout};
 
-use self::billing_file::BillingFile;
+use self::billing_file::{BillingFile, Row, refuse_ignored_fields};
+use self::charge_result::ChargeResult;
 use self::inspection::{Inspected, inspect};
 use self::progress::Progress;
 use self::results::Results;
-use self::rows::{Row, refuse_ignored_fields};
 use self::run::Run;
-use self::service::LiveService;
 use self::throttle::Throttle;
+use super::calls::of_receipt;
 use crate::args::GlobalOptions;
 use crate::args::batch::BatchArguments;
-use crate::batch_report::{Stop, Summary};
 use crate::call::{self, Prepared};
 use crate::exit_code::ExitCode;
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, LONGEST_CLOSING};
-use crate::output::{self, Output};
-use crate::problems::Problems;
-use crate::report::Report;
+use crate::journaled_call;
+use crate::output::Output;
+use crate::report::batch::{Stop, Summary};
+use crate::report::problems::Problems;
+use crate::report::{Processed, Report};
 use crate::trace::Trace;
 
 /// Runs the command.
 pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode {
     let output = Output::choose(options.output);
-    let has_begun = Cell::new(false);
-    let command = || {
-        let runtime = runtime::Builder::new_multi_thread().enable_all().build();
-        let ended = runtime.map_err(|error| call::cannot_start(&error)).and_then(|runtime| {
-            let ended = runtime.block_on(async {
-                let place = JournalPlace::require(arguments.journal.as_deref(), Purpose::MoveMoney)?
-                    .with_witness(arguments.witness.clone());
-                let ended = Box::pin(end(options, output, arguments, &place, &has_begun)).await;
-                // If it panics, the result of the run is still reported.
-                let _ = call::catch_panic(place.close()).await;
-                ended
-            });
-            // Abandoned work must not keep the command alive.
-            runtime.shutdown_background();
-            ended
-        });
-        output::finish(output, ended.unwrap_or_else(Report::from))
+    let charge = async |has_begun: &Cell<bool>| {
+        let place = JournalPlace::require(arguments.journal.as_deref(), Purpose::MoveMoney)?
+            .with_witness(arguments.witness.clone());
+        let ended = Box::pin(end(options, output, arguments, &place, has_begun)).await;
+        // If it panics, the result of the run is still reported.
+        let _ = call::catch_panic(place.close()).await;
+        ended
     };
-    call::report_panic(output, command, || {
-        if has_begun.get() { lost() } else { with_earlier_runs(call::nothing_sent()) }
+    let runtime = runtime::Builder::new_multi_thread();
+    call::run_to_report(output, Purpose::MoveMoney, runtime, charge, |has_begun| {
+        if has_begun { lost() } else { with_earlier_runs(call::nothing_sent()) }
     })
 }
 
@@ -134,9 +124,18 @@ async fn end(
         return Err(Failure::interrupted_before_sending(signal));
     }
     let concurrency = usize::from(arguments.concurrency);
-    let service = LiveService { client: JournaledClient::new(client, journal), settings: Arc::new(settings) };
+    let client = JournaledClient::new(client, journal);
+    let describe = |row: &Row, charged: &ChargeResult, at| {
+        let report = match charged {
+            Ok(journaled) => Report::Processed(Processed::journaled(journaled.clone(), &row.key, of_receipt)),
+            Err(error) => journaled_call::failed(error, &row.payment, &settings, at).into(),
+        };
+        let reference = row.payment.reference_no().map(|text| settings.reference_without_key(text));
+        (report, reference)
+    };
     let run = Run {
-        service: service.clone(),
+        client: client.clone(),
+        describe: Box::new(describe),
         rows: Box::new(file.unsettled(inspected.is_settled)),
         throttle: Throttle::new(concurrency, arguments.rate, arguments.patience),
         max_rejected: arguments.max_rejected,
@@ -149,7 +148,7 @@ async fn end(
     let is_given_up = summary.is_given_up();
     let closing = async {
         // The journal now has everything that it could record.
-        drop(service);
+        drop(client);
         let closing = place.start_closing();
         if !is_given_up {
             tokio::select! {

@@ -15,12 +15,12 @@ use tokio::time::timeout;
 
 use crate::args::GlobalOptions;
 use crate::call::{self, Prepared};
-use crate::check_report::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
 use crate::connection_hints::requires_client_certificate;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::output::{self, Output};
 use crate::report::Report;
+use crate::report::check::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
 use crate::settings::Settings;
 
 /// Checks each step and reports all of them.
@@ -59,7 +59,7 @@ async fn check(options: GlobalOptions, output: Output) -> CheckReport {
             }
         }
     });
-    let unfinished = |kind, what: &str| (CONNECTION, Some((KEY, call::after_sending(&id, kind, what))));
+    let unfinished = |kind, what: &str| (CONNECTION, Some((KEY, call::after_sending(&id, None, kind, what))));
     let (passed, failed) = tokio::select! {
         biased;
         ended = lookup => ended.unwrap_or_else(|| unfinished("internal", "internal error")),

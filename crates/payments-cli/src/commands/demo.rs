@@ -18,8 +18,8 @@ use crate::args::{GlobalOptions, OutputShape};
 use crate::call::Call;
 use crate::exit_code::ExitCode;
 use crate::failure::{self, CallError, FailedOutcome, Failure, Purpose};
-use crate::next_step;
 use crate::output::Output;
+use crate::report::advice;
 use crate::report::{Effect, Processed, Report};
 use crate::style::{Style, Tone, for_terminal};
 use crate::{stderr, stdout};
@@ -186,7 +186,7 @@ impl ClientResult {
             outcome: "UNKNOWN",
             tone: Tone::Warning,
             details: cause.unwrap_or_else(|| error.to_string()),
-            next_step: Some(next_step::after_unknown(failure::to_look_up(error).as_ref(), search_by)),
+            next_step: Some(advice::after_unknown(false, failure::to_look_up(error).as_ref(), search_by)),
         }
     }
 

@@ -24,9 +24,10 @@ use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
-use crate::problems::Problems;
 use crate::report::Report;
+use crate::report::problems::Problems;
 use crate::settings::KnownKeys;
+use crate::style::Style;
 use crate::trace::Trace;
 use crate::{stderr, stdout};
 
@@ -77,7 +78,7 @@ pub(super) fn run(
         Err(CommandError::Partial(failure)) => output.write_partial(&for_the_journal(*failure)),
         Err(CommandError::Unwritten(READ, error)) if stdout::is_closed(&error) => ExitCode::Other,
         Err(CommandError::Unwritten(what, error)) => {
-            stderr::write_last(format!("{what}, but the result could not be written to stdout ({error})\n"));
+            stderr::write_last(stdout::not_written(what, &error));
             ExitCode::Other
         }
     }
@@ -112,12 +113,14 @@ impl CommandError {
 /// What was done, for a command that changes nothing. If the reader of its output closes the pipe, it ends quietly.
 const READ: &str = "read";
 
-fn print(what: &'static str, text: &str) -> Result<(), CommandError> {
-    stdout::print(text).map_err(|error| CommandError::Unwritten(what, error))
-}
-
-fn print_json(what: &'static str, document: &impl Serialize) -> Result<(), CommandError> {
-    stdout::print_json(document).map_err(|error| CommandError::Unwritten(what, error))
+/// Writes what was done: `document`, or `text` for people.
+fn write(
+    what: &'static str,
+    output: Output,
+    document: &impl Serialize,
+    text: impl FnOnce(Style) -> String,
+) -> Result<(), CommandError> {
+    output.print(document, text).map_err(|error| CommandError::Unwritten(what, error))
 }
 
 /// Sets the purpose, except for a failed lookup.

@@ -5,7 +5,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Stdio;
-use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use payments_fake::block_on;
 use serde_json::json;
 
 use crate::batch_runs::{Billing, counts, ends};
-use crate::support::{TOKEN_PAYMENT, full_pipe, payments_at, read_request, response, responses};
+use crate::support::{TOKEN_PAYMENT, full_pipe, payments_at};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
@@ -58,23 +57,6 @@ fn unread_trace_blocks_neither_charges_nor_records() {
 }
 
 #[test]
-fn signal_works_with_an_unread_trace() {
-    let billing = Billing::open();
-    billing.good(20);
-    let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
-    let (_reader, stderr) = full_pipe();
-    let command = billing.command(&["--verbose", "--concurrency", "3"]);
-    let running = command.stdout(Stdio::piped()).spawn_with_stderr(stderr);
-    wait_until(|| gate.held() == 3);
-    running.signal("INT");
-    running.signal("TERM");
-    let (code, stdout) = running.wait_reading_stdout();
-    assert_eq!(code, Some(5), "{stdout}");
-    assert!(stdout.contains(r#""unknown":{"count":3,"#), "{stdout}");
-    gate.release();
-}
-
-#[test]
 fn unread_trace_delays_a_single_charge_by_a_second_at_most() {
     let billing = Billing::open();
     for key in ["invoice-17", "invoice-18"] {
@@ -87,47 +69,6 @@ fn unread_trace_delays_a_single_charge_by_a_second_at_most() {
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
         assert_eq!(billing.workspace.show(key)["state"], "processed");
     }
-}
-
-/// A service that responds to the first request with 401 and never to the others. The receiver gets a message per request.
-fn refusing_one() -> (String, Receiver<()>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let base_url = format!("http://{}/api/v1/public", listener.local_addr().unwrap());
-    let (sender, received) = channel();
-    thread::spawn(move || {
-        for (number, stream) in listener.incoming().enumerate() {
-            let (sender, mut stream) = (sender.clone(), stream.unwrap());
-            thread::spawn(move || {
-                let mut refused = number > 0;
-                while read_request(&mut stream).is_some() {
-                    sender.send(()).unwrap();
-                    if !std::mem::replace(&mut refused, true) {
-                        stream.write_all(&response("401 Unauthorized", responses::UNAUTHORIZED)).unwrap();
-                    }
-                }
-            });
-        }
-    });
-    (base_url, received)
-}
-
-#[test]
-fn first_signal_after_a_401_exits_at_once_with_5() {
-    let billing = Billing::open();
-    billing.good(20);
-    let (base_url, received) = refusing_one();
-    let mut running = billing.command_at(&base_url, &["--concurrency", "3"]).stdout(Stdio::piped()).spawn();
-    let line = running.error_line();
-    assert!(line.starts_with("stopped (unauthorized): no new charge is started; waiting for "), "{line}");
-    running.signal("INT");
-    let ended = running.end();
-    ends(&ended, 5, "unknown", Some("unauthorized"));
-    let in_flight = received.try_iter().count() - 1;
-    let seen = counts(&ended);
-    assert_eq!(seen["rejected"], 1, "{seen}");
-    assert!(in_flight as u64 <= seen["unknown"].as_u64().unwrap(), "{in_flight}: {seen}");
-    let message = ended.json()["stopped"]["message"].as_str().unwrap().to_owned();
-    assert!(message.contains("HTTP 401") && message.contains("then abandoned at SIGINT"), "{message}");
 }
 
 #[test]

@@ -138,6 +138,7 @@ fn check_document(
     let pause = if has_status { json!(120) } else { Value::Null };
     assert_eq!(error["retry_after_seconds"], pause, "{what}: {error}");
     let is_unknown = expected == CallResult::UNKNOWN;
+    assert!(is_unknown || error.get("amount").is_none(), "{what}: {error}");
     assert_eq!(error["sent_at"].is_string(), is_unknown, "{what}: {error}");
     assert!(!is_unknown || operation != OperationName::Void || error["transaction_id"] == "txn_1", "{error}");
 
@@ -168,7 +169,12 @@ fn assert_text(ended: &Ended, operation: OperationName, expected: CallResult, wh
         (Some(Outcome::Rejected), false) if ended.stderr.starts_with("NOT FOUND") => "NOT FOUND",
         (Some(Outcome::Rejected), false) => "LOOKUP REJECTED",
     };
-    let text = if expected == CallResult::PROCESSED { &ended.stdout } else { &ended.stderr };
+    let (text, other) = if expected == CallResult::PROCESSED {
+        (&ended.stdout, &ended.stderr)
+    } else {
+        (&ended.stderr, &ended.stdout)
+    };
+    assert_eq!(other, "", "{what}");
     assert!(text.starts_with(heading), "{what}: {text}");
     if expected == CallResult::UNKNOWN {
         assert!(text.contains("\n  sent at "), "{what}: {text}");

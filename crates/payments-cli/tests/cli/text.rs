@@ -1,9 +1,5 @@
 //! The text output: the headline, and what to do.
 
-use std::io::Write as _;
-use std::net::TcpListener;
-use std::thread;
-
 use crate::support::{CARD_PAYMENT, Ended, Peer, TOKEN_PAYMENT, Then, payments_at, response, responses};
 
 /// Runs the command with text output against this server.
@@ -15,46 +11,6 @@ fn text(then: Then, arguments: &[&str]) -> Ended {
 
 fn responding(status: &str, body: &str) -> Then {
     Then::Respond(response(status, body))
-}
-
-#[test]
-fn text_shows_the_outcome_first_and_exact_amounts() {
-    let peer = Peer::responding("200 OK", responses::RECORD);
-    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", "text"]);
-    let ended = run.stdin(CARD_PAYMENT).end();
-    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
-    assert_eq!(
-        ended.stdout,
-        "PROCESSED (HTTP 200)\n  \
-           TransactionId    txn_1\n  \
-           BaseAmount       10.50\n  \
-           Amount           10.50\n  \
-           CardNumber       ***********0005\n  \
-           BillingCity\n  \
-           BillingState     null\n  \
-           TransactionType  1\n  \
-           Status           1\n  \
-           NewField         [1.0]\n"
-    );
-}
-
-#[test]
-fn text_failure_goes_to_stderr_with_advice() {
-    let lost = r#"{"status":"pending","status_code":101,"data":{"TransactionId":"txn_7"}}"#;
-    let peer = Peer::responding("200 OK", lost);
-    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-", "--output", "text"]);
-    let ended = run.stdin(CARD_PAYMENT).end();
-    assert_eq!((ended.code, &*ended.stdout), (Some(5), ""));
-    assert!(
-        ended.stderr.starts_with("OUTCOME UNKNOWN, do not run it again: look it up ("),
-        "{}",
-        ended.stderr
-    );
-    for line in
-        ["HTTP status    200", "TransactionId  txn_7", "look it up     payments transaction get txn_7"]
-    {
-        assert!(ended.stderr.contains(line), "{line}: {}", ended.stderr);
-    }
 }
 
 #[test]
@@ -154,37 +110,6 @@ fn unknown_outcome_suggests_a_lookup_only_with_an_id() {
 }
 
 #[test]
-fn failed_connection_hints_at_the_setting() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let free = listener.local_addr().unwrap();
-    drop(listener);
-    // A reserved name, which never resolves. If no name server responds, the hint for the timeout is the same.
-    let nowhere = "https://pay.invalid".to_owned();
-    let plain = TcpListener::bind("127.0.0.1:0").unwrap();
-    let plain_as_https = format!("https://{}", plain.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in plain.incoming() {
-            // As servers respond to what is not HTTP.
-            let _ = stream.and_then(|mut stream| stream.write_all(&response("400 Bad Request", "")));
-        }
-    });
-    let cases = [
-        (
-            format!("http://{free}"),
-            "hint   check --base-url or PAYMENTS_BASE_URL: is the service running there?",
-        ),
-        (nowhere, "hint   check --base-url or PAYMENTS_BASE_URL"),
-        (plain_as_https, "hint   does the server speak TLS there?"),
-    ];
-    for (base_url, hint) in cases {
-        let arguments = ["transaction", "create", "--file", "-", "--output", "text"];
-        let ended = payments_at(&base_url, arguments).stdin(CARD_PAYMENT).end();
-        assert_eq!(ended.code, Some(3), "{}", ended.stderr);
-        assert!(ended.stderr.contains(hint), "{base_url}: {}", ended.stderr);
-    }
-}
-
-#[test]
 fn unknown_outcome_shows_reconciliation_data_and_no_retry_after() {
     let busy = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 7\r\ncontent-length: 0\r\n\r\n";
     let peer = Peer::new(Then::Respond(busy.to_vec()));
@@ -225,20 +150,4 @@ fn rejected_void_hints_at_what_can_be_voided() {
     assert!(ended.code == Some(4) && ended.stderr.contains(hint), "{}", ended.stderr);
     let ended = text(responding("400 Bad Request", responses::POSTAL_CODE), &["void", "txn_1"]);
     assert!(!ended.stderr.contains(hint), "{}", ended.stderr);
-}
-
-#[test]
-fn deadline_too_short_to_connect_is_reported() {
-    let peer = Peer::responding("200 OK", responses::RECORD);
-    let arguments = ["void", "txn_1", "--output", "text", "--timeout", "0.000001"];
-    let ended = payments_at(&peer.base_url, arguments).end();
-    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
-    assert!(
-        ended
-            .stderr
-            .contains("within the call's deadline of 1µs: raise the deadline, which came from --timeout"),
-        "{}",
-        ended.stderr
-    );
-    assert!(!ended.stderr.contains("--base-url"), "{}", ended.stderr);
 }

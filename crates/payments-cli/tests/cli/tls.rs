@@ -6,14 +6,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use payments_sandbox::Sandbox;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
 use crate::batch_runs::{Billing, counts, ends};
-use crate::cases::every_command;
 use crate::support::{CARD_PAYMENT, TemporaryFile, payments_at, read_request, response, responses};
 
 /// A server with a self-signed certificate for `localhost` that returns one response to everything. Returns its address and
@@ -74,49 +72,6 @@ pub(crate) fn authority() -> String {
     let key = KeyPair::generate().expect("a key");
     let certificate = CertificateParams::new(["localhost".to_owned()]).and_then(|it| it.self_signed(&key));
     certificate.expect("one").pem()
-}
-
-#[test]
-fn ca_cert_is_trusted() {
-    let (base_url, pem) = https(response("200 OK", responses::TRANSACTION_FOUND));
-    let file = TemporaryFile::new(pem);
-    let run = payments_at(&base_url, ["transaction", "get", "txn_1", "--ca-cert", file.path()]);
-    assert_eq!(run.end().processed()["TransactionId"], "txn_1");
-}
-
-#[test]
-fn unknown_authority_is_not_processed_with_a_reason() {
-    let (base_url, _) = https(response("200 OK", responses::TRANSACTION_FOUND));
-    let error = payments_at(&base_url, ["transaction", "get", "txn_1"]).end().failed(3, "not_processed");
-    assert_eq!(error["kind"], "tls");
-    assert!(error["cause"].as_str().is_some_and(|cause| cause.contains("UnknownIssuer")), "{error}");
-
-    let ended = payments_at(&base_url, ["transaction", "get", "txn_1", "--output", "text"]).end();
-    let hint = "the certificate is not signed by a trusted authority: if the authority is your own, give its";
-    assert!(ended.stderr.contains(hint), "{}", ended.stderr);
-}
-
-/// https to a server without TLS, and a certificate that is not trusted: waiting heals neither.
-#[test]
-fn failed_handshake_is_not_called_safe_without_a_warning_d56() {
-    let (untrusted, _) = https(response("200 OK", responses::TRANSACTION_FOUND));
-    let plain = Sandbox::builder().start_blocking().expect("a loopback port is free");
-    let plain_url = plain.base_url().replace("http://", "https://");
-    for base_url in [untrusted, plain_url] {
-        for case in every_command() {
-            let error = case.run(&base_url, &[]).failed(3, "not_processed");
-            let message = error["message"].as_str().unwrap_or_default();
-            let advice = if case.moves_money() {
-                "nothing was processed: it is safe to send it again, but it will fail again until the cause is fixed"
-            } else {
-                "a lookup moves no money: fix the cause, then run it again"
-            };
-            assert!(error["kind"] == "tls" && message.ends_with(advice), "{error}");
-            let text = case.run(&base_url, &["--output", "text"]).stderr;
-            let heading = text.lines().next().unwrap_or_default();
-            assert!(heading.contains("it will fail again until the cause is fixed"), "{text}");
-        }
-    }
 }
 
 /// The text of a charge, and the sentence of a check, of a server with this certificate.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use payments_core::{ErrorKind, Outcome, TransportError};
 
-use super::service::ChargeResult;
+use super::charge_result::ChargeResult;
 use crate::failure::{Failure, is_invalid};
 
 /// What a result means for the rows that follow. `problem` is one or two words for people.
@@ -80,7 +80,7 @@ mod tests {
     use payments_core::TransportErrorKind;
     use payments_fake::ScriptedTransport;
 
-    use super::super::service::tests::{PAID, Panics, charge_over, charge_twice};
+    use super::super::charge_result::tests::{PAID, Panics, charge_over, charge_twice};
     use super::*;
 
     #[tokio::test]
@@ -105,6 +105,17 @@ mod tests {
         ] {
             assert_eq!(after(&charge_over(transport).await), expected);
         }
+        // A response that cannot be read does not show whether a charge was made.
+        let encoded = |status: u16| {
+            let response = http::Response::builder().status(status).header("content-encoding", "gzip");
+            ScriptedTransport::new().respond(response.body("xyz".into()).expect("a response"))
+        };
+        assert_eq!(after(&charge_over(encoded(401)).await), Unauthorized(Outcome::Unknown));
+        assert_eq!(after(&charge_over(encoded(403)).await), Forbidden(Outcome::Unknown, ErrorKind::Unclear));
+        let unclear = TooManyRequests { outcome: Outcome::Unknown, asked };
+        assert_eq!(after(&charge_over(encoded(429)).await), unclear);
+        let foreign = after(&charge_over(answer(403, "<html>blocked</html>")).await);
+        assert_eq!(foreign, Forbidden(Outcome::Unknown, ErrorKind::RefusedByIntermediary));
         let forbidden = after(&charge_over(refuse(403)).await);
         assert!(matches!(forbidden, Forbidden(Outcome::Rejected, _)), "{forbidden:?}");
         let not_reached = fail(TransportError::not_processed(Connect));

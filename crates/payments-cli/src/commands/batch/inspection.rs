@@ -6,12 +6,11 @@ use std::hash::{BuildHasher as _, RandomState};
 
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
 
-use super::billing_file::BillingFile;
-use super::rows::{IsSecret, LikeCards, Row, RowRead, like_a_card};
-use crate::batch_report::{Tallies, UnresolvedRow};
+use super::billing_file::{BillingFile, IsSecret, LikeCards, Row, RowRead, like_a_card};
 use crate::failure::Failure;
-use crate::next_step::shell_word;
-use crate::problems::{Problem, Problems, RecordedIntent, Role};
+use crate::report::advice::shell_word;
+use crate::report::batch::{Tallies, UnresolvedRow};
+use crate::report::problems::{Problem, Problems, RecordedIntent, Role};
 
 /// A valid file: every row can be charged or has been charged.
 #[derive(Debug, Default)]

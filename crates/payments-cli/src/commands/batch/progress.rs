@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::batch_report::Tallies;
+use crate::report::batch::Tallies;
 use crate::stderr::{self, BarState};
 
 /// Shows the progress.

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
-use super::rows::Row;
+use super::billing_file::Row;
 use crate::args::batch::BatchArguments;
 use crate::failure::Failure;
 use crate::files::{self, FileIdentity};

@@ -5,26 +5,29 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use payments_journal::{IntentKey, IntentState};
+use payments_journal::{IntentKey, IntentState, JournaledClient};
 use payments_model::Amount;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
 use super::after_charge::{AfterCharge, after};
-use super::counting::{Place, journal_failure, unrecorded, unresolved_kind};
+use super::billing_file::Row;
+use super::charge_result::ChargeResult;
+use super::place_in_summary::{InSummary, Place};
 use super::progress::{Progress, WaitState};
 use super::results::Results;
-use super::rows::Row;
-use super::service::{ChargeResult, ChargeService};
 use super::throttle::{PatienceExceeded, Start, Throttle, Ticket};
-use crate::batch_report::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
 use crate::call::catch_panic;
-use crate::intent_object::second_charge;
 use crate::journaled_call::LAST_WRITES;
+use crate::report::Report;
+use crate::report::batch::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
+use crate::report::intent_object::second_charge;
 
 /// A run, ready to start.
-pub(super) struct Run<'a, W> {
-    pub(super) service: W,
+pub(super) struct Run<'a> {
+    pub(super) client: JournaledClient,
+    /// What the file of `--results` says about a row: the report of its charge, and its reference.
+    pub(super) describe: Box<Describe<'a>>,
     /// The rows to send, in order.
     pub(super) rows: Box<dyn Iterator<Item = Row> + 'a>,
     pub(super) throttle: Throttle,
@@ -34,6 +37,8 @@ pub(super) struct Run<'a, W> {
     pub(super) summary: Summary,
 }
 
+pub(super) type Describe<'a> = dyn Fn(&Row, &ChargeResult, SystemTime) -> (Report, Option<String>) + 'a;
+
 /// Chosen by this command: how often the journal is asked about the rows that other processes are sending, once no other rows
 /// are left.
 const POLL_OTHERS_EVERY: Duration = Duration::from_millis(500);
@@ -41,42 +46,15 @@ const POLL_OTHERS_EVERY: Duration = Duration::from_millis(500);
 /// How often the progress is updated.
 const SHOW_EVERY: Duration = Duration::from_millis(200);
 
-impl<W: ChargeService> Run<'_, W> {
+impl Run<'_> {
     /// Runs to the end, even after a panic. `interrupted` waits for a signal and returns its name.
-    pub(super) async fn complete(self, mut interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
-        let mut state = State {
-            run: self,
-            in_flight: JoinSet::new(),
-            in_flight_rows: HashMap::new(),
-            waiting: VecDeque::new(),
-            elsewhere: Vec::new(),
-            waiting_for_others_since: None,
-            poll_others_at: None,
-            unrecorded: Vec::new(),
-            all_rows_read: false,
-            last_problem: "",
-            quiet_since: Instant::now(),
-        };
-        if catch_panic(state.send_all(&mut interrupted)).await.is_none() {
-            state.wait_after_panic(&mut interrupted).await;
-        }
-        state.unless_it_panics(State::count_waiting);
-        if !state.run.summary.is_given_up() {
-            let settled = tokio::select! {
-                biased;
-                _ = interrupted() => Some(()),
-                settled = timeout(LAST_WRITES, catch_panic(state.settle())) => settled.unwrap_or(Some(())),
-            };
-            if settled.is_none() {
-                state.run.summary.stop(Stop::Internal);
-            }
-        }
-        state.end()
+    pub(super) async fn complete(self, interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
+        State::new(self).complete(interrupted).await
     }
 }
 
-struct State<'a, W> {
-    run: Run<'a, W>,
+struct State<'a> {
+    run: Run<'a>,
     in_flight: JoinSet<FinishedCharge>,
     /// The rows in flight, by number: they are unknown if the run is abandoned.
     in_flight_rows: HashMap<u64, Arc<Row>>,
@@ -127,7 +105,41 @@ impl Then {
     }
 }
 
-impl<W: ChargeService> State<'_, W> {
+impl<'a> State<'a> {
+    fn new(run: Run<'a>) -> Self {
+        Self {
+            run,
+            in_flight: JoinSet::new(),
+            in_flight_rows: HashMap::new(),
+            waiting: VecDeque::new(),
+            elsewhere: Vec::new(),
+            waiting_for_others_since: None,
+            poll_others_at: None,
+            unrecorded: Vec::new(),
+            all_rows_read: false,
+            last_problem: "",
+            quiet_since: Instant::now(),
+        }
+    }
+
+    async fn complete(mut self, mut interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
+        if catch_panic(self.send_all(&mut interrupted)).await.is_none() {
+            self.wait_after_panic(&mut interrupted).await;
+        }
+        self.unless_it_panics(State::count_waiting);
+        if !self.run.summary.is_given_up() {
+            let settled = tokio::select! {
+                biased;
+                _ = interrupted() => Some(()),
+                settled = timeout(LAST_WRITES, catch_panic(self.settle())) => settled.unwrap_or(Some(())),
+            };
+            if settled.is_none() {
+                self.run.summary.stop(Stop::Internal);
+            }
+        }
+        self.end()
+    }
+
     /// Sends rows until none is left or the run has stopped, and waits for those in flight.
     async fn send_all(&mut self, interrupted: &mut impl AsyncFnMut() -> &'static str) {
         let mut show = interval(SHOW_EVERY);
@@ -240,12 +252,12 @@ impl<W: ChargeService> State<'_, W> {
             self.quiet_since = now;
         }
         let ticket = self.run.throttle.start(now);
-        let service = self.run.service.clone();
+        let client = self.run.client.clone();
         self.run.summary.has_begun = true;
         self.in_flight_rows.insert(row.number, row.clone());
         self.in_flight.spawn(async move {
             let at = SystemTime::now();
-            let charged = service.charge(&row).await;
+            let charged = client.process_token(&row.key, &row.payment).await;
             FinishedCharge { row, ticket, charged, at }
         });
     }
@@ -305,7 +317,8 @@ impl<W: ChargeService> State<'_, W> {
 
     /// Counts the row, and writes its result.
     fn count(&mut self, FinishedCharge { row, charged, at, .. }: &FinishedCharge) {
-        let (amount, place) = (row.payment.amount(), Place::of(charged));
+        let amount = row.payment.amount();
+        let InSummary { place, unrecorded, unresolved_kind, journal_failure } = InSummary::of(charged);
         let summary = &mut self.run.summary;
         place.count(amount, &mut summary.tallies);
         // From here on the row is counted, even if this panics.
@@ -325,19 +338,18 @@ impl<W: ChargeService> State<'_, W> {
                 });
             }
         }
-        let unrecorded = unrecorded(charged);
         if let Some(outcome) = unrecorded {
             summary.not_recorded.add(amount);
             self.unrecorded.push(UnrecordedRow { number: row.number, key: row.key.clone(), amount, outcome });
         }
-        if let Some(kind) = unresolved_kind(charged) {
+        if let Some(kind) = unresolved_kind {
             let transaction_id = match charged {
                 Ok(journaled) => Some(&journaled.transaction_id),
                 Err(error) => error.transaction_id(),
             };
             self.list_unresolved(row, transaction_id.map(ToString::to_string), unrecorded, kind.to_owned());
         }
-        if let Some(why) = journal_failure(charged) {
+        if let Some(why) = journal_failure {
             self.stop(Stop::Journal(why));
         }
         let rejected = self.run.summary.tallies.rejected.count;
@@ -366,9 +378,9 @@ impl<W: ChargeService> State<'_, W> {
     }
 
     fn write(&mut self, row: &Row, charged: &ChargeResult, at: SystemTime) {
-        let Run { service, results, .. } = &mut self.run;
+        let Run { describe, results, .. } = &mut self.run;
         let Some(results) = results else { return };
-        let (report, reference) = (service.report(row, charged, at), service.reference(row));
+        let (report, reference) = describe(row, charged, at);
         let written = results.write(row, reference.as_deref(), &report);
         self.check_results(written);
     }
@@ -433,10 +445,11 @@ impl<W: ChargeService> State<'_, W> {
 
     /// Lets the journal record outcomes that it could not record at first, and removes them from the report.
     async fn settle(&mut self) {
+        let journal = self.run.client.journal().clone();
         // One that cannot be recorded does not keep the journal from recording others.
-        let _ = self.run.service.settle().await;
+        let _ = journal.settle().await;
         for UnrecordedRow { number, key, amount, outcome } in std::mem::take(&mut self.unrecorded) {
-            let Ok(Some(intent)) = self.run.service.find(&key).await else { continue };
+            let Ok(Some(intent)) = journal.find(&key).await else { continue };
             let is_recorded = matches!(
                 (outcome, intent.state),
                 (KnownOutcome::Processed, IntentState::Processed { .. })
@@ -473,7 +486,7 @@ impl<W: ChargeService> State<'_, W> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
     use http::StatusCode;
     use payments_core::{
@@ -491,23 +504,32 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
-    use crate::batch_report::Tallies;
     use crate::exit_code::ExitCode;
     use crate::failure::Failure;
-    use crate::report::Report;
+    use crate::report::batch::Tallies;
     use crate::style::Style;
 
     const TOKENS: OperationName = OperationName::TokenTransaction;
 
-    /// The fake behind a network that is sometimes down.
-    struct UnreliableTransport {
+    /// The fake behind a network that is sometimes down or slow.
+    struct TestTransport {
         transport: FakeTransport,
+        /// How long a request takes, by its number from 1; `None` never ends.
+        delay: Delay,
         is_down: Box<dyn Fn(Instant) -> bool + Send + Sync>,
+        sent: AtomicU32,
         failures: Arc<AtomicU32>,
     }
 
-    impl Transport for UnreliableTransport {
+    type Delay = fn(u32) -> Option<Duration>;
+
+    impl Transport for TestTransport {
         async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+            match (self.delay)(self.sent.fetch_add(1, Ordering::Relaxed) + 1) {
+                Some(Duration::ZERO) => {}
+                Some(delay) => tokio::time::sleep(delay).await,
+                None => std::future::pending().await,
+            }
             if (self.is_down)(Instant::now()) {
                 self.failures.fetch_add(1, Ordering::Relaxed);
                 return Err(TransportError::not_processed(TransportErrorKind::Connect));
@@ -516,48 +538,10 @@ mod tests {
         }
     }
 
-    /// The fake with a delay.
-    struct SlowTransport {
-        transport: FakeTransport,
-        delay: Duration,
-    }
-
-    impl Transport for SlowTransport {
-        async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-            tokio::time::sleep(self.delay).await;
-            self.transport.send(request).await
-        }
-    }
-
-    #[derive(Clone)]
-    struct FakeService(JournaledClient);
-
-    impl ChargeService for FakeService {
-        async fn charge(&self, row: &Row) -> ChargeResult {
-            self.0.process_token(&row.key, &row.payment).await
-        }
-
-        async fn settle(&self) -> Result<(), StoreError> {
-            self.0.journal().settle().await
-        }
-
-        async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-            self.0.journal().find(key).await
-        }
-
-        fn report(&self, _row: &Row, _charged: &ChargeResult, _at: SystemTime) -> Report {
-            Failure::invalid("test", "no results are written").into()
-        }
-
-        fn reference(&self, _row: &Row) -> Option<String> {
-            None
-        }
-    }
-
     struct TestRun {
         gateway: FakeGateway,
         failures: Arc<AtomicU32>,
-        service: FakeService,
+        client: JournaledClient,
     }
 
     impl TestRun {
@@ -565,27 +549,37 @@ mod tests {
             is_down: impl Fn(Instant) -> bool + Send + Sync + 'static,
             store: impl IntentStore,
         ) -> Self {
+            Self::delayed(|_| Some(Duration::ZERO), is_down, store).await
+        }
+
+        async fn delayed(
+            delay: Delay,
+            is_down: impl Fn(Instant) -> bool + Send + Sync + 'static,
+            store: impl IntentStore,
+        ) -> Self {
             let gateway = FakeGateway::new();
             let failures = Arc::new(AtomicU32::new(0));
-            let transport = UnreliableTransport {
+            let transport = TestTransport {
                 transport: gateway.transport(),
+                delay,
                 is_down: Box::new(is_down),
+                sent: AtomicU32::new(0),
                 failures: failures.clone(),
             };
             let client = Client::builder(gateway.endpoint(), transport, TokioTimer::new()).build();
             let journal = Journal::open(store).await.expect("it opens");
-            Self { gateway, failures, service: FakeService(JournaledClient::new(client, journal)) }
+            Self { gateway, failures, client: JournaledClient::new(client, journal) }
         }
 
         async fn reliable() -> Self {
             Self::new(|_| false, MemoryStore::new()).await
         }
 
-        fn run(&self, rows: u64) -> Run<'static, FakeService> {
+        fn run(&self, rows: u64) -> Run<'static> {
             self.run_of("tok_approved", rows)
         }
 
-        fn run_of(&self, token: &str, rows: u64) -> Run<'static, FakeService> {
+        fn run_of(&self, token: &str, rows: u64) -> Run<'static> {
             let mut all = Vec::new();
             let mut tallies = Tallies::default();
             let amount = Amount::from_cents(1_00);
@@ -597,7 +591,8 @@ mod tests {
                 all.push(Row { number: line - 1, line, key, payment });
             }
             Run {
-                service: self.service.clone(),
+                client: self.client.clone(),
+                describe: Box::new(|_, _, _| (Failure::invalid("test", "it is not read").into(), None)),
                 rows: Box::new(all.into_iter()),
                 throttle: Throttle::new(8, None, Duration::from_mins(5)),
                 max_rejected: None,
@@ -608,17 +603,25 @@ mod tests {
         }
 
         /// Keeps the payment with this key in flight elsewhere for this time.
-        async fn hold(&self, key: &str, time: Duration) -> JoinHandle<ChargeResult> {
-            let slow = SlowTransport { transport: self.gateway.transport(), delay: time };
+        async fn hold(&self, key: &str, delay: Delay) -> JoinHandle<ChargeResult> {
+            let slow = TestTransport {
+                transport: self.gateway.transport(),
+                delay,
+                is_down: Box::new(|_| false),
+                sent: AtomicU32::new(0),
+                failures: Arc::default(),
+            };
             let client = Client::builder(self.gateway.endpoint(), slow, TokioTimer::new()).build();
-            let service = FakeService(JournaledClient::new(client, self.service.0.journal().clone()));
+            let client = JournaledClient::new(client, self.client.journal().clone());
             let payment =
                 TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
             let payment = payment.reference_no(key).build().expect("a payment");
-            let row = Row { number: 3, line: 4, key: IntentKey::new(key).expect("a key"), payment };
-            let elsewhere = row.clone();
-            let held = tokio::spawn(async move { service.charge(&elsewhere).await });
-            while self.service.find(&row.key).await.expect("it can be read").is_none() {
+            let key = IntentKey::new(key).expect("a key");
+            let held = tokio::spawn({
+                let key = key.clone();
+                async move { client.process_token(&key, &payment).await }
+            });
+            while self.client.journal().find(&key).await.expect("it can be read").is_none() {
                 tokio::task::yield_now().await;
             }
             held
@@ -675,7 +678,7 @@ mod tests {
     async fn run_waits_for_rows_of_other_processes() {
         let setup = TestRun::reliable().await;
         let run = setup.run(3);
-        let held = setup.hold("k4", Duration::from_secs(20)).await;
+        let held = setup.hold("k4", |_| Some(Duration::from_secs(20))).await;
         let summary = run.complete(never).await;
         held.await.expect("it ends").expect("it is processed");
         let Tallies { processed, earlier, in_progress, .. } = summary.tallies;
@@ -690,7 +693,7 @@ mod tests {
         let setup = TestRun::reliable().await;
         let mut run = setup.run(3);
         run.throttle = Throttle::new(8, None, Duration::from_secs(7));
-        let held = setup.hold("k4", Duration::from_secs(40)).await;
+        let held = setup.hold("k4", |_| Some(Duration::from_secs(40))).await;
         let summary = run.complete(never).await;
         assert_eq!(
             (summary.tallies.processed.count, summary.tallies.in_progress.count),
@@ -741,7 +744,7 @@ mod tests {
         let client = Client::builder(setup.gateway.endpoint(), script, TokioTimer::new()).build();
         let journal = Journal::open(MemoryStore::new()).await.expect("it opens");
         let mut run = setup.run(2);
-        run.service = FakeService(JournaledClient::new(client, journal));
+        run.client = JournaledClient::new(client, journal);
         run.throttle = Throttle::new(1, None, Duration::from_mins(1));
         let summary = run.complete(never).await;
         assert_eq!((summary.tallies.processed.count, begun.elapsed().as_secs()), (1, 7), "{headers:?}");
@@ -843,6 +846,29 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn max_rejected_stops_each_run_alone() {
+        for (limit, rejected) in [(0, 1), (2, 3), (20, 20)] {
+            let setup = TestRun::reliable().await;
+            let mut run = setup.run_of("tok_declined", 20);
+            run.throttle = Throttle::new(1, None, Duration::from_mins(5));
+            run.max_rejected = Some(limit);
+            // Those of earlier runs do not count, because a person who starts it again wants to continue.
+            for tally in [&mut run.summary.tallies.earlier.rejected, &mut run.summary.tallies.total] {
+                tally.add(Amount::from_cents(1));
+            }
+            let summary = run.complete(never).await;
+            assert_eq!(summary.tallies.rejected.count, rejected);
+            let (is_stopped, code) = match summary.stop {
+                Some(Stop::TooManyRejected(named)) => (named == limit, summary.exit_code()),
+                ref stop => (stop.is_some(), summary.exit_code()),
+            };
+            let expected =
+                if rejected < 20 { (true, ExitCode::NotProcessed) } else { (false, ExitCode::Rejected) };
+            assert_eq!((is_stopped, code), expected, "{limit}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn refused_key_decides_the_exit_code_even_after_a_signal() {
         let setup = TestRun::reliable().await;
         setup.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).times(8));
@@ -876,47 +902,6 @@ mod tests {
         assert!(text.starts_with("OUTCOME UNKNOWN for 1 charge") && text.contains("HTTP 401"), "{text}");
     }
 
-    /// A service whose charges or journal may never respond.
-    #[derive(Clone)]
-    struct StuckService {
-        service: FakeService,
-        /// The last row whose charge ends.
-        last_number: u64,
-        settles: bool,
-    }
-
-    impl ChargeService for StuckService {
-        async fn charge(&self, row: &Row) -> ChargeResult {
-            if row.number > self.last_number {
-                std::future::pending::<()>().await;
-            }
-            self.service.charge(row).await
-        }
-
-        async fn settle(&self) -> Result<(), StoreError> {
-            if self.settles { self.service.settle().await } else { std::future::pending().await }
-        }
-
-        async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-            self.service.find(key).await
-        }
-
-        fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report {
-            self.service.report(row, charged, at)
-        }
-
-        fn reference(&self, row: &Row) -> Option<String> {
-            self.service.reference(row)
-        }
-    }
-
-    impl StuckService {
-        fn run(self, setup: &TestRun, throttle: Throttle) -> Run<'static, Self> {
-            let Run { rows, max_rejected, results, progress, summary, .. } = setup.run(50);
-            Run { service: self, rows, throttle, max_rejected, results, progress, summary }
-        }
-    }
-
     #[tokio::test(start_paused = true)]
     async fn signal_after_any_stop_ends_at_once_and_leaves_charges_in_flight_unknown() {
         for (status, patience, reason) in [
@@ -924,12 +909,13 @@ mod tests {
             (Some(StatusCode::TOO_MANY_REQUESTS), 0, "throttled"),
             (None, 0, "outage"),
         ] {
-            let setup = TestRun::new(move |_| status.is_none(), MemoryStore::new()).await;
+            let only_first: Delay = |number| (number == 1).then_some(Duration::ZERO);
+            let setup = TestRun::delayed(only_first, move |_| status.is_none(), MemoryStore::new()).await;
             if let Some(status) = status {
                 setup.gateway.arm(Fault::on(TOKENS).before_commit().status(status));
             }
-            let service = StuckService { service: setup.service.clone(), last_number: 1, settles: true };
-            let run = service.run(&setup, Throttle::new(4, None, Duration::from_secs(patience)));
+            let mut run = setup.run(50);
+            run.throttle = Throttle::new(4, None, Duration::from_secs(patience));
             let begun = Instant::now();
             let mut is_signalled = false;
             let signal = async || {
@@ -954,9 +940,9 @@ mod tests {
     /// A reader that counts no line ends gives every row the same line. Each row is still reported.
     #[tokio::test(start_paused = true)]
     async fn rows_in_flight_are_told_apart_by_number_and_not_by_line() {
-        let setup = TestRun::new(|_| false, MemoryStore::new()).await;
-        let service = StuckService { service: setup.service.clone(), last_number: 0, settles: true };
-        let mut run = service.run(&setup, Throttle::new(4, None, Duration::from_mins(5)));
+        let setup = TestRun::delayed(|_| None, |_| false, MemoryStore::new()).await;
+        let mut run = setup.run(50);
+        run.throttle = Throttle::new(4, None, Duration::from_mins(5));
         run.rows = Box::new(run.rows.map(|row| Row { line: 1, ..row }));
         let (mut signals_left, begun) = (2, Instant::now());
         let signal = async || {
@@ -977,10 +963,9 @@ mod tests {
     async fn end_of_a_run_does_not_wait_for_a_dead_journal() {
         for signal_after in [None, Some(Duration::from_secs(1))] {
             // The third outcome cannot be recorded.
-            let setup = TestRun::new(|_| false, failing_after(5)).await;
-            let service =
-                StuckService { service: setup.service.clone(), last_number: u64::MAX, settles: false };
-            let run = service.run(&setup, Throttle::new(1, None, Duration::from_mins(5)));
+            let setup = TestRun::new(|_| false, failing_after(5).then(NextFailure::Hang)).await;
+            let mut run = setup.run(50);
+            run.throttle = Throttle::new(1, None, Duration::from_mins(5));
             let begun = Instant::now();
             let signal = async || match signal_after {
                 Some(after) => {
@@ -999,11 +984,8 @@ mod tests {
     /// Where a bug is. Each is met once, in the third row if there is one.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Bug {
-        Charge,
         Transport,
-        Report,
-        Reference,
-        Settle,
+        Describe,
         Signal,
         Progress,
         /// The first row cannot be started.
@@ -1013,40 +995,6 @@ mod tests {
     }
 
     const THIRD_LINE: u64 = 4;
-
-    /// Each row takes as many seconds as the number of its line.
-    #[derive(Clone)]
-    struct BuggyService {
-        service: FakeService,
-        bug: Bug,
-    }
-
-    impl ChargeService for BuggyService {
-        async fn charge(&self, row: &Row) -> ChargeResult {
-            tokio::time::sleep(Duration::from_secs(row.line)).await;
-            assert!(self.bug != Bug::Charge || row.line != THIRD_LINE, "a bug");
-            self.service.charge(row).await
-        }
-
-        async fn settle(&self) -> Result<(), StoreError> {
-            assert_ne!(self.bug, Bug::Settle, "a bug");
-            self.service.settle().await
-        }
-
-        async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-            self.service.find(key).await
-        }
-
-        fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report {
-            assert!(self.bug != Bug::Report || row.line != THIRD_LINE, "a bug");
-            self.service.report(row, charged, at)
-        }
-
-        fn reference(&self, row: &Row) -> Option<String> {
-            assert!(self.bug != Bug::Reference || row.line != THIRD_LINE, "a bug");
-            self.service.reference(row)
-        }
-    }
 
     /// A store that panics at the third begin, or at the third end.
     fn buggy_store(bug: Bug) -> impl IntentStore {
@@ -1070,20 +1018,23 @@ mod tests {
             );
             false
         };
-        let setup = TestRun::new(is_here, buggy_store(bug)).await;
+        // Each row takes as many seconds as the number of its line.
+        let delay: Delay = |number| Some(Duration::from_secs(u64::from(number) + 1));
+        let setup = TestRun::delayed(delay, is_here, buggy_store(bug)).await;
         let folder = tempfile::tempdir().expect("a folder");
-        let Run { rows, max_rejected, summary, .. } = setup.run(6);
-        let rate = (bug == Bug::Rate).then_some(Duration::MAX);
+        let mut run = setup.run(6);
         let now = Instant::now();
-        let run = Run {
-            service: BuggyService { service: setup.service.clone(), bug },
-            rows,
-            throttle: Throttle::new(8, rate, Duration::from_mins(5)),
-            max_rejected,
-            results: Some(Results::for_tests(&folder.path().join("results.jsonl"))),
-            progress: if bug == Bug::Progress { Progress::broken(now) } else { Progress::hidden(now) },
-            summary,
-        };
+        let describe = run.describe;
+        run.describe = Box::new(move |row, charged, at| {
+            assert!(bug != Bug::Describe || row.line != THIRD_LINE, "a bug");
+            describe(row, charged, at)
+        });
+        let rate = (bug == Bug::Rate).then_some(Duration::MAX);
+        run.throttle = Throttle::new(8, rate, Duration::from_mins(5));
+        run.results = Some(Results::for_tests(&folder.path().join("results.jsonl")));
+        if bug == Bug::Progress {
+            run.progress = Progress::broken(now);
+        }
         let signal = async || {
             if bug == Bug::Signal {
                 sleep_until(third).await;
@@ -1122,13 +1073,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn any_panic_after_the_first_charge_ends_with_a_report_and_5_d54() {
         for (bug, unknown) in [
-            (Bug::Charge, &[THIRD_LINE][..]),
-            (Bug::Transport, &[THIRD_LINE]),
+            (Bug::Transport, &[THIRD_LINE][..]),
             (Bug::JournalAtBegin, &[THIRD_LINE]),
             (Bug::JournalAtEnd, &[THIRD_LINE]),
-            (Bug::Report, &[]),
-            (Bug::Reference, &[]),
-            (Bug::Settle, &[]),
+            (Bug::Describe, &[]),
             (Bug::Progress, &[]),
             // Which signal would come cannot be known any more, so the run ends at once.
             (Bug::Signal, &[4, 5, 6, 7]),
@@ -1138,6 +1086,32 @@ mod tests {
             let lines: Vec<_> = summary.unresolved.iter().map(|row| row.line).collect();
             assert_eq!((lines.as_slice(), summary.tallies.not_started().count), (unknown, 0), "{bug:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn row_whose_task_panics_is_unknown_d54() {
+        let setup = TestRun::reliable().await;
+        let mut state = State::new(setup.run(6));
+        let row = state.run.rows.next().expect("the first row");
+        state.run.summary.has_begun = true;
+        state.in_flight_rows.insert(row.number, Arc::new(row));
+        state.in_flight.spawn(async { unreachable!("a bug") });
+        let summary = state.complete(never).await;
+        assert_complete(&setup, &summary, ExitCode::Unknown);
+        let rows: Vec<_> = summary.unresolved.iter().map(|row| (row.line, &*row.kind)).collect();
+        assert_eq!(rows, [(2, "in_flight")]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn panic_at_the_end_of_a_run_keeps_its_report_d54() {
+        // The third outcome cannot be recorded, and trying it again panics.
+        let setup = TestRun::new(|_| false, failing_after(5).then(NextFailure::Panic)).await;
+        let mut run = setup.run(3);
+        run.throttle = Throttle::new(1, None, Duration::from_mins(5));
+        let summary = run.complete(never).await;
+        assert!(summary.stop.as_ref().is_some_and(Stop::is_internal), "{summary:?}");
+        assert_eq!((summary.exit_code(), summary.not_recorded.count), (ExitCode::Unknown, 1));
+        setup.assert_charged(3);
     }
 
     #[tokio::test(start_paused = true)]
@@ -1151,7 +1125,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn signal_after_a_panic_lists_what_is_in_flight_d54() {
         let signal_at = Duration::from_millis(THIRD_LINE * 1000 + 500);
-        let (setup, summary) = with_a_bug(Bug::Report, Some(signal_at)).await;
+        let (setup, summary) = with_a_bug(Bug::Describe, Some(signal_at)).await;
         assert_complete(&setup, &summary, ExitCode::Unknown);
         assert!(summary.is_given_up());
         let rows: Vec<_> = summary.unresolved.iter().map(|row| (row.line, &*row.kind)).collect();
@@ -1185,7 +1159,7 @@ mod tests {
             let run = setup.run(4);
             let other = TokenTransaction::builder(token, Amount::from_cents(7_00), ConvenienceFee::Inactive);
             let (key, other) = (IntentKey::new("k4").expect("a key"), other.build().expect("a payment"));
-            let paid = setup.service.0.process_token(&key, &other).await;
+            let paid = setup.client.process_token(&key, &other).await;
             let summary = run.complete(never).await;
             assert_eq!(summary.tallies.processed.count, 3);
             assert_eq!(
@@ -1210,7 +1184,7 @@ mod tests {
         let client = Client::builder(setup.gateway.endpoint(), script, TokioTimer::new()).build();
         let journal = Journal::open(MemoryStore::new()).await.expect("it opens");
         let mut run = setup.run(2);
-        run.service = FakeService(JournaledClient::new(client, journal));
+        run.client = JournaledClient::new(client, journal);
         run.throttle = Throttle::new(1, None, Duration::from_mins(5));
         let summary = run.complete(never).await;
         assert_eq!((summary.exit_code(), summary.tallies.processed.count), (ExitCode::Processed, 2));
@@ -1225,11 +1199,24 @@ mod tests {
     struct StoreThatFails<F> {
         store: MemoryStore,
         before: F,
+        /// What its second failure and every later one does instead.
+        then: Option<NextFailure>,
+        has_failed: AtomicBool,
+    }
+
+    #[derive(Clone, Copy)]
+    enum NextFailure {
+        Hang,
+        Panic,
     }
 
     impl<F: Fn(&Change) -> Result<(), StoreError> + Send + Sync + 'static> StoreThatFails<F> {
         fn before_a_change(before: F) -> Self {
-            Self { store: MemoryStore::new(), before }
+            Self { store: MemoryStore::new(), before, then: None, has_failed: AtomicBool::new(false) }
+        }
+
+        fn then(self, then: NextFailure) -> Self {
+            Self { then: Some(then), ..self }
         }
     }
 
@@ -1239,7 +1226,13 @@ mod tests {
         }
 
         async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-            (self.before)(&change)?;
+            if let Err(error) = (self.before)(&change) {
+                match self.then.filter(|_| self.has_failed.swap(true, Ordering::Relaxed)) {
+                    Some(NextFailure::Hang) => std::future::pending().await,
+                    Some(NextFailure::Panic) => unreachable!("a bug"),
+                    None => return Err(error),
+                }
+            }
             self.store.apply(change).await
         }
 
@@ -1266,12 +1259,18 @@ mod tests {
     }
 
     /// A store that fails after some writes.
-    fn failing_after(writes: u32) -> impl IntentStore {
+    fn failing_after(
+        writes: u32,
+    ) -> StoreThatFails<impl Fn(&Change) -> Result<(), StoreError> + Send + Sync> {
         failing(writes, u32::MAX, None)
     }
 
     /// A store that fails after some writes, a number of times. After these writes it also refuses the damaged row.
-    fn failing(writes: u32, failures: u32, damaged: Option<&'static str>) -> impl IntentStore {
+    fn failing(
+        writes: u32,
+        failures: u32,
+        damaged: Option<&'static str>,
+    ) -> StoreThatFails<impl Fn(&Change) -> Result<(), StoreError> + Send + Sync> {
         let (writes_left, failures_left) = (AtomicU32::from(writes), AtomicU32::from(failures));
         let count_down = |count: &AtomicU32| {
             count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
@@ -1369,7 +1368,8 @@ mod tests {
             );
             assert_eq!((summary.unresolved, summary.tallies.not_started().count), (vec![], 1));
             let third = IntentKey::new("k4").expect("a key");
-            let kept = setup.service.find(&third).await.expect("it is readable").expect("it is there");
+            let kept =
+                setup.client.journal().find(&third).await.expect("it is readable").expect("it is there");
             assert!(
                 matches!(kept.state, IntentState::Processed { .. } | IntentState::Rejected(_)),
                 "{kept:?}"

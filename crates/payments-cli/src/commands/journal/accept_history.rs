@@ -13,7 +13,7 @@ use crate::csv_file::{self, Table};
 use crate::format::counted;
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
-use crate::problems::{Problem, Problems, Role};
+use crate::report::problems::{Problem, Problems, Role};
 use crate::row_file::{NO_API_KEY, NOT_CARDS, RowFile, is_like_a_card};
 use crate::settings::KnownKeys;
 
@@ -37,13 +37,11 @@ pub(super) async fn run(
     let unknown = journal.accept_history(lost, by).await?;
     let next =
         "nothing was sent: charges begin again, and the unknown keys wait until a person resolves them";
-    if output.is_text() {
+    let document = json!({ "named": keys.len(), "unknown": unknown });
+    super::write("accepted", output, &document, |_| {
         let (named, unknown) = (counted(keys.len() as u64, "key"), counted(unknown, "key"));
-        let text = format!("accepted by {by}: {named} named, {unknown} became unknown; {next}\n");
-        super::print("accepted", &text)
-    } else {
-        super::print_json("accepted", &json!({ "named": keys.len(), "unknown": unknown }))
-    }
+        format!("accepted by {by}: {named} named, {unknown} became unknown; {next}\n")
+    })
 }
 
 /// The keys of a CSV file. Every row must have a valid one: a key that is left out may be charged again.

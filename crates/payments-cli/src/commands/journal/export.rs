@@ -12,9 +12,9 @@ use super::{CommandError, READ};
 use crate::args::journal::{ExportArguments, ExportFormat};
 use crate::csv_file::{self, Table};
 use crate::failure::Failure;
-use crate::intent_object::{self, IntentObject, MEMBERS, exported_transaction};
 use crate::journal_place::JournalPlace;
-use crate::problems::Role;
+use crate::report::intent_object::{self, IntentObject, MEMBERS, exported_transaction};
+use crate::report::problems::Role;
 use crate::row_file::{Format, JsonLines, NOT_CARDS, RowFile, is_like_a_card};
 use crate::stdout;
 
@@ -92,7 +92,7 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
             }
         }
         Format::Csv => {
-            let wrong = |problem: crate::problems::Problem| refused(problem.line, &problem.rule);
+            let wrong = |problem: crate::report::problems::Problem| refused(problem.line, &problem.rule);
             let mut table = Table::begin(source).map_err(cannot_be_read)?.map_err(wrong)?;
             let is_spaced = |heading: &&String| {
                 heading.trim() != *heading && ["Key", "ReferenceNo", "key"].contains(&heading.trim())

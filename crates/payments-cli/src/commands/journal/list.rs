@@ -12,10 +12,10 @@ use serde::Serialize;
 use super::{CommandError, READ};
 use crate::args::journal::ListArguments;
 use crate::format::{counted, exact};
-use crate::intent_history;
-use crate::intent_object::IntentObject;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
+use crate::report::intent_history;
+use crate::report::intent_object::IntentObject;
 use crate::stdout;
 use crate::style::{Style, Tone, for_terminal};
 

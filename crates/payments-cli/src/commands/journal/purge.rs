@@ -17,15 +17,13 @@ pub(super) async fn run(place: &JournalPlace, output: Output, age: &Age) -> Resu
     let newest = newest.map(timestamp);
     let warning = "a purged key is new again: using it again charges again";
     output.warn(&[warning.to_owned()]);
-    if output.is_text() {
+    let document = json!({ "purged": purged, "newest_purged_at": newest, "warning": warning });
+    super::write("purged", output, &document, |_| {
         let (count, age) = (counted(purged, "intent"), &age.text);
         let mut text = format!("purged {count} that ended more than {age} ago\n");
         if let Some(newest) = newest {
             let _ = writeln!(text, "the newest of them last changed at {newest}, by the journal's own time");
         }
-        super::print("purged", &text)
-    } else {
-        let purged = json!({ "purged": purged, "newest_purged_at": newest, "warning": warning });
-        super::print_json("purged", &purged)
-    }
+        text
+    })
 }

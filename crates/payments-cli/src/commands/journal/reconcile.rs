@@ -24,7 +24,7 @@ use crate::files::{self, FileIdentity};
 use crate::format::{counted, exact, timestamp};
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
-use crate::problems::Role;
+use crate::report::problems::Role;
 use crate::row_file::is_like_a_card;
 use crate::style::{Style, Tone, for_terminal};
 use report::{ProcessorReport, is_one_of};
@@ -63,11 +63,7 @@ pub(super) async fn run(
     let out =
         asked.out.as_deref().map(|path| write_proposals(path, &found, &report, place, asked)).transpose()?;
     let document = Document::of(&found, &report, out);
-    if output.is_text() {
-        super::print(READ, &document.lines(output.style()))?;
-    } else {
-        super::print_json(READ, &document)?;
-    }
+    super::write(READ, output, &document, |style| document.lines(style))?;
     let is_unexplained =
         !found.unexplained.is_empty() || (asked.journal_is_complete && !found.foreign.is_empty());
     if found.leaves_unknown() {

@@ -16,14 +16,14 @@ use crate::args::ClientOptions;
 use crate::args::journal::{ResolutionOptions, ResolveArguments};
 use crate::call::{self, Prepared};
 use crate::failure::{FailedOutcome, Failure, Purpose};
-use crate::intent_object::IntentObject;
-pub(super) use crate::intent_object::second_charge;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::Processed;
+use crate::report::intent_object::IntentObject;
+pub(super) use crate::report::intent_object::second_charge;
+use crate::report::text;
 use crate::settings::{KnownKeys, Settings};
-use crate::style::for_terminal;
-use crate::text;
+use crate::style::{Style, for_terminal};
 
 /// Records what a person found out. A transaction is looked up first.
 pub(super) async fn run(
@@ -313,19 +313,19 @@ pub(super) struct ResolvedIntent {
 
 impl ResolvedIntent {
     fn write(&self, output: Output) -> Result<(), CommandError> {
-        if !output.is_text() {
-            return super::print_json(RESOLVED, self);
-        }
+        super::write(RESOLVED, output, self, |style| self.text(style))
+    }
+
+    fn text(&self, style: Style) -> String {
         let Self { intent, record } = self;
-        let Some(record) = record else { return show::write(intent, RESOLVED, output) };
+        let Some(record) = record else { return show::lines(intent, style) };
         let advice = format!(
             "compare them, and its time and reference in the service's records: if this is not the payment of {}, resolve the key again \
              with --replace\n",
             intent.key
         );
-        let style = output.style();
         let record = text::processed(&Processed::found_record(record), style);
-        super::print(RESOLVED, &format!("{}\n{record}\n{advice}", show::lines(intent, style)))
+        format!("{}\n{record}\n{advice}", show::lines(intent, style))
     }
 }
 

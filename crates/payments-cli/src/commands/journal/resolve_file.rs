@@ -21,15 +21,15 @@ use crate::call::{self, Prepared};
 use crate::csv_file::{self, Table};
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::format::counted;
-use crate::intent_history;
-use crate::intent_object::{MEMBERS, exported_transaction};
 use crate::interrupt::Interrupt;
 use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
-use crate::problems::{Problem, Problems, Role};
+use crate::report::intent_history;
+use crate::report::intent_object::{MEMBERS, exported_transaction};
+use crate::report::problems::{Problem, Problems, Role};
+use crate::report::text;
 use crate::row_file::{self, NO_API_KEY, NOT_CARDS, RowFile};
 use crate::settings::Settings;
-use crate::text;
 
 /// A row of the file: what a person found out.
 struct Row {
@@ -723,17 +723,15 @@ impl FileResult {
         let what = if self.is_dry_run { READ } else { RESOLVED };
         let intents = || self.resolved.iter().map(|row| &row.resolved.intent);
         let second_charges: Vec<_> = intents().filter_map(resolve::second_charge).collect();
-        let written = if output.is_text() {
+        if output.is_text() {
             let is_early =
                 |row: &&ResolvedRow| resolve::may_be_sent_too_early(&row.resolved.intent, &row.verdict);
             let early = self.resolved.iter().filter(is_early);
             let early =
                 early.map(|row| format!("{} {TOO_EARLY} before it is sent again", row.resolved.intent.key));
             output.warn(&early.collect::<Vec<_>>());
-            super::print(what, &self.lines())
-        } else {
-            super::print_json(what, &self)
-        };
+        }
+        let written = super::write(what, output, &self, |_| self.lines());
         output.warn(&second_charges);
         // The rows that were not resolved matter more than a failed write to stdout.
         match self.failure {

@@ -57,17 +57,15 @@ pub(super) async fn run(
     }
     let next = "nothing was sent: the next call or run with these keys sends them";
     let Retried { reopened, unknown } = &retried;
-    if output.is_text() {
+    super::write("reopened", output, &retried, |_| {
         let mut text = format!("reopened {}, {} in total; {next}\n", reopened.intents(), reopened.sum());
         if let Some(unknown) = unknown {
             text += &unknown.shown();
             text += " became unknown and not reopened: the journal has lost later entries, so they may have been charged; resolve \
                      them first\n";
         }
-        super::print("reopened", &text)?;
-    } else {
-        super::print_json("reopened", &retried)?;
-    }
+        text
+    })?;
     if unknown.is_some() { Err(CommandError::StaysUnknown) } else { Ok(()) }
 }
 

@@ -55,11 +55,13 @@ fn write(
 ) -> Result<(), CommandError> {
     let ServiceIntents { service, intents, .. } = found;
     let (what, count) = (if by.is_some() { "done" } else { READ }, intents.count());
-    if !output.is_text() {
-        let is_done = by.is_some();
-        let states = summary::states(intents);
-        return super::print_json(what, &Document { service, to, count, states, is_done });
-    }
+    let document = Document { service, to, count, states: summary::states(intents), is_done: by.is_some() };
+    super::write(what, output, &document, |_| text(found, to, by))
+}
+
+fn text(found: &ServiceIntents, to: Option<&str>, by: Option<&str>) -> String {
+    let ServiceIntents { service, intents, .. } = found;
+    let count = intents.count();
     let (shown, to) = (for_terminal(service), to.map(for_terminal));
     let lines = summary::lines(intents);
     let counted = counted(count, "intent");
@@ -74,7 +76,7 @@ fn write(
              charges"
         ),
     };
-    super::print(what, &format!("{lines}\n{end}\n"))
+    format!("{lines}\n{end}\n")
 }
 
 #[derive(Serialize)]

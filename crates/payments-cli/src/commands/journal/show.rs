@@ -7,13 +7,13 @@ use payments_model::{TransactionId, mask};
 
 use super::{CommandError, READ, list};
 use crate::failure::Failure;
-use crate::intent_history;
-use crate::intent_object::{self, IntentObject, MEMBERS};
 use crate::journal_place::JournalPlace;
-use crate::next_step;
 use crate::output::Output;
+use crate::report::advice;
+use crate::report::intent_history;
+use crate::report::intent_object::{self, IntentObject, MEMBERS};
+use crate::report::text;
 use crate::style::Style;
-use crate::text;
 
 pub(super) async fn run(place: &JournalPlace, output: Output, key: &IntentKey) -> Result<(), CommandError> {
     let journal = place.open_to_read().await?;
@@ -35,11 +35,7 @@ pub(super) fn no_such_key(key: &IntentKey) -> Failure {
 
 /// Shows one intent.
 pub(super) fn write(intent: &Intent, what: &'static str, output: Output) -> Result<(), CommandError> {
-    if output.is_text() {
-        super::print(what, &lines(intent, output.style()))
-    } else {
-        super::print_json(what, &IntentObject(intent))
-    }
+    super::write(what, output, &IntentObject(intent), |style| lines(intent, style))
 }
 
 /// The state, then the known values, then what has happened, then the next step.
@@ -99,10 +95,7 @@ fn next(intent: &Intent) -> Option<String> {
         }
         IntentState::Unknown(_) => {
             let id = intent.transaction_id().filter(|id| id.path_segment().is_ok());
-            Some(format!(
-                "{}, then resolve the key",
-                next_step::after_unknown(id, intent.request.search_by())
-            ))
+            Some(advice::after_unknown(true, id, intent.request.search_by()))
         }
         IntentState::NotProcessed(_) => Some("the key may be sent again".to_owned()),
         IntentState::Resolved { resolution, .. } if resolution.verdict == Verdict::NotProcessed => {

@@ -15,11 +15,8 @@ use crate::output::Output;
 
 pub(super) async fn run(place: &JournalPlace, output: Output) -> Result<(), CommandError> {
     let found = place.open_to_read().await?.summary().await?;
-    if output.is_text() {
-        super::print(READ, &lines(&found))
-    } else {
-        super::print_json(READ, &Document { count: found.count(), states: states(&found) })
-    }
+    let document = Document { count: found.count(), states: states(&found) };
+    super::write(READ, output, &document, |_| lines(&found))
 }
 
 #[derive(Serialize)]

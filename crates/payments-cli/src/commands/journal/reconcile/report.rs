@@ -12,7 +12,7 @@ use super::cells::{self, Written};
 use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
 use crate::csv_file::{self, Table};
 use crate::failure::Failure;
-use crate::problems::Role;
+use crate::report::problems::Role;
 use crate::row_file::{self, CHANGED, NOT_CARDS, RowFile};
 use crate::style::for_terminal;
 

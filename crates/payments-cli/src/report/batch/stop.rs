@@ -37,9 +37,30 @@ impl Stop {
         matches!(self.first(), Self::Unauthorized(_))
     }
 
-    /// Whether the next run stops for the same reason until somebody fixes the cause.
-    pub(crate) fn needs_a_fix(&self) -> bool {
-        matches!(self.first(), Self::Unreachable(_))
+    /// What a person does before the same command runs again, in the headline and where the rest of the rows is described.
+    /// "Safe" would be wrong where each run gets one more row rejected.
+    pub(super) fn next_run(&self) -> NextRun {
+        match self.first() {
+            Self::Unauthorized(_)
+            | Self::Forbidden(..)
+            | Self::Unreachable(_)
+            | Self::Journal(_)
+            | Self::Results(_) => NextRun {
+                headline: "fix the cause, then run the same command again",
+                when: "once the cause is fixed, ",
+            },
+            Self::TooManyRejected(_) => NextRun {
+                headline: "find out why rows were rejected, then run the same command again",
+                when: "once you know why rows were rejected, ",
+            },
+            Self::Throttled { .. } => NextRun {
+                headline: "wait, then run the same command again with a lower --rate",
+                when: "later, and with a lower --rate, ",
+            },
+            Self::Interrupted(_) | Self::GivenUp { .. } | Self::Outage(_) | Self::Internal => {
+                NextRun::ANY_TIME
+            }
+        }
     }
 
     pub(crate) fn is_internal(&self) -> bool {
@@ -79,6 +100,17 @@ impl Stop {
             Self::Internal => "internal",
         }
     }
+}
+
+/// What a person does before the same command runs again.
+pub(super) struct NextRun {
+    pub(super) headline: &'static str,
+    /// Empty, or a clause with a comma.
+    pub(super) when: &'static str,
+}
+
+impl NextRun {
+    pub(super) const ANY_TIME: Self = Self { headline: "it is safe to run the same command again", when: "" };
 }
 
 const UNCLEAR: &str = "in a response that does not show whether a charge was made";
@@ -161,6 +193,117 @@ impl fmt::Display for Stop {
                 "internal error, which is a bug: report the place that stderr names; no new charge was started; \
                  `payments journal list --unresolved` shows what is unknown",
             ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_model::Amount;
+
+    use super::super::Summary;
+    use super::*;
+    use crate::style::Style;
+
+    #[test]
+    fn every_stop_says_what_to_do_before_the_next_run_d10() {
+        const SAFE: &str = "UNFINISHED, it is safe to run the same command again (exit code 3)";
+        const FIX: &str = "UNFINISHED, fix the cause, then run the same command again (exit code 3)";
+        const LOOK: &str =
+            "UNFINISHED, find out why rows were rejected, then run the same command again (exit code 3)";
+        const WAIT: &str =
+            "UNFINISHED, wait, then run the same command again with a lower --rate (exit code 3)";
+        const REFUSED: &str = "STOPPED, the API key was refused (exit code 6)";
+        const RUN: &str = "run the same command again to send the rows that are not processed or not started";
+
+        let text = || "why".to_owned();
+        let throttled = |outcome| {
+            let asked = Some(Duration::from_mins(10));
+            Stop::Throttled { outcome, asked, left: Duration::from_millis(1500) }
+        };
+        let given_up = |after| Stop::GivenUp { signal: "SIGINT", after: Box::new(after) };
+        let (foreign, own) = (ErrorKind::RefusedByIntermediary, ErrorKind::Refused);
+        let (fixed, known, later) = (
+            "once the cause is fixed, ",
+            "once you know why rows were rejected, ",
+            "later, and with a lower --rate, ",
+        );
+        let rejected_only: &[&str] = &["resolve", "payments check", UNCLEAR];
+        let unknown_only: &[&str] = &["rejected", "retry", "reopen"];
+        let unclear_is_not_foreign: &[&str] = &["rejected", "retry", "reopen", "something between"];
+        for (stop, headline, when, parts, wrong) in [
+            (Stop::Interrupted("SIGINT"), SAFE, "", &["those in flight have ended"] as &[_], &[] as &[_]),
+            (given_up(Stop::Interrupted("SIGINT")), SAFE, "", &["may have been processed"], &[]),
+            (given_up(Stop::Outage(text())), SAFE, "", &["why; then abandoned at SIGINT"], &[]),
+            (given_up(Stop::Unreachable(text())), FIX, fixed, &["why; then abandoned at SIGINT"], &[]),
+            (
+                Stop::Unauthorized(Outcome::Rejected),
+                REFUSED,
+                fixed,
+                &["HTTP 401", "reopen the rejected rows"],
+                rejected_only,
+            ),
+            (
+                Stop::Unauthorized(Outcome::Unknown),
+                REFUSED,
+                fixed,
+                &["HTTP 401", UNCLEAR, "resolve the unknown rows"],
+                unclear_is_not_foreign,
+            ),
+            (
+                Stop::Forbidden(Outcome::Rejected, own),
+                FIX,
+                fixed,
+                &["HTTP 403", "`payments journal retry --status 403`"],
+                rejected_only,
+            ),
+            (
+                Stop::Forbidden(Outcome::Unknown, own),
+                FIX,
+                fixed,
+                &["HTTP 403", UNCLEAR, "look for the payment"],
+                unclear_is_not_foreign,
+            ),
+            (
+                Stop::Forbidden(Outcome::Unknown, foreign),
+                FIX,
+                fixed,
+                &["before or after the service acted", "`payments check`", "look for the payment"],
+                unknown_only,
+            ),
+            (Stop::TooManyRejected(7), LOOK, known, &["more than 7 rows"], &[]),
+            (Stop::Outage(text()), SAFE, "", &["does not respond as it should: why"], &[]),
+            (Stop::Unreachable(text()), FIX, fixed, &["waiting does not help: why"], &[]),
+            (
+                throttled(Outcome::Rejected),
+                WAIT,
+                later,
+                &["HTTP 429", "a pause of 600 s", "the 1.5 s left", "reopen the rejected rows"],
+                rejected_only,
+            ),
+            (
+                throttled(Outcome::Unknown),
+                WAIT,
+                later,
+                &["HTTP 429", UNCLEAR, "resolve the unknown rows"],
+                unclear_is_not_foreign,
+            ),
+            (Stop::Journal(text()), FIX, fixed, &["do not pay it another way"], &[]),
+            (Stop::Results(text()), FIX, fixed, &["cannot be written: why"], &[]),
+            (Stop::Internal, SAFE, "", &["`payments journal list --unresolved`"], &[]),
+        ] {
+            let message = stop.to_string();
+            for part in parts {
+                assert!(message.contains(part), "{part}: {message}");
+            }
+            for wrong in wrong {
+                assert!(!message.contains(wrong), "{wrong}: {message}");
+            }
+            let mut summary = Summary { stop: Some(stop), ..Summary::default() };
+            summary.tallies.total.add(Amount::from_cents(1));
+            let text = summary.lines(Style::Plain);
+            let (first, last) = (text.lines().next(), text.lines().last());
+            assert_eq!((first, last), (Some(headline), Some(&*format!("  {when}{RUN}"))), "{message}");
         }
     }
 }

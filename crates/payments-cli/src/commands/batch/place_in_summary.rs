@@ -4,8 +4,8 @@ use payments_core::Outcome;
 use payments_journal::IntentState;
 use payments_model::Amount;
 
-use super::service::ChargeResult;
-use crate::batch_report::{KnownOutcome, Tallies};
+use super::charge_result::ChargeResult;
+use crate::report::batch::{KnownOutcome, Tallies};
 
 /// The one place of a row in the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    pub(super) fn of(charged: &ChargeResult) -> Self {
+    fn of(charged: &ChargeResult) -> Self {
         let error = match charged {
             Ok(journaled) if journaled.is_from_the_journal() => return Self::EarlierProcessed,
             Ok(_) => return Self::Processed,
@@ -84,39 +84,42 @@ impl Place {
     }
 }
 
-/// The outcome of a row that is known, and that the journal could not record.
-pub(super) fn unrecorded(charged: &ChargeResult) -> Option<KnownOutcome> {
-    let is_recorded = match charged {
-        Ok(journaled) => journaled.not_recorded.is_none(),
-        Err(error) => error.not_recorded().is_none(),
-    };
-    if is_recorded || Place::of(charged).is_unknown() {
-        return None;
-    }
-    Some(match charged {
-        Ok(_) => KnownOutcome::Processed,
-        Err(error) if error.outcome() == Outcome::Rejected => KnownOutcome::Rejected,
-        Err(_) => KnownOutcome::NotProcessed,
-    })
+/// What the summary says about the result of a row's charge.
+#[derive(Debug)]
+pub(super) struct InSummary<'a> {
+    pub(super) place: Place,
+    /// The outcome, if it is known and the journal could not record it.
+    pub(super) unrecorded: Option<KnownOutcome>,
+    /// Why a person must look at the row; `None` if nobody must.
+    pub(super) unresolved_kind: Option<&'a str>,
+    /// The message of a journal that failed before the row was sent, or afterwards.
+    pub(super) journal_failure: Option<String>,
 }
 
-/// Why a person must look at the row; `None` if nobody must.
-pub(super) fn unresolved_kind(charged: &ChargeResult) -> Option<&str> {
-    match charged {
-        _ if unrecorded(charged).is_some() => Some("not_recorded"),
-        Err(error) if Place::of(charged).is_unknown() => Some(error.kind()),
-        _ => None,
-    }
-}
-
-/// The message of a journal that failed before the row was sent, or afterwards.
-pub(super) fn journal_failure(charged: &ChargeResult) -> Option<String> {
-    match charged {
-        Ok(journaled) => journaled.not_recorded.as_ref().map(|error| format!("{error:#}")),
-        Err(error) => match error.not_recorded().or_else(|| error.store_error()) {
-            Some(store_error) => Some(format!("{store_error:#}")),
-            None => error.is_journal().then(|| format!("{error:#}")),
-        },
+impl<'a> InSummary<'a> {
+    pub(super) fn of(charged: &'a ChargeResult) -> Self {
+        let place = Place::of(charged);
+        let (not_recorded, known) = match charged {
+            Ok(journaled) => (journaled.not_recorded.as_ref(), KnownOutcome::Processed),
+            Err(error) if error.outcome() == Outcome::Rejected => {
+                (error.not_recorded(), KnownOutcome::Rejected)
+            }
+            Err(error) => (error.not_recorded(), KnownOutcome::NotProcessed),
+        };
+        let unrecorded = not_recorded.map(|_| known).filter(|_| !place.is_unknown());
+        let unresolved_kind = match charged {
+            _ if unrecorded.is_some() => Some("not_recorded"),
+            Err(error) if place.is_unknown() => Some(error.kind()),
+            _ => None,
+        };
+        let journal_failure = match charged {
+            Ok(_) => not_recorded.map(|error| format!("{error:#}")),
+            Err(error) => match not_recorded.or_else(|| error.store_error()) {
+                Some(store_error) => Some(format!("{store_error:#}")),
+                None => error.is_journal().then(|| format!("{error:#}")),
+            },
+        };
+        Self { place, unrecorded, unresolved_kind, journal_failure }
     }
 }
 
@@ -125,7 +128,7 @@ mod tests {
     use payments_core::{TransportError, TransportErrorKind};
     use payments_fake::ScriptedTransport;
 
-    use super::super::service::tests::{DECLINED, PAID, charge_over, charge_twice};
+    use super::super::charge_result::tests::{DECLINED, PAID, charge_over, charge_twice};
     use super::*;
 
     #[tokio::test]
@@ -141,9 +144,9 @@ mod tests {
             (lost(), Place::Unknown, Some("closed")),
         ] {
             let charged = charge_over(transport).await;
-            assert_eq!((Place::of(&charged), unresolved_kind(&charged)), (first, kind));
-            assert!(first.is_of_this_run() && unrecorded(&charged).is_none());
-            assert_eq!(journal_failure(&charged), None);
+            let InSummary { place, unrecorded, unresolved_kind, journal_failure } = InSummary::of(&charged);
+            assert_eq!((place, unresolved_kind), (first, kind));
+            assert!(first.is_of_this_run() && unrecorded.is_none() && journal_failure.is_none());
         }
         for (transport, again, kind) in [
             (answer(200, PAID), Place::EarlierProcessed, None),
@@ -152,7 +155,8 @@ mod tests {
             (ScriptedTransport::new().hang(), Place::InProgress, None),
         ] {
             let charged = charge_twice(transport).await;
-            assert_eq!((Place::of(&charged), unresolved_kind(&charged)), (again, kind));
+            let InSummary { place, unresolved_kind, .. } = InSummary::of(&charged);
+            assert_eq!((place, unresolved_kind), (again, kind));
             assert!(!again.is_of_this_run());
         }
     }

@@ -5,11 +5,11 @@ use std::iter;
 
 use payments_model::unversioned::RequestMembers;
 
-use crate::dry_run::RedactedRequest;
-use crate::failure::{FailedOutcome, Failure, Purpose};
+use crate::failure::{FailedOutcome, Failure};
 use crate::format::timestamp;
-use crate::intent_note::IntentNote;
-use crate::next_step;
+use crate::report::advice;
+use crate::report::dry_run::RedactedRequest;
+use crate::report::intent_note::IntentNote;
 use crate::report::{Effect, Processed};
 use crate::style::{Style, Tone, for_terminal};
 
@@ -91,11 +91,13 @@ pub(crate) fn journal_warning(note: &IntentNote, style: Style) -> Option<String>
 
 /// The text of a failure.
 pub(crate) fn failed(failure: &Failure, style: Style) -> String {
-    let (tone, heading) = heading(failure);
+    let (tone, heading) = advice::headline(failure);
     let code = style.paint(Tone::Dim, &format!("(exit code {})", failure.exit_code().number()));
     let mut text = format!("{} {code}\n", style.paint(tone, &heading));
     if failure.violations.is_empty() {
-        writeln!(text, "  {}", for_terminal(&failure.message)).expect("a String takes every write");
+        // The headline has the advice.
+        let message = failure.advice.what_happened.as_ref().unwrap_or(&failure.message);
+        writeln!(text, "  {}", for_terminal(message)).expect("a String takes every write");
     }
     write_rows(
         &mut text,
@@ -103,86 +105,6 @@ pub(crate) fn failed(failure: &Failure, style: Style) -> String {
     );
     write_rows(&mut text, facts(failure));
     text
-}
-
-/// What happened and what to do, in one line.
-fn heading(failure: &Failure) -> (Tone, String) {
-    use FailedOutcome::{Invalid, NotProcessed, Rejected, Unknown};
-    use Purpose::{FindCustomer, FindTransaction, KeepJournal, MoveMoney};
-
-    let needs_a_fix = failure.advice.needs_a_fix;
-    let is_recorded = failure.advice.note.as_ref().is_some_and(|note| note.is_recorded);
-    let tone = match (failure.outcome, failure.advice.purpose) {
-        (Unknown, _) | (NotProcessed | Rejected, FindTransaction) | (NotProcessed, FindCustomer) => {
-            Tone::Warning
-        }
-        _ => Tone::Error,
-    };
-    let heading = match (failure.outcome, failure.advice.purpose, &*failure.kind) {
-        (Invalid, KeepJournal, _) => "INVALID, nothing was changed",
-        (NotProcessed, KeepJournal, _) if failure.advice.is_partly_done => {
-            "PARTLY DONE, it is safe to run it again"
-        }
-        (NotProcessed, KeepJournal, _) if needs_a_fix => {
-            "NOT DONE, and it will fail again until the cause is fixed"
-        }
-        (NotProcessed, KeepJournal, _) => "NOT DONE, it is safe to run it again",
-        // Without the journal it is not known whether an earlier call has sent the key.
-        (Invalid, _, "journal") => "JOURNAL REFUSED, nothing was sent now",
-        (NotProcessed, MoveMoney, "journal") => "NOT SENT NOW, it is safe to run the same command again",
-        (Invalid, _, _) => "INVALID, nothing was sent",
-        (Rejected, MoveMoney, _) if is_recorded => "REJECTED EARLIER, nothing was sent now",
-        (Unknown, _, "in_progress") => {
-            "IN PROGRESS elsewhere, nothing was sent now: check the journal again later"
-        }
-        (Unknown, _, "journal") => {
-            "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same key"
-        }
-        (Unknown, _, "key_reused") => {
-            "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way"
-        }
-        (NotProcessed, MoveMoney, _) if needs_a_fix => {
-            "NOT PROCESSED, it is safe to run it again, but it will fail again until the cause is fixed"
-        }
-        (NotProcessed, FindTransaction, _) if needs_a_fix => {
-            "NOT LOOKED UP, which says nothing about the payment; it will fail again until the cause is fixed"
-        }
-        (NotProcessed, FindCustomer, _) if needs_a_fix => {
-            "NOT LOOKED UP, and it will fail again until the cause is fixed"
-        }
-        (Unknown, _, "other_service") => {
-            "KEY OF ANOTHER SERVICE, nothing was sent now: check base URL, merchant and journal"
-        }
-        (NotProcessed, MoveMoney, _) => "NOT PROCESSED, it is safe to run it again",
-        (NotProcessed, FindTransaction, _) => {
-            "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again"
-        }
-        (NotProcessed, FindCustomer, _) => "NOT LOOKED UP, it is safe to run it again",
-        (Rejected, MoveMoney, _) => "REJECTED",
-        // A proxy's 404 has another kind, because it says nothing about the service's records.
-        // A payment that is still in flight cannot be found yet.
-        (Rejected, FindTransaction, "not_found") => {
-            "NOT FOUND, which does not prove that nothing was or will be charged"
-        }
-        (Rejected, _, "not_found") => "NOT FOUND",
-        (Rejected, FindTransaction, _) => "LOOKUP REJECTED, which says nothing about the payment",
-        (Rejected, FindCustomer | KeepJournal, _) => "LOOKUP REJECTED",
-        (Unknown, _, _) => {
-            let next_step = match (&failure.advice.to_look_up, failure.advice.search_by) {
-                (Some(_), _) => "look it up".to_owned(),
-                (None, Some(search_by)) => next_step::after_unknown(None, search_by),
-                (None, None) => "reconcile it with the service".to_owned(),
-            };
-            let heading = match failure.advice.note {
-                None => format!("OUTCOME UNKNOWN, do not run it again: {next_step}"),
-                Some(_) => {
-                    format!("OUTCOME UNKNOWN, do not pay it another way: {next_step}, then resolve the key")
-                }
-            };
-            return (tone, heading);
-        }
-    };
-    (tone, heading.to_owned())
 }
 
 /// The facts below the message.
@@ -202,7 +124,7 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
         facts.extend(sent.reference.iter().map(|reference| ("reference", reference.clone())));
         facts.push(("sent at", timestamp(sent.at)));
     }
-    facts.extend(failure.advice.to_look_up.iter().map(|id| ("look it up", next_step::look_up(id))));
+    facts.extend(failure.advice.to_look_up.iter().map(|id| ("look it up", advice::look_up(id))));
     facts.extend(failure.advice.hints.iter().map(|hint| ("hint", hint.clone())));
     facts
 }

@@ -7,6 +7,7 @@ use payments_model::unversioned::as_number;
 use serde::{Serialize, Serializer};
 
 use super::Stop;
+use super::stop::NextRun;
 use crate::exit_code::ExitCode;
 use crate::format::counted;
 use crate::style::{Style, Tone, for_terminal};
@@ -121,37 +122,35 @@ impl Summary {
         self.has_begun && self.stop.as_ref().is_some_and(Stop::is_internal)
     }
 
-    fn needs_a_fix(&self) -> bool {
-        self.stop.as_ref().is_some_and(Stop::needs_a_fix)
+    fn next_run(&self) -> NextRun {
+        self.stop.as_ref().map_or(NextRun::ANY_TIME, Stop::next_run)
     }
 
-    /// The first code that applies.
     pub(crate) fn exit_code(&self) -> ExitCode {
-        match self.code_of_rows() {
-            ExitCode::Unknown => ExitCode::Unknown,
-            _ if !self.second_charges.is_empty() => ExitCode::SecondCharge,
-            code => code,
-        }
+        ExitCode::of_run(|code| self.may_end_with(code))
     }
 
-    /// Without second charges.
-    fn code_of_rows(&self) -> ExitCode {
-        let tallies = &self.tallies;
-        if self.is_dry_run {
-            ExitCode::Processed
-        } else if tallies.all_unknown().count > 0 || self.not_recorded.count > 0 || self.is_in_doubt() {
-            ExitCode::Unknown
-        } else if self.stop.as_ref().is_some_and(Stop::is_unauthorized) {
-            ExitCode::Unauthorized
-        } else if tallies.unfinished().count > 0 || self.stop.as_ref().is_some_and(Stop::is_internal) {
-            ExitCode::NotProcessed
-        } else if tallies.rejected.plus(tallies.earlier.rejected).count > 0 {
-            ExitCode::Rejected
-        } else if self.incomplete_results.is_some() {
-            ExitCode::Other
-        } else {
-            ExitCode::Processed
-        }
+    fn code_without_second_charges(&self) -> ExitCode {
+        ExitCode::of_run(|code| code != ExitCode::SecondCharge && self.may_end_with(code))
+    }
+
+    /// Whether the run has the result that this code is for.
+    fn may_end_with(&self, code: ExitCode) -> bool {
+        let (tallies, stop) = (&self.tallies, self.stop.as_ref());
+        !self.is_dry_run
+            && match code {
+                ExitCode::Unknown => {
+                    tallies.all_unknown().count > 0 || self.not_recorded.count > 0 || self.is_in_doubt()
+                }
+                ExitCode::SecondCharge => !self.second_charges.is_empty(),
+                ExitCode::Unauthorized => stop.is_some_and(Stop::is_unauthorized),
+                ExitCode::NotProcessed => {
+                    tallies.unfinished().count > 0 || stop.is_some_and(Stop::is_internal)
+                }
+                ExitCode::Rejected => tallies.rejected.plus(tallies.earlier.rejected).count > 0,
+                ExitCode::Other => self.incomplete_results.is_some(),
+                ExitCode::Invalid | ExitCode::NotFound | ExitCode::Processed => false,
+            }
     }
 
     /// Whether the run ended without waiting for the charges in flight.
@@ -161,7 +160,7 @@ impl Summary {
 
     /// The member `outcome`.
     fn outcome(&self) -> &'static str {
-        match self.code_of_rows() {
+        match self.code_without_second_charges() {
             _ if self.is_dry_run => "dry_run",
             ExitCode::Unauthorized | ExitCode::Rejected => "rejected",
             ExitCode::Unknown => "unknown",
@@ -209,7 +208,7 @@ impl Summary {
     fn write_what_is_left(&self, text: &mut String) {
         let Tallies { in_progress, not_processed, .. } = self.tallies;
         if not_processed.plus(self.tallies.not_started()).count > 0 {
-            let when = if self.needs_a_fix() { "once the cause is fixed, " } else { "" };
+            let when = self.next_run().when;
             line(
                 text,
                 &format!(
@@ -229,15 +228,10 @@ impl Summary {
         if self.is_dry_run {
             return (Tone::Heading, "DRY RUN, nothing was sent".to_owned());
         }
-        match self.code_of_rows() {
+        match self.code_without_second_charges() {
             ExitCode::Unauthorized => (Tone::Error, "STOPPED, the API key was refused".to_owned()),
             ExitCode::Unknown => (Tone::Warning, self.unknown_heading()),
-            ExitCode::NotProcessed if self.needs_a_fix() => {
-                (Tone::Error, "UNFINISHED, fix the cause, then run the same command again".to_owned())
-            }
-            ExitCode::NotProcessed => {
-                (Tone::Error, "UNFINISHED, it is safe to run the same command again".to_owned())
-            }
+            ExitCode::NotProcessed => (Tone::Error, format!("UNFINISHED, {}", self.next_run().headline)),
             ExitCode::Rejected => (Tone::Error, "FINISHED, some were rejected".to_owned()),
             _ => (Tone::Success, "PROCESSED".to_owned()),
         }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::exit_code::ExitCode;
 use crate::format::timestamp;
-use crate::intent_history::{self, History, type_word, word};
+use crate::report::intent_history::{self, History, type_word, word};
 
 /// The names of [`values`]: the members of the JSON object and the columns of CSV.
 pub(crate) const MEMBERS: [&str; 31] = [

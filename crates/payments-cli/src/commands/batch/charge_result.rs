@@ -1,78 +1,17 @@
-//! What a run needs from the service and the journal.
+//! The result of a charge.
 
-use std::future::Future;
-use std::sync::Arc;
-use std::time::SystemTime;
-
-use payments_journal::{Error, Intent, IntentKey, Journaled, JournaledClient, StoreError};
+use payments_journal::{Error, Journaled};
 use payments_model::TransactionReceipt;
-
-use super::super::calls::of_receipt;
-use super::rows::Row;
-use crate::journaled_call;
-use crate::report::{Processed, Report};
-use crate::settings::Settings;
 
 /// The result of a charge.
 pub(super) type ChargeResult = Result<Journaled<TransactionReceipt>, Error>;
-
-/// What a run needs from the service and the journal.
-pub(super) trait ChargeService: Clone + Send + Sync + 'static {
-    /// Charges the row, if the journal allows it.
-    fn charge(&self, row: &Row) -> impl Future<Output = ChargeResult> + Send;
-
-    /// Lets the journal record what it could not record before.
-    fn settle(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
-
-    /// The journal's intent with this key.
-    fn find(&self, key: &IntentKey) -> impl Future<Output = Result<Option<Intent>, StoreError>> + Send;
-
-    /// The result for the file of `--results`.
-    fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report;
-
-    /// The row's own reference, without the API key.
-    fn reference(&self, row: &Row) -> Option<String>;
-}
-
-/// Charges through a client with a journal.
-#[derive(Clone, Debug)]
-pub(super) struct LiveService {
-    pub(super) client: JournaledClient,
-    pub(super) settings: Arc<Settings>,
-}
-
-impl ChargeService for LiveService {
-    async fn charge(&self, row: &Row) -> ChargeResult {
-        self.client.process_token(&row.key, &row.payment).await
-    }
-
-    async fn settle(&self) -> Result<(), StoreError> {
-        self.client.journal().settle().await
-    }
-
-    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        self.client.journal().find(key).await
-    }
-
-    fn report(&self, row: &Row, charged: &ChargeResult, at: SystemTime) -> Report {
-        let Self { settings, .. } = self;
-        match charged {
-            Ok(journaled) => Report::Processed(Processed::journaled(journaled.clone(), &row.key, of_receipt)),
-            Err(error) => journaled_call::failed(error, &row.payment, settings, at).into(),
-        }
-    }
-
-    fn reference(&self, row: &Row) -> Option<String> {
-        row.payment.reference_no().map(|text| self.settings.reference_without_key(text))
-    }
-}
 
 #[cfg(test)]
 pub(super) mod tests {
     use payments_core::{Client, Transport, TransportError, TransportRequest, TransportResponse};
     use payments_fake::FakeGateway;
     use payments_hyper::TokioTimer;
-    use payments_journal::{Journal, MemoryStore};
+    use payments_journal::{IntentKey, Journal, JournaledClient, MemoryStore};
     use payments_model::{Amount, ConvenienceFee, TokenTransaction};
 
     use super::*;

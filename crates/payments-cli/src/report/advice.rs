@@ -1,0 +1,148 @@
+//! What a person does next: the headline of every failure, and the clauses that other texts share, with commands ready to paste.
+
+use std::borrow::Cow;
+
+use payments_model::TransactionId;
+
+use crate::failure::{FailedOutcome, Failure, Purpose};
+use crate::style::Tone;
+
+/// What happened and what to do, in one line.
+pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
+    use FailedOutcome::{Invalid, NotProcessed, Rejected, Unknown};
+    use Purpose::{FindCustomer, FindTransaction, KeepJournal, MoveMoney};
+
+    let needs_a_fix = failure.advice.needs_a_fix;
+    let is_recorded = failure.advice.note.as_ref().is_some_and(|note| note.is_recorded);
+    let tone = match (failure.outcome, failure.advice.purpose) {
+        (Unknown, _) | (NotProcessed | Rejected, FindTransaction) | (NotProcessed, FindCustomer) => {
+            Tone::Warning
+        }
+        _ => Tone::Error,
+    };
+    let heading = match (failure.outcome, failure.advice.purpose, &*failure.kind) {
+        (Invalid, KeepJournal, _) => "INVALID, nothing was changed",
+        (NotProcessed, KeepJournal, _) if failure.advice.is_partly_done => {
+            "PARTLY DONE, it is safe to run it again"
+        }
+        (NotProcessed, KeepJournal, _) if needs_a_fix => {
+            "NOT DONE, and it will fail again until the cause is fixed"
+        }
+        (NotProcessed, KeepJournal, _) => "NOT DONE, it is safe to run it again",
+        // Without the journal it is not known whether an earlier call has sent the key.
+        (Invalid, _, "journal") => "JOURNAL REFUSED, nothing was sent now",
+        (NotProcessed, MoveMoney, "journal") => "NOT SENT NOW, it is safe to run the same command again",
+        (Invalid, _, _) => "INVALID, nothing was sent",
+        (Rejected, MoveMoney, _) if is_recorded => "REJECTED EARLIER, nothing was sent now",
+        (Unknown, _, "in_progress") => {
+            "IN PROGRESS elsewhere, nothing was sent now: check the journal again later"
+        }
+        (Unknown, _, "journal") => {
+            "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same key"
+        }
+        (Unknown, _, "key_reused") => {
+            "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way"
+        }
+        (NotProcessed, MoveMoney, _) if needs_a_fix => {
+            "NOT PROCESSED, it is safe to run it again, but it will fail again until the cause is fixed"
+        }
+        (NotProcessed, FindTransaction, _) if needs_a_fix => {
+            "NOT LOOKED UP, which says nothing about the payment; it will fail again until the cause is fixed"
+        }
+        (NotProcessed, FindCustomer, _) if needs_a_fix => {
+            "NOT LOOKED UP, and it will fail again until the cause is fixed"
+        }
+        (Unknown, _, "other_service") => {
+            "KEY OF ANOTHER SERVICE, nothing was sent now: check base URL, merchant and journal"
+        }
+        (NotProcessed, MoveMoney, _) => "NOT PROCESSED, it is safe to run it again",
+        (NotProcessed, FindTransaction, _) => {
+            "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again"
+        }
+        (NotProcessed, FindCustomer, _) => "NOT LOOKED UP, it is safe to run it again",
+        (Rejected, MoveMoney, _) => "REJECTED",
+        // A proxy's 404 has another kind, because it says nothing about the service's records.
+        // A payment that is still in flight cannot be found yet.
+        (Rejected, FindTransaction, "not_found") => {
+            "NOT FOUND, which does not prove that nothing was or will be charged"
+        }
+        (Rejected, _, "not_found") => "NOT FOUND",
+        (Rejected, FindTransaction, _) => "LOOKUP REJECTED, which says nothing about the payment",
+        (Rejected, FindCustomer | KeepJournal, _) => "LOOKUP REJECTED",
+        (Unknown, _, _) => {
+            let has_key = failure.advice.note.is_some();
+            let next_step = match (&failure.advice.to_look_up, failure.advice.search_by) {
+                // The command is below.
+                (Some(_), _) => "look it up".to_owned(),
+                (None, Some(search_by)) => next_step(None, search_by),
+                (None, None) => "reconcile it with the service".to_owned(),
+            };
+            let next_step = and_resolve(has_key, next_step);
+            return (tone, format!("OUTCOME UNKNOWN, {}: {next_step}", do_not(has_key)));
+        }
+    };
+    (tone, heading.to_owned())
+}
+
+/// What nobody may do while an outcome is unknown. With a key, running the same command again is harmless: the journal does not
+/// send it twice.
+pub(crate) const fn do_not(has_key: bool) -> &'static str {
+    if has_key { "do not pay it another way" } else { "do not run it again" }
+}
+
+/// What to do instead. With a key, also that the journal must learn what was found out.
+pub(crate) fn after_unknown(has_key: bool, known: Option<&TransactionId>, search_by: &str) -> String {
+    and_resolve(has_key, next_step(known, search_by))
+}
+
+fn and_resolve(has_key: bool, next_step: String) -> String {
+    if has_key { format!("{next_step}, then resolve the key") } else { next_step }
+}
+
+/// The whole command if an id is known. Otherwise a person must search the service's records, because the interface has neither
+/// a search nor a list.
+fn next_step(known: Option<&TransactionId>, search_by: &str) -> String {
+    match known {
+        Some(id) => format!("look it up: {}", look_up(id)),
+        None => format!("reconcile by {search_by}"),
+    }
+}
+
+/// The command that looks up a transaction, ready to paste. The id must be one that can be looked up.
+pub(crate) fn look_up(id: &TransactionId) -> String {
+    let separator = if id.as_str().starts_with('-') { "-- " } else { "" };
+    format!("payments transaction get {separator}{}", shell_word(id.as_str()))
+}
+
+/// Quotes a key or an id for a shell if it needs quotes.
+pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+=,%".contains(&byte);
+    if text.bytes().all(is_plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")).into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::intent_note::IntentNote;
+
+    #[test]
+    fn lookup_command_does_not_take_its_id_for_an_option() {
+        let step = |text| after_unknown(false, Some(&TransactionId::new(text).unwrap()), "time");
+        assert_eq!(step("txn_1"), "look it up: payments transaction get txn_1");
+        assert_eq!(step("--output=json"), "look it up: payments transaction get -- --output=json");
+        assert_eq!(after_unknown(false, None, "token and time"), "reconcile by token and time");
+    }
+
+    #[test]
+    fn same_command_may_be_run_again_only_with_a_key() {
+        let unknown = || Failure::new(FailedOutcome::Unknown, "closed", "text");
+        let with_key = unknown().with_note(IntentNote::default());
+        assert_eq!(
+            [unknown(), with_key].map(|failure| headline(&failure).1),
+            [
+                "OUTCOME UNKNOWN, do not run it again: reconcile it with the service",
+                "OUTCOME UNKNOWN, do not pay it another way: reconcile it with the service, then resolve the key",
+            ]
+        );
+    }
+}
