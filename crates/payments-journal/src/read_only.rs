@@ -45,7 +45,7 @@ fn shown(intent: Intent, owners: &Owners) -> Intent {
 }
 
 pub(crate) fn refused() -> StoreError {
-    StoreError::refused("the journal was opened only to be read; nothing was sent and nothing was changed")
+    StoreError::refused("the journal was opened only to be read; nothing was changed")
 }
 
 impl<S: IntentStore> IntentStore for ReadOnly<S> {
