@@ -1,12 +1,8 @@
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use crate::liveness::Liveness;
-use crate::service_change::{ServiceChange, ServiceError};
 use crate::summary::Tally;
-use crate::{
-    Applied, Change, Intent, IntentKey, IntentState, IntentStore, OwnerId, Page, Purged, StateName,
-    StoreError,
-};
+use crate::{Change, Intent, IntentKey, IntentState, IntentStore, OwnerId, Page, StateName, StoreError};
 
 /// A store through which nothing is written. A row that a dead owner left as sending is shown as unknown, as
 /// [`Journal::open`](crate::Journal::open) would mark it.
@@ -36,17 +32,9 @@ fn shown(intent: Intent, owners: &Liveness) -> Intent {
     }
 }
 
-pub(crate) fn refused() -> StoreError {
-    StoreError::refused("the journal was opened only to be read; nothing was changed")
-}
-
 impl<S: IntentStore> IntentStore for ReadOnly<S> {
     fn owner(&self) -> &OwnerId {
         self.0.owner()
-    }
-
-    async fn apply(&self, _: Change) -> Result<Applied, StoreError> {
-        Err(refused())
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
@@ -80,20 +68,8 @@ impl<S: IntentStore> IntentStore for ReadOnly<S> {
         self.0.is_live(owner).await
     }
 
-    async fn purge(&self, _: Duration) -> Result<Purged, StoreError> {
-        Err(refused())
-    }
-
     async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
         self.0.summarize(service).await
-    }
-
-    async fn change_service(&self, _: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
-        Err(refused())
-    }
-
-    async fn accept_history(&self, _: &str, _: Option<u64>, _: SystemTime) -> Result<(), StoreError> {
-        Err(refused())
     }
 
     async fn close(&self) {

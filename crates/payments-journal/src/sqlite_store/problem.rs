@@ -214,11 +214,6 @@ pub(super) fn unreadable(path: &Path, error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// A change of a journal that is only read.
-pub(super) fn only_read(path: &Path) -> StoreError {
-    refused(path, "was opened only to be read")
-}
-
 /// This process was forked while the journal, or another one, was open.
 pub(super) fn forked(kind: fn(String) -> StoreError, path: &Path) -> StoreError {
     kind(format!(
