@@ -125,7 +125,7 @@ impl Journal {
             Ok(())
         } else {
             Err(StoreError::poisoned(
-                "nothing was sent now, because this process was forked while the journal was open: open it after the fork only, \
+                "this process was forked while the journal was open: open it after the fork only, \
                  or start the process as a program of its own",
             ))
         }

@@ -31,7 +31,7 @@ enum Kind {
         owner: OwnerId,
         begin: Begin,
     },
-    // With the row of its begin, if it may have been sent.
+    /// With the row of its begin, if it may have been sent.
     End {
         attempt: AttemptId,
         ending: Ending,
@@ -40,22 +40,21 @@ enum Kind {
     Orphan {
         attempt: AttemptId,
     },
-    // The newest attempt and the revision as they were read.
-    /// `service` is where the transaction was looked up.
+    /// The newest attempt and the revision as they were read. `service` is where the transaction was looked up.
     Resolve {
         attempt: AttemptId,
         revision: u64,
         resolution: Resolution,
         service: Option<String>,
     },
-    // This attempt may have been made in the time that the journal has lost, which began then.
+    /// This attempt may have been made in the time that the journal has lost, which began then.
     Lost {
         attempt: AttemptId,
         owner: OwnerId,
         since: SystemTime,
         by: String,
     },
-    // Without statuses: a person has named the key.
+    /// Without statuses: a person has named the key.
     Reopen {
         http_statuses: Option<Vec<u16>>,
         by: String,
@@ -246,7 +245,6 @@ impl Change {
         self.decided(found).map(Intent::with_short_history)
     }
 
-    /// The row of a new attempt, if it may begin.
     /// The row to write, with its whole history.
     fn decided(&self, found: Option<&Intent>) -> Option<Intent> {
         if let Kind::Begin { service, request, attempt, owner, begin } = &self.kind {
@@ -372,6 +370,7 @@ impl Change {
         Intent { begun_at: since, ..self.changed(found, state, Some(event)) }
     }
 
+    /// The row of a new attempt, if it may begin.
     fn decide_begin(
         &self,
         found: Option<&Intent>,

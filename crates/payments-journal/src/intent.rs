@@ -295,10 +295,10 @@ impl Failure {
     pub const LOST_HISTORY: &'static str = "lost_history";
     /// A person allowed a rejected intent to be sent again.
     pub const REOPENED: &'static str = "reopened";
+    /// A person allowed a rejected intent to be sent again, and named its key.
+    pub const REOPENED_BY_NAME: &'static str = "reopened_by_name";
     /// A person has found out that it was rejected.
     pub const RESOLVED: &'static str = "resolved";
-    /// The same, and the person named its key.
-    pub const REOPENED_BY_NAME: &'static str = "reopened_by_name";
 
     /// Whether a person allowed the intent to be sent again.
     pub(crate) fn is_reopened(&self) -> bool {

@@ -1,4 +1,3 @@
-use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -13,8 +12,10 @@ use payments_model::mask;
 use crate::attempt::catch_panic;
 use crate::error::Cause;
 use crate::events;
+use crate::liveness::Liveness;
 use crate::read_only::ReadOnly;
 use crate::resolve_error::Reason;
+use crate::resolving::check_texts;
 use crate::store::ErasedStore;
 use crate::unwritten::{Background, Unwritten};
 use crate::{
@@ -218,7 +219,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read or written: nothing begins until the call is repeated.
+    /// If `by` has more than [`Resolution::MAX_TEXT_BYTES`], or if the journal cannot be read or written: nothing begins until the call is repeated.
     pub async fn accept_history(&self, lost: LostTime<'_>, by: &str) -> Result<u64, StoreError> {
         check_texts(by, None)?;
         let by = &*mask(by, &[]);
@@ -274,16 +275,13 @@ impl Journal {
     ///
     /// If the store cannot be read or written.
     pub async fn give_up_the_dead(&self) -> Result<u64, StoreError> {
-        let mut live = HashMap::from([(self.store.owner().clone(), true)]);
+        let mut live = Liveness::of(self.store.owner());
         let (mut after, mut marked) = (None, 0);
         loop {
             let page = self.store.list(&[StateName::Sending], after, PAGE).await?;
             for intent in page.intents {
-                if !live.contains_key(&intent.owner) {
-                    let is_live = self.store.is_live(&intent.owner).await?;
-                    live.insert(intent.owner.clone(), is_live);
-                }
-                if !live[&intent.owner] {
+                live.is_known(&intent.owner, self.store.is_live(&intent.owner)).await?;
+                if live.is_dead(&intent.owner) {
                     marked += u64::from(self.mark_crashed(&intent).await?.written.is_some());
                 }
             }
@@ -421,17 +419,6 @@ impl Journal {
     pub(crate) fn end_later(&self, change: Change) {
         self.unwritten.add(&self.store, change, None);
     }
-}
-
-/// Refuses longer texts than a row keeps.
-fn check_texts(by: &str, note: Option<&str>) -> Result<(), StoreError> {
-    let (max, texts) = (Resolution::MAX_TEXT_BYTES, [Some(by), note]);
-    if texts.into_iter().flatten().all(|text| text.len() <= max) {
-        return Ok(());
-    }
-    Err(StoreError::refused(format!(
-        "a note and a person's name have at most {max} bytes each; nothing was changed"
-    )))
 }
 
 /// Whether an attempt may be sent.

@@ -130,6 +130,7 @@ mod ids;
 mod intent;
 mod intent_request;
 mod journal;
+mod liveness;
 mod look_up;
 mod lost;
 mod memory;

@@ -81,6 +81,18 @@ macro_rules! calls_after_rejection {
         ) -> crate::attempt::CallResult<payments_model::TransactionRecord> {
             self.call(payment)$($($await)+)?
         }
+
+        /// As [`call`](Self::call), with an ACH payment.
+        ///
+        /// # Errors
+        ///
+        /// As [`call`](Self::call).
+        pub $($async)? fn process_ach(
+            self,
+            payment: &payments_model::AchTransaction,
+        ) -> crate::attempt::CallResult<payments_model::TransactionRecord> {
+            self.call(payment)$($($await)+)?
+        }
     };
 }
 pub(crate) use {calls_after_rejection, named_calls};

@@ -16,9 +16,8 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-use crate::read_only::refused;
 use crate::service_change::{ServiceChange, ServiceError};
-use crate::store::after_page;
+use crate::store::{after_page, only_read};
 use crate::summary::Tally;
 use crate::{
     Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName, StoreError,
@@ -332,6 +331,12 @@ impl Shared {
     }
 }
 
+impl PostgresStore {
+    fn check_writable(&self) -> Result<(), StoreError> {
+        if self.0.lock.is_some() { Ok(()) } else { Err(only_read()) }
+    }
+}
+
 impl IntentStore for PostgresStore {
     fn owner(&self) -> &OwnerId {
         &self.0.owner
@@ -339,9 +344,7 @@ impl IntentStore for PostgresStore {
 
     /// The write of an outcome is a task, so that it goes on if this future is dropped.
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-        if self.0.lock.is_none() {
-            return Err(refused());
-        }
+        self.check_writable()?;
         if !change.is_final_outcome() {
             return self
                 .0
@@ -382,9 +385,7 @@ impl IntentStore for PostgresStore {
     }
 
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
-        if self.0.lock.is_none() {
-            return Err(refused());
-        }
+        self.check_writable()?;
         let age = age.max(Journal::YOUNGEST_TO_PURGE).as_secs().min(OLDEST.as_secs()).cast_signed();
         let (statement, mut purged) = (tables::purge(), Purged::default());
         loop {
@@ -406,9 +407,7 @@ impl IntentStore for PostgresStore {
     }
 
     async fn change_service(&self, change: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
-        if self.0.lock.is_none() {
-            return Err(refused());
-        }
+        self.check_writable()?;
         self.0.with(async |session| session.change_service(&change).await).await
     }
 
@@ -417,9 +416,7 @@ impl IntentStore for PostgresStore {
     }
 
     async fn accept_history(&self, by: &str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError> {
-        if self.0.lock.is_none() {
-            return Err(refused());
-        }
+        self.check_writable()?;
         self.0.with(async |session| session.accept(by, sent.map(u64::cast_signed), since).await).await
     }
 

@@ -1,39 +1,27 @@
-use std::collections::HashMap;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use crate::service_change::{ServiceChange, ServiceError};
+use crate::liveness::Liveness;
 use crate::summary::Tally;
-use crate::{
-    Applied, Change, Intent, IntentKey, IntentState, IntentStore, OwnerId, Page, Purged, StateName,
-    StoreError,
-};
+use crate::{Change, Intent, IntentKey, IntentState, IntentStore, OwnerId, Page, StateName, StoreError};
 
 /// A store through which nothing is written. A row that a dead owner left as sending is shown as unknown, as
 /// [`Journal::open`](crate::Journal::open) would mark it.
 pub(crate) struct ReadOnly<S>(pub(crate) S);
 
-/// Whether the owners of rows are alive.
-type Owners = HashMap<OwnerId, bool>;
-
 impl<S: IntentStore> ReadOnly<S> {
-    /// Asks whether the senders of these rows are alive. `false` if one is dead that was not known to be dead when the rows were
-    /// read: before it died, it may have recorded how its attempt ended.
-    async fn are_known(&self, rows: &[Intent], owners: &mut Owners) -> Result<bool, StoreError> {
+    /// Asks whether the senders of these rows are alive. `false` if the rows must be read again.
+    async fn are_known(&self, rows: &[Intent], owners: &mut Liveness) -> Result<bool, StoreError> {
         let mut are_known = true;
         for intent in rows.iter().filter(|intent| intent.state == IntentState::Sending) {
-            if !owners.contains_key(&intent.owner) {
-                let is_live = self.0.is_live(&intent.owner).await?;
-                are_known &= is_live;
-                owners.insert(intent.owner.clone(), is_live);
-            }
+            are_known &= owners.is_known(&intent.owner, self.0.is_live(&intent.owner)).await?;
         }
         Ok(are_known)
     }
 }
 
 /// The row as it would be marked.
-fn shown(intent: Intent, owners: &Owners) -> Intent {
-    if intent.state != IntentState::Sending || owners.get(&intent.owner) != Some(&false) {
+fn shown(intent: Intent, owners: &Liveness) -> Intent {
+    if intent.state != IntentState::Sending || !owners.is_dead(&intent.owner) {
         return intent;
     }
     let orphan = Change::orphan(intent.key.clone(), intent.attempt.clone(), SystemTime::now());
@@ -44,21 +32,13 @@ fn shown(intent: Intent, owners: &Owners) -> Intent {
     }
 }
 
-pub(crate) fn refused() -> StoreError {
-    StoreError::refused("the journal was opened only to be read; nothing was sent and nothing was changed")
-}
-
 impl<S: IntentStore> IntentStore for ReadOnly<S> {
     fn owner(&self) -> &OwnerId {
         self.0.owner()
     }
 
-    async fn apply(&self, _: Change) -> Result<Applied, StoreError> {
-        Err(refused())
-    }
-
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        let mut owners = Owners::new();
+        let mut owners = Liveness::default();
         loop {
             let Some(intent) = self.0.find(key).await? else { return Ok(None) };
             if self.are_known(std::slice::from_ref(&intent), &mut owners).await? {
@@ -73,7 +53,7 @@ impl<S: IntentStore> IntentStore for ReadOnly<S> {
         if states.contains(&StateName::Unknown) && !states.contains(&StateName::Sending) {
             stored.push(StateName::Sending);
         }
-        let mut owners = Owners::new();
+        let mut owners = Liveness::default();
         loop {
             let Page { intents, next } = self.0.list(&stored, after, limit).await?;
             if self.are_known(&intents, &mut owners).await? {
@@ -88,20 +68,8 @@ impl<S: IntentStore> IntentStore for ReadOnly<S> {
         self.0.is_live(owner).await
     }
 
-    async fn purge(&self, _: Duration) -> Result<Purged, StoreError> {
-        Err(refused())
-    }
-
     async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
         self.0.summarize(service).await
-    }
-
-    async fn change_service(&self, _: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
-        Err(refused())
-    }
-
-    async fn accept_history(&self, _: &str, _: Option<u64>, _: SystemTime) -> Result<(), StoreError> {
-        Err(refused())
     }
 
     async fn close(&self) {

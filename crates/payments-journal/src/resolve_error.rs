@@ -168,9 +168,7 @@ fn write_refusal(intent: &Intent, refusal: &Refusal, f: &mut fmt::Formatter<'_>)
         Refusal::SameTransaction(number) => {
             write!(f, "attempt {number} of {key} is already processed as this transaction")
         }
-        Refusal::TooLong => {
-            write!(f, "a note and a person's name have at most {} bytes each", Resolution::MAX_TEXT_BYTES)
-        }
+        Refusal::TooLong(error) => write!(f, "{error}"),
         Refusal::TooMany => write!(f, "{key} has {} notes of persons already", intent.count_of_notes()),
         Refusal::Known => write!(f, "the outcome of {key} is known: {}", known(intent)),
     }

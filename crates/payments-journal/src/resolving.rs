@@ -1,12 +1,14 @@
 //! What persons may say about an intent, and what becomes of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::iter;
+use std::fmt;
 use std::time::SystemTime;
 
 use payments_model::TransactionId;
 
-use crate::{Ending, Failure, HistoryEvent, Intent, IntentState, RecordedResolution, Resolution, Verdict};
+use crate::{
+    Ending, Failure, HistoryEvent, Intent, IntentState, RecordedResolution, Resolution, StoreError, Verdict,
+};
 
 /// Why a resolution does not apply to an intent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +22,30 @@ pub(crate) enum Refusal {
     Reported(u32),
     /// Another attempt of this key was processed as the transaction.
     SameTransaction(u32),
-    TooLong,
+    TooLong(TooLong),
     TooMany,
+}
+
+/// Refuses longer texts than a row keeps.
+pub(crate) fn check_texts(by: &str, note: Option<&str>) -> Result<(), TooLong> {
+    let mut texts = [Some(by), note].into_iter().flatten();
+    if texts.all(|text| text.len() <= Resolution::MAX_TEXT_BYTES) { Ok(()) } else { Err(TooLong) }
+}
+
+/// A text is longer than a row keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooLong;
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a note and a person's name have at most {} bytes each", Resolution::MAX_TEXT_BYTES)
+    }
+}
+
+impl From<TooLong> for StoreError {
+    fn from(error: TooLong) -> Self {
+        Self::refused(format!("{error}; nothing was changed"))
+    }
 }
 
 impl Intent {
@@ -78,12 +102,11 @@ impl Intent {
     pub(crate) fn refusal_of(&self, resolution: &Resolution) -> Option<Refusal> {
         let number = resolution.attempt.unwrap_or(self.attempts);
         let is_newest = number == self.attempts;
-        let texts = iter::once(&resolution.by).chain(&resolution.note);
         if number == 0 || number > self.attempts {
             return Some(Refusal::NoSuchAttempt(number));
         }
-        if texts.into_iter().any(|text| text.len() > Resolution::MAX_TEXT_BYTES) {
-            return Some(Refusal::TooLong);
+        if let Err(refusal) = check_texts(&resolution.by, resolution.note.as_deref()) {
+            return Some(Refusal::TooLong(refusal));
         }
         // A found transaction is always recorded.
         if self.count_of_notes() >= MAX_NOTES && resolution.processed_as().is_none() {

@@ -8,6 +8,7 @@ use payments_core::{ApiKey, Endpoint};
 use payments_model::mask;
 
 use crate::milliseconds;
+use crate::resolving::TooLong;
 use crate::summary::{Summary, Tally};
 use crate::{HistoryEvent, Intent, IntentKey, StateName, StoreError};
 
@@ -115,6 +116,7 @@ pub struct ServiceError(Reason);
 enum Reason {
     Store(StoreError),
     None(String),
+    TooLong(TooLong),
     Name(&'static str),
     Spelling(String),
     InFlight(u64),
@@ -164,6 +166,12 @@ impl From<StoreError> for ServiceError {
     }
 }
 
+impl From<TooLong> for ServiceError {
+    fn from(error: TooLong) -> Self {
+        Self(Reason::TooLong(error))
+    }
+}
+
 impl fmt::Display for ServiceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
@@ -180,6 +188,7 @@ impl fmt::Display for ServiceError {
                     "the journal has no intent of the service {service}: write it as `journal list` prints it"
                 )
             }
+            Reason::TooLong(error) => write!(f, "{error}"),
             Reason::Name(rule) => write!(f, "the new name {rule}"),
             Reason::Spelling(right) => write!(f, "no client would call the new name: write it as {right}"),
             Reason::InFlight(count) => write!(

@@ -1,6 +1,7 @@
-use std::collections::HashMap;
 use std::time::SystemTime;
 
+use crate::liveness::Liveness;
+use crate::resolving::check_texts;
 use crate::service_change::{ServiceChange, check_name};
 use crate::summary::{Summary, Tally};
 use crate::{Journal, ServiceError, ServiceIntents, StoreError};
@@ -54,8 +55,8 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If the intents have changed, if one is being sent, if two have the same transaction, if no client would call the new name, or
-    /// if the journal cannot be read or written.
+    /// If the intents have changed, if one is being sent, if two have the same transaction, if no client would call the new name,
+    /// if `by` has more than [`MAX_TEXT_BYTES`](crate::Resolution::MAX_TEXT_BYTES), or if the journal cannot be read or written.
     pub async fn rename_service(
         &self,
         read: &ServiceIntents,
@@ -63,6 +64,7 @@ impl Journal {
         by: &str,
     ) -> Result<(), ServiceError> {
         check_name(to)?;
+        check_texts(by, None)?;
         self.change_service(ServiceChange::new(read, Some(to), by, SystemTime::now())).await
     }
 
@@ -77,8 +79,10 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If the intents have changed, if one is being sent or unknown, or if the journal cannot be read or written.
+    /// If the intents have changed, if one is being sent or unknown, if `by` has more than
+    /// [`MAX_TEXT_BYTES`](crate::Resolution::MAX_TEXT_BYTES), or if the journal cannot be read or written.
     pub async fn forget_service(&self, read: &ServiceIntents, by: &str) -> Result<(), ServiceError> {
+        check_texts(by, None)?;
         self.change_service(ServiceChange::new(read, None, by, SystemTime::now())).await
     }
 
@@ -90,22 +94,16 @@ impl Journal {
     }
 
     async fn summarize(&self, service: Option<&str>) -> Result<Summary, StoreError> {
-        let mut live = HashMap::from([(self.store().owner().clone(), true)]);
+        let mut live = Liveness::of(self.store().owner());
         loop {
             let tallies = self.store().summarize(service).await?;
             let mut are_known = true;
             for sender in tallies.iter().filter_map(|tally| tally.sender.as_ref()) {
-                if !live.contains_key(sender) {
-                    let is_live = self.store().is_live(sender).await?;
-                    // Before it died, it may have recorded how its attempt ended.
-                    are_known &= is_live;
-                    live.insert(sender.clone(), is_live);
-                }
+                are_known &= live.is_known(sender, self.store().is_live(sender)).await?;
             }
             if are_known {
                 let known = |tally: Tally| {
-                    let is_dead =
-                        tally.sender.as_ref().is_some_and(|sender| live.get(sender) == Some(&false));
+                    let is_dead = tally.sender.as_ref().is_some_and(|sender| live.is_dead(sender));
                     (tally, !is_dead)
                 };
                 return Ok(Summary::of(tallies.into_iter().map(known)));

@@ -31,7 +31,7 @@ impl<S: IntentStore> Store for S {}
 ///   [`StoreError::in_doubt`], and reads the row again before it relies on either.
 /// - A store is one owner, with one id from opening to closing, and live as long as its process.
 ///
-/// One test suite runs over every store of this crate.
+/// A store that implements no change refuses every change. One test suite runs over every store of this crate.
 pub trait IntentStore: Send + Sync + 'static {
     /// The id under which this opened store sends.
     fn owner(&self) -> &OwnerId;
@@ -41,7 +41,10 @@ pub trait IntentStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// [`StoreError::is_in_doubt`] if the change may have been made. With any other error it was not made.
-    fn apply(&self, change: Change) -> impl Future<Output = Result<Applied, StoreError>> + Send;
+    fn apply(&self, change: Change) -> impl Future<Output = Result<Applied, StoreError>> + Send {
+        let _ = change;
+        async { Err(only_read()) }
+    }
 
     /// The intent with this key.
     ///
@@ -81,7 +84,10 @@ pub trait IntentStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// If they cannot be removed.
-    fn purge(&self, age: Duration) -> impl Future<Output = Result<Purged, StoreError>> + Send;
+    fn purge(&self, age: Duration) -> impl Future<Output = Result<Purged, StoreError>> + Send {
+        let _ = age;
+        async { Err(only_read()) }
+    }
 
     /// Adds up the intents of this service, or all, in one query.
     ///
@@ -116,7 +122,7 @@ pub trait IntentStore: Send + Sync + 'static {
         change: ServiceChange,
     ) -> impl Future<Output = Result<Option<ServiceError>, StoreError>> + Send {
         let _ = change;
-        async { Err(StoreError::refused("this store cannot change the intents of a service")) }
+        async { Err(only_read()) }
     }
 
     /// The time after which entries may be missing, if the store knows it.
@@ -142,7 +148,7 @@ pub trait IntentStore: Send + Sync + 'static {
         since: SystemTime,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
         let _ = (by, sent, since);
-        async { Ok(()) }
+        async { Err(only_read()) }
     }
 
     /// Closes the store and waits until it is closed. It changes nothing after that. Dropping it also closes it, without
@@ -150,6 +156,10 @@ pub trait IntentStore: Send + Sync + 'static {
     fn close(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
+}
+
+pub(crate) fn only_read() -> StoreError {
+    StoreError::refused("the journal was opened only to be read; nothing was changed")
 }
 
 /// A row before and after a change.

@@ -4,7 +4,9 @@ use std::{fmt, iter};
 
 use crate::IntentKey;
 
-/// Why the journal failed. Nothing is charged without the journal, so this failure has not charged anything.
+/// Why the journal failed. It does not say whether a payment was made: an [`Error`](crate::Error) says that with its
+/// [outcome](crate::Error::outcome). Nothing is sent without the journal, but the outcome of a payment that was made may
+/// meet such a failure ([`Journaled::not_recorded`](crate::Journaled::not_recorded)).
 ///
 /// Cheap to clone, because one failed commit fails every change that waited for it.
 #[derive(Clone, Debug)]
@@ -26,7 +28,8 @@ enum Kind {
 }
 
 impl StoreError {
-    /// The journal is not opened, because its location, permissions or settings are unsafe. `message` says what to do.
+    /// The journal does not do this: its location, permissions or settings are unsafe, or the request breaks one of its
+    /// rules. The change was not made. `message` says what to do.
     pub fn refused(message: impl Into<String>) -> Self {
         Self::new(Kind::Refused, message)
     }
@@ -84,7 +87,8 @@ impl StoreError {
         self.kind == Kind::Unavailable
     }
 
-    /// Nothing was opened: the journal's location, permissions or settings are unsafe.
+    /// Nothing was opened or changed, and the same call fails again: the journal's location, permissions or settings are
+    /// unsafe, it was opened only to be read, or what was asked breaks one of its rules, such as the longest text.
     pub fn is_refused(&self) -> bool {
         self.kind == Kind::Refused
     }

@@ -96,7 +96,7 @@ impl Session {
         {
             execute(client.batch_execute("ROLLBACK")).await?;
             return Err(StoreError::history_lost(format!(
-                "nothing was sent now, because the journal's database may lack its newest entries ({loss}): what they charged \
+                "the journal's database may lack its newest entries ({loss}): what they charged \
                  would be charged again; use the server that has them, or find out which keys were sent since, and accept the \
                  loss with them: payments journal accept-history, see \"A restored copy\" in docs/journal.md"
             )));

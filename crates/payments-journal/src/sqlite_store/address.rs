@@ -10,9 +10,7 @@ use crate::StoreError;
 pub(super) fn check(path: &Path) -> Result<(), StoreError> {
     match why_not_a_path(path) {
         None => Ok(()),
-        Some(why) => {
-            Err(StoreError::refused(format!("nothing was sent now, because the path of the journal {why}")))
-        }
+        Some(why) => Err(StoreError::refused(format!("the path of the journal {why}"))),
     }
 }
 
@@ -226,7 +224,10 @@ mod tests {
             assert!(!why.contains("hunter2"));
             assert_eq!(why.contains("has a ="), text.contains('='), "{text}: {why}");
             let error = check(Path::new(text)).unwrap_err();
-            assert!(error.is_refused() && error.to_string().starts_with("nothing was sent now"), "{error}");
+            assert!(
+                error.is_refused() && error.to_string().starts_with("the path of the journal "),
+                "{error}"
+            );
         }
     }
 

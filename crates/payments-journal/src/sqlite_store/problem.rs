@@ -1,4 +1,5 @@
-//! Error messages: what happened and where, whether money can have moved, what to do.
+//! Error messages: what happened and where, and what to do. They do not say whether a payment was sent: the same error can
+//! meet the begin of a payment and the record of one that was made.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -72,120 +73,105 @@ pub(super) fn is_full(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DiskFull)
 }
 
-fn nothing_was_sent(kind: fn(String) -> StoreError, what: impl Display) -> StoreError {
-    kind(format!("nothing was sent now, because {what}"))
-}
-
 /// The location is unsafe or cannot be used. `why` follows the path: the reason, and what to do.
 pub(super) fn refused(path: &Path, why: impl Display) -> StoreError {
-    nothing_was_sent(StoreError::refused, format_args!("the journal {} {why}", path.display()))
+    StoreError::refused(format!("the journal {} {why}", path.display()))
 }
 
 /// The file cannot be used as a journal.
 pub(super) fn damaged(path: &Path, how: impl Display) -> StoreError {
     let path = path.display();
-    let what = format_args!(
+    StoreError::damaged(format!(
         "the journal {path} is damaged ({how}); keep it and {path}-wal unchanged, and recover their content before you \
          charge anything: a new journal charges again every key that it does not know"
-    );
-    nothing_was_sent(StoreError::damaged, what)
+    ))
 }
 
 /// The table and one of its indexes differ.
 pub(super) fn damaged_index(path: &Path, index: &str) -> StoreError {
     let path = path.display();
-    let what = format_args!(
+    StoreError::damaged(format!(
         "the journal {path} is damaged: its table and its index {index} do not match, so a key that was charged could look \
          new; keep a copy of it, and do not run REINDEX yet, because the index may name charges that the table has lost: \
          see \"A damaged index\" in docs/journal.md"
-    );
-    nothing_was_sent(StoreError::damaged, what)
+    ))
 }
 
 /// The database records that the newest rows may be in a log, and there is no log.
 pub(super) fn log_missing(path: &Path) -> StoreError {
     let path = path.display();
-    let what = format_args!(
+    StoreError::damaged(format!(
         "the journal {path} was not closed and its log, {path}-wal, is missing, perhaps with the newest rows, which would be \
          charged again: put the log back, or use the original if this is a copy; if it is lost for good, reconcile \
          everything since the last run that ended normally, and only then accept the loss with an empty log: \
          (umask 077; touch '{path}-wal'), see \"A missing log\" in docs/journal.md"
-    );
-    nothing_was_sent(StoreError::damaged, what)
+    ))
 }
 
 /// One of the two is an older copy.
 pub(super) fn log_of_another_time(path: &Path) -> StoreError {
     let path = path.display();
-    let what = format_args!(
+    StoreError::damaged(format!(
         "the journal {path} and its log, {path}-wal, are not of the same time: one of them is from another copy, and together they \
          are no journal; put back both files as they were together, or, for an older copy that was closed, move {path}-wal away, \
          see \"A restored copy\" in docs/journal.md"
-    );
-    nothing_was_sent(StoreError::damaged, what)
+    ))
 }
 
 /// A witness has seen more than the database has. Ends and reads go on.
 pub(super) fn history_lost(path: &Path, loss: &str) -> StoreError {
-    let what = format_args!(
+    StoreError::history_lost(format!(
         "the journal {} lacks its newest entries ({loss}), as after a restore of an older copy: what they charged would be \
          charged again; put the newest copy back, or find out which keys were sent since, and accept the loss with them: \
          payments journal accept-history, see \"A restored copy\" in docs/journal.md",
         path.display()
-    );
-    nothing_was_sent(StoreError::history_lost, what)
+    ))
 }
 
 /// The database is missing, and its witness is not.
 pub(super) fn missing(path: &Path) -> StoreError {
     let shown = path.display();
-    let what = format_args!(
+    StoreError::history_lost(format!(
         "the journal {shown} is missing, and {shown}-owners shows that it was there: a new one would charge its keys again; put \
          it back, or remove {shown}-owners if none of its keys is ever used again"
-    );
-    nothing_was_sent(StoreError::history_lost, what)
+    ))
 }
 
 /// The change is in the database, and a later loss of it would not be noticed.
 pub(super) fn not_witnessed(path: &Path, error: &std::io::Error) -> StoreError {
-    let what = format_args!(
+    StoreError::in_doubt(format!(
         "the journal {} cannot write its witness ({error}): make it writable, then call again",
         path.display()
-    );
-    nothing_was_sent(StoreError::in_doubt, what)
+    ))
 }
 
 pub(super) fn not_a_journal(path: &Path, what: &str) -> StoreError {
     let path = path.display();
-    let what = format_args!("{path} is not a journal ({what}); it was left unchanged: use another path");
-    nothing_was_sent(StoreError::damaged, what)
+    StoreError::damaged(format!("{path} is not a journal ({what}); it was left unchanged: use another path"))
 }
 
 pub(super) fn newer(path: &Path, version: i32) -> StoreError {
-    let what = format_args!(
+    StoreError::newer(format!(
         "the journal {} is of a newer version (its schema is {version}, and this version knows {VERSION}); it was left \
          unchanged: use the newer version",
         path.display()
-    );
-    nothing_was_sent(StoreError::newer, what)
+    ))
 }
 
 /// Only a store that writes brings it forward.
 pub(super) fn older(path: &Path, version: i32) -> StoreError {
-    let what = format_args!(
+    StoreError::refused(format!(
         "the journal {} is of an older version (its schema is {version}, and this version reads {VERSION}); it was left \
          unchanged: open it once with a program that charges, which brings it forward",
         path.display()
-    );
-    nothing_was_sent(StoreError::refused, what)
+    ))
 }
 
 pub(super) fn unreleased(path: &Path) -> StoreError {
-    let what = format_args!(
+    StoreError::refused(format!(
         "the journal {} was written by a version that was never released, and no other version reads it; it was left unchanged",
         path.display()
-    );
-    nothing_was_sent(StoreError::refused, what)
+    ))
 }
 
 pub(super) fn busy(path: &Path) -> StoreError {
@@ -205,11 +191,10 @@ pub(super) fn full(path: &Path) -> StoreError {
 
 /// The disk or the system has failed, and nothing was changed.
 pub(super) fn unavailable(path: &Path, reason: impl Display) -> StoreError {
-    let what = format_args!(
+    StoreError::unavailable(format!(
         "the journal {} cannot be used: {reason}; fix the cause, then start again",
         path.display()
-    );
-    nothing_was_sent(StoreError::unavailable, what)
+    ))
 }
 
 /// A read failed.
@@ -229,19 +214,13 @@ pub(super) fn unreadable(path: &Path, error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// A change of a journal that is only read.
-pub(super) fn only_read(path: &Path) -> StoreError {
-    refused(path, "was opened only to be read")
-}
-
 /// This process was forked while the journal, or another one, was open.
 pub(super) fn forked(kind: fn(String) -> StoreError, path: &Path) -> StoreError {
-    let what = format_args!(
+    kind(format!(
         "the journal {} cannot be used in a process that was forked while a journal was open: open it after the fork only, \
          or start the process as a program of its own",
         path.display()
-    );
-    nothing_was_sent(kind, what)
+    ))
 }
 
 /// The store has stopped.

@@ -15,19 +15,18 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use futures_channel::oneshot;
 use rusqlite::Connection;
 
-use crate::service_change::{ServiceChange, ServiceError};
 use crate::sqlite_store::connection::Tables;
 use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
 use crate::sqlite_store::settings::Settings;
 use crate::sqlite_store::{address, connection, indexes, owners, schema};
 use crate::summary::Tally;
-use crate::{Applied, Change, Intent, IntentKey, IntentStore, OwnerId, Page, Purged, StateName, StoreError};
+use crate::{Intent, IntentKey, IntentStore, OwnerId, Page, StateName, StoreError};
 
 /// A journal in a SQLite file that is only read: nothing is written, so it works on a full disk and on a read-only one.
 ///
@@ -174,10 +173,6 @@ impl IntentStore for SqliteReader {
         &self.owner
     }
 
-    async fn apply(&self, _: Change) -> Result<Applied, StoreError> {
-        Err(problem::only_read(self.place.path()))
-    }
-
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
         let key = key.clone();
         // Nobody may take a charged key for one that was never sent.
@@ -198,18 +193,6 @@ impl IntentStore for SqliteReader {
     async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
         let service = service.map(str::to_owned);
         self.read(move |connection| schema::summarize(connection, service.as_deref())).await
-    }
-
-    async fn change_service(&self, _: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
-        Err(problem::only_read(self.place.path()))
-    }
-
-    async fn accept_history(&self, _: &str, _: Option<u64>, _: SystemTime) -> Result<(), StoreError> {
-        Err(problem::only_read(self.place.path()))
-    }
-
-    async fn purge(&self, _: Duration) -> Result<Purged, StoreError> {
-        Err(problem::only_read(self.place.path()))
     }
 }
 

@@ -111,7 +111,13 @@ pub(crate) fn begin(text: &str, store: &impl IntentStore, second: u64) -> (Chang
 const SERVICE: &str = "https://pay.example.com";
 
 /// Begins this key at this service and, unless there is no ending, ends it.
-async fn at_service(store: &impl IntentStore, service: &str, name: &str, cents: i64, ending: Option<Ending>) {
+pub(crate) async fn at_service(
+    store: &impl IntentStore,
+    service: &str,
+    name: &str,
+    cents: i64,
+    ending: Option<Ending>,
+) {
     let (attempt, owner, request) = (AttemptId::new(), store.owner().clone(), token_request(cents));
     let begin = Change::begin(Begin::First, key(name), service, request, attempt.clone(), owner, at(1));
     assert!(store.apply(begin).await.unwrap().written.is_some());
@@ -121,7 +127,7 @@ async fn at_service(store: &impl IntentStore, service: &str, name: &str, cents: 
     }
 }
 
-fn as_processed(id: &str) -> Ending {
+pub(crate) fn as_processed(id: &str) -> Ending {
     Ending::Processed(TransactionId::new(id).unwrap())
 }
 
@@ -132,7 +138,7 @@ fn as_unknown() -> Ending {
     Ending::Unknown(failure)
 }
 
-const OTHER: &str = "https://rehearsal.example.com/api#books";
+pub(crate) const OTHER: &str = "https://rehearsal.example.com/api#books";
 
 fn seen(summary: &Summary, state: StateName) -> (u64, Option<String>, Option<SystemTime>) {
     let StateSummary { count, sum, oldest, .. } = summary.state(state);

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
-use payments_journal::MemoryStore;
+use payments_journal::{Journal, LostTime, MemoryStore, Resolution};
 
-use crate::contract::{self, Place};
+use crate::contract::{self, OTHER, Place, as_processed, at_service};
 
 struct InMemory(MemoryStore);
 
@@ -23,3 +23,69 @@ async fn place() -> InMemory {
 }
 
 contract::tests!(place);
+
+/// The same limit, whatever the person does.
+#[tokio::test]
+async fn every_text_of_a_person_is_bounded_d48() {
+    let store = MemoryStore::new();
+    at_service(&store, OTHER, "a", 10_50, Some(as_processed("txn_a"))).await;
+    let journal = Journal::open(store).await.unwrap();
+    let intent = journal.find(&contract::key("a")).await.unwrap().unwrap();
+    let service = journal.intents_of_service(OTHER).await.unwrap();
+    let (key, new, not_processed) = (&intent.key, "https://new.example.com", Resolution::not_processed);
+    let (limit, long) = (Resolution::MAX_TEXT_BYTES, "n".repeat(Resolution::MAX_TEXT_BYTES + 1));
+    let note = Some(&*long);
+    for (what, refusal) in [
+        (
+            "resolve",
+            journal
+                .resolve(&intent, not_processed(long.as_str()))
+                .await
+                .as_ref()
+                .err()
+                .map(ToString::to_string),
+        ),
+        (
+            "resolve: note",
+            journal
+                .resolve(&intent, not_processed("ada").note(&*long))
+                .await
+                .as_ref()
+                .err()
+                .map(ToString::to_string),
+        ),
+        ("reopen", journal.reopen(key, &[200], &long, None).await.as_ref().err().map(ToString::to_string)),
+        (
+            "reopen: note",
+            journal.reopen(key, &[200], "ada", note).await.as_ref().err().map(ToString::to_string),
+        ),
+        ("by name", journal.reopen_by_name(key, &long, None).await.as_ref().err().map(ToString::to_string)),
+        (
+            "by name: note",
+            journal.reopen_by_name(key, "ada", note).await.as_ref().err().map(ToString::to_string),
+        ),
+        (
+            "accept",
+            journal
+                .accept_history(LostTime::NothingWasSent, &long)
+                .await
+                .as_ref()
+                .err()
+                .map(ToString::to_string),
+        ),
+        (
+            "rename",
+            journal.rename_service(&service, new, &long).await.as_ref().err().map(ToString::to_string),
+        ),
+        ("forget", journal.forget_service(&service, &long).await.as_ref().err().map(ToString::to_string)),
+    ] {
+        let refusal = refusal.unwrap_or_else(|| panic!("{what}"));
+        assert!(
+            refusal.starts_with(&format!("a note and a person's name have at most {limit} bytes each; ")),
+            "{what}: {refusal}"
+        );
+        assert!(refusal.ends_with("nothing was changed"), "{what}: {refusal}");
+    }
+    assert_eq!(journal.find(key).await.unwrap(), Some(intent.clone()));
+    journal.rename_service(&service, new, &long[1..]).await.unwrap();
+}

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use crate::contract::{begin, key};
 use crate::sqlite::{InAFile, beside, close};
+use crate::sqlite_damage::assert_says_nothing_of_sending;
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o7777
@@ -27,11 +28,12 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Checks that opening it is refused, with an error that contains each of `words` and says that nothing was sent now.
+/// Checks that opening it is refused, with an error that contains each of `words` and claims nothing about sending.
 fn assert_refused(path: &Path, words: &[&str]) -> StoreError {
     let error = SqliteStore::open(path).unwrap_err();
     assert!(error.is_refused(), "{error:?}");
-    for word in [&["nothing was sent now"], words].concat() {
+    assert_says_nothing_of_sending(&error);
+    for word in words {
         assert!(error.to_string().contains(word), "{word:?} in: {error}");
     }
     error
