@@ -139,7 +139,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_waits_only_while_its_own_connector_is_polled_d23() {
-        let connecting = Connecting::until(Instant::now() + Duration::from_secs(60));
+        let connecting = Connecting::until(Instant::now() + Duration::from_mins(1));
         let limited = connecting.limit(async { ConnectDeadline.layer(Open(false)).call(()).await });
         poll(pin!(limited));
         assert!(connecting.is_waiting());
@@ -151,6 +151,7 @@ mod tests {
         poll(pin!(sent));
         assert!(!connecting.is_waiting(), "it has its connection");
 
+        #[expect(clippy::async_yields_async, reason = "it is polled after the request has left it")]
         let in_background = connecting.limit(async { ConnectDeadline.layer(Open(false)).call(()) });
         let mut in_background = in_background.await;
         poll(in_background.as_mut());
