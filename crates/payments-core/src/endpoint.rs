@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Uri};
-use payments_model::unversioned::redact;
+use payments_model::unversioned::{contains_long_secret, redact};
 use zeroize::Zeroizing;
 
 use crate::error::{ConfigurationError, Error};
@@ -136,7 +136,7 @@ impl Endpoint {
             return Err(ConfigurationError::MerchantLabel.into());
         }
         let keys = [api_key.expose(), self.inner.api_key.expose()];
-        if matches!(redact(label, &keys), Cow::Owned(_)) {
+        if contains_long_secret(label, &keys) {
             return Err(ConfigurationError::MerchantLabelIsKey.into());
         }
         // A base URL has no `#`, so this is never the service of another base URL.

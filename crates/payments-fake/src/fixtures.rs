@@ -64,7 +64,7 @@ impl Fixtures {
 ///
 /// # Errors
 ///
-/// The first problem found, and the number of its document if that is not the first.
+/// The first problem found. A problem with the JSON or a field names the number of its document if that is not the first.
 pub fn all_fixtures(json: &str) -> Result<Vec<Fixtures>, DocumentError> {
     let documents = document::read_all::<FixturesDocument>(json)?;
     documents.into_iter().map(Fixtures::try_from).collect()

@@ -1,6 +1,5 @@
 //! One call: it writes the intent, sends the request, and writes the outcome.
 
-use std::borrow::Cow;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -8,7 +7,7 @@ use std::task::Poll;
 use std::time::SystemTime;
 
 use payments_core::{Client, Operation, Outcome, Success};
-use payments_model::unversioned::redact;
+use payments_model::unversioned::contains_long_secret;
 use payments_model::{AchTransaction, CardTransaction, TokenId, TokenTransaction, TransactionId, Void};
 
 use crate::error::Cause;
@@ -34,12 +33,11 @@ impl Call<'_> {
         let is_api_key_in = |text: &str| self.client.is_api_key_in(text);
         let key = self.key.as_str();
         // Whatever stands between the digits of its card or account. A security code occurs in many harmless keys by chance.
-        let secrets = payment.secrets_of_payer();
-        let is_in_key = matches!(redact(key, &secrets), Cow::Owned(_));
+        let is_payer_in_key = contains_long_secret(key, &payment.secrets_of_payer());
         let facts = payment.facts();
         let stored_id =
             facts.token_id.map(TokenId::as_str).or_else(|| facts.transaction_id.map(TransactionId::as_str));
-        if is_api_key_in(key) || stored_id.is_some_and(is_api_key_in) || is_in_key {
+        if is_api_key_in(key) || stored_id.is_some_and(is_api_key_in) || is_payer_in_key {
             return Err(Error::new(self.key.clone(), Cause::SecretInKey));
         }
         let mut request = IntentRequest::from(payment);

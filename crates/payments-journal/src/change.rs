@@ -40,7 +40,7 @@ enum Kind {
     Orphan {
         attempt: AttemptId,
     },
-    /// The newest attempt and the revision as they were read. `service` is where the transaction was looked up.
+    /// The newest attempt and the revision as they were read. `service` is the one that the person asked.
     Resolve {
         attempt: AttemptId,
         revision: u64,
@@ -127,7 +127,7 @@ impl Change {
         Self::new(read.key.clone(), at, Kind::Resolve { attempt, revision, resolution, service: None })
     }
 
-    /// A resolution whose transaction was looked up at this service. A key whose entry was lost then belongs to it.
+    /// A resolution by a person who asked this service. A key whose entry was lost then belongs to it.
     pub(crate) fn of_service(mut self, at: &str) -> Self {
         if let Kind::Resolve { service, .. } = &mut self.kind {
             *service = Some(at.to_owned());

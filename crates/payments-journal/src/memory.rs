@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
-use crate::store::after_page;
+use crate::store::{after_page, closed};
 use crate::summary::Tallies;
 use crate::{
     Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName, StoreError,
@@ -109,9 +109,7 @@ impl IntentStore for MemoryStore {
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
         if self.is_closed.load(Ordering::Relaxed) {
-            return Err(StoreError::unavailable(
-                "the journal was closed by this program; nothing was changed",
-            ));
+            return Err(closed());
         }
         let mut shared = self.lock();
         let row = shared.rows.get(change.key());

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use crate::service_change::{ServiceChange, ServiceError};
-use crate::store::{after_page, only_read};
+use crate::store::{after_page, closed, only_read};
 use crate::summary::Tally;
 use crate::{
     Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName, StoreError,
@@ -270,9 +270,7 @@ impl Shared {
         let Ok(permit) = timeout(MAX_WAIT, self.permits.acquire()).await else {
             return Err(StoreError::unavailable("every connection to the journal's database is busy"));
         };
-        let _permit = permit.map_err(|_| {
-            StoreError::unavailable("the journal was closed by this program; nothing was changed")
-        })?;
+        let _permit = permit.map_err(|_| closed())?;
         let idle = {
             let mut idle = self.idle();
             // The server may have closed them.

@@ -157,7 +157,8 @@ impl Intent {
         self.settle();
     }
 
-    /// If the newest attempt moved no money and others were found processed, the key is processed as the last of them.
+    /// If the newest attempt moved no money and others were found processed, the key is processed as the last of them. If none was
+    /// and an earlier one [may have been](Self::earlier_unknown), the key is unknown as that one.
     pub(crate) fn settle(&mut self) {
         let moved_nothing = match &self.state {
             IntentState::Rejected(_) | IntentState::NotProcessed(_) => true,
@@ -173,7 +174,9 @@ impl Intent {
         }
         if matches!(&self.state, IntentState::Rejected(_) | IntentState::NotProcessed(_)) {
             let earlier = self.earlier_unknown().next_back().map(|(_, failure)| failure.clone());
-            self.state = earlier.map_or_else(|| self.state.clone(), IntentState::Unknown);
+            if let Some(failure) = earlier {
+                self.state = IntentState::Unknown(failure);
+            }
         }
         self.show_request_of(self.processed_attempt().unwrap_or(self.attempts));
     }

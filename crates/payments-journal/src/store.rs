@@ -162,6 +162,10 @@ pub(crate) fn only_read() -> StoreError {
     StoreError::refused("the journal was opened only to be read; nothing was changed")
 }
 
+pub(crate) fn closed() -> StoreError {
+    StoreError::unavailable("the journal was closed by this program; nothing was changed")
+}
+
 /// A row before and after a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "complete: stores create it")]

@@ -74,6 +74,11 @@ pub fn redact<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     redacted
 }
 
+/// Whether [`redact`] would replace one of these secrets in the text.
+pub fn contains_long_secret(text: &str, secrets: &[&str]) -> bool {
+    matches!(redact(text, secrets), Cow::Owned(_))
+}
+
 /// Whether [`mask`] would replace one of these secrets in the text.
 pub fn contains_secret(text: &str, secrets: &[&str]) -> bool {
     secrets.iter().any(|secret| {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use http::HeaderValue;
 use payments_model::mask;
-use payments_model::unversioned::{Envelope, contains_secret, redact, without_half_a_number};
+use payments_model::unversioned::{
+    Envelope, contains_long_secret, contains_secret, redact, without_half_a_number,
+};
 
 /// The secrets of a call, to be masked in the texts that are kept of it: those of the request and the API key. They are borrowed, so
 /// nothing that outlives the call has a copy.
@@ -41,7 +43,7 @@ impl<'a> Secrets<'a> {
     /// Whether a secret occurs in a text that cannot be masked, such as an id. Secrets that are short enough to occur by chance do not
     /// count.
     pub(crate) fn are_in(&self, text: &str) -> bool {
-        self.iter().any(|secret| matches!(redact(text, &[secret]), Cow::Owned(_)))
+        self.iter().any(|secret| contains_long_secret(text, &[secret]))
     }
 
     /// Returns the text [masked](mask), on one line and cut to this length.

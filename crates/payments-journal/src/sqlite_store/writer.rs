@@ -424,8 +424,13 @@ impl<'a> Session<'a> {
         let (_, _, loss) = self.stamp()?;
         let is_accepted = loss.is_none();
         let time = |sql| self.connection.query_row(sql, [], |row| row.get(0)).optional();
-        let accepted = if is_accepted { time(schema::ACCEPTED_SINCE)? } else { None };
-        let since: Option<i64> = if accepted.is_some() { accepted } else { time(schema::NEWEST_CREATED_AT)? };
+        let mut since: Option<i64> = None;
+        if is_accepted {
+            since = time(schema::ACCEPTED_SINCE)?;
+        }
+        if since.is_none() {
+            since = time(schema::NEWEST_CREATED_AT)?;
+        }
         Ok(since.and_then(milliseconds::time).unwrap_or(SystemTime::UNIX_EPOCH))
     }
 

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use payments_journal::{IntentKey, IntentState, JournaledClient};
+use payments_journal::{IntentKey, JournaledClient};
 use payments_model::Amount;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
@@ -18,7 +18,7 @@ use super::progress::{Progress, WaitState};
 use super::results::Results;
 use super::throttle::{PatienceExceeded, Start, Throttle, Ticket};
 use crate::call::catch_panic;
-use crate::journaled_call::LAST_WRITES;
+use crate::journaled_call::{LAST_WRITES, is_recorded};
 use crate::report::Report;
 use crate::report::batch::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
 use crate::report::intent_object::second_charge;
@@ -450,13 +450,7 @@ impl<'a> State<'a> {
         let _ = journal.settle().await;
         for UnrecordedRow { number, key, amount, outcome } in std::mem::take(&mut self.unrecorded) {
             let Ok(Some(intent)) = journal.find(&key).await else { continue };
-            let is_recorded = matches!(
-                (outcome, intent.state),
-                (KnownOutcome::Processed, IntentState::Processed { .. })
-                    | (KnownOutcome::Rejected, IntentState::Rejected(_))
-                    | (KnownOutcome::NotProcessed, IntentState::NotProcessed(_))
-            );
-            if is_recorded {
+            if is_recorded(outcome.of_failure(), &intent.state) {
                 let summary = &mut self.run.summary;
                 let mut one = Tally::default();
                 one.add(amount);
@@ -497,8 +491,8 @@ mod tests {
     use payments_hyper::TokioTimer;
     use payments_journal::internals::{Applied, Change, IntentStore};
     use payments_journal::{
-        Intent, IntentKey, Journal, JournaledClient, MemoryStore, OwnerId, Page, Purged, StateName,
-        StoreError,
+        Intent, IntentKey, IntentState, Journal, JournaledClient, MemoryStore, OwnerId, Page, Purged,
+        StateName, StoreError,
     };
     use payments_model::{Amount, ConvenienceFee, TokenTransaction};
     use tokio::task::JoinHandle;

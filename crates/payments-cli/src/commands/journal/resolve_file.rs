@@ -666,7 +666,7 @@ async fn write(
             Some(number) => resolution.of_attempt(number),
             None => resolution,
         };
-        let written = match service.filter(|_| record.is_some() || intent.service.is_empty()) {
+        let written = match service {
             Some(service) => journal.resolve_of_service(&intent, resolution, service).await,
             None => journal.resolve(&intent, resolution).await,
         };

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
+use payments_core::Outcome;
 use payments_model::Amount;
 use payments_model::unversioned::as_number;
 use serde::{Serialize, Serializer};
@@ -489,6 +490,17 @@ pub(crate) enum KnownOutcome {
     Processed,
     Rejected,
     NotProcessed,
+}
+
+impl KnownOutcome {
+    /// The outcome of the failed call, or `None` for a success.
+    pub(crate) const fn of_failure(self) -> Option<Outcome> {
+        match self {
+            Self::Processed => None,
+            Self::Rejected => Some(Outcome::Rejected),
+            Self::NotProcessed => Some(Outcome::NotProcessed),
+        }
+    }
 }
 
 impl UnresolvedRow {
