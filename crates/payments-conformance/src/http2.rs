@@ -11,7 +11,7 @@ use std::thread;
 
 use bytes::Bytes;
 use h2::server::{self, SendResponse};
-use h2::{Reason, RecvStream, SendStream};
+use h2::{Ping, PingPong, Reason, RecvStream, SendStream};
 use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderValue, Request as HttpRequest, Response};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -24,6 +24,7 @@ use crate::script::Act;
 pub(crate) struct Peer<'a> {
     connection: Rc<RefCell<&'a mut Connection>>,
     http2: server::Connection<Socket<'a>, Bytes>,
+    pings: PingPong,
     streams: BTreeMap<u32, Stream>,
     events: VecDeque<Event>,
     gives_windows: bool,
@@ -65,7 +66,7 @@ impl<'a> Peer<'a> {
         }
         let connection = Rc::new(RefCell::new(connection));
         let mut handshake = pin!(server::Builder::new().handshake(Socket(Rc::clone(&connection))));
-        let http2 = loop {
+        let mut http2 = loop {
             match handshake.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
                 Poll::Ready(Ok(http2)) => break http2,
                 Poll::Pending if connection.borrow().wait_for_input() => {}
@@ -75,8 +76,9 @@ impl<'a> Peer<'a> {
                 }
             }
         };
+        let pings = http2.ping_pong()?;
         let (streams, events) = (BTreeMap::new(), VecDeque::new());
-        Some(Self { connection, http2, streams, events, gives_windows: true })
+        Some(Self { connection, http2, pings, streams, events, gives_windows: true })
     }
 
     /// The connection below HTTP/2.
@@ -172,6 +174,7 @@ impl<'a> Peer<'a> {
             Act::Truncate { answer, bytes } => {
                 self.head(stream, answer);
                 self.data(stream, &answer.body()[..*bytes], false);
+                self.wait_until_read();
                 self.connection().close();
             }
             Act::Garbage(garbage) => {
@@ -210,6 +213,23 @@ impl<'a> Peer<'a> {
         let sent =
             stream.response.as_mut().map(|body| body.send_data(Bytes::copy_from_slice(bytes), is_last));
         matches!(sent, Some(Ok(()))) && self.advance()
+    }
+
+    /// Waits until the client has read everything that was sent.
+    ///
+    /// Call it before the connection ends, if the client must know what was sent. Without it, a client that is about to
+    /// acknowledge the settings can find the connection broken before it reads.
+    pub(crate) fn wait_until_read(&mut self) {
+        if self.pings.send_ping(Ping::opaque()).is_err() {
+            return;
+        }
+        loop {
+            let is_open = self.advance();
+            let pong = self.pings.poll_pong(&mut Context::from_waker(Waker::noop()));
+            if pong.is_ready() || !is_open || !self.connection.borrow().wait_for_input() {
+                return;
+            }
+        }
     }
 
     /// Resets one stream.

@@ -104,6 +104,7 @@ pub fn a_body_that_breaks_off_is_answered_over_http2(stack: &impl Stack) -> Verd
             let action = move |peer: &mut Peer<'_>, request: &Request| {
                 peer.head(request.stream, &Response::new("{\"a\":1}   "));
                 peer.data(request.stream, b"{\"a\":1}", false);
+                peer.wait_until_read();
                 end(peer, request.stream);
             };
             let what = format!("responds with 200 and seven of ten bytes, then {how}");
