@@ -108,7 +108,8 @@ pub struct Reconciliation {
     pub undecided: Vec<Undecided>,
     /// Unknown keys that the report should show and does not. That is no proof: nothing is proposed for them.
     pub missing: Vec<ReconciledAttempt>,
-    /// Charged rows that the journal cannot explain: somebody may have been charged twice, or for nothing.
+    /// Charged rows that the journal cannot explain: somebody may have been charged twice, or for nothing. A row with the amount
+    /// and the reference of a processed key whose own row is in the report is among them.
     pub unexplained: Vec<Unexplained>,
     /// The lines of charged rows that belong to no key of the journal.
     pub foreign: Vec<u64>,
@@ -182,13 +183,17 @@ pub enum Undecidable {
     Fee,
     /// The journal has masked a part of its transaction's id, so that no row can be recognized by it.
     MaskedId,
+    /// The journal has lost its entry, so that nothing but its key can be compared.
+    Lost,
+    /// A row has its amount, and there is neither a reference nor a card to compare: that is never enough.
+    AmountOnly,
     /// No row agrees with it.
     NoRow,
     /// A row that agrees, as far as it can be read, cannot be read completely, or the rows of one transaction differ.
     UnreadableRow,
     /// Several rows agree with it.
     SeveralRows,
-    /// The row may be another key's payment.
+    /// The row may be another key's payment, or that of a key of which the journal has lost what was sent.
     SeveralKeys,
     /// The row may be another attempt of the key.
     SeveralAttempts,
@@ -235,6 +240,9 @@ impl Journal {
     /// with a transaction's id can only be the row of that id. Something is proposed only if the intent has exactly one such row
     /// and the row exactly one such intent, in any state. Rows of any status count, and so do rows that agree in what can be
     /// read. Rows with one id are one row.
+    ///
+    /// Of a key whose entry was [lost](crate::Journal::accept_history) only the time is known: it may be any row of that time, so
+    /// nothing is proposed from these rows until the key is resolved.
     ///
     /// A payment of a stranger that agrees in everything cannot be told apart if the key's own row is not in the report. So a
     /// person reads each proposal, and [`resolve`](Self::resolve) or a lookup checks it.

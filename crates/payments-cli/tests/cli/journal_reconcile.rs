@@ -138,6 +138,12 @@ fn charged_rows_of_no_key_are_an_error_only_in_a_complete_journal() {
     let ended = workspace.reconcile(&report, &[]);
     assert_eq!((ended.code, &ended.json()["foreign"][0]["lines"]), (Some(0), &json!([2])));
     assert_eq!(workspace.reconcile(&report, &["--journal-is-complete"]).code, Some(8));
+    // The same invoice, charged again by another program.
+    let (id, time) = (workspace.newest_id(), now());
+    let twice = format!("Id,Amount,Reference,Date\n{id},7.25,invoice-23,{time}\nt9,7.25,invoice-23,{time}\n");
+    let ended = workspace.reconcile(&twice, &["--output", "text"]);
+    assert_eq!(ended.code, Some(8), "{ended:?}");
+    assert!(ended.stdout.contains("invoice-23  7.25  the journal says processed\n"), "{ended:?}");
 }
 
 #[test]

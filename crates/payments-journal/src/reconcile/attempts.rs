@@ -32,7 +32,7 @@ pub(super) enum State {
     Processed,
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "four facts that are independent of each other")]
+#[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 pub(super) struct Attempt {
     pub(super) number: u32,
     pub(super) amount: Option<Amount>,
@@ -44,6 +44,8 @@ pub(super) struct Attempt {
     pub(super) is_doubtful: bool,
     /// Whether no id is known that a row could have.
     pub(super) is_searched: bool,
+    /// Whether it is open because the journal lost its entry, so that its card is not known, and perhaps nothing but its key.
+    pub(super) is_lost: bool,
     pub(super) window: Interval,
     pub(super) request: IntentRequest,
     pub(super) begun_at: SystemTime,
@@ -71,8 +73,7 @@ pub(super) fn ids(intent: &Intent) -> impl Iterator<Item = &TransactionId> {
 }
 
 impl Subjects {
-    /// `None` if nothing of it can be found in a report: it was processed at once, and its id is known.
-    pub(super) fn of(intent: &Intent, options: &ReconcileOptions) -> Option<Self> {
+    pub(super) fn of(intent: &Intent, options: &ReconcileOptions) -> Self {
         let state = match &intent.state {
             IntentState::Sending => State::Sending,
             IntentState::Unknown(_) => State::Unknown,
@@ -105,6 +106,7 @@ impl Subjects {
             is_open,
             is_doubtful: is_open || intent.decision_about(number).is_some(),
             is_searched: !is_found(number),
+            is_lost: is_open && intent.is_unknown_by_loss(),
             window: window(begun_at, end),
             request: request.clone(),
             begun_at,
@@ -137,10 +139,6 @@ impl Subjects {
         }
         let has_masked_id = id.is_some_and(TransactionId::is_redacted);
         let id = id.filter(|id| state != State::Processed && !id.is_redacted() && !intent.is_void()).cloned();
-        let is_searched = attempts.iter().any(|attempt| attempt.is_searched);
-        if state == State::Processed && !is_searched && rejected.is_empty() {
-            return None;
-        }
         let shown = ReconciledAttempt {
             key: intent.key.clone(),
             attempt: number_shown,
@@ -149,13 +147,21 @@ impl Subjects {
             request: intent.request.clone(),
             begun_at: intent.begun_at,
         };
-        Some(Self { shown, state, id, has_masked_id, rejected, attempts })
+        Self { shown, state, id, has_masked_id, rejected, attempts }
+    }
+
+    /// Whether it can only be the row of its id: it was processed at once, and the id is known.
+    pub(super) fn is_settled(&self) -> bool {
+        let is_searched = self.attempts.iter().any(|attempt| attempt.is_searched);
+        self.state == State::Processed && !is_searched && self.rejected.is_empty()
     }
 
     /// Why nothing is ever proposed for it.
     pub(super) fn never_proposed(&self, request: &IntentRequest) -> Option<Undecidable> {
         if self.state == State::Sending {
             Some(Undecidable::Sending)
+        } else if request.subject == Subject::Lost {
+            Some(Undecidable::Lost)
         } else if request.operation == OperationName::Void {
             Some(Undecidable::Void)
         } else if request.subject == Subject::Account {

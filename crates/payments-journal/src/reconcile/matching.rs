@@ -19,15 +19,8 @@ pub(super) struct Matching<'a> {
     options: &'a ReconcileOptions,
     report: Report,
     intents: Vec<Subjects>,
-    owners: HashMap<usize, Owners>,
-}
-
-/// The intents that have the transaction of a row.
-#[derive(Default)]
-struct Owners {
-    indices: BTreeSet<usize>,
-    /// Whether one was processed at once, and is not kept.
-    is_taken: bool,
+    /// The intents that have the transaction.
+    owners: HashMap<usize, BTreeSet<usize>>,
 }
 
 /// The rows by what they can be found by. Rows with one id are one transaction.
@@ -79,6 +72,12 @@ type Candidates = BTreeMap<usize, BTreeSet<u32>>;
 /// The attempts that a row can find: their windows, and of each the index of its intent and its number.
 type AttemptsBySlot = HashMap<Slot, (Intervals, Vec<(usize, u32)>)>;
 
+/// The attempts whose own charged row is in the report: their windows, and of each its intent and transaction.
+type ChargedBySlot = HashMap<Slot, (Intervals, Vec<(usize, usize)>)>;
+
+/// The open attempts of which the journal has lost what was sent, by their amount if that is known: their windows and intents.
+type LostByAmount = HashMap<Option<Amount>, (Intervals, Vec<usize>)>;
+
 /// How many candidates are shown. More are not counted, because two already decide that there is no proposal.
 const MOST: usize = 10;
 
@@ -93,27 +92,26 @@ impl<'a> Matching<'a> {
 
     pub(super) fn add(&mut self, intent: &Intent) {
         let subjects = Subjects::of(intent, self.options);
+        let mut is_compared = !subjects.is_settled();
         for id in attempts::ids(intent) {
             if let Some(transaction) = self.report.by_id.get(id) {
-                let owners = self.owners.entry(*transaction).or_default();
-                if subjects.is_some() {
-                    owners.indices.insert(self.intents.len());
-                } else {
-                    owners.is_taken = true;
-                }
+                self.owners.entry(*transaction).or_default().insert(self.intents.len());
+                is_compared = true;
             }
         }
-        self.intents.extend(subjects);
+        if is_compared {
+            self.intents.push(subjects);
+        }
     }
 
     pub(super) fn finish(self) -> Reconciliation {
         let (rows, attempts) = (self.rows_by_slot(), self.attempts_by_slot());
         let transactions = 0..self.report.transactions.len();
-        let is_taken = |(transaction, owners): (&usize, &Owners)| owners.is_taken.then_some(*transaction);
+        let charged = self.charged_by_slot();
         let found = Found {
             rows_of: (0..self.intents.len()).map(|index| self.rows_of(index, &rows)).collect(),
             intents_of: transactions.map(|transaction| self.intents_of(transaction, &attempts)).collect(),
-            taken: self.owners.iter().filter_map(is_taken).collect(),
+            lost: self.lost_by_amount(),
         };
         let mut result = Reconciliation {
             service: None,
@@ -139,8 +137,14 @@ impl<'a> Matching<'a> {
             {
                 continue;
             }
-            if intents.is_empty() && self.amount_of(transaction).is_some_and(Amount::is_positive) {
-                result.foreign.extend(self.lines(transaction).first());
+            if intents.is_empty() {
+                match self.charged_again(transaction, &charged) {
+                    Some(again) => result.unexplained.push(again),
+                    None if self.amount_of(transaction).is_some_and(Amount::is_positive) => {
+                        result.foreign.extend(self.lines(transaction).first());
+                    }
+                    None => {}
+                }
             } else if intents.len() > 1 && !intents.keys().any(is_open) {
                 let attempts = intents.iter().map(|(index, numbers)| self.attempt(*index, numbers));
                 let (attempts, rows) = (attempts.collect(), vec![self.lines(transaction)]);
@@ -169,8 +173,10 @@ impl<'a> Matching<'a> {
             return;
         }
         let candidates = rows.keys().take(MOST).map(|transaction| {
-            let others = found.intents_of[*transaction].keys().filter(|other| **other != index);
-            let other_keys = others.map(|other| self.intents[*other].shown.key.clone()).collect();
+            let others = found.intents_of[*transaction].keys().copied().filter(|other| *other != index);
+            let others = others.chain(self.lost(index, *transaction, found)).collect::<BTreeSet<_>>();
+            let other_keys = others.into_iter().take(MOST);
+            let other_keys = other_keys.map(|other| self.intents[other].shown.key.clone()).collect();
             Candidate { lines: self.lines(*transaction), other_keys }
         });
         result.undecided.push(Undecided { attempt: newest, why, candidates: candidates.collect() });
@@ -185,6 +191,10 @@ impl<'a> Matching<'a> {
         }
         let rows = &found.rows_of[index];
         let Some((&transaction, numbers)) = rows.first_key_value() else { return Err(Undecidable::NoRow) };
+        let is_owned = self.owners.contains_key(&transaction);
+        if !is_owned && self.report.mark_of(attempts::mark(newest).as_ref()).is_none() {
+            return Err(Undecidable::AmountOnly);
+        }
         if rows.len() > 1 {
             let is_clear = rows.keys().all(|transaction| self.report.transactions[*transaction].is_clear);
             return Err(if is_clear { Undecidable::SeveralRows } else { Undecidable::UnreadableRow });
@@ -192,7 +202,8 @@ impl<'a> Matching<'a> {
         if !self.report.transactions[transaction].is_clear {
             return Err(Undecidable::UnreadableRow);
         }
-        if !found.belongs_only_to(index, transaction) {
+        let may_be_lost = !is_owned && self.lost(index, transaction, found).next().is_some();
+        if may_be_lost || !found.belongs_only_to(index, transaction) {
             return Err(Undecidable::SeveralKeys);
         }
         let doubtful = intent.attempts.iter().filter(|it| it.is_doubtful && numbers.contains(&it.number));
@@ -201,7 +212,7 @@ impl<'a> Matching<'a> {
             return Err(Undecidable::SeveralAttempts);
         }
         let attempt = self.attempt(index, if doubtful.is_empty() { numbers } else { &doubtful });
-        if self.owners.contains_key(&transaction) && self.contradicts(transaction, &attempt) {
+        if is_owned && self.contradicts(transaction, &attempt) {
             return Err(Undecidable::Contradiction);
         }
         if let Some(why) = intent.never_proposed(&attempt.request) {
@@ -294,7 +305,7 @@ impl<'a> Matching<'a> {
     fn intents_of(&self, transaction: usize, by_slot: &AttemptsBySlot) -> Candidates {
         if let Some(owners) = self.owners.get(&transaction) {
             let attempt = |index: &usize| BTreeSet::from([self.intents[*index].shown.attempt]);
-            return owners.indices.iter().map(|index| (*index, attempt(index))).collect();
+            return owners.iter().map(|index| (*index, attempt(index))).collect();
         }
         let mut candidates = Candidates::new();
         let Transaction { rows, is_clear: true } = &self.report.transactions[transaction] else {
@@ -344,6 +355,78 @@ impl<'a> Matching<'a> {
             intervals.sort();
         }
         by_slot
+    }
+
+    /// Only by a reference: two purchases of one amount with one card are no rarity.
+    fn charged_by_slot(&self) -> ChargedBySlot {
+        let mut by_slot = ChargedBySlot::new();
+        for (transaction, owners) in &self.owners {
+            if self.clear_status(*transaction) != Some(RowStatus::Charged) {
+                continue;
+            }
+            for index in owners {
+                let Subjects { shown, attempts, .. } = &self.intents[*index];
+                let attempt = attempts.iter().find(|attempt| attempt.number == shown.attempt);
+                if let Some(Attempt {
+                    amount: Some(amount),
+                    mark: Some(mark @ Mark::Reference(_)),
+                    window,
+                    ..
+                }) = attempt
+                {
+                    let slot = Slot { amount: Part::Is(*amount), mark: Part::Is(mark.clone()) };
+                    let (intervals, charged) = by_slot.entry(slot).or_default();
+                    intervals.push(*window, charged.len());
+                    charged.push((*index, *transaction));
+                }
+            }
+        }
+        by_slot.values_mut().for_each(|(intervals, _)| intervals.sort());
+        by_slot
+    }
+
+    /// What a charge of no key is, if it repeats one that is explained.
+    fn charged_again(&self, transaction: usize, charged: &ChargedBySlot) -> Option<Unexplained> {
+        let row = &self.rows[self.report.transactions[transaction].rows[0]];
+        let slots = Report::slots_of(row);
+        let mut again = slots.iter().filter_map(|slot| charged.get(slot)).flat_map(|(intervals, charged)| {
+            intervals.overlapping(row.interval()).map(|number| charged[number])
+        });
+        let (index, of) = again.next()?;
+        let rows = vec![self.lines(of), self.lines(transaction)];
+        Some(Unexplained { attempts: vec![self.newest(index)], rows, proposal: None })
+    }
+
+    fn lost_by_amount(&self) -> LostByAmount {
+        let mut by_amount = LostByAmount::new();
+        for (index, intent) in self.intents.iter().enumerate() {
+            // A payment with a reference keeps it, so that its own row can be told apart.
+            let is_any = |attempt: &&Attempt| {
+                attempt.is_lost && attempt.is_searched && !matches!(attempt.mark, Some(Mark::Reference(_)))
+            };
+            for attempt in intent.attempts.iter().filter(is_any) {
+                let amount = attempt.amount.filter(|_| !attempt.has_fee);
+                let (intervals, intents) = by_amount.entry(amount).or_default();
+                intervals.push(attempt.window, intents.len());
+                intents.push(index);
+            }
+        }
+        by_amount.values_mut().for_each(|(intervals, _)| intervals.sort());
+        by_amount
+    }
+
+    /// The other intents of which the journal has lost what was sent, and that a transaction may be.
+    fn lost(&self, index: usize, transaction: usize, found: &Found) -> impl Iterator<Item = usize> {
+        let rows = self.report.transactions[transaction].rows.iter().map(|row| &self.rows[*row]);
+        rows.flat_map(move |row| {
+            let amounts = [None, self.amount_of(transaction)];
+            let lost = amounts.into_iter().filter_map(|amount| found.lost.get(&amount));
+            lost.flat_map(|(intervals, intents)| {
+                intervals.overlapping(row.interval()).map(|number| intents[number])
+            })
+        })
+        .filter(move |other| *other != index)
+        .take(MOST)
     }
 
     /// Whether the report should show it, and has nothing that could be it.
@@ -432,14 +515,13 @@ impl<'a> Matching<'a> {
 struct Found {
     rows_of: Vec<Candidates>,
     intents_of: Vec<Candidates>,
-    /// The transactions of intents that were processed at once.
-    taken: HashSet<usize>,
+    lost: LostByAmount,
 }
 
 impl Found {
     fn belongs_only_to(&self, index: usize, transaction: usize) -> bool {
         let intents = &self.intents_of[transaction];
-        intents.len() == 1 && intents.contains_key(&index) && !self.taken.contains(&transaction)
+        intents.len() == 1 && intents.contains_key(&index)
     }
 }
 
@@ -500,15 +582,22 @@ impl Report {
         by_mark.chain((!has_reference).then_some(by_amount)).collect()
     }
 
+    /// What can be compared besides the amount.
+    fn mark_of<'m>(&self, mark: Option<&'m Mark>) -> Option<(&'m Mark, Kind)> {
+        match mark? {
+            mark @ Mark::Reference(_) => self.has_references.then_some((mark, Kind::Reference)),
+            mark @ Mark::LastFour(_) => self.has_last_four.then_some((mark, Kind::LastFour)),
+        }
+    }
+
     /// Where rows for an attempt are found. The first is where a row that can be read completely finds the attempt.
     fn slots_for(&self, attempt: &Attempt) -> Vec<Slot> {
         let Some(amount) = attempt.amount else { return Vec::new() };
-        let (mark, kind) = match &attempt.mark {
-            Some(mark @ Mark::Reference(_)) if self.has_references => (mark, Kind::Reference),
-            Some(mark @ Mark::LastFour(_)) if self.has_last_four => (mark, Kind::LastFour),
+        let (mark, kind) = match self.mark_of(attempt.mark.as_ref()) {
+            Some(mark) => mark,
             // Nothing but the amount can be compared: it is never proposed, but may be the payment of any such row.
-            _ if !attempt.is_open => return Vec::new(),
-            _ => return vec![Slot { amount: Part::Is(amount), mark: Part::Any }],
+            None if attempt.is_open => return vec![Slot { amount: Part::Is(amount), mark: Part::Any }],
+            None => return Vec::new(),
         };
         let marks = [Part::Is(mark.clone()), Part::Unreadable(kind)];
         let amounts = if attempt.has_fee {

@@ -138,8 +138,35 @@ impl World {
             let (at, is_charged) = (at + random.within(6 * HOUR), random.percent(80));
             world.truths.push(Truth { attempt: None, request, id, at, is_charged });
         }
+        if random.percent(20) {
+            world.lose(usize::try_from(random.below(world.intents.len() as u64)).unwrap());
+        }
         world.report(random);
         world
+    }
+
+    /// The journal has lost the key, and a person has named it.
+    fn lose(&mut self, key: usize) {
+        let name = self.intents[key].key.clone();
+        let (since, accepted_at) = (start() - HOUR, start() + 40 * DAY);
+        let lost = Change::lost(name, since, OwnerId::new(), "ada", accepted_at);
+        self.intents[key] = lost.decide(None).unwrap();
+        self.seen.retain(|seen| seen.key != key);
+        self.seen.push(Seen {
+            key,
+            number: 1,
+            request: self.intents[key].request.clone(),
+            from: since - Duration::from_mins(5),
+            to: accepted_at + DAY,
+            is_newest: true,
+            is_open: true,
+            is_doubtful: true,
+            has_id: false,
+        });
+    }
+
+    fn is_lost(&self, key: usize) -> bool {
+        self.intents[key].request.subject == Subject::Lost
     }
 
     fn new_id(&self) -> TransactionId {
@@ -206,18 +233,13 @@ impl World {
                 Change::end(name.clone(), attempt, ending, end).decide(Some(&begun)).unwrap()
             };
             let mut is_doubtful = is_unknown;
-            let was_lost =
-                is_unknown && matches!(&ended.state, IntentState::Unknown(it) if it.kind == "crash");
             // Persons are wrong at times. Without this there is no second attempt after an unknown one.
             let is_decided = is_unknown && (!is_last || random.percent(15));
             if is_decided {
                 let at = end + HOUR;
                 let said = Resolution::not_processed("ada").note("not in the portal");
                 ended = Change::resolve(&ended, said, at).decide(Some(&ended)).unwrap();
-                end = if was_lost { at } else { begun_at + Duration::from_mins(1) };
                 is_doubtful = true;
-            } else if !is_last {
-                end = begun_at + Duration::from_mins(1);
             }
             let is_processed = ended.processed_as().is_some();
             self.seen.push(Seen {
@@ -313,9 +335,11 @@ impl World {
         rows.retain(|(truth, row)| {
             let own = self.truths[truth.unwrap()].attempt;
             let is_of = |seen: &Seen| own == Some((seen.key, seen.number));
-            let agreeing: Vec<_> =
-                self.seen.iter().filter(|seen| !seen.has_id && self.agrees(row, seen)).collect();
+            let is_compared = |seen: &&Seen| !seen.has_id && !self.is_lost(seen.key);
+            let agreeing = self.seen.iter().filter(is_compared).filter(|seen| self.agrees(row, seen));
+            let agreeing: Vec<_> = agreeing.collect();
             agreeing.is_empty()
+                || own.is_some_and(|(key, _)| self.is_lost(key))
                 || self.seen.iter().any(|seen| is_of(seen) && (seen.has_id || self.agrees(row, seen)))
                 || agreeing.iter().all(|seen| own_row_agrees(seen, &all))
         });
@@ -331,6 +355,9 @@ impl World {
         let request = &seen.request;
         let is_in_time =
             read(&row.time).is_none_or(|time| time.earliest <= seen.to && time.latest >= seen.from);
+        if self.is_lost(seen.key) {
+            return is_in_time;
+        }
         let is_amount = match &row.amount {
             Cell::Read(amount) => is_fee(request) || Some(*amount) == request.amount,
             Cell::Empty | Cell::Absent | Cell::Unreadable => true,
@@ -393,7 +420,19 @@ impl World {
         let mut expected = BTreeMap::new();
         for (key, intent) in self.intents.iter().enumerate() {
             let newest = self.seen.iter().rfind(|seen| seen.key == key).unwrap();
-            if !newest.is_open || is_fee(&newest.request) || newest.request.subject == Subject::Account {
+            let is_shown = |cell: fn(&ReportRow) -> &Cell<String>| {
+                self.rows.iter().any(|row| *cell(row) != Cell::Absent)
+            };
+            let is_comparable = match (&newest.request.subject, &newest.request.reference) {
+                (Subject::Card { .. }, _) => is_shown(|row| &row.last_four),
+                (Subject::Token(_), Some(_)) => is_shown(|row| &row.reference),
+                _ => false,
+            };
+            let is_payment = matches!(newest.request.subject, Subject::Card { .. } | Subject::Token(_));
+            if !newest.is_open || is_fee(&newest.request) || !is_payment {
+                continue;
+            }
+            if intent.transaction_id().is_none() && !is_comparable {
                 continue;
             }
             let (row, numbers) = if let Some(id) = intent.transaction_id() {
@@ -725,6 +764,88 @@ fn reconciling_shows_charges_that_the_journal_cannot_explain() {
         &ReconcileOptions::default(),
     );
     assert_eq!(foreign.foreign, [2]);
+}
+
+#[test]
+fn reconciling_proposes_nothing_by_the_amount_alone() {
+    let other = row(9, "other", 1, "r9", "9999");
+    let without = |cell: fn(&mut ReportRow) -> &mut Cell<String>| {
+        let mut rows = [row(2, "t", 1000, "", ""), other.clone()];
+        rows.iter_mut().for_each(|row| *cell(row) = Cell::Absent);
+        rows
+    };
+    for (request, rows) in [
+        (token(1000, None), [row(2, "t", 1000, "", ""), other.clone()]),
+        (token(1000, Some("r1")), without(|row| &mut row.reference)),
+        (card(1000, "4242"), without(|row| &mut row.last_four)),
+    ] {
+        let found = found(&[intent("k", request, unknown())], &rows);
+        assert_eq!((proposed(&found), why(&found)), (vec![], vec![Undecidable::AmountOnly]));
+        assert_eq!(found.undecided[0].candidates[0].lines, [2]);
+    }
+}
+
+#[test]
+fn reconciling_proposes_no_row_that_may_be_a_lost_key() {
+    let lost = |found: Option<&Intent>, key: &str, since: SystemTime| {
+        let at = start() + HOUR;
+        let lost = Change::lost(IntentKey::new(key).unwrap(), since, OwnerId::new(), "ada", at);
+        lost.decide(found).unwrap()
+    };
+    let rows = [row(2, "t", 1000, "r1", "4242")];
+    let not_sent = Some(Ending::NotProcessed(Failure::of_kind("connect")));
+    let other_card = intent("lost", card(1000, "1111"), not_sent.clone());
+    let other_amount = intent("lost", card(2000, "1111"), not_sent.clone());
+    let other_reference = intent("lost", token(1000, Some("r2")), not_sent);
+    for (lost, may_be) in [
+        (lost(None, "lost", start()), true),
+        // Its window begins after the row.
+        (lost(None, "lost", start() + HOUR), false),
+        // Another card may have followed a rejection, but no other amount and no other reference.
+        (lost(Some(&other_card), "lost", start()), true),
+        (lost(Some(&other_amount), "lost", start()), false),
+        (lost(Some(&other_reference), "lost", start()), false),
+    ] {
+        for request in [token(1000, Some("r1")), card(1000, "4242")] {
+            let found = found(&[intent("k", request.clone(), unknown()), lost.clone()], &rows);
+            let k = found.undecided.iter().find(|it| it.attempt.key.as_str() == "k");
+            let others = k.map(|k| (k.why, k.candidates[0].other_keys[0].as_str()));
+            assert_eq!(others, may_be.then_some((Undecidable::SeveralKeys, "lost")), "{lost:?}");
+            assert_eq!(found.proposals.is_empty(), may_be);
+        }
+        // A charge of a rejected key is shown all the same.
+        let rejected = Some(Ending::Rejected(Failure::of_kind("rejected")));
+        let found = found(&[intent("k", card(1000, "4242"), rejected), lost], &rows);
+        assert_eq!((found.unexplained.len(), proposed(&found).is_empty()), (1, may_be));
+    }
+    let alone = found(&[lost(None, "lost", start())], &rows);
+    assert_eq!((why(&alone), alone.foreign), (vec![Undecidable::Lost], vec![2]));
+}
+
+#[test]
+fn reconciling_shows_a_second_charge_of_a_known_one() {
+    let processed = || Some(Ending::Processed(TransactionId::new("t").unwrap()));
+    let own = row(2, "t", 1000, "r1", "4242");
+    let again = |id: &str| row(3, id, 1000, "r1", "4242");
+    let late = RowTime { earliest: start() + 3 * DAY, latest: start() + 3 * DAY };
+    let intents = [intent("k", token(1000, Some("r1")), processed())];
+    for (intents, rows, expected) in [
+        (&intents[..], vec![own.clone(), again("u")], vec![vec![vec![2], vec![3]]]),
+        // Its own row is not there: the report may have other ids.
+        (&intents, vec![again("u")], vec![]),
+        (&intents, vec![own.clone(), row(3, "u", 1000, "r2", "4242")], vec![]),
+        (&intents, vec![own.clone(), row(3, "u", 999, "r1", "4242")], vec![]),
+        (&intents, vec![own.clone(), ReportRow { time: Cell::Read(late), ..again("u") }], vec![]),
+        (&intents, vec![own.clone(), ReportRow { status: RowStatus::Declined, ..again("u") }], vec![]),
+        // Two purchases of one amount with one card are no rarity.
+        (&[intent("k", card(1000, "4242"), processed())], vec![own, again("u")], vec![]),
+    ] {
+        let found = found(intents, &rows);
+        let shown: Vec<_> = found.unexplained.iter().map(|it| it.rows.clone()).collect();
+        assert_eq!((shown, proposed(&found)), (expected.clone(), vec![]), "{rows:?}");
+        let charged = rows.iter().any(|row| row.line == 3 && row.status == RowStatus::Charged);
+        assert!(!charged || found.foreign.len() + expected.len() == 1, "{rows:?}");
+    }
 }
 
 #[test]
