@@ -8,9 +8,11 @@
 //! The database records in `meta.is_witnessed` that its witness was created, and in `meta.is_lost` that entries are missing, so that
 //! later changes, which are still made, cannot catch up with the witness and hide the loss.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::sqlite_store::place;
 
@@ -62,7 +64,7 @@ impl Witnesses {
     pub(super) fn advance(&self, changes: i64) -> io::Result<()> {
         for (_, file) in &self.files {
             let Ok(file) = file else { continue };
-            file.lock()?;
+            lock(file)?;
             let advanced = (|| match read(file)? {
                 Some((_, seen)) if seen.journal != self.journal => {
                     Err(io::Error::new(ErrorKind::InvalidData, "it is that of another journal"))
@@ -122,12 +124,32 @@ fn make_durable(
         *file = Ok(create(path)?);
     }
     let Ok(file) = file else { return Ok(()) };
-    file.lock()?;
+    lock(file)?;
     let written = write(file).and_then(|()| file.sync_all());
     file.unlock()?;
     written?;
     place::sync_directory_of(path)
 }
+
+/// A process that was stopped while it held the lock must not stop the others for ever.
+fn lock(file: &File) -> io::Result<()> {
+    let until = Instant::now() + LOCK_WAIT;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::new(ErrorKind::TimedOut, "another process keeps it locked"));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+}
+
+/// Writing a slot takes microseconds.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// The newest change that a witness has seen.
 struct Slot {
@@ -211,9 +233,22 @@ const LENGTH: usize = JOURNAL + 1 + 19 + 1 + 16 + 1;
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use super::*;
+
+    #[test]
+    fn witness_that_another_process_keeps_locked_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("witness");
+        let open = || Witnesses::open("0123456789abcdef0123456789abcdef".to_owned(), vec![path.clone()]);
+        open().create_after(0, 0).unwrap();
+        let other = File::open(&path).unwrap();
+        other.lock().unwrap();
+        let error = open().advance(1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+        other.unlock().unwrap();
+        open().advance(1).unwrap();
+        assert_eq!(open().newest(), 1);
+    }
 
     /// `cargo test --release -p payments-journal --lib cost_of_a_witness -- --ignored --nocapture`
     #[test]
