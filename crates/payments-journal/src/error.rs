@@ -107,10 +107,11 @@ impl Error {
         matches!(self.0.cause, Cause::OtherService { .. })
     }
 
-    /// The service to which the key belongs, if it is [another one](Self::is_other_service).
+    /// The service to which the key belongs, if it is [another one](Self::is_other_service) and known: that of a
+    /// [lost](crate::Subject::Lost) key is not.
     pub fn other_service(&self) -> Option<&str> {
         let Cause::OtherService { recorded, .. } = &self.0.cause else { return None };
-        Some(recorded)
+        Some(recorded).filter(|service| !service.is_empty()).map(String::as_str)
     }
 
     /// Nothing was sent: a [new attempt after a rejection](crate::JournaledClient::after_rejection) was requested, and the
