@@ -84,7 +84,7 @@ use writer::Writer;
 ///
 /// The witness has the number of the newest change. If it has seen more changes than the database has, the database is an older
 /// copy, and would charge again what it does not know. **Then nothing begins** ([`StoreError::is_history_lost`]); ends and reads go
-/// on, until a person [accepts](Journal::accept_history) the loss. So it is if the witness is missing or damaged. If it cannot be
+/// on, until a person [accepts](Journal::accept_history) the loss. So it is while the witness is missing or damaged. If it cannot be
 /// written, what was about to begin is withdrawn. A database that is missing beside its witness is not created anew.
 ///
 /// It does not notice a restore of the witness together with the database, as of a snapshot of the disk, unless there is
@@ -260,7 +260,8 @@ pub struct SqliteOptions {
 
 impl SqliteOptions {
     /// A second witness, in a file on another disk, which is created if the journal has none there. It also notices a loss if the
-    /// folder of the journal is restored as a whole. From then on the journal must be opened with it.
+    /// folder of the journal is restored as a whole. From then on the journal must be opened with it, or nothing begins. A file that
+    /// exists and is no witness is refused and left as it is.
     pub fn witness(self, path: impl Into<PathBuf>) -> Self {
         Self { witness: Some(path.into()) }
     }
@@ -305,6 +306,9 @@ fn witnesses(
         connection.query_row(schema::JOURNAL, [], |row| row.try_into())?;
     // Nothing else reads them, and a lost page must not stay unnoticed.
     connection.query_row(schema::COUNT_ACCEPTED, [], |row| row.get::<_, i64>(0))?;
+    if let Some(path) = settings.witness.as_ref().filter(|path| place.is_own(path)) {
+        return Err(problem::refused(path, "cannot be the witness: it is a file of the journal").into());
+    }
     let paths: Vec<_> = [place.witness()].into_iter().chain(settings.witness.clone()).collect();
     let mut opened = Witnesses::open(journal, paths);
     if witnessed < opened.len() {

@@ -118,6 +118,16 @@ impl Place {
         self.owners().join("witness")
     }
 
+    /// Whether this path is a file of the journal, or will be.
+    pub(super) fn is_own(&self, path: &Path) -> bool {
+        let Ok((directory, name)) = directory_and_name(path) else { return false };
+        let path = fs::canonicalize(directory).map_or_else(|_| path.to_owned(), |found| found.join(name));
+        let id = fs::metadata(&path).ok().map(|found| FileId::of(&found));
+        let is_at = |own: &Path| path == own || id.is_some() && FileId::at(own) == id;
+        let files = ["", "-wal", "-shm", "-journal"].map(|suffix| self.with(suffix));
+        files.iter().any(|own| is_at(own)) || path.starts_with(self.owners())
+    }
+
     /// The length of the database file, without the log.
     pub(super) fn length(&self) -> u64 {
         fs::metadata(&self.path).map_or(0, |found| found.len())

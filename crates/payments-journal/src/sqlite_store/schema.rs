@@ -38,7 +38,7 @@ pub(super) const MIGRATIONS: &[&str] = &[];
 /// - `stored_at` is when the row was last written: the later of the machine's clock and `newest_stored_at`, which is then set to
 ///   it.
 /// - `next_position` never decreases. A reused position of a purged row would hide a new row from a list that is being read.
-/// - `journal` is a random id, and `changes` counts the commits. `is_witnessed` is the number of witnesses that were created, and
+/// - `journal` is a random id, and `changes` counts the commits that a witness could see. `is_witnessed` is the number of witnesses that were created, and
 ///   `is_lost` means that a witness has seen more changes: see `witness.rs`.
 /// - `accepted` has each time a person accepted a loss: who, how many keys they named, or NULL if nothing was sent, and since when
 ///   entries are lost. Every row that was stored until `at` is from before that. With `what`, a person has renamed or forgotten a
@@ -269,6 +269,9 @@ pub(super) const SET_WITNESSED: &str =
     "UPDATE meta SET is_witnessed = max(is_witnessed, ?1), moved = max(moved, ?2)";
 
 pub(super) const SET_LOST: &str = "UPDATE meta SET is_lost = 1";
+
+/// This change is not counted.
+pub(super) const UNCOUNT: &str = "UPDATE meta SET changes = changes - 1";
 
 /// A person accepts the loss: the number of changes is set to `?1`, and that of the witnesses to `?2`. What is stored from now on
 /// is later.

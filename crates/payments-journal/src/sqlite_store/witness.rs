@@ -6,9 +6,10 @@
 //! return, and is not synced: a witness that is behind does no harm.
 //!
 //! The database records in `meta.is_witnessed` that its witness was created, and in `meta.is_lost` that entries are missing, so that
-//! later changes, which are still made, cannot catch up with the witness and hide the loss.
+//! later changes, which are still made, cannot catch up with the witness and hide the loss. While a witness cannot be read, nobody
+//! knows, and changes are not counted: once it can be read again, it has seen more if the database was an older copy.
 
-use std::fs::{File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -23,10 +24,18 @@ pub(super) struct Witnesses {
     files: Vec<(PathBuf, Result<File, String>)>,
 }
 
+/// Why nothing may begin.
+pub(super) enum Alarm {
+    /// A witness has seen more changes than the database has.
+    Lost(String),
+    /// A witness cannot be asked.
+    Unwatched(String),
+}
+
 impl Witnesses {
     pub(super) fn open(journal: String, paths: Vec<PathBuf>) -> Self {
         let open = |path: PathBuf| {
-            let opened = File::options().read(true).write(true).open(&path);
+            let opened = open(&path, File::options().read(true).write(true));
             let opened = opened.map_err(|error| match error.kind() {
                 ErrorKind::NotFound => format!("its witness {} is missing", path.display()),
                 _ => format!("its witness {} cannot be opened: {error}", path.display()),
@@ -40,24 +49,27 @@ impl Witnesses {
         self.files.len().try_into().unwrap_or(i64::MAX)
     }
 
-    /// Why a database with this many changes lacks entries; `None` if no witness has seen more.
-    pub(super) fn loss(&self, changes: i64) -> Option<String> {
-        self.files.iter().find_map(|(path, file)| {
+    /// Why a database with this many changes may lack entries; `None` if every witness was asked and none has seen more.
+    pub(super) fn alarm(&self, changes: i64) -> Option<Alarm> {
+        let mut unwatched = None;
+        for (path, file) in &self.files {
             let shown = path.display();
-            match file.as_ref().map(read) {
-                Err(why) => Some(why.clone()),
-                Ok(Err(error)) => Some(format!("its witness {shown} cannot be read: {error}")),
-                Ok(Ok(None)) => Some(format!("its witness {shown} is damaged")),
+            let why = match file.as_ref().map(read) {
+                Err(why) => why.clone(),
+                Ok(Err(error)) => format!("its witness {shown} cannot be read: {error}"),
+                Ok(Ok(None)) => format!("its witness {shown} is damaged"),
                 Ok(Ok(Some((_, seen)))) if seen.journal != self.journal => {
-                    Some(format!("its witness {shown} is that of another journal"))
+                    format!("its witness {shown} is that of another journal")
                 }
                 Ok(Ok(Some((_, seen)))) if seen.changes > changes => {
                     let count = seen.changes - changes;
-                    Some(format!("its witness {shown} has seen {count} later changes"))
+                    return Some(Alarm::Lost(format!("its witness {shown} has seen {count} later changes")));
                 }
-                Ok(Ok(Some(_))) => None,
-            }
-        })
+                Ok(Ok(Some(_))) => continue,
+            };
+            unwatched.get_or_insert(why);
+        }
+        unwatched.map(Alarm::Unwatched)
     }
 
     /// Records the newest change.
@@ -70,10 +82,8 @@ impl Witnesses {
                     Err(io::Error::new(ErrorKind::InvalidData, "it is that of another journal"))
                 }
                 Some((_, seen)) if seen.changes >= changes => Ok(()),
-                newest => {
-                    let slot = newest.map_or(0, |(slot, _)| 1 - slot);
-                    write(file, slot, &Slot { journal: self.journal.clone(), changes })
-                }
+                Some((slot, _)) => write(file, 1 - slot, &Slot { journal: self.journal.clone(), changes }),
+                None => Err(io::Error::new(ErrorKind::InvalidData, "it is damaged")),
             })();
             file.unlock()?;
             advanced?;
@@ -114,7 +124,7 @@ impl Witnesses {
     }
 }
 
-/// Creates the file if it is missing, and writes it under its lock.
+/// Creates the file if it is missing, and writes it under its lock. A file that holds anything but slots is left as it is.
 fn make_durable(
     path: &Path,
     file: &mut Result<File, String>,
@@ -125,7 +135,7 @@ fn make_durable(
     }
     let Ok(file) = file else { return Ok(()) };
     lock(file)?;
-    let written = write(file).and_then(|()| file.sync_all());
+    let written = check_content(file).and_then(|()| write(file)).and_then(|()| file.sync_all());
     file.unlock()?;
     written?;
     place::sync_directory_of(path)
@@ -181,7 +191,32 @@ fn create(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.read(true).write(true).create(true).truncate(false).open(path)
+    open(path, options.read(true).write(true).create(true).truncate(false))
+}
+
+/// Only what may be a witness is opened: not a pipe, where it would wait, and not a database, which would lose this process's locks
+/// when it is closed.
+fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() || found.len() > 2 * LENGTH as u64 => Err(not_a_witness()),
+        Ok(_) => options.open(path),
+        Err(error) if error.kind() == ErrorKind::NotFound => options.open(path),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether it holds nothing but slots, written in part perhaps.
+fn check_content(file: &File) -> io::Result<()> {
+    let mut bytes = [0; 2 * LENGTH];
+    read_all(file, &mut bytes)?;
+    let is_of_a_slot = |byte: &u8| matches!(byte, 0 | b'0'..=b'9' | b'a'..=b'f' | b' ' | b'\n');
+    let is_witness = file.metadata()?.len() <= bytes.len() as u64 && bytes.iter().all(is_of_a_slot);
+    if is_witness { Ok(()) } else { Err(not_a_witness()) }
+}
+
+fn not_a_witness() -> io::Error {
+    let what = "the file exists and is no witness; it was left unchanged: name a file that does not exist";
+    io::Error::new(ErrorKind::AlreadyExists, what)
 }
 
 /// The newest whole slot, and which one it is.
@@ -264,7 +299,7 @@ mod tests {
         let batch = |number: i64| {
             let start = Instant::now();
             for change in number * COMMITS + 1..=(number + 1) * COMMITS {
-                assert_eq!(witnesses.loss(change - 1), None);
+                assert!(witnesses.alarm(change - 1).is_none());
                 witnesses.advance(change).unwrap();
             }
             start.elapsed() / u32::try_from(COMMITS).unwrap()

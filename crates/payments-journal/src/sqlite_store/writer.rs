@@ -17,7 +17,7 @@ use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::sqlite_store::owners::Owner;
 use crate::sqlite_store::place::Place;
 use crate::sqlite_store::settings::Settings;
-use crate::sqlite_store::witness::Witnesses;
+use crate::sqlite_store::witness::{Alarm, Witnesses};
 use crate::sqlite_store::{connection, open_flag, problem, schema};
 use crate::{Applied, Change, Intent, IntentKey, StoreError};
 
@@ -190,8 +190,10 @@ struct Stamp {
     position: i64,
     /// The number of the change.
     change: i64,
-    /// Why the database lacks entries, if it does.
-    loss: Option<String>,
+    /// Why nothing may begin.
+    alarm: Option<Alarm>,
+    /// Whether the journal has a witness that the caller has not named.
+    is_unnamed: bool,
 }
 
 impl<'a> Session<'a> {
@@ -259,7 +261,7 @@ impl<'a> Session<'a> {
                 continue;
             }
             let witnessed = match &self.stamped {
-                Some(Stamp { change, loss: None, .. }) => self.witnesses.advance(*change),
+                Some(Stamp { change, alarm: None, .. }) => self.witnesses.advance(*change),
                 _ => Ok(()),
             };
             let witnessed = witnessed.map_err(|error| problem::not_witnessed(self.place.path(), &error));
@@ -367,11 +369,14 @@ impl<'a> Session<'a> {
             return Ok(Ok(Applied { found, written: None, same_transaction_as }));
         }
         let path = self.place.path();
-        let (stored_at, next_position, loss) = self.stamp()?;
+        let (stored_at, next_position, alarm) = self.stamp()?;
         if change.is_begin()
-            && let Some(loss) = loss
+            && let Some(alarm) = alarm
         {
-            return Ok(Err(problem::history_lost(path, loss)));
+            return Ok(Err(match alarm {
+                Alarm::Lost(why) => problem::history_lost(path, why),
+                Alarm::Unwatched(why) => problem::unwatched(path, why),
+            }));
         }
         let statement = if found.is_some() { &mut self.update } else { &mut self.insert };
         let state = written.state.name().as_str();
@@ -394,35 +399,46 @@ impl<'a> Session<'a> {
         Ok(Ok(Applied { found, written: Some(written), same_transaction_as }))
     }
 
-    /// The time, the position of the next new row, and why the database lacks entries.
-    fn stamp(&mut self) -> rusqlite::Result<(i64, i64, Option<&str>)> {
+    /// The time, the position of the next new row, and why nothing may begin.
+    fn stamp(&mut self) -> rusqlite::Result<(i64, i64, Option<&Alarm>)> {
         let stamp = if let Some(stamp) = self.stamped.take() {
             stamp
         } else {
             let now = milliseconds::of((self.settings.clock)());
             let (stored_at, position, change, witnesses, is_lost): (_, _, i64, i64, bool) =
                 self.stamp.query_row((now, self.jobs.cast_signed(), self.moved), |row| row.try_into())?;
-            let loss = if is_lost {
-                Some("this was noticed earlier".to_owned())
-            } else if witnesses > self.witnesses.len() {
-                Some("it has a witness elsewhere, which was not named".to_owned())
-            } else {
-                self.witnesses.loss(change - 1)
+            let is_unnamed = witnesses > self.witnesses.len();
+            let unnamed = || {
+                let why = "it has a witness elsewhere, which was not named";
+                is_unnamed.then(|| Alarm::Unwatched(why.to_owned()))
             };
-            if loss.is_some() && !is_lost {
-                self.connection.execute(schema::SET_LOST, [])?;
-            }
-            Stamp { stored_at, position, change, loss }
+            let alarm = if is_lost {
+                Some(Alarm::Lost("this was noticed earlier".to_owned()))
+            } else {
+                self.witnesses.alarm(change - 1).or_else(unnamed)
+            };
+            let change = match alarm {
+                Some(Alarm::Lost(_)) if !is_lost => {
+                    self.connection.execute(schema::SET_LOST, [])?;
+                    change
+                }
+                Some(Alarm::Unwatched(_)) => {
+                    self.connection.execute(schema::UNCOUNT, [])?;
+                    change - 1
+                }
+                _ => change,
+            };
+            Stamp { stored_at, position, change, alarm, is_unnamed }
         };
         let (stored_at, position) = (stamp.stored_at, stamp.position);
         let stamp = self.stamped.insert(Stamp { position: position + 1, ..stamp });
-        Ok((stored_at, position, stamp.loss.as_deref()))
+        Ok((stored_at, position, stamp.alarm.as_ref()))
     }
 
     /// Since when entries are lost, or were lost if a person has accepted that already.
     pub(super) fn lost_since(&mut self) -> rusqlite::Result<SystemTime> {
-        let (_, _, loss) = self.stamp()?;
-        let is_accepted = loss.is_none();
+        let (_, _, alarm) = self.stamp()?;
+        let is_accepted = alarm.is_none();
         let time = |sql| self.connection.query_row(sql, [], |row| row.get(0)).optional();
         let mut since: Option<i64> = None;
         if is_accepted {
@@ -443,6 +459,11 @@ impl<'a> Session<'a> {
     ) -> rusqlite::Result<Result<(), StoreError>> {
         let (stored_at, ..) = self.stamp()?;
         let Some(stamp) = &mut self.stamped else { return Ok(Ok(())) };
+        if stamp.is_unnamed {
+            let why = "has a second witness, which was not named: name it, or a new place for it, with --witness \
+                       (PAYMENTS_JOURNAL_WITNESS, SqliteOptions::witness)";
+            return Ok(Err(problem::refused(self.place.path(), why)));
+        }
         let change = stamp.change.max(self.witnesses.newest()) + 1;
         // Before the commit: if that fails, the witnesses are ahead, and begins stay refused.
         if let Err(error) = self.witnesses.reset(change) {
@@ -451,7 +472,7 @@ impl<'a> Session<'a> {
         self.connection.execute(schema::FORGET_LOSS, (change, self.witnesses.len()))?;
         self.connection
             .execute(schema::ACCEPT, (stored_at, by, sent, milliseconds::of(since), None::<String>))?;
-        (stamp.change, stamp.loss, stamp.stored_at) = (change, None, stored_at + 1);
+        (stamp.change, stamp.alarm, stamp.stored_at) = (change, None, stored_at + 1);
         Ok(Ok(()))
     }
 

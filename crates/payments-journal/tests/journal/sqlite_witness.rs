@@ -235,6 +235,97 @@ async fn journal_with_a_witness_elsewhere_begins_nothing_without_it_d49() {
     assert!(SqliteReader::open(place.path()).unwrap().is_some(), "it can be read");
 }
 
+/// An operator forgets to name it. That is no loss, and stops nobody else.
+#[tokio::test]
+async fn forgotten_witness_stops_only_who_forgot_it_d49() {
+    let (place, elsewhere) = (InAFile::new(), tempfile::tempdir().unwrap());
+    let path = elsewhere.path().join("witness");
+    let options = SqliteStore::options().witness(&path);
+    charge(options.open(place.path()).unwrap(), "kept").await;
+    for _ in 0..3 {
+        assert_lost(begin(&open(&place.path()), "new").await);
+        let journal = Journal::open(open(&place.path())).await.unwrap();
+        for lost in [LostTime::NothingWasSent, LostTime::Sent(&[])] {
+            let error = journal.accept_history(lost, "ada").await.unwrap_err();
+            assert!(error.to_string().contains("was not named"), "{error}");
+        }
+        journal.close().await;
+    }
+    // So is a disk that is not mounted for a while.
+    let unmounted = path.with_extension("away");
+    fs::rename(&path, &unmounted).unwrap();
+    assert_lost(begin(&options.open(place.path()).unwrap(), "new").await);
+    fs::rename(unmounted, &path).unwrap();
+    assert!(begin(&options.open(place.path()).unwrap(), "new").await.unwrap().written.is_some());
+}
+
+/// What is still written without the witness does not catch up with it.
+#[tokio::test]
+async fn changes_that_the_witness_did_not_see_hide_no_loss_d49() {
+    let (place, elsewhere) = (InAFile::new(), tempfile::tempdir().unwrap());
+    let options = SqliteStore::options().witness(elsewhere.path().join("witness"));
+    let store = options.open(place.path()).unwrap();
+    let mut attempts = Vec::new();
+    for number in 0..5 {
+        let (begin, attempt) = contract::begin(&format!("sending-{number}"), &store, 1);
+        store.apply(begin).await.unwrap();
+        attempts.push(attempt);
+    }
+    close(store);
+    let copies = [place.path(), witness(&place)].map(|path| (fs::read(&path).unwrap(), path));
+    charge(options.open(place.path()).unwrap(), "lost").await;
+    for (copy, path) in copies {
+        fs::write(path, copy).unwrap();
+    }
+    let store = open(&place.path());
+    for (number, attempt) in attempts.into_iter().enumerate() {
+        let ending = Ending::Processed(TransactionId::from_answer(format!("txn_{number}")).unwrap());
+        let end = Change::end(key(&format!("sending-{number}")), attempt, ending, at(1));
+        assert!(store.apply(end).await.unwrap().written.is_some());
+    }
+    close(store);
+    assert_lost(begin(&options.open(place.path()).unwrap(), "lost").await);
+}
+
+#[tokio::test]
+async fn file_that_is_no_witness_is_left_as_it_is_d49() {
+    let (place, folder) = (InAFile::new(), tempfile::tempdir().unwrap());
+    charge(open(&place.path()), "kept").await;
+    let [billing, other, pipe] = ["billing.csv", "other.db", "pipe"].map(|name| folder.path().join(name));
+    fs::write(&billing, "Key,Amount\ninvoice-17,10.50\n").unwrap();
+    close(open(&other));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let [log, link] = [beside(&place.path(), "-wal"), folder.path().join("link")];
+    std::os::unix::fs::symlink(place.path(), &link).unwrap();
+    let refused = |path: &Path| {
+        let error = SqliteStore::options().witness(path).open(place.path()).unwrap_err();
+        assert!(error.to_string().contains("witness"), "{error}");
+        close(open(&place.path()));
+    };
+    for own in [place.path(), link, log, witness(&place)] {
+        refused(&own);
+    }
+    refused(&pipe);
+    for file in [&billing, &other] {
+        let before = fs::read(file).unwrap();
+        refused(file);
+        assert!(fs::read(file).unwrap() == before, "{}", file.display());
+    }
+    // Nor does a person's acceptance overwrite it.
+    let named = folder.path().join("witness");
+    let options = SqliteStore::options().witness(&named);
+    close(options.open(place.path()).unwrap());
+    for file in [billing, other] {
+        let before = fs::read(&file).unwrap();
+        fs::write(&named, &before).unwrap();
+        let journal = Journal::open(options.open(place.path()).unwrap()).await.unwrap();
+        let error = journal.accept_history(LostTime::NothingWasSent, "ada").await.unwrap_err();
+        assert!(error.to_string().contains("no witness"), "{error}");
+        assert!(fs::read(&named).unwrap() == before, "{}", file.display());
+        journal.close().await;
+    }
+}
+
 #[tokio::test]
 async fn folder_from_before_the_witness_elsewhere_was_named_is_noticed_d49() {
     let (place, elsewhere) = (InAFile::new(), tempfile::tempdir().unwrap());
