@@ -47,11 +47,19 @@ async fn until_waiting(administrator: &Client) {
 
 /// Ends the wait of a commit. The server then confirms the commit with a warning.
 async fn cancel(administrator: &Client) {
-    until("the wait is canceled", async || {
-        let cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-        !administrator.query(cancel, &[]).await.unwrap().is_empty()
-    })
-    .await;
+    until_waiting(administrator).await;
+    let cancel = "SELECT pid, query_start::text, pg_cancel_backend(pid) FROM pg_stat_activity
+                  WHERE wait_event = 'SyncRep'";
+    // Else the same wait could be taken for that of the next commit.
+    for row in administrator.query(cancel, &[]).await.unwrap() {
+        let (pid, query_start): (i32, String) = (row.get(0), row.get(1));
+        until("the canceled wait has ended", async || {
+            let same = "SELECT 1 FROM pg_stat_activity
+                        WHERE wait_event = 'SyncRep' AND pid = $1 AND query_start::text = $2";
+            administrator.query(same, &[&pid, &query_start]).await.unwrap().is_empty()
+        })
+        .await;
+    }
 }
 
 fn end(attempt: payments_journal::AttemptId) -> Change {
