@@ -327,6 +327,10 @@ pub(crate) struct ServiceConfirmation {
     #[arg(long, value_name = "N", requires = "by")]
     pub(crate) count: Option<u64>,
 
+    /// The code that was shown: refused if any number, sum or age has changed since
+    #[arg(long, value_name = "CODE", requires = "count")]
+    pub(crate) shown: Option<String>,
+
     /// Who does it
     #[arg(long, value_name = "NAME", requires = "count")]
     pub(crate) by: Option<String>,

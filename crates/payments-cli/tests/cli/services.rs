@@ -306,6 +306,24 @@ fn api_key_in_the_base_url_is_not_stored_d47() {
     assert!(!listed.contains(KEY), "{listed}");
 }
 
+/// The number is the same, and one of them is paid now.
+#[test]
+fn service_with_a_payment_since_it_was_shown_is_not_forgotten_d47() {
+    let workspace = Workspace::open();
+    let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
+    workspace.charging("invoice-17", &declined).end().failed(4, "rejected");
+    let service = workspace.sandbox.base_url().to_owned();
+    let shown = workspace.journal_command(&["forget-service", &service]).json();
+    let code = shown["shown"].as_str().unwrap();
+    workspace.charging("invoice-17", TOKEN_PAYMENT).arguments(["--after-rejection"]).end().processed();
+    let forget = ["forget-service", &service, "--count", "1", "--shown", code, "--by", "ada"];
+    let error = workspace.journal_command(&forget).failed(2, "invalid");
+    assert_eq!(error["kind"], "service_changed");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains(&format!("--shown {code}")) && message.contains("1 processed, "), "{message}");
+    assert_eq!(workspace.show("invoice-17")["state"], "processed");
+}
+
 #[test]
 fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
     const NEW: &str = "https://new.example.com/api#books";
@@ -323,7 +341,9 @@ fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
         "{shown}"
     );
     let text = journal(&["rename-service", &old, NEW, "--output", "text"]).stdout;
-    assert!(text.contains("--count 1 --by NAME") && text.contains("nothing was changed"), "{text}");
+    let code = shown["shown"].as_str().unwrap();
+    let given = format!("--count 1 --shown {code} --by NAME");
+    assert!(text.contains(&given) && text.contains("nothing was changed"), "{text}");
     // The new numbers are shown.
     let refused = journal(&["rename-service", &old, NEW, "--count", "2", "--by", "ada"]);
     let error = refused.failed(2, "invalid");
@@ -337,7 +357,7 @@ fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
     assert_eq!(misspelt.failed(2, "invalid")["kind"], "service_refused");
     assert_eq!(journal(&["list"]).stdout, before);
 
-    let renamed = journal(&["rename-service", &old, NEW, "--count", "1", "--by", "ada"]);
+    let renamed = journal(&["rename-service", &old, NEW, "--count", "1", "--shown", code, "--by", "ada"]);
     assert_eq!((renamed.code, &renamed.json()["done"]), (Some(0), &true.into()), "{renamed:?}");
     let shown = journal(&["show", "paid"]).json();
     assert_eq!(shown["former_services"], old);

@@ -1,6 +1,8 @@
 //! `payments journal rename-service` and `forget-service`: what a person does with all intents of one service.
 
-use payments_journal::{Journal, ServiceError, ServiceIntents};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use payments_journal::{Journal, ServiceError, ServiceIntents, Summary};
 use serde::Serialize;
 
 use super::{CommandError, READ, summary};
@@ -28,8 +30,9 @@ pub(super) async fn run(
     let by = &KnownKeys::in_environment().mask(by);
     let journal = place.open_existing().await?;
     let found = journal.intents_of_service(service).await.map_err(|error| failure(&error))?;
-    if found.intents.count() != count {
-        return Err(changed(&found, count).into());
+    let code = code(&found.intents);
+    if found.intents.count() != count || confirmed.shown.as_ref().is_some_and(|shown| *shown != code) {
+        return Err(changed(&found, confirmed).into());
     }
     change(&journal, &found, to, by).await.map_err(|error| failure(&error))?;
     write(output, &found, to, Some(by.as_str()))
@@ -55,13 +58,14 @@ fn write(
 ) -> Result<(), CommandError> {
     let ServiceIntents { service, intents, .. } = found;
     let (what, count) = (if by.is_some() { "done" } else { READ }, intents.count());
-    let document = Document { service, to, count, states: summary::states(intents), is_done: by.is_some() };
+    let (states, shown) = (summary::states(intents), code(intents));
+    let document = Document { service, to, count, shown, states, is_done: by.is_some() };
     super::write(what, output, &document, |_| text(found, to, by))
 }
 
 fn text(found: &ServiceIntents, to: Option<&str>, by: Option<&str>) -> String {
     let ServiceIntents { service, intents, .. } = found;
-    let count = intents.count();
+    let (count, code) = (intents.count(), code(intents));
     let (shown, to) = (for_terminal(service), to.map(for_terminal));
     let lines = summary::lines(intents);
     let counted = counted(count, "intent");
@@ -69,11 +73,12 @@ fn text(found: &ServiceIntents, to: Option<&str>, by: Option<&str>) -> String {
         (Some(by), Some(to)) => format!("renamed by {by}: {counted} of {shown} to {to}"),
         (Some(by), None) => format!("forgotten by {by}: {counted} of {shown}; their keys are new again"),
         (None, Some(to)) => format!(
-            "nothing was changed: to rename {shown} to {to}, add --count {count} --by NAME; calls to {to} then get these outcomes"
+            "nothing was changed: to rename {shown} to {to}, add --count {count} --shown {code} --by NAME; calls to {to} then get these \
+             outcomes"
         ),
         (None, None) => format!(
-            "nothing was changed: to forget {shown}, add --count {count} --by NAME; its keys are then new, and a call with one \
-             charges"
+            "nothing was changed: to forget {shown}, add --count {count} --shown {code} --by NAME; its keys are then new, and a call \
+             with one charges"
         ),
     };
     format!("{lines}\n{end}\n")
@@ -85,20 +90,36 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<&'a str>,
     count: u64,
+    shown: String,
     states: Vec<summary::StateObject>,
     #[serde(rename = "done")]
     is_done: bool,
 }
 
-/// The count that was given back is not that of the journal.
-fn changed(found: &ServiceIntents, count: u64) -> Failure {
+/// The same as long as the counts, the sums and the oldest of each state are: a key that is rejected when a person looks may be
+/// paid a moment later.
+fn code(intents: &Summary) -> String {
+    let mut hasher = DefaultHasher::new();
+    for of in &intents.states {
+        let sum = of.sum.map(|sum| sum.to_string());
+        (of.state.as_str(), of.count, sum, of.oldest).hash(&mut hasher);
+    }
+    format!("{:08x}", hasher.finish() >> 32)
+}
+
+/// What was given back is not what the journal has.
+fn changed(found: &ServiceIntents, confirmed: &ServiceConfirmation) -> Failure {
+    let ServiceConfirmation { count, shown, by: _ } = confirmed;
+    let count = count.map(|count| format!("--count {count}"));
+    let shown = shown.as_ref().map(|code| format!("--shown {}", for_terminal(code)));
+    let given = count.into_iter().chain(shown).collect::<Vec<_>>().join(" ");
     let now = summary::one_line(&found.intents);
     let service = &found.service;
     let counted = counted(found.intents.count(), "intent");
     Failure::invalid(
         "service_changed",
         format!(
-            "--count {count} is not what the journal has: {counted} of {service} ({now}); nothing was changed: look at them and \
+            "{given} is not what the journal has: {counted} of {service} ({now}); nothing was changed: look at them and \
              decide again"
         ),
     )
