@@ -15,7 +15,6 @@ use crate::args::OutputShape;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::report::dry_run::DryRun;
 use crate::report::text;
 use crate::report::{Effect, Processed, Report};
 use crate::style::{self, Style, Tone};
@@ -101,7 +100,7 @@ impl Output {
         }
         let written = self.print(report, |style| match report {
             Report::Processed(processed) => text::processed(processed, style),
-            Report::DryRun(DryRun { request }) => text::dry_run(request, style),
+            Report::DryRun(dry_run) => text::dry_run(dry_run, style),
             Report::Check(checked) => checked.lines(style),
             Report::Batch(summary) => summary.lines(style),
             Report::Failed(_) | Report::InvalidFile(_) => String::new(),

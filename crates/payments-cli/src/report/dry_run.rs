@@ -23,6 +23,9 @@ use crate::settings::Settings;
 #[serde(tag = "outcome", rename = "dry_run")]
 pub(crate) struct DryRun {
     pub(crate) request: RedactedRequest,
+    /// The state of its key in the journal, if the journal has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) recorded: Option<&'static str>,
 }
 
 /// A request as it would be sent, except for `Host` and `Content-Length`, which belong to the connection.
@@ -50,7 +53,7 @@ impl DryRun {
         let result = send(&client).await;
         let recorded = transport.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         match (recorded, result) {
-            (Some(request), _) => Ok(Self { request: RedactedRequest::of(&request) }),
+            (Some(request), _) => Ok(Self { request: RedactedRequest::of(&request), recorded: None }),
             (None, Err(error)) => Err(Failure::of(&error)),
             (None, Ok(_)) => Err(Failure::not_processed("internal", "internal error; nothing was sent")),
         }

@@ -8,7 +8,7 @@ use payments_model::unversioned::RequestMembers;
 use crate::failure::{FailedOutcome, Failure};
 use crate::format::timestamp;
 use crate::report::advice;
-use crate::report::dry_run::RedactedRequest;
+use crate::report::dry_run::{DryRun, RedactedRequest};
 use crate::report::intent_note::IntentNote;
 use crate::report::{Effect, Processed};
 use crate::style::{Style, Tone, for_terminal};
@@ -46,7 +46,7 @@ pub(crate) fn processed(processed: &Processed, style: Style) -> String {
 }
 
 /// The text of a request that was not sent.
-pub(crate) fn dry_run(request: &RedactedRequest, style: Style) -> String {
+pub(crate) fn dry_run(DryRun { request, recorded }: &DryRun, style: Style) -> String {
     let RedactedRequest { method, url, headers, body } = request;
     let heading = style.paint(Tone::Heading, "DRY RUN, nothing was sent");
     let mut text = format!("{heading}\n  {} {}\n", for_terminal(method), for_terminal(url));
@@ -54,6 +54,9 @@ pub(crate) fn dry_run(request: &RedactedRequest, style: Style) -> String {
     if let Some(fields) = body {
         text.push('\n');
         write_rows(&mut text, fields.0.iter().map(|(name, value)| (&**name, readable(value.get()))));
+    }
+    if let Some(state) = recorded {
+        let _ = writeln!(text, "\nthe journal has this key: {state}");
     }
     text
 }

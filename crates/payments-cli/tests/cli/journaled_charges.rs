@@ -291,6 +291,13 @@ fn dry_run_creates_no_journal() {
     let ended = workspace.charging("invoice-17", TOKEN_PAYMENT).arguments(["--dry-run"]).end();
     assert_eq!(ended.json()["outcome"], "dry_run");
     assert!(!workspace.journal().exists());
+    // It says what the journal has, because a call with a paid key sends nothing.
+    workspace.charge("paid").processed();
+    let dry_run = || workspace.charging("paid", TOKEN_PAYMENT).arguments(["--dry-run"]);
+    assert_eq!(dry_run().end().json()["recorded"], "processed");
+    let text = dry_run().arguments(["--output", "text"]).end().stdout;
+    assert!(text.ends_with("\nthe journal has this key: processed\n"), "{text}");
+    workspace.remove_journal();
     // A refused request does not create one either.
     workspace.charging("invoice-17", "{}").end().failed(2, "invalid");
     assert!(!workspace.journal().exists());

@@ -1,11 +1,12 @@
 //! `payments journal resolve`.
 
 use std::env;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use payments_core::ErrorKind;
 use payments_journal::{
-    Intent, IntentKey, IntentState, Journal, JournaledClient, Resolution, ResolveError, Subject, Verdict,
+    HistoryEvent, Intent, IntentKey, IntentState, Journal, JournaledClient, Resolution, ResolveError,
+    Subject, Verdict,
 };
 use payments_model::{TransactionId, TransactionRecord, ValidationError};
 use serde::{Serialize, Serializer};
@@ -270,7 +271,16 @@ pub(super) const RESOLVED: &str = "resolved";
 pub(super) fn may_be_sent_too_early(intent: &Intent, verdict: &Verdict) -> bool {
     const SOON: Duration = Duration::from_hours(24);
 
-    *verdict == Verdict::NotProcessed && intent.begun_at.elapsed().is_ok_and(|elapsed| elapsed < SOON)
+    // A key of a lost time began at its earliest then, and at the latest when a person named it.
+    let history = intent.history();
+    let sent_at = history.iter().filter_map(|event| match event {
+        HistoryEvent::Lost { at, .. } => Some(*at),
+        _ => None,
+    });
+    let sent_at = sent_at.fold(intent.begun_at, SystemTime::max);
+    // A time in the future is one of another clock.
+    let is_long_ago = sent_at.elapsed().is_ok_and(|elapsed| elapsed >= SOON);
+    *verdict == Verdict::NotProcessed && !is_long_ago
 }
 
 /// The warning about such an intent.
@@ -395,4 +405,24 @@ pub(super) fn person(by: Option<String>) -> Result<String, Failure> {
     by.or_else(login_name).filter(|name| !name.trim().is_empty()).ok_or_else(|| {
         Failure::invalid("usage", "the login name is not known; nothing was changed: give --by NAME")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_journal::OwnerId;
+    use payments_journal::internals::Change;
+
+    use super::*;
+
+    #[test]
+    fn key_of_a_lost_time_may_have_been_sent_until_it_was_named() {
+        let (now, day) = (SystemTime::now(), Duration::from_hours(24));
+        for (named_at, is_too_early) in [(now, true), (now + day, true), (now - 2 * day, false)] {
+            let key = IntentKey::new("invoice-17").expect("a key");
+            let lost = Change::lost(key, now - 9 * day, OwnerId::new(), "ada", named_at);
+            let intent = lost.decide(None).expect("it is new");
+            assert_eq!(may_be_sent_too_early(&intent, &Verdict::NotProcessed), is_too_early, "{named_at:?}");
+            assert!(!may_be_sent_too_early(&intent, &Verdict::Rejected(None)));
+        }
+    }
 }

@@ -16,7 +16,7 @@ pub(super) fn amount(written: &str) -> Cell<Amount> {
     if text.is_empty() {
         return Cell::Empty;
     }
-    if written.chars().filter(|letter| letter.is_alphabetic()).count() > LONGEST_CURRENCY {
+    if ![0, CURRENCY].contains(&written.chars().filter(|letter| letter.is_alphabetic()).count()) {
         return Cell::Unreadable;
     }
     let in_brackets = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
@@ -33,8 +33,8 @@ pub(super) fn amount(written: &str) -> Cell<Amount> {
     Cell::Read(Amount::from_cents(if is_negative { -cents } else { cents }))
 }
 
-/// Such as `EUR`. A sentence is no amount.
-const LONGEST_CURRENCY: usize = 3;
+/// Such as `EUR`. Fewer letters are a sign or a factor, as in `10.50 CR` and `10K`, and a sentence is no amount.
+const CURRENCY: usize = 3;
 
 fn cents(text: &str) -> Option<i64> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -254,6 +254,11 @@ mod tests {
             "#REF!",
             "=10",
             "10,50,20",
+            "10.50 CR",
+            "10.50 DR",
+            "10.50C",
+            "-10.50 D",
+            "10K",
         ] {
             assert_eq!(amount(text), Cell::Unreadable, "{text}");
         }
