@@ -49,6 +49,7 @@ pub(crate) fn separator(beginning: &[u8]) -> u8 {
 pub(crate) struct Table<R> {
     records: Records<R>,
     headings: Vec<String>,
+    may_hide_rows: bool,
 }
 
 impl<R: BufRead> Table<R> {
@@ -81,7 +82,7 @@ impl<R: BufRead> Table<R> {
         let headings =
             (0..records.count).map(|index| records.cell(index).unwrap_or("\u{fffd}").to_owned()).collect();
         Ok(match is_whole {
-            Ok(()) => Ok(Self { records, headings }),
+            Ok(()) => Ok(Self { records, headings, may_hide_rows: false }),
             Err(rule) => Err(Problem::new(records.begun_at, "header", rule)),
         })
     }
@@ -99,27 +100,38 @@ impl<R: BufRead> Table<R> {
     /// cells, so missing cells are empty. The inner error is a problem because of which the cells cannot be assigned to
     /// columns.
     pub(crate) fn next(&mut self) -> io::Result<Option<Result<(), Problem>>> {
-        let Self { records, headings } = self;
+        let Self { records, headings, may_hide_rows } = self;
         let rule = loop {
             match records.next()? {
                 None => return Ok(None),
                 Some(Err(rule)) => break rule,
+                Some(Ok(())) if records.quotes.may_hide_a_row(headings.len()) => {
+                    break HIDES_A_ROW.to_owned();
+                }
                 Some(Ok(())) if records.length == 0 => {}
                 Some(Ok(())) => {
                     let extra = (headings.len()..records.count).any(|index| records.cell(index) != Some(""));
                     if !extra {
                         return Ok(Some(Ok(())));
                     }
-                    break format!(
+                    let rule = format!(
                         "has {} cells, and the header has {}; a value with a comma needs quotes, and an amount needs a \
                          point and not a comma",
                         records.count,
                         headings.len()
                     );
+                    return Ok(Some(Err(Problem::new(records.begun_at, "row", rule))));
                 }
             }
         };
+        *may_hide_rows = true;
         Ok(Some(Err(Problem::new(records.begun_at, "row", rule))))
+    }
+
+    /// Whether a problem of a row may hide other rows, so that nobody knows what the file has: a quotation mark too many or too
+    /// few, or a row without an end.
+    pub(crate) const fn may_hide_rows(&self) -> bool {
+        self.may_hide_rows
     }
 
     /// A cell of the last row, or the rule that it breaks.
@@ -158,10 +170,77 @@ impl LineCounter {
     }
 }
 
+/// Where the quotation marks of a record are. One that is missing or too many lets a cell continue until the next one, and the
+/// rows between them vanish without a trace.
+#[derive(Default)]
+struct Quotes {
+    place: Place,
+    /// Whether some text follows a closing mark: `"Monitor 12"5`.
+    has_text_after: bool,
+    /// Separators in the current line of the file.
+    separators: usize,
+    /// Separators in the first line, if the record has several.
+    first: Option<usize>,
+    /// The most separators in a later line.
+    most: usize,
+}
+
+#[derive(Default)]
+enum Place {
+    #[default]
+    BeforeCell,
+    Unquoted,
+    Quoted,
+    /// The mark closes the cell, or is the first half of a doubled one.
+    AfterMark,
+}
+
+impl Quotes {
+    fn read(&mut self, bytes: &[u8], separator: u8) {
+        for byte in bytes {
+            self.separators += usize::from(*byte == separator);
+            self.place = match (&self.place, byte) {
+                (Place::Quoted, b'"') => Place::AfterMark,
+                (Place::Quoted, byte) => {
+                    if matches!(byte, b'\r' | b'\n') {
+                        self.end_line();
+                        self.first.get_or_insert(self.separators);
+                        self.separators = 0;
+                    }
+                    Place::Quoted
+                }
+                (Place::BeforeCell | Place::AfterMark, b'"') => Place::Quoted,
+                (_, byte) if *byte == separator || matches!(byte, b'\r' | b'\n') => Place::BeforeCell,
+                (Place::AfterMark, _) => {
+                    self.has_text_after = true;
+                    Place::Unquoted
+                }
+                (Place::BeforeCell | Place::Unquoted, _) => Place::Unquoted,
+            };
+        }
+    }
+
+    fn end_line(&mut self) {
+        if self.first.is_some() {
+            self.most = self.most.max(self.separators);
+        }
+    }
+
+    /// Whether the first line has as many cells as a row of so many columns, and so has a later one.
+    fn may_hide_a_row(&self, columns: usize) -> bool {
+        self.first.is_some_and(|first| first.min(self.most) + 1 >= columns)
+    }
+}
+
+const HIDES_A_ROW: &str = "has a line within quotation marks that looks like a row of its own, which would be left out: is a \
+                           quotation mark missing, or one too many?";
+
 /// CSV records in bounded memory, each with its first line.
 struct Records<R> {
     source: R,
     reader: Reader,
+    separator: u8,
+    quotes: Quotes,
     lines: LineCounter,
     begun_at: u64,
     cells: Zeroizing<Vec<u8>>,
@@ -181,7 +260,8 @@ impl<R: BufRead> Records<R> {
         let reader = ReaderBuilder::new().delimiter(separator).build();
         let (cells, ends) = (Zeroizing::new(vec![0; LONGEST_ROW]), vec![0; MOST_CELLS]);
         let lines = LineCounter::new();
-        Self { source, reader, lines, begun_at: 1, cells, length: 0, ends, count: 0 }
+        let quotes = Quotes::default();
+        Self { source, reader, separator, quotes, lines, begun_at: 1, cells, length: 0, ends, count: 0 }
     }
 
     /// Reads the next record; `None` at the end. The inner error is the rule that the record breaks, whose rest was skipped.
@@ -190,7 +270,7 @@ impl<R: BufRead> Records<R> {
             return Ok(None);
         }
         self.begun_at = self.lines.line;
-        (self.length, self.count) = (0, 0);
+        (self.length, self.count, self.quotes) = (0, 0, Quotes::default());
         let mut is_too_large = false;
         loop {
             let piece = self.source.fill_buf()?;
@@ -201,6 +281,7 @@ impl<R: BufRead> Records<R> {
             let (result, read, written, ended) = self.reader.read_record(input, cells, ends);
             if !is_at_the_end {
                 self.lines.count(&input[..read]);
+                self.quotes.read(&input[..read], self.separator);
                 self.source.consume(read);
             }
             self.length += written;
@@ -210,7 +291,14 @@ impl<R: BufRead> Records<R> {
                     let rule = format!("must be at most {} KiB in {MOST_CELLS} cells", LONGEST_ROW / 1024);
                     return Ok(Some(Err(rule)));
                 }
-                ReadRecordResult::Record => return Ok(Some(Ok(()))),
+                ReadRecordResult::Record => {
+                    self.quotes.end_line();
+                    if self.quotes.has_text_after {
+                        let rule = "has text after a closing quotation mark: is one missing, or not doubled?";
+                        return Ok(Some(Err(rule.to_owned())));
+                    }
+                    return Ok(Some(Ok(())));
+                }
                 ReadRecordResult::InputEmpty if is_at_the_end => {
                     let rule =
                         "has a quotation mark that is not closed before the end of the file".to_owned();
@@ -332,6 +420,42 @@ mod tests {
                 assert_eq!((table.line(), seen), (line, cells), "{size}");
             }
             assert!(table.next().unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn quotation_mark_that_hides_rows_is_found() {
+        let hides = |text: &str| {
+            let mut table = Table::begin(text.as_bytes()).unwrap().expect("a good header");
+            while let Some(row) = table.next().unwrap() {
+                if let Err(problem) = row {
+                    assert!(table.may_hide_rows(), "{text:?}: {problem:?}");
+                    return true;
+                }
+            }
+            false
+        };
+        for text in [
+            "Key,Text\na,\"Monitor 12\nb,Cable\nc,\"Monitor 14\n",
+            "Key,Text\na,\"Monitor 12\nb,Monitor 14\"\n",
+            "Key,Text\na,\"Monitor 12\r\nb,Cable\r\nc,Monitor 14\"\r\n",
+            "Key,Text\na,\"Monitor 12\"\"\nb,Monitor 14\"\n",
+            "Text,Key\n\"Monitor 12,a\nMonitor 14\",b\nx,\"12,c\ny,14\"\n",
+            "Key,Text,Amount\na,\"Monitor 12,1\nb,Monitor 14\",2\n",
+            "Key\n\"a\nb\"\n",
+            "Key,Amount\n\"a\"5,1\n",
+            "Key,Amount\na,\"1\"0\n",
+            "Key,Text\na,\"x\" \n",
+            "Key,Text\na,\"x\nb,y\n",
+        ] {
+            assert!(hides(text), "{text:?}");
+        }
+        for text in [
+            "Key,Text\na,\"Monitor 12\"\"\"\nb,5\" pipe\nc,\"x, y\"\n",
+            "Key,Text\na,\"two\nlines\"\nb,\"\"\n",
+            "Key,Text,Amount,Date\na,\"Street 5, left\r\nParis, France\",5,\n",
+        ] {
+            assert!(!hides(text), "{text:?}");
         }
     }
 }

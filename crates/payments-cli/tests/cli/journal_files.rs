@@ -880,3 +880,45 @@ fn unverified_verdict_of_a_lost_key_needs_its_service_d47_d49() {
         workspace.charge("lost").failed(5, "unknown");
     }
 }
+
+/// A cell would continue until the next quotation mark, and the rows between them would be neither sent nor named nor compared.
+#[test]
+fn quotation_mark_that_hides_rows_is_refused_in_every_file() {
+    let workspace = Workspace::open();
+    workspace.lose_responses(["one"]);
+    let swallowing = |row: &str| {
+        let row = |key: &str, text: &str| row.replace("KEY", key).replace("TEXT", text);
+        [row("one", "\"Monitor 12"), row("two", "Cable"), row("three", "\"Monitor 14")].join("\n")
+    };
+    let before = workspace.export_all();
+    for (name, heading, row, command) in [
+        ("sent.csv", "Key,Text", "KEY,TEXT", &["journal", "accept-history", "--by", "ada", "--sent"][..]),
+        (
+            "found.csv",
+            "Key,TransactionId,Note",
+            "KEY,txn_1,TEXT",
+            &["journal", "resolve", "--by", "ada", "--from"],
+        ),
+        (
+            "run.csv",
+            "Key,TokenId,Amount,ConvenienceFeeActive,Description",
+            "KEY,tok_approved,10.50,false,TEXT",
+            &["batch", "run"],
+        ),
+        (
+            "run.csv",
+            "Key,TokenId,Amount,ConvenienceFeeActive,Description",
+            "KEY,tok_approved,10.50,false,TEXT",
+            &["journal", "export", "--run"],
+        ),
+        ("report.csv", "Id,Amount,Date,Reference", "t1,10.50,2026-11-23,TEXT", &["journal", "reconcile"]),
+    ] {
+        let path = workspace.write(name, format!("{heading}\n{}\n", swallowing(row)));
+        let ended = workspace.run([command, &[&path]].concat()).end();
+        assert_eq!(ended.code, Some(2), "{command:?}: {ended:?}");
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(said.contains("quotation mark"), "{command:?}: {said}");
+        assert_eq!(workspace.export_all(), before, "{command:?}");
+    }
+    assert_eq!(workspace.sandbox.gateway().requests().len(), 1);
+}

@@ -82,6 +82,9 @@ impl ProcessorReport {
         {
             let line = table.line();
             if let Err(problem) = row {
+                if table.may_hide_rows() {
+                    return Err(refused(format!(": line {line} {}", problem.rule)));
+                }
                 this.unreadable.insert(line, format!("the row {}", problem.rule));
                 read.push((unreadable_row(line, &columns), None));
                 continue;
