@@ -114,12 +114,12 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
 }
 
 /// The transaction in the CSV of an export, which `resolve --from` reads. The id in a void's own request is none: it does not show
-/// that an unknown void was processed.
+/// that the void was processed.
 pub(crate) fn exported_transaction(intent: &Intent) -> Option<&TransactionId> {
     let is_own =
         |id: &TransactionId| matches!(&intent.request.subject, Subject::Transaction(own) if own == id);
-    let is_unknown = matches!(intent.state, IntentState::Unknown(_));
-    intent.transaction_id().filter(|id| !(is_unknown && is_own(id)))
+    let is_processed = intent.processed_as().is_some();
+    intent.transaction_id().filter(|id| is_processed || !is_own(id))
 }
 
 /// For accounting: whether the payment was made. A void pays nothing.

@@ -922,3 +922,56 @@ fn quotation_mark_that_hides_rows_is_refused_in_every_file() {
     }
     assert_eq!(workspace.sandbox.gateway().requests().len(), 1);
 }
+
+/// What an export says about a key is no new finding, however its headings are written.
+#[test]
+fn exported_row_that_was_not_filled_in_resolves_nothing_d48() {
+    let workspace = Workspace::open();
+    let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
+    workspace.charging("declined", &declined).end().failed(4, "rejected");
+    let authorized = CARD_PAYMENT.replace("\"TransactionType\":\"1\"", "\"TransactionType\":\"2\"");
+    let made = payments_at(workspace.sandbox.base_url(), ["transaction", "create", "--file", "-"])
+        .stdin(authorized)
+        .end();
+    let id = made.processed()["TransactionId"].as_str().unwrap().to_owned();
+    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::Void));
+    assert_eq!(workspace.run(["void", &id, "--reason", "twice", "--key", "void"]).end().code, Some(5));
+    let note = ["--not-processed", "--note", "support: still authorized"];
+    assert_eq!(workspace.journal_command(&[&["resolve", "void"][..], &note].concat()).code, Some(0));
+    let pending = r#"{"status":"declined","status_code":101,"data":{"TransactionId":"txn_9"}}"#;
+    let peer = Peer::responding("200 OK", pending);
+    let at = peer.base_url.clone();
+    assert_eq!(
+        workspace.charging("unclear", TOKEN_PAYMENT).env("PAYMENTS_BASE_URL", &at).end().code,
+        Some(5)
+    );
+
+    let before = workspace.export_all();
+    let exported = workspace.journal_command(&["export", "--format", "csv"]).stdout;
+    let (headings, rows) = exported.split_once('\n').unwrap();
+    for headings in [headings.to_owned(), headings.replacen("key", "Key", 1), headings.to_uppercase()] {
+        let file = workspace.write("found.csv", format!("{headings}\n{rows}"));
+        let run = workspace.run(["journal", "resolve", "--by", "ada", "--from", &file]);
+        let ended = run.env("PAYMENTS_BASE_URL", &at).end();
+        assert_eq!(ended.code, Some(0), "{headings}: {ended:?}");
+        assert_eq!(ended.json()["left_alone"], 3, "{ended:?}");
+        assert_eq!(workspace.export_all(), before, "{headings}");
+    }
+}
+
+#[test]
+fn id_beside_a_word_against_it_needs_a_verdict_d48() {
+    let workspace = Workspace::open();
+    let [id] = workspace.lose_responses(["one"]);
+    for status in ["declined", "Refunded in part", "FAILED"] {
+        let found = format!("Key,TransactionId,Note,Status\none,{id},,{status}\n");
+        let wrong = wrong_rows(&workspace.resolving(found).end());
+        assert!(wrong[0].starts_with("2 one: row has the word "), "{wrong:?}");
+        let found = format!("Key,TransactionId,Note,Status,Verdict\none,{id},,{status},processed\n");
+        assert_eq!(workspace.resolving(found).arguments(["--dry-run"]).end().code, Some(0));
+    }
+    // A cell that cannot be read checks nothing.
+    let exported = "key,transaction_id,note,amount,verdict\n";
+    let wrong = wrong_rows(&workspace.resolving(format!("{exported}one,{id},,45.00 EUR,processed\n")).end());
+    assert_eq!(wrong, ["2 one: amount cannot be read: write it as it was exported"]);
+}

@@ -68,9 +68,16 @@ impl Row {
             && (may_give_way || is_earlier)
     }
 
-    /// Whether it only repeats what the journal exports about this intent.
+    /// Whether it only repeats what the journal exports about this intent: an id of a declined payment does not say that it was
+    /// charged.
     fn says_nothing(&self, intent: &Intent) -> bool {
-        let named = exported_transaction(intent).filter(|_| !self.is_decided);
+        let named = match &intent.state {
+            IntentState::Unknown(_) => exported_transaction(intent),
+            IntentState::Sending | IntentState::Processed { .. } => None,
+            _ if intent.processed_as().is_some() => None,
+            _ => intent.transaction_id(),
+        };
+        let named = named.filter(|_| !self.is_decided);
         named.is_some_and(|named| self.verdict.id().is_some_and(|id| resolve::is_written_as(named, id)))
     }
 }
@@ -259,10 +266,16 @@ impl Columns {
         };
         let [key, id, note] = ["Key", "TransactionId", "Note"].map(|name| column(name, true));
         let [attempt, revision] = ["Attempt", "Revision"].map(|name| column(name, false));
+        let has = |name: &str| headings.iter().any(|heading| heading == name);
+        // A database client or a person may have changed the headings.
+        let is_of_an_export = |heading: &String| {
+            let is_in = |names: &[&str]| names.iter().any(|name| plain(name) == plain(heading));
+            heading.trim().contains('_') && is_in(&MEMBERS) && !is_in(&PROPOSALS)
+        };
         let is_exported =
-            ["key", "transaction_id", "note"].iter().all(|name| headings.iter().any(|it| it == name));
+            ["key", "transaction_id", "note"].into_iter().all(has) || headings.iter().any(is_of_an_export);
         let is_escaped = is_exported || headings == PROPOSALS;
-        let amount = headings.iter().position(|heading| is_exported && heading == "amount");
+        let amount = headings.iter().position(|heading| is_exported && plain(heading) == "amount");
         let verdicts = columns("Verdict");
         let (key, id, note) = (key?, id?, note?);
         let is_foreign = |name: &String| MEMBERS.iter().all(|member| plain(member) != plain(name));
@@ -309,6 +322,18 @@ impl Columns {
         let verdicts =
             self.verdicts.iter().map(|index| cell("Verdict", *index)).collect::<Result<Vec<_>, _>>()?;
         let word = word_of(&verdicts).map_err(|rule| ("Verdict", rule.to_owned()))?;
+        if word.is_none() && id.is_some() {
+            for index in &self.foreign {
+                if let Some(word) = word_against_a_charge(&cell("row", *index)?) {
+                    let name = printable_field_name(&table.headings()[*index]);
+                    let rule = format!(
+                        "has the word {word} in the column {name}, and an id without a verdict is a payment that was made: add a \
+                         column Verdict"
+                    );
+                    return Err(("row", rule));
+                }
+            }
+        }
         let verdict = match (word, id) {
             (None, None) => return Ok(None),
             (None | Some(Word::Processed), Some(id)) => TypedVerdict::Processed(id),
@@ -335,10 +360,16 @@ impl Columns {
         let attempt =
             number("Attempt", self.attempt)?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
         let revision = number("Revision", self.revision)?;
-        let amount = self.amount.and_then(|index| {
-            let cell = self.cell(table, index).ok()?;
-            cell.trim().replace(self.decimal_mark, ".").parse().ok()
-        });
+        let amount = match self.amount.map(|index| cell("amount", index)).transpose()? {
+            Some(text) if !text.trim().is_empty() => {
+                let amount = text.trim().replace(self.decimal_mark, ".").parse();
+                Some(
+                    amount
+                        .map_err(|_| ("amount", "cannot be read: write it as it was exported".to_owned()))?,
+                )
+            }
+            _ => None,
+        };
         let (line, key) = (table.line(), key.clone());
         let is_decided = word.is_some() || !self.is_exported;
         Ok(Some(Row { line, key, verdict, is_decided, note, attempt, revision, amount }))
@@ -371,6 +402,29 @@ fn word_of(cells: &[String]) -> Result<Option<Word>, &'static str> {
     Ok(said)
 }
 
+/// A word of a cell that nobody writes beside a payment that was made and kept.
+fn word_against_a_charge(cell: &str) -> Option<&'static str> {
+    const WORDS: [&str; 14] = [
+        "canceled",
+        "cancelled",
+        "chargeback",
+        "declined",
+        "denied",
+        "error",
+        "expired",
+        "failed",
+        "pending",
+        "refunded",
+        "refused",
+        "rejected",
+        "reversed",
+        "voided",
+    ];
+    let cell = cell.to_lowercase();
+    let words = cell.split(|letter: char| !letter.is_alphanumeric());
+    WORDS.into_iter().find(|word| words.clone().any(|it| it == *word))
+}
+
 /// Checks that each row's key is unknown now and that the row can resolve it. Of the rows about unknown keys only those that are
 /// `is_new` are kept. `service` is where transactions are looked up.
 async fn check(
@@ -393,7 +447,7 @@ async fn check(
             continue;
         }
         let found = journal.find(&row.key).await.map_err(|error| store_failure(&error))?;
-        if let Some(intent) = found.as_ref().filter(|intent| intent.state.name() == StateName::Unknown)
+        if let Some(intent) = &found
             && !is_new(&row, intent)
         {
             continue;
@@ -423,16 +477,13 @@ async fn check(
             Some(intent) if service.is_none() && resolve::needs_service(&intent, &verdict) => {
                 format!("cannot be resolved from a file: {}", resolve::SERVICE_IS_LOST)
             }
-            Some(intent) if row.is_late_finding(&intent) => {
-                checked.push(CheckedRow { row, verdict, intent, record: None });
-                continue;
-            }
-            Some(intent) if intent.state.name() == StateName::Unknown => {
+            Some(intent) if row.is_late_finding(&intent) || intent.state.name() == StateName::Unknown => {
                 if intent.is_void() && row.note.is_none() {
                     let rule = "is required for a void: the record of its transaction does not show that it was voided";
                     problems.push(Problem::new(row.line, "Note", rule).of(&row.key));
                 }
-                for (field, rule) in changes(&row, &intent) {
+                let changes = if row.is_late_finding(&intent) { Vec::new() } else { changes(&row, &intent) };
+                for (field, rule) in changes {
                     problems.push(Problem::new(row.line, field, rule).of(&row.key));
                 }
                 if row.amount.is_some() && row.amount != intent.request.amount {
