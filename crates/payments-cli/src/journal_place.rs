@@ -227,17 +227,21 @@ impl JournalPlace {
         vec![seen_in_arguments("--journal", JOURNAL)]
     }
 
-    /// Whether the path, however it is spelled, is the journal or one of its files.
+    /// Whether the path, however it is spelled, is the journal or one of its files, or its witness.
     ///
     /// Such a file must not even be opened: closing it would release this process's locks on the journal.
     pub(crate) fn has(&self, path: &Path) -> bool {
         let Kind::File(journal) = &self.kind else { return false };
         let asked = FileIdentity::of(path);
-        ["", "-wal", "-shm", "-journal"].into_iter().any(|end| {
+        let with = |end: &str| {
             let mut file = journal.clone().into_os_string();
             file.push(end);
-            FileIdentity::of(Path::new(&file)) == asked
-        })
+            PathBuf::from(file)
+        };
+        let files = ["", "-wal", "-shm", "-journal"].map(with).into_iter().chain(self.witness.clone());
+        let owners = FileIdentity::of(&with("-owners"));
+        files.chain([with("-owners")]).any(|file| FileIdentity::of(&file) == asked)
+            || path.parent().is_some_and(|folder| FileIdentity::of(folder) == owners)
     }
 
     pub(crate) const fn source(&self) -> &Source {

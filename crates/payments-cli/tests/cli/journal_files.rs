@@ -430,6 +430,13 @@ fn file_without_columns_or_rows_is_refused() {
         workspace.journal_command(arguments).failed(2, "invalid");
     }
     let journal = workspace.path("billing.db");
+    let own = [journal.clone(), format!("{journal}-owners/witness"), workspace.path("witness")];
+    let witness = ["--witness", &own[2]];
+    for path in &own {
+        let arguments = ["accept-history", "--sent", path, "--by", "ada"];
+        let error = workspace.journal_command(&[&arguments[..], &witness].concat()).failed(2, "invalid");
+        assert!(error["message"].as_str().unwrap().contains(" is the journal or belongs to it; "), "{error}");
+    }
     for arguments in [["resolve", "--from", &journal], ["export", "--run", &journal]] {
         let error = workspace.journal_command(&arguments).failed(2, "invalid");
         assert!(error["message"].as_str().unwrap().contains(" is the journal or belongs to it; "), "{error}");
