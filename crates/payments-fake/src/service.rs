@@ -47,7 +47,9 @@ impl Shared {
 
     /// What the network would carry back for this request at this time of day. It neither waits nor reads a clock.
     pub(crate) fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
-        self.process(now, self.receive(request)).0
+        let (reply, number) = self.process(now, self.receive(request));
+        self.record_reply(number, &reply);
+        reply
     }
 
     fn receive(&self, request: Request<Bytes>) -> Received {
@@ -93,6 +95,13 @@ impl Shared {
 
     /// Processes a request that a fault held, unless the gateway was reset in the meantime.
     pub(crate) fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
+        let number = request.number;
+        let reply = self.process_held(now, request);
+        self.record_reply(Some(number), &reply);
+        reply
+    }
+
+    fn process_held(&self, now: SystemTime, request: HeldRequest) -> Reply {
         let HeldRequest { request, number, epoch } = request;
         let mut service = self.service();
         if service.epoch != epoch {
@@ -103,8 +112,9 @@ impl Shared {
         service.carry_out(now, decision, number, None)
     }
 
-    /// [`handle`](Self::handle) at the gateway's time of day, waiting at its gates, and using `timer` for held requests. The
-    /// reply is never [`Reply::Held`]. Also returns the number of the request if it is recorded.
+    /// [`handle`](Self::handle) at the gateway's time of day, waiting at its gates, and using `timer` for held requests and
+    /// delayed responses. The reply is neither [`Reply::Held`] nor [`Reply::Delayed`]. Also returns the number of the request
+    /// if it is recorded.
     ///
     /// Dropping the future means that the client has gone: a request that is not committed by then never is. So does
     /// `given_up` while the request waits to be processed: it is then [closed](Reply::Closed) without an effect. Later
@@ -126,14 +136,30 @@ impl Shared {
         let reply = match reply {
             Reply::Held { by, request } => {
                 if before(given_up, timer.sleep(by)).await.is_none() {
+                    self.record_reply(number, &Reply::Closed);
                     return (Reply::Closed, number);
                 }
-                self.resume(self.settings.now(), request)
+                self.process_held(self.settings.now(), request)
             }
             reply => reply,
         };
         self.pass_gate(operation, Phase::AfterCommit).await;
+        let reply = match reply {
+            Reply::Delayed { by, response } => {
+                timer.sleep(by).await;
+                Reply::Response(response)
+            }
+            reply => reply,
+        };
+        self.record_reply(number, &reply);
         (reply, number)
+    }
+
+    /// Records what the client of a request sees, if the request is recorded.
+    pub(crate) fn record_reply(&self, number: Option<u64>, reply: &Reply) {
+        if let Some(number) = number {
+            self.service().requests.update(number, |request| request.set_reply(reply));
+        }
     }
 
     /// The method and the path of a request, without its query, for a log. Card numbers, the accepted keys and the key of the
@@ -261,7 +287,6 @@ impl Service {
         self.requests.update(number, |request| {
             request.outcome = outcome;
             request.reason = reason.filter(|_| is_no);
-            request.set_reply(&reply);
         });
         reply
     }

@@ -189,7 +189,8 @@ impl SandboxBuilder {
         self
     }
 
-    /// Called for every request to the service, before the client sees the response.
+    /// Called for every request to the service, before the client sees the response. If the client has closed its side of the
+    /// connection, it is called after the response was sent, because only then it is known whether the client could read it.
     pub fn on_exchange(mut self, tell: impl Fn(&Exchange) + Send + Sync + 'static) -> Self {
         self.on_exchange = Some(Arc::new(tell));
         self

@@ -1,5 +1,6 @@
-use std::future::Future;
+use std::future::{Future, ready};
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -8,12 +9,13 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{FakeGateway, Reply, RequestedFault};
+use tokio::task::yield_now;
 
 use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
 use crate::body::{Body, full, json};
 use crate::control_header::requested_fault;
-use crate::exchange::{Exchange, Shown};
+use crate::exchange::Exchange;
 use crate::page::{Event, Feed};
 use crate::shutdown::Shutdown;
 
@@ -32,6 +34,15 @@ pub(crate) struct Site {
     pub(crate) feed: Feed,
     /// The number of the next response that does not come from the gateway. It starts at another number in each process.
     pub(crate) next_id: Arc<AtomicU64>,
+}
+
+/// A request to the service that has its reply.
+pub(crate) struct Answered {
+    /// The number of its record.
+    number: Option<u64>,
+    /// What is logged, if anything is.
+    exchange: Option<Exchange>,
+    pub(crate) is_reported: bool,
 }
 
 /// Called for every request to the service.
@@ -77,29 +88,59 @@ impl Site {
         client: SocketAddr,
         time: &Shutdown,
         given_up: impl Future<Output = ()>,
-    ) -> Reply {
-        let logged = self.on_exchange.as_ref().map(|log| {
-            let (method, path) = self.service.loggable(&request);
-            (log, method.to_string(), path, Instant::now())
+    ) -> (Reply, Answered) {
+        let begun = Instant::now();
+        let logged = self.on_exchange.is_some().then(|| self.service.loggable(&request));
+        let mut serving = pin!(self.serve(request, time, given_up));
+        let (mut reply, number) = tokio::select! {
+            biased;
+            served = &mut serving => served,
+            () = ready(()) => {
+                // It waits, perhaps after it was charged.
+                self.feed.send(Event::Change);
+                let served = serving.await;
+                // Lets the runtime see whether the client has left meanwhile.
+                yield_now().await;
+                served
+            }
+        };
+        let request_id = reply.response_mut().map(|response| self.stamp(response.headers_mut()).clone());
+        let exchange = logged.map(|(method, path)| {
+            let mut exchange = Exchange {
+                client,
+                method: method.to_string(),
+                path,
+                status: None,
+                symptom: None,
+                request_id: request_id.and_then(|id| Some(id.to_str().ok()?.to_owned())),
+                recorded: None,
+                took: begun.elapsed(),
+            };
+            exchange.set_reply(&reply);
+            exchange
         });
-        let (mut reply, number) = self.serve(request, time, given_up).await;
-        if let Some(number) = number {
+        (reply, Answered { number, exchange, is_reported: false })
+    }
+
+    /// Reports what the client of a request saw, unless it was reported: its reply, or this instead.
+    pub(crate) fn report(&self, answered: &mut Answered, instead: Option<&Reply>) {
+        let Answered { number, exchange, is_reported } = answered;
+        if let Some(reply) = instead {
+            self.service.record_reply(*number, reply);
+        } else if *is_reported {
+            return;
+        }
+        *is_reported = true;
+        if let Some(number) = *number {
             self.feed.send(Event::Request(number));
         }
-        let request_id = reply.response_mut().map(|response| self.stamp(response.headers_mut()).clone());
-        if let Some((log, method, path, begun)) = logged {
-            let took = begun.elapsed();
-            log(&Exchange {
-                client,
-                method,
-                path,
-                shown: Shown::of(&reply),
-                request_id: request_id.and_then(|id| Some(id.to_str().ok()?.to_owned())),
-                recorded: number.and_then(|number| self.service.recorded(number)),
-                took,
-            });
+        if let (Some(tell), Some(mut exchange)) = (&self.on_exchange, exchange.take()) {
+            if let Some(reply) = instead {
+                exchange.set_reply(reply);
+            }
+            exchange.recorded = number.and_then(|number| self.service.recorded(number));
+            tell(&exchange);
         }
-        reply
     }
 
     /// The response to bytes that hyper refuses as a request, with the status that hyper chose.
