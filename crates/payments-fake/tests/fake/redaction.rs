@@ -335,7 +335,7 @@ fn to_json_is_valid_for_any_request() {
 #[test]
 fn s5_no_accepted_key_is_stored_or_recorded() {
     let (key, other) = ("sk_canary_of_one", "sk_canary_of_another");
-    let gateway = FakeGateway::builder().api_key(key).another_api_key(other).build();
+    let gateway = FakeGateway::builder().api_key(key).api_key(other).build();
     let payment = TokenTransaction::builder("tok_approved", PRICE, ConvenienceFee::Inactive);
     let payment =
         payment.reference_no(format!("x{other}")).description(format!("{key} {key}")).build().unwrap();

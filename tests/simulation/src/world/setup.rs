@@ -20,7 +20,7 @@ pub(super) fn draw_gateway(rng: &mut fastrand::Rng, clock: &ManualClock) -> Fake
     let void_response = pick(rng, &[VoidResponse::SameTransactionId, VoidResponse::NewTransactionId]);
     FakeGateway::builder()
         .api_key(KEYS[0])
-        .another_api_key(KEYS[1])
+        .api_key(KEYS[1])
         .seed(rng.u64(..))
         .clock(clock.clone())
         .decline_shape(shape)
