@@ -20,7 +20,6 @@ use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
 use crate::fixtures::{seeded_customer, seeded_owner};
 use crate::randomness::Randomness;
 use crate::redaction::Redaction;
-use crate::reply::Refusal;
 use crate::request::{Action, ParsedRequest};
 use crate::settings::Settings;
 use crate::store::{Effect, Store};
@@ -39,8 +38,8 @@ pub(crate) struct Decision {
 }
 
 impl Decision {
-    fn refused(refusal: &Refusal, redaction: &Redaction<'_>) -> Self {
-        let reason = redaction.text(&refusal.reason).into_owned();
+    fn refused(refusal: &ErrorEnvelope, redaction: &Redaction<'_>) -> Self {
+        let reason = redaction.text(refusal.reason()).into_owned();
         Self { response: refusal.response(), effect: None, reason: Some(reason) }
     }
 
@@ -63,7 +62,7 @@ pub(crate) fn decide(
     }
     let Some(tenant) = request.api_key.as_ref().and_then(|key| settings.tenant_with_key(key.as_bytes()))
     else {
-        let refusal = Refusal::new(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY);
+        let refusal = ErrorEnvelope::new(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY);
         return Decision::refused(&refusal, &redaction);
     };
     let (store, choices) = (&stores[tenant], &settings.choices);
@@ -124,7 +123,7 @@ type Approval = Result<(), &'static str>;
 
 impl TenantService<'_> {
     fn refused(&self, reason: &'static str) -> Decision {
-        Decision::refused(&Refusal::bad_request(reason), &self.redaction)
+        Decision::refused(&ErrorEnvelope::bad_request(reason), &self.redaction)
     }
 
     fn transaction(&mut self, payment: &TransactionRequest, account: Option<&TestValue>) -> Decision {
@@ -334,7 +333,7 @@ impl TenantService<'_> {
     fn lookup(&self, found: Option<Response<Bytes>>, not_found: &'static str) -> Decision {
         match found {
             Some(response) => Decision { response, effect: None, reason: None },
-            None => Decision::refused(&Refusal::new(StatusCode::NOT_FOUND, not_found), &self.redaction),
+            None => Decision::refused(&ErrorEnvelope::new(StatusCode::NOT_FOUND, not_found), &self.redaction),
         }
     }
 

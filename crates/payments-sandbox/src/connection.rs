@@ -34,7 +34,7 @@ pub(crate) struct ClientConnection {
     pub(crate) shutdown: Shutdown,
     /// Held while a request is processed, because that time does not count against the client.
     pub(crate) processing: Mutex<()>,
-    /// The newest request that hyper responded to.
+    /// The newest request to the service.
     pub(crate) newest: Mutex<Option<Answered>>,
 }
 
@@ -70,17 +70,19 @@ impl ClientConnection {
             .serve_connection(TokioIo::new(self.socket.clone()), service_fn(|request| self.respond(request)));
         // The socket has the reason of the end, unless the client ended the connection.
         let _ = graceful.watch(connection).await;
-        self.report_newest().await;
-        let (reply, has_body, answered) = match self.socket.take_end() {
-            None => return,
-            Some(End::Unreadable(status)) => (Reply::Response(self.site.unreadable(status)), true, None),
-            Some(End::Reply { reply, has_body, answered }) => (reply, has_body, answered),
+        let (reply, has_body) = match self.socket.take_end() {
+            None => return self.report_newest().await,
+            Some(End::Unreadable(status)) => {
+                self.report_newest().await;
+                (Reply::Response(self.site.unreadable(status)), true)
+            }
+            Some(End::Reply { reply, has_body }) => (reply, has_body),
         };
         // A symptom may keep the connection open on purpose.
         let _handling = self.activity.handle_request();
         let mut socket = self.socket.clone();
         let seen = symptom::write(reply, has_body, &mut socket, &self.shutdown).await;
-        if let Some(mut answered) = answered {
+        if let Some(mut answered) = self.newest.lock().await.take() {
             self.site.report(&mut answered, Some(&seen));
         }
         // An error means that the client left first.
@@ -109,7 +111,7 @@ impl ClientConnection {
             if is_malformed(&error) {
                 let msg = "the body is not in chunks as Transfer-Encoding says";
                 let reply = Reply::Response(site.bad_request(msg));
-                socket.end_with(End::Reply { reply, has_body: true, answered: None });
+                socket.end_with(End::Reply { reply, has_body: true });
             }
             // Otherwise the client left in the middle of its request, which is therefore ignored.
             NO_RESPONSE
@@ -135,7 +137,8 @@ impl ClientConnection {
                 Ok(response.map(full))
             }
             reply => {
-                socket.end_with(End::Reply { reply, has_body: !is_head, answered: Some(answered) });
+                *newest.lock().await = Some(answered);
+                socket.end_with(End::Reply { reply, has_body: !is_head });
                 Err(NO_RESPONSE)
             }
         }

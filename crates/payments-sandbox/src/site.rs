@@ -13,7 +13,7 @@ use tokio::task::yield_now;
 
 use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
-use crate::body::{Body, full, json};
+use crate::body::{Body, full};
 use crate::control_header::requested_fault;
 use crate::exchange::Exchange;
 use crate::page::{Event, Feed};
@@ -41,7 +41,7 @@ pub(crate) struct Answered {
     /// The number of its record.
     number: Option<u64>,
     /// What is logged, if anything is.
-    exchange: Option<Exchange>,
+    exchange: Option<Box<Exchange>>,
     pub(crate) is_reported: bool,
 }
 
@@ -75,7 +75,11 @@ impl Site {
         let mut response = if request.body().len() <= self.largest_body(path) {
             admin.respond(request)
         } else {
-            self.error(&ErrorEnvelope::new(413, "Request body is larger than 1 MiB")).map(full)
+            self.error(&ErrorEnvelope::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "Request body is larger than 1 MiB",
+            ))
+            .map(full)
         };
         self.stamp(response.headers_mut());
         Some(response)
@@ -117,7 +121,7 @@ impl Site {
                 took: begun.elapsed(),
             };
             exchange.set_reply(&reply);
-            exchange
+            Box::new(exchange)
         });
         (reply, Answered { number, exchange, is_reported: false })
     }
@@ -152,7 +156,7 @@ impl Site {
             StatusCode::URI_TOO_LONG => "Request target is too long",
             _ => return self.bad_request("this cannot be read as an HTTP/1.1 request"),
         };
-        self.error(&ErrorEnvelope::new(status.as_u16(), msg))
+        self.error(&ErrorEnvelope::new(status, msg))
     }
 
     pub(crate) fn bad_request(&self, reason: &str) -> Response<Bytes> {
@@ -160,8 +164,7 @@ impl Site {
     }
 
     fn error(&self, envelope: &ErrorEnvelope) -> Response<Bytes> {
-        let status = StatusCode::from_u16(envelope.status_code()).expect("HTTP has it");
-        let mut response = json(status, envelope.encode());
+        let mut response = envelope.response();
         self.stamp(response.headers_mut());
         response
     }
@@ -174,7 +177,8 @@ impl Site {
         given_up: impl Future<Output = ()>,
     ) -> (Reply, Option<u64>) {
         if !self.serves {
-            let error = ErrorEnvelope::new(404, "Path not found: this port is for /_sandbox alone");
+            let msg = "Path not found: this port is for /_sandbox alone";
+            let error = ErrorEnvelope::new(StatusCode::NOT_FOUND, msg);
             return (Reply::Response(self.error(&error)), None);
         }
         if self.control_headers {

@@ -13,7 +13,6 @@ use tokio::time::sleep;
 use tokio_rustls::server::TlsStream;
 
 use crate::activity::Activity;
-use crate::site::Answered;
 
 /// A connection to a client. hyper reads and writes it, the service checks whether the client is still there, and a fault
 /// acts on it after hyper has released it.
@@ -33,7 +32,7 @@ pub(crate) enum End {
     /// Respond to bytes that hyper refused as a request with this status.
     Unreadable(StatusCode),
     /// Show this reply. The response to a HEAD has no body.
-    Reply { reply: Reply, has_body: bool, answered: Option<Answered> },
+    Reply { reply: Reply, has_body: bool },
 }
 
 /// Plain or encrypted.

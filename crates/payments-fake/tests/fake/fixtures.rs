@@ -154,7 +154,8 @@ fn existing_records_are_not_replaced() {
 
 #[test]
 fn every_tenant_gets_the_records_and_each_fault_is_armed_once() {
-    let gateway = FakeGateway::builder().api_key("key_one").api_key("key_two").ignore_unfired_faults().build();
+    let gateway =
+        FakeGateway::builder().api_key("key_one").api_key("key_two").ignore_unfired_faults().build();
     let fixtures = json!({
         "transactions": [{"TransactionId": "txn_1", "Amount": 1}],
         "faults": [{"operation": "void", "phase": "late", "kind": "close", "skip": 1, "times": 2}],
