@@ -132,19 +132,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// Reads a value by a rule: the JSON type, the Rust type, the rule for the error message, and the value if the rule is met.
-macro_rules! members {
-    ($($(#[$meta:meta])* $name:ident: $json:ty => $value:ty, $rule:expr, $read:expr;)*) => {$(
-        $(#[$meta])*
-        pub(crate) fn $name<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<$value, D::Error> {
-            let json = <$json as serde::Deserialize>::deserialize(deserializer)?;
-            $read(json).ok_or_else(|| serde::de::Error::custom($rule))
-        }
-    )*};
-}
-pub(crate) use members;
-
-/// Types for the members of documents, read by such rules.
+/// Types for the members of documents: the Rust type, the JSON type, the rule for the error message, and the value if the rule
+/// is met.
 macro_rules! member_types {
     ($($(#[$meta:meta])* $name:ident($value:ty) from $json:ty, $rule:expr, $read:expr;)*) => {$(
         $(#[$meta])*
@@ -158,6 +147,7 @@ macro_rules! member_types {
         }
     )*};
 }
+pub(crate) use member_types;
 
 member_types! {
     /// A string, with card numbers masked.
@@ -166,9 +156,9 @@ member_types! {
     Code(String) from Value, "must be a string", |code| text_or_number(code).map(masked);
     Card(MaskedCard) from Value, "must be a string", |card| text_or_number(card).map(|card| MaskedCard::new(&card));
     /// The limit excludes card numbers.
-    SmallNumber(i64) from Value, "must be a whole number from 0 to 4294967295", whole;
+    SmallNumber(u32) from Value, "must be a whole number from 0 to 4294967295", whole;
     TypeCode(TransactionTypeCode) from Value, "must be 1 for a sale or 2 for an authorization",
-        |code| whole(code).filter(|code| matches!(code, 1 | 2)).map(TransactionTypeCode::new);
+        |code| whole(code).filter(|code| matches!(code, 1 | 2)).map(|code| TransactionTypeCode::new(code.into()));
     Payment(OperationName) from String, "must be transaction, token-transaction or void",
         |name: String| OperationName::from_name(&name).filter(|operation| operation.moves_money());
     Time(SystemTime) from String, "must be a time in UTC such as 2030-01-31T12:00:00Z",
@@ -238,7 +228,7 @@ impl<'de, T: DocumentId> Deserialize<'de> for Id<T> {
     }
 }
 
-fn text_or_number(json: Value) -> Option<String> {
+pub(crate) fn text_or_number(json: Value) -> Option<String> {
     match json {
         Value::String(text) => Some(text),
         Value::Number(number) => (number.is_u64() || number.is_i64()).then(|| number.to_string()),
@@ -246,13 +236,10 @@ fn text_or_number(json: Value) -> Option<String> {
     }
 }
 
-fn whole(json: Value) -> Option<i64> {
-    if let Value::Number(number) = json {
-        return u32::try_from(number.as_u64()?).ok().map(i64::from);
-    }
+pub(crate) fn whole(json: Value) -> Option<u32> {
     let digits = text_or_number(json)?;
     let number: u32 = digits.parse().ok()?;
-    (number.to_string() == digits).then_some(number.into())
+    (number.to_string() == digits).then_some(number)
 }
 
 fn masked(text: String) -> String {

@@ -10,7 +10,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::document::{self, Code, Id, Object, SmallNumber, Text};
-use crate::fault::FaultDocument;
+use crate::fault_document::FaultDocument;
 use crate::test_values::{self, CUSTOMER, TestEffect, TestField, TestValue};
 use crate::transaction::{COUNTRY_ID, TransactionDocument};
 use crate::{DocumentError, Fault, LedgerEntry};
@@ -236,7 +236,8 @@ impl CustomerDocument {
     fn into_record(self) -> (CustomerId, CustomerRecord) {
         let text = |text: Option<Text>| text.map_or_else(String::new, |Text(text)| text).into();
         let code = |code: Option<Code>| code.map_or_else(String::new, |Code(code)| code).into();
-        let number = |number: Option<SmallNumber>| number.map_or(0, |SmallNumber(number)| number).into();
+        let number =
+            |number: Option<SmallNumber>| number.map_or(0, |SmallNumber(number)| i64::from(number)).into();
         let Id(id) = self.customer_id;
         let mut record = CustomerRecord::new();
         record.customer_id = id.clone().into();

@@ -81,8 +81,8 @@ impl TransactionDocument {
         record.billing_city = or_empty(self.billing_city);
         record.billing_state = text(self.billing_state).map_or(Field::Null, Field::Value);
         record.billing_postal_code = code(self.billing_postal_code);
-        let country = self.billing_country.unwrap_or(SmallNumber(COUNTRY_ID));
-        record.billing_country = country.0.into();
+        let country = self.billing_country.map_or(COUNTRY_ID, |SmallNumber(country)| country.into());
+        record.billing_country = country.into();
         record.billing_country_code = code(self.billing_country_code);
         record.billing_phone_number = or_empty(self.billing_phone_number);
         record.transaction_type = transaction_type.into();

@@ -41,7 +41,10 @@ fn a_malformed_header_is_refused_and_nothing_is_charged() {
             "sandbox-fault: after_commit=reset;times=2\r\n",
             "skip and times need an armed fault (POST /_sandbox/faults): a header is for its own request alone",
         ),
-        ("sandbox-fault: after_commit=truncate;bytes=-1\r\n", "bytes must be a whole number"),
+        (
+            "sandbox-fault: after_commit=truncate;bytes=-1\r\n",
+            "bytes: must be a whole number from 0 to 4294967295",
+        ),
         (
             "sandbox-fault: after_commit=reset\r\nsandbox-fault: late=close\r\n",
             "a request can ask for only one fault",
