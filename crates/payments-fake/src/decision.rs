@@ -298,7 +298,7 @@ impl TenantService<'_> {
     fn void(&mut self, void: &Void) -> Decision {
         let id = void.transaction_id();
         let stored = self.store.transactions.get(id).filter(|entry| entry.is_voidable());
-        let Some(mut entry) = stored.cloned() else {
+        let Some(mut entry) = stored.map(|entry| LedgerEntry::clone(entry)) else {
             return self.refused("invalid transaction id");
         };
         entry.record.status = self.choices.status_codes.voided.clone().into_owned().into();

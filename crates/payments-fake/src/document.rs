@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
-use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use payments_core::OperationName;
@@ -192,30 +191,30 @@ pub(crate) fn has_at_most_two_decimals(amount: Amount) -> bool {
 pub(crate) struct Id<T>(pub(crate) T);
 
 /// What a document may have as an id.
-pub(crate) trait DocumentId: FromStr {
-    const RULE: &'static str = "must be a string that is valid as an id";
+pub(crate) trait DocumentId: Sized {
+    const RULE: &'static str;
 
-    fn can_be_used(&self) -> bool {
-        true
-    }
+    fn of(text: String) -> Option<Self>;
 }
 
-impl DocumentId for TokenId {}
-impl DocumentId for GatewayCustomerId {}
-
-macro_rules! ids_in_paths {
-    ($($id:ty),*) => {$(
+macro_rules! ids {
+    ($($id:ty, $rule:literal, $can_be_used:expr;)*) => {$(
         impl DocumentId for $id {
-            const RULE: &'static str = "must be a string that is valid as an id in a URL path";
+            const RULE: &'static str = $rule;
 
-            fn can_be_used(&self) -> bool {
-                self.path_segment().is_ok()
+            fn of(text: String) -> Option<Self> {
+                Self::new(text).ok().filter($can_be_used)
             }
         }
     )*};
 }
 
-ids_in_paths! { TransactionId, CustomerId }
+ids! {
+    TokenId, "must be a string that is valid as an id", |_| true;
+    GatewayCustomerId, "must be a string that is valid as an id", |_| true;
+    TransactionId, "must be a string that is valid as an id in a URL path", |id| id.path_segment().is_ok();
+    CustomerId, "must be a string that is valid as an id in a URL path", |id| id.path_segment().is_ok();
+}
 
 impl<'de, T: DocumentId> Deserialize<'de> for Id<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -223,8 +222,7 @@ impl<'de, T: DocumentId> Deserialize<'de> for Id<T> {
         if matches!(mask(&text, &[]), Cow::Owned(_)) {
             return Err(D::Error::custom("must not look like a card number"));
         }
-        let id = text.parse().ok().filter(T::can_be_used).map(Self);
-        id.ok_or_else(|| D::Error::custom(T::RULE))
+        T::of(text).map(Self).ok_or_else(|| D::Error::custom(T::RULE))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::Hash;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, GatewayCustomerId, MaskedCard, TokenId, TransactionId};
@@ -38,7 +39,7 @@ use crate::{DocumentError, Fault, LedgerEntry};
 pub struct Fixtures {
     pub(crate) customers: IndexMap<CustomerId, CustomerRecord>,
     pub(crate) tokens: IndexMap<TokenId, StoredToken>,
-    pub(crate) transactions: IndexMap<TransactionId, LedgerEntry>,
+    pub(crate) transactions: IndexMap<TransactionId, Arc<LedgerEntry>>,
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -195,11 +196,11 @@ impl RecordDocument for TokenDocument {
 
 impl RecordDocument for TransactionDocument {
     type Id = TransactionId;
-    type Record = LedgerEntry;
+    type Record = Arc<LedgerEntry>;
 
-    fn into_record(self) -> Result<(TransactionId, LedgerEntry), &'static str> {
+    fn into_record(self) -> Result<(TransactionId, Arc<LedgerEntry>), &'static str> {
         let entry = self.into_entry()?;
-        Ok((entry.transaction_id().clone(), entry))
+        Ok((entry.transaction_id().clone(), Arc::new(entry)))
     }
 }
 

@@ -11,6 +11,7 @@ use http::{HeaderName, HeaderValue, Method, Request};
 use payments_core::transport::before;
 use payments_core::{OperationName, Timer};
 use payments_model::unversioned::RequestMembers;
+use payments_model::{TokenId, TransactionId};
 
 use crate::armed_fault::ArmedFaults;
 use crate::decision::{self, Decision};
@@ -216,8 +217,8 @@ impl Service {
 
     /// Adds the records that one tenant does not have yet. No later record gets one of their ids, not even after a reset.
     pub(crate) fn load_records(&mut self, tenant: usize, fixtures: Fixtures) {
-        fixtures.transactions.keys().for_each(|id| self.randomness.reserve(id.as_str()));
-        fixtures.tokens.keys().for_each(|id| self.randomness.reserve(id.as_str()));
+        self.randomness.reserve(fixtures.transactions.keys().map(TransactionId::as_str));
+        self.randomness.reserve(fixtures.tokens.keys().map(TokenId::as_str));
         self.stores[tenant].add_missing(fixtures);
     }
 

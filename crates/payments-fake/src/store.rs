@@ -1,4 +1,5 @@
 use std::hash::Hash;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
@@ -10,7 +11,8 @@ use crate::{Fixtures, LedgerEntry, RequestEffect, StoredToken};
 /// `put` methods, so whether a payment takes place is separate from what the client sees. Other modules only read its fields.
 #[derive(Default)]
 pub(crate) struct Store {
-    pub(crate) transactions: IndexMap<TransactionId, LedgerEntry>,
+    /// Shared with snapshots, so that taking one of a large ledger is quick.
+    pub(crate) transactions: IndexMap<TransactionId, Arc<LedgerEntry>>,
     pub(crate) tokens: IndexMap<TokenId, StoredToken>,
     pub(crate) customers: IndexMap<CustomerId, CustomerRecord>,
 }
@@ -41,7 +43,7 @@ impl Store {
         let Effect { tenant: _, kind, entry, void, new_token } = effect;
         let stored = self.transactions.get(entry.transaction_id());
         let is_possible = match kind {
-            RequestEffect::Voided => stored.is_some_and(LedgerEntry::is_voidable),
+            RequestEffect::Voided => stored.is_some_and(|stored| stored.is_voidable()),
             _ => stored.is_none(),
         };
         if is_possible {
@@ -65,7 +67,7 @@ impl Store {
     }
 
     fn put_transaction(&mut self, entry: LedgerEntry) {
-        self.transactions.insert(entry.transaction_id().clone(), entry);
+        self.transactions.insert(entry.transaction_id().clone(), Arc::new(entry));
     }
 
     pub(crate) fn clear(&mut self) {

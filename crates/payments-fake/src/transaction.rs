@@ -67,14 +67,18 @@ impl TransactionDocument {
             (None, Some(_)) => OperationName::TokenTransaction,
             (None, None) => OperationName::Transaction,
         };
-        let card = self.card_number.map(|Card(card)| card);
+        let source = match (self.token_id, &self.card_number) {
+            (Some(Id(token)), _) => PaymentSource::Token(token),
+            (None, Some(Card(card))) => PaymentSource::Card(card.clone()),
+            (None, None) => PaymentSource::Account,
+        };
         let text = |text: Option<Text>| text.map(|Text(text)| text);
         let or_empty = |text: Option<Text>| text.map_or_else(String::new, |Text(text)| text).into();
         let code = |code: Option<Code>| code.map_or_else(String::new, |Code(code)| code).into();
         let mut record = TransactionRecord::new(self.transaction_id.0);
         record.base_amount = self.base_amount.map_or(amount, |Number(amount)| amount).into();
         record.amount = amount.into();
-        record.card_number = card.clone().map_or(Field::Absent, Field::Value);
+        record.card_number = self.card_number.map_or(Field::Absent, |Card(card)| card.into());
         record.billing_email = or_empty(self.billing_email);
         record.billing_customer_name = or_empty(self.billing_customer_name);
         record.billing_address = or_empty(self.billing_address);
@@ -92,11 +96,7 @@ impl TransactionDocument {
             kind: EntryKind::of(operation, transaction_type),
             state,
             amount,
-            source: match (self.token_id, card) {
-                (Some(Id(token)), _) => PaymentSource::Token(token),
-                (None, Some(card)) => PaymentSource::Card(card),
-                (None, None) => PaymentSource::Account,
-            },
+            source,
             reference_no: text(self.reference_no),
             description: text(self.description),
             void_reason: text(self.void_reason),
