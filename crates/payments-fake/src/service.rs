@@ -18,7 +18,7 @@ use crate::decision::{self, Decision};
 use crate::fault::{FaultKind, Phase};
 use crate::gate::Gates;
 use crate::randomness::Randomness;
-use crate::recorded_request::{RecordedRequest, RequestLog, RequestOutcome};
+use crate::recorded_request::{RecordedRequest, RequestLog};
 use crate::redaction::Redaction;
 use crate::request::ParsedRequest;
 use crate::settings::Settings;
@@ -243,10 +243,8 @@ impl Service {
         let late = std::mem::take(&mut self.late);
         let count = late.len();
         for (number, effect) in late {
-            let outcome = effect.outcome();
-            let is_committed = self.stores[effect.tenant].commit(effect);
-            let outcome = if is_committed { outcome } else { (RequestEffect::Refused, None) };
-            self.requests.update(number, |request| request.outcome = outcome);
+            let done = self.stores[effect.tenant].commit(effect);
+            self.requests.update(number, |request| (request.effect, request.transaction_id) = done);
         }
         count
     }
@@ -266,27 +264,24 @@ impl Service {
         response.headers_mut().insert(REQUEST_ID, header(randomness.identifier("req_")));
         response.headers_mut().insert(DATE, header(httpdate::fmt_http_date(now)));
         let phase = fault.map_or(Phase::AfterCommit, Fault::phase);
-        let outcome = match (&effect, phase) {
-            (_, Phase::BeforeCommit) => RequestOutcome::default(),
-            (Some(effect), Phase::AfterCommit) => effect.outcome(),
-            (Some(effect), Phase::Late) => (RequestEffect::Late, effect.outcome().1),
+        let done = match (effect, phase) {
+            (_, Phase::BeforeCommit) => (RequestEffect::Nothing, None),
+            (Some(effect), Phase::AfterCommit) => stores[effect.tenant].commit(effect),
+            (Some(effect), Phase::Late) => {
+                let id = effect.entry.transaction_id().clone();
+                self.late.push((number, effect));
+                (RequestEffect::Late, Some(id))
+            }
             (None, _) if reason.is_none() => (RequestEffect::LookedUp, None),
             (None, _) => (RequestEffect::Refused, None),
         };
-        let is_no = matches!(outcome.0, RequestEffect::Refused | RequestEffect::Declined);
-        match (effect, phase) {
-            (Some(effect), Phase::AfterCommit) => {
-                stores[effect.tenant].commit(effect);
-            }
-            (Some(effect), Phase::Late) => self.late.push((number, effect)),
-            _ => {}
-        }
         let reply = match fault {
             Some(fault) => Reply::of_fault(fault, response, randomness),
             None => Reply::Response(response),
         };
         self.requests.update(number, |request| {
-            request.outcome = outcome;
+            let is_no = matches!(done.0, RequestEffect::Refused | RequestEffect::Declined);
+            (request.effect, request.transaction_id) = done;
             request.reason = reason.filter(|_| is_no);
         });
         reply

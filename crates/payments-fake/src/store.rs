@@ -4,7 +4,6 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
 
-use crate::recorded_request::RequestOutcome;
 use crate::{Fixtures, LedgerEntry, RequestEffect, StoredToken};
 
 /// The records of one tenant, each list in the order of its commits. It changes only by committing an [`Effect`] and by the
@@ -31,31 +30,27 @@ pub(crate) struct Effect {
     pub(crate) new_token: Option<StoredToken>,
 }
 
-impl Effect {
-    pub(crate) fn outcome(&self) -> RequestOutcome {
-        (self.kind, Some(self.entry.transaction_id().clone()))
-    }
-}
-
 impl Store {
-    /// Returns whether it took effect. A late void does not if another void came first.
-    pub(crate) fn commit(&mut self, effect: Effect) -> bool {
+    /// Returns what it did, and to which transaction. A late void is refused if another void came first.
+    pub(crate) fn commit(&mut self, effect: Effect) -> (RequestEffect, Option<TransactionId>) {
         let Effect { tenant: _, kind, entry, void, new_token } = effect;
-        let stored = self.transactions.get(entry.transaction_id());
+        let id = entry.transaction_id().clone();
+        let stored = self.transactions.get(&id);
         let is_possible = match kind {
             RequestEffect::Voided => stored.is_some_and(|stored| stored.is_voidable()),
             _ => stored.is_none(),
         };
-        if is_possible {
-            self.put_transaction(entry);
-            if let Some(void) = void {
-                self.put_transaction(void);
-            }
-            if let Some(token) = new_token {
-                self.put_token(token);
-            }
+        if !is_possible {
+            return (RequestEffect::Refused, None);
         }
-        is_possible
+        self.put_transaction(entry);
+        if let Some(void) = void {
+            self.put_transaction(void);
+        }
+        if let Some(token) = new_token {
+            self.put_token(token);
+        }
+        (kind, Some(id))
     }
 
     pub(crate) fn put_token(&mut self, token: StoredToken) {

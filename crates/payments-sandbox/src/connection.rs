@@ -21,7 +21,7 @@ use tokio::time::sleep;
 use crate::activity::Activity;
 use crate::body::{Body, full};
 use crate::shutdown::Shutdown;
-use crate::site::{Answered, Site};
+use crate::site::{Answered, LARGEST_ADMIN_BODY, LARGEST_BODY, Site};
 use crate::socket::{End, Socket};
 use crate::symptom;
 
@@ -107,7 +107,9 @@ impl ClientConnection {
             site.report(&mut previous, None);
         }
         let (head, body) = request.into_parts();
-        let body = read(body, site.largest_body(head.uri.path())).await.map_err(|error| {
+        let administers = site.administers(head.uri.path());
+        let largest = if administers { LARGEST_ADMIN_BODY } else { LARGEST_BODY };
+        let body = read(body, largest).await.map_err(|error| {
             if is_malformed(&error) {
                 let msg = "the body is not in chunks as Transfer-Encoding says";
                 let reply = Reply::Response(site.bad_request(msg));
@@ -120,7 +122,7 @@ impl ClientConnection {
         let _handling = activity.handle_request();
         let is_head = head.method == Method::HEAD;
         let request = Request::from_parts(head, body);
-        if site.administers(request.uri().path()) {
+        if administers {
             // Writing or saving a large state would delay other connections.
             let site = Arc::clone(site);
             let response = spawn_blocking(move || site.administer(&request)).await;

@@ -58,28 +58,21 @@ impl Site {
         }
     }
 
-    /// The largest body that a request to this path may have.
-    pub(crate) fn largest_body(&self, path: &str) -> usize {
-        if self.administers(path) { 1024 * 1024 } else { 64 * 1024 }
-    }
-
     /// Whether a request to this path is for the admin interface.
     pub(crate) fn administers(&self, path: &str) -> bool {
-        self.admin_for(path).is_some()
+        let rest = path.strip_prefix(admin::PREFIX).filter(|_| self.admin.is_some());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// The admin interface's response, if the request is for it.
+    /// The admin interface's response, if this port has one.
     pub(crate) fn administer(&self, request: &Request<Bytes>) -> Option<Response<Body>> {
-        let path = request.uri().path();
-        let admin = self.admin_for(path)?;
-        let mut response = if request.body().len() <= self.largest_body(path) {
+        let admin = self.admin.as_ref()?;
+        let mut response = if request.body().len() <= LARGEST_ADMIN_BODY {
             admin.respond(request)
         } else {
-            self.error(&ErrorEnvelope::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "Request body is larger than 1 MiB",
-            ))
-            .map(full)
+            ErrorEnvelope::new(StatusCode::PAYLOAD_TOO_LARGE, "Request body is larger than 1 MiB")
+                .response()
+                .map(full)
         };
         self.stamp(response.headers_mut());
         Some(response)
@@ -194,11 +187,6 @@ impl Site {
         self.service.respond(request, time, given_up).await
     }
 
-    fn admin_for(&self, path: &str) -> Option<&Admin> {
-        let rest = path.strip_prefix(admin::PREFIX)?;
-        self.admin.as_deref().filter(|_| rest.is_empty() || rest.starts_with('/'))
-    }
-
     /// Adds the version and a unique id to a response, even to a proxy's error page. Returns the id.
     fn stamp<'a>(&self, headers: &'a mut HeaderMap) -> &'a HeaderValue {
         headers.insert(VERSION_HEADER, HeaderValue::from_static(crate::VERSION));
@@ -208,6 +196,10 @@ impl Site {
         })
     }
 }
+
+/// The limits of request bodies, chosen by this SDK.
+pub(crate) const LARGEST_ADMIN_BODY: usize = 1024 * 1024;
+pub(crate) const LARGEST_BODY: usize = 64 * 1024;
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static("sandbox-version");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
