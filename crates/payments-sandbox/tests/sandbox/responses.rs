@@ -7,22 +7,6 @@ use payments_sandbox::{BlockingSandbox, Sandbox};
 use crate::raw_client::{RawClient, TOKEN_PAYMENT};
 
 #[test]
-fn a_payment_and_its_lookup_share_a_connection() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    let mut client = RawClient::connect(&sandbox);
-    client.post("/token-transaction", TOKEN_PAYMENT);
-    let paid = client.response();
-    assert_eq!((paid.status(), paid.header("content-type")), (200, Some("application/json")));
-    assert!(paid.header("x-request-id").is_some() && paid.header("date").is_some(), "{}", paid.head);
-    let id = paid.json()["data"]["TransactionId"].as_str().unwrap().to_owned();
-
-    client.get(&format!("/transaction/{id}"));
-    let found = client.response();
-    assert_eq!((found.status(), &found.json()["data"]["TransactionId"]), (200, &id.into()));
-    sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
-}
-
-#[test]
 fn the_socket_carries_the_same_bytes_as_in_process() {
     let fresh = || FakeGateway::builder().seed(3).build();
     let sandbox = Sandbox::builder().gateway(fresh()).start_blocking().unwrap();
