@@ -21,7 +21,7 @@ fn bodies(call: Call, body: ResponseBody, status: u16) -> Vec<Vec<u8>> {
                 r#"{{"status":"DECLINED","status_code":{code},"message":"no","data":{{"TransactionId":"txn_9"}}}}"#
             );
             vec![
-                ErrorEnvelope::new(http::StatusCode::from_u16(status).unwrap(), "no").encode(),
+                ErrorEnvelope::new(StatusCode::from_u16(status).unwrap(), "no").encode(),
                 declined.into_bytes(),
             ]
         }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -122,19 +121,16 @@ impl Reply {
 
     /// The [name](FaultKind::as_str) of the kind of fault that the client sees instead of a whole response.
     pub fn symptom(&self) -> Option<&'static str> {
-        let kind = match self {
-            Self::Response(_) | Self::Delayed { .. } | Self::Held { .. } => return None,
-            Self::Drip { bytes, every, .. } => {
-                FaultKind::Drip { bytes: NonZeroUsize::new(*bytes)?, every: *every }
-            }
-            Self::Truncated { bytes, .. } => FaultKind::Truncate { bytes: *bytes },
-            Self::Garbage(_) => FaultKind::Garbage,
-            Self::Refused => FaultKind::Refuse,
-            Self::Closed => FaultKind::Close,
-            Self::Reset => FaultKind::Reset,
-            Self::Stalled => FaultKind::Stall,
-        };
-        Some(kind.as_str())
+        match self {
+            Self::Response(_) | Self::Delayed { .. } | Self::Held { .. } => None,
+            Self::Drip { .. } => Some("drip"),
+            Self::Truncated { .. } => Some("truncate"),
+            Self::Garbage(_) => Some("garbage"),
+            Self::Refused => Some("refuse"),
+            Self::Closed => Some("close"),
+            Self::Reset => Some("reset"),
+            Self::Stalled => Some("stall"),
+        }
     }
 
     /// The response that is sent completely or in part.

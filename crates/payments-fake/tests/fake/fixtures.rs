@@ -13,12 +13,7 @@ use crate::support::*;
 const NUMBER: &str = "4242424242424242";
 
 #[track_caller]
-fn refused(document: &Value) -> String {
-    refused_text(&document.to_string())
-}
-
-#[track_caller]
-fn refused_text(document: &str) -> String {
+fn refused(document: &str) -> String {
     let error: DocumentError = Fixtures::from_json(document).unwrap_err();
     for shown in [error.to_string(), format!("{error:?}")] {
         assert!(!shown.contains("4242") && !shown.contains("sk_live"), "it quotes the document: {shown}");
@@ -186,7 +181,7 @@ fn problem(document: &Value) -> String {
 
 #[track_caller]
 fn problem_text(document: &str) -> String {
-    let problem = refused_text(document);
+    let problem = refused(document);
     let (problem, place) = problem.rsplit_once(" at line 1 column ").unwrap_or_else(|| panic!("{problem}"));
     assert!(place.parse::<usize>().is_ok(), "{place}");
     problem.to_owned()
@@ -284,11 +279,11 @@ fn the_error_for_a_wrong_part_names_its_place() {
     assert_eq!(problem(&json!({ "token": [] })), format!("token: {lists}"));
     let contradiction = json!({"TransactionId": "txn_1", "Amount": 1, "Voided": true, "Declined": true});
     assert_eq!(
-        refused(&json!({ "transactions": [contradiction] })),
+        problem(&json!({ "transactions": [contradiction] })),
         "transactions[0]: Voided must be false for a declined transaction"
     );
     assert_eq!(
-        refused_text("{\"tokens\": [\n  {\"TokenId\": \"tok_1\",\n   \"Declines\": 7}]}"),
+        refused("{\"tokens\": [\n  {\"TokenId\": \"tok_1\",\n   \"Declines\": 7}]}"),
         "tokens[0].Declines: expected a boolean at line 3 column 16"
     );
 }
@@ -337,13 +332,10 @@ fn the_error_for_a_wrong_fault_names_its_place() {
 #[test]
 fn the_error_for_a_repeated_id_or_field_names_it() {
     let twice = |list: &str, id: &str| json!({ list: [{ id: "a", "Amount": 1 }, { id: "b", "Amount": 1 }, { id: "a", "Amount": 2 }] });
-    assert_eq!(
-        refused(&twice("transactions", "TransactionId")),
-        "transactions[2]: has the same id as transactions[0]"
-    );
+    assert_eq!(problem(&twice("transactions", "TransactionId")), "transactions[2]: has the same id as [0]");
     for (list, id) in [("customers", "CustomerId"), ("tokens", "TokenId")] {
-        let expected = format!("{list}[1]: has the same id as {list}[0]");
-        assert_eq!(refused(&json!({ list: [{ id: "a" }, { id: "a" }] })), expected);
+        let expected = format!("{list}[1]: has the same id as [0]");
+        assert_eq!(problem(&json!({ list: [{ id: "a" }, { id: "a" }] })), expected);
     }
     for (document, expected) in [
         (r#"{"tokens":[{"TokenId":"tok_1"}],"tokens":[]}"#, "duplicate field `tokens`"),
@@ -358,9 +350,9 @@ fn the_error_for_a_repeated_id_or_field_names_it() {
 
 #[test]
 fn a_syntax_error_is_reported_with_its_place() {
-    assert_eq!(refused_text("{\n  \"tokens\": [sk_live"), "tokens[0]: expected value at line 2 column 14");
-    assert_eq!(refused_text(""), "EOF while parsing a value at line 1 column 0");
-    assert_eq!(refused_text("{} 4242"), "trailing characters at line 1 column 4");
+    assert_eq!(refused("{\n  \"tokens\": [sk_live"), "tokens[0]: expected value at line 2 column 14");
+    assert_eq!(refused(""), "EOF while parsing a value at line 1 column 0");
+    assert_eq!(refused("{} 4242"), "trailing characters at line 1 column 4");
     for document in ["[]", "null", "\"expected 4242\"", "7"] {
         assert_eq!(problem_text(document), "expected a JSON object", "{document}");
     }
