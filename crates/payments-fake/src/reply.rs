@@ -145,32 +145,11 @@ impl Reply {
     }
 }
 
-/// Bodies may hold personal data, so only their lengths are shown.
+/// Bodies may hold personal data, so they are not shown.
 impl fmt::Debug for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let summary = |response: &Response<Bytes>| {
-            format!("HTTP {} with {} bytes", response.status(), response.body().len())
-        };
-        match self {
-            Self::Response(response) => write!(f, "Response({})", summary(response)),
-            Self::Delayed { by, response } => write!(f, "Delayed({by:?}, {})", summary(response)),
-            Self::Held { by, request: _ } => write!(f, "Held({by:?})"),
-            Self::Drip { response, bytes, every, complete } => {
-                write!(
-                    f,
-                    "Drip({bytes} bytes every {every:?} of {}, complete: {complete})",
-                    summary(response)
-                )
-            }
-            Self::Truncated { response, bytes } => {
-                write!(f, "Truncated(after {bytes} bytes of {})", summary(response))
-            }
-            Self::Garbage(bytes) => write!(f, "Garbage({} bytes)", bytes.len()),
-            Self::Refused => f.write_str("Refused"),
-            Self::Closed => f.write_str("Closed"),
-            Self::Reset => f.write_str("Reset"),
-            Self::Stalled => f.write_str("Stalled"),
-        }
+        let (status, symptom) = (self.status(), self.symptom());
+        f.debug_struct("Reply").field("status", &status).field("symptom", &symptom).finish_non_exhaustive()
     }
 }
 
