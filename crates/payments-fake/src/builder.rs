@@ -6,7 +6,7 @@ use payments_model::Amount;
 
 use crate::document::has_at_most_two_decimals;
 use crate::settings::Settings;
-use crate::{Choices, DeclineShape, FakeGateway, ManualClock};
+use crate::{Choices, FakeGateway, ManualClock};
 
 /// Builds a [`FakeGateway`] that differs from [`FakeGateway::new`].
 #[must_use = "a builder does nothing until it is built"]
@@ -48,12 +48,6 @@ impl FakeGatewayBuilder {
     /// byte for byte.
     pub fn seed(mut self, seed: u64) -> Self {
         self.settings.seed = seed;
-        self
-    }
-
-    /// How the fake reports a decline.
-    pub fn decline_shape(mut self, shape: DeclineShape) -> Self {
-        self.settings.choices.decline_shape = shape;
         self
     }
 

@@ -23,19 +23,14 @@ pub struct Tenant {
 impl Tenant {
     /// What the service did for this key so far.
     pub fn ledger(&self) -> Ledger {
-        Ledger { entries: self.entries_from(0) }
+        let entries =
+            |store: &Store| store.transactions.values().map(|entry| LedgerEntry::clone(entry)).collect();
+        Ledger { entries: self.with(entries) }
     }
 
     /// The entry of one transaction, without reading the whole ledger.
     pub fn entry(&self, id: &TransactionId) -> Option<LedgerEntry> {
         self.with(|store| store.transactions.get(id).map(|entry| LedgerEntry::clone(entry)))
-    }
-
-    /// The entries from this index on: those that were committed after the first `index` ones.
-    pub fn entries_from(&self, index: usize) -> Vec<LedgerEntry> {
-        self.with(|store| {
-            store.transactions.values().skip(index).map(|entry| LedgerEntry::clone(entry)).collect()
-        })
     }
 
     /// How many transactions there are, declined and voided ones included.
