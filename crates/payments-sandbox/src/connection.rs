@@ -46,6 +46,7 @@ impl ClientConnection {
             () = self.serve_requests(graceful) => {}
             () = self.grace_period_over() => {}
         }
+        self.report_newest().await;
     }
 
     /// Ready when the server stops and the client has had its time to finish a request or to read a response.
@@ -71,7 +72,7 @@ impl ClientConnection {
         // The socket has the reason of the end, unless the client ended the connection.
         let _ = graceful.watch(connection).await;
         let (reply, has_body) = match self.socket.take_end() {
-            None => return self.report_newest().await,
+            None => return,
             Some(End::Unreadable(status)) => {
                 self.report_newest().await;
                 (Reply::Response(self.site.unreadable(status)), true)
