@@ -191,7 +191,7 @@ fn problem_text(document: &str) -> String {
 fn the_error_for_a_wrong_part_names_its_place() {
     let number = || NUMBER.parse::<i64>().unwrap();
     let id_rule = "must be a string that is valid as an id in a URL path";
-    let small_rule = "must be a whole number from 0 to 4294967295";
+    let small_rule = "must be a whole number from 0 to 4 294 967 295";
     let of_lists = [
         (
             "customers",
