@@ -65,19 +65,6 @@ fn a_graceful_stop_finishes_requests_in_flight() {
 }
 
 #[test]
-fn a_graceful_stop_does_not_wait_for_a_stalled_client() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    sandbox.gateway().arm(Fault::on(OperationName::TokenTransaction).after_commit().stall());
-    let gate = sandbox.gateway().gate_after_commit(OperationName::TokenTransaction);
-    let mut client = RawClient::connect(&sandbox);
-    client.post("/token-transaction", TOKEN_PAYMENT);
-    block_on(gate.arrived());
-    gate.release();
-    drop(sandbox);
-    assert_eq!(client.read_to_end().0, Vec::<u8>::new());
-}
-
-#[test]
 fn settings_beside_a_gateway_are_refused() {
     let gateway = FakeGateway::new();
     let contradictory: [fn(SandboxBuilder) -> SandboxBuilder; 4] = [
@@ -99,17 +86,6 @@ fn a_port_in_use_is_an_error() {
     let builder = Sandbox::builder().listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     let error = builder.start_blocking().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
-}
-
-#[tokio::test]
-async fn it_runs_in_the_background_of_a_runtime() {
-    let sandbox = Sandbox::builder().api_key("key_of_the_test").start().await.unwrap();
-    assert_eq!(sandbox.api_key(), "key_of_the_test");
-    assert_eq!(sandbox.base_url(), format!("http://{}/api/v1/public", sandbox.local_addr()));
-    let (base_url, gateway) = (sandbox.base_url().to_owned(), sandbox.gateway().clone());
-    assert!(reaches_from_another_thread(&base_url, &gateway).await);
-    sandbox.shutdown().await.unwrap();
-    assert!(!reaches_from_another_thread(&base_url, &gateway).await);
 }
 
 #[tokio::test]

@@ -1,6 +1,5 @@
 //! Complete responses.
 
-use payments_core::model::Amount;
 use payments_fake::FakeGateway;
 use payments_sandbox::{BlockingSandbox, Sandbox};
 
@@ -59,15 +58,4 @@ fn expect_100_continue_gets_an_interim_response() {
     assert_eq!(client.read_head(), "HTTP/1.1 100 Continue\r\n\r\n");
     client.send(TOKEN_PAYMENT);
     assert_eq!(client.response().status(), 200);
-}
-
-#[test]
-fn sandboxes_share_nothing() {
-    let (one, other) = (BlockingSandbox::start().unwrap(), BlockingSandbox::start().unwrap());
-    assert_ne!(one.base_url(), other.base_url());
-    let mut client = RawClient::connect(&one);
-    client.post("/token-transaction", TOKEN_PAYMENT);
-    client.response();
-    one.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
-    other.gateway().ledger().assert_nothing_charged();
 }
